@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace layerbench {
+
+/// Page-aligned host memory, the buffer of the CPU backends.
+class host_buffer {
+ public:
+  host_buffer() = default;
+  /// At least one page. Throws std::bad_alloc.
+  explicit host_buffer(std::size_t bytes) : bytes_(bytes) {
+    constexpr std::size_t page = 4096;
+    memory_.reset(std::aligned_alloc(page, std::max(page, (bytes + page - 1) / page * page)));
+    if (!memory_) throw std::bad_alloc();
+  }
+
+  [[nodiscard]] void* data() const noexcept { return memory_.get(); }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept {
+    return {static_cast<std::byte*>(memory_.get()), bytes_};
+  }
+  void fill(std::byte value) { std::ranges::fill(bytes(), value); }
+
+ private:
+  struct release {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
+  std::unique_ptr<void, release> memory_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace layerbench

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/op/activation.hpp>
+
+namespace layerbench {
+
+template <>
+class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
+ public:
+  plan(const onednn::backend& here, const op::activation& o, const plan_request& request)
+      : primitive_plan(here, o.operands(request.pass, request.type)) {
+    using namespace dnnl;
+    if (request.type == dtype::s8 && o.kind != op::activation_kind::relu) {
+      throw unsupported("oneDNN applies relu alone to integers");
+    }
+    onednn::checked("activation", [&] {
+      const memory::desc tensor =
+          onednn::activations(here, extents(0), request.type, request.order);
+      const function f = function_of(o.kind);
+      const eltwise_forward::primitive_desc made(here.engine(), prop_kind::forward_inference,
+                                                 f.kind, tensor, tensor, f.alpha, f.beta,
+                                                 attributes());
+      adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DST}, {made.src_desc(), made.dst_desc()});
+    });
+  }
+
+ private:
+  struct function {
+    dnnl::algorithm kind;
+    float alpha = 0;
+    float beta = 0;
+  };
+
+  static function function_of(op::activation_kind kind) {
+    using enum dnnl::algorithm;
+    switch (kind) {
+      case op::activation_kind::relu: return {eltwise_relu};
+      case op::activation_kind::relu6: return {eltwise_clip, 0, 6};
+      case op::activation_kind::leaky_relu: return {eltwise_relu, 0.01F};
+      case op::activation_kind::elu: return {eltwise_elu, 1};
+      case op::activation_kind::sigmoid: return {eltwise_logistic};
+      case op::activation_kind::tanh: return {eltwise_tanh};
+      case op::activation_kind::gelu: return {eltwise_gelu_erf};
+      case op::activation_kind::swish: return {eltwise_swish, 1};
+      case op::activation_kind::hardswish: return {eltwise_hardswish, 1.0F / 6, 0.5F};
+    }
+    throw unsupported("oneDNN has no such activation");
+  }
+};
+
+static_assert(implements<onednn::backend, op::activation>);
+
+}  // namespace layerbench

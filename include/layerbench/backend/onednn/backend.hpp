@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/host_buffer.hpp>
+
+#if DNNL_VERSION_MAJOR < 3
+#error "layerbench needs oneDNN 3.0 or newer; tools/setup.sh installs one"
+#endif
+
+/// oneDNN on the CPU, with its OpenMP run time.
+namespace layerbench::onednn {
+
+/// Runs `call` and turns the library's exceptions into ours; `what` names the call.
+template <class Call>
+decltype(auto) checked(std::string_view what, Call&& call) {
+  try {
+    return call();
+  } catch (const dnnl::error& slip) {
+    if (slip.status == dnnl_unimplemented) {
+      throw unsupported(fmt::format("oneDNN has no {} for this shape and type", what));
+    }
+    throw api_error("oneDNN", what, slip.message);
+  }
+}
+
+class backend {
+ public:
+  static constexpr std::string_view name = "onednn";
+  using buffer = host_buffer;
+
+  explicit backend(int threads)
+      : threads_(threads), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+    activate();
+  }
+
+  static std::optional<std::string> probe() noexcept {
+    if (DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP) {
+      return "this oneDNN was not built for OpenMP, so its threads cannot be set";
+    }
+    const dnnl_version_t* version = dnnl_version();
+    if (version->major != DNNL_VERSION_MAJOR) {
+      return "the oneDNN library loaded is of another major version than the one compiled for";
+    }
+    if (dnnl_engine_get_count(dnnl_cpu) == 0) return "oneDNN finds no CPU engine";
+    return std::nullopt;
+  }
+
+  static void describe(description& facts) {
+    const dnnl_version_t* version = dnnl_version();
+    facts["onednn_version"] =
+        fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+    facts["onednn_hash"] = version->hash;
+    facts["onednn_compiled_version"] =
+        fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
+    facts["onednn_isa"] = isa_name(dnnl_get_effective_cpu_isa());
+    facts["onednn_threading"] = "omp";
+  }
+
+  void activate() { omp_set_num_threads(threads_); }
+  [[nodiscard]] buffer allocate(std::size_t bytes) { return buffer(bytes); }
+  void fill(buffer& memory, std::byte value) { memory.fill(value); }
+  void synchronize() { stream_.wait(); }
+
+  [[nodiscard]] const dnnl::engine& engine() const { return engine_; }
+  [[nodiscard]] const dnnl::stream& stream() const { return stream_; }
+
+ private:
+  [[nodiscard]] static std::string isa_name(dnnl_cpu_isa_t isa) {
+    switch (isa) {
+      case dnnl_cpu_isa_sse41: return "sse41";
+      case dnnl_cpu_isa_avx: return "avx";
+      case dnnl_cpu_isa_avx2: return "avx2";
+      case dnnl_cpu_isa_avx2_vnni: return "avx2_vnni";
+      case dnnl_cpu_isa_avx512_core: return "avx512_core";
+      case dnnl_cpu_isa_avx512_core_vnni: return "avx512_core_vnni";
+      case dnnl_cpu_isa_avx512_core_bf16: return "avx512_core_bf16";
+      case dnnl_cpu_isa_avx512_core_fp16: return "avx512_core_fp16";
+      case dnnl_cpu_isa_avx512_core_amx: return "avx512_core_amx";
+      default: return fmt::format("0x{:x}", static_cast<unsigned>(isa));
+    }
+  }
+
+  int threads_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+};
+
+static_assert(layerbench::backend<backend>);
+
+}  // namespace layerbench::onednn

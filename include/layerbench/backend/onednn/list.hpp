@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/onednn/activation.hpp>
+#include <layerbench/backend/onednn/add.hpp>
+#include <layerbench/backend/onednn/batchnorm.hpp>
+#include <layerbench/backend/onednn/conv.hpp>
+#include <layerbench/backend/onednn/gemm.hpp>
+#include <layerbench/backend/onednn/pool.hpp>
+#include <layerbench/backend/onednn/reorder.hpp>
+#include <layerbench/backend/onednn/softmax.hpp>

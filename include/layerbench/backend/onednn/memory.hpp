@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/onednn/backend.hpp>
+
+/// Memory descriptors: data types, and memory orders in the notation of op::reorder.
+namespace layerbench::onednn {
+
+/// The library's name of a data type. Throws `unsupported` for those it lacks.
+[[nodiscard]] inline dnnl::memory::data_type data_type(dtype type) {
+  switch (type) {
+    case dtype::f32: return dnnl::memory::data_type::f32;
+    case dtype::f16: return dnnl::memory::data_type::f16;
+    case dtype::bf16: return dnnl::memory::data_type::bf16;
+    case dtype::s8: return dnnl::memory::data_type::s8;
+    case dtype::tf32:
+    case dtype::f64:
+    case dtype::f8_e4m3: break;
+  }
+  throw unsupported(fmt::format("oneDNN on CPUs has no {}", name(type)));
+}
+
+/// Row-major order.
+[[nodiscard]] inline dnnl::memory::desc plain(const dims& extents, dnnl::memory::data_type type) {
+  dims strides(extents.size(), 1);
+  for (std::size_t i = extents.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * extents[i];
+  return {extents, type, strides};
+}
+
+/// An order that is left to the library.
+[[nodiscard]] inline dnnl::memory::desc any(const dims& extents, dtype type) {
+  return {extents, data_type(type), dnnl::memory::format_tag::any};
+}
+
+/// The order in which the library's convolutions like to write an image of these extents. Ops that
+/// have no taste of their own are given their activations so under layout:any.
+[[nodiscard]] inline dnnl::memory::desc preferred(const backend& here, const dims& extents,
+                                                  dtype type) {
+  using namespace dnnl;
+  const convolution_forward::primitive_desc pointwise(
+      here.engine(), prop_kind::forward_inference, algorithm::convolution_direct,
+      any(extents, type), any({extents[1], extents[1], 1, 1}, type), any(extents, type), {1, 1},
+      {0, 0}, {0, 0});
+  return pointwise.dst_desc();
+}
+
+/// Activations in the order asked for; tensors that are not images are row-major.
+[[nodiscard]] inline dnnl::memory::desc activations(const backend& here, const dims& extents,
+                                                    dtype type, layout order) {
+  if (extents.size() != 4 || order == layout::nchw) return plain(extents, data_type(type));
+  if (order == layout::any) return preferred(here, extents, type);
+  return {extents, data_type(type), dnnl::memory::format_tag::nhwc};
+}
+
+/// As activations(), but for primitives that choose for themselves under layout:any.
+[[nodiscard]] inline dnnl::memory::desc chosen_activations(const backend& here, const dims& extents,
+                                                           dtype type, layout order) {
+  return order == layout::any ? any(extents, type) : activations(here, extents, type, order);
+}
+
+/// Memory order of `desc` as text. Axes of one element come first, since they could stand
+/// anywhere: tensors that are the same in memory get the same text.
+[[nodiscard]] inline std::string order_of(const dnnl::memory::desc& desc) {
+  const dims extents = desc.get_dims();
+  const dims strides = desc.get_strides();
+  const dims blocks = desc.get_inner_blks();
+  const dims block_axes = desc.get_inner_idxs();
+  std::vector<std::size_t> axes(extents.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  std::ranges::stable_sort(axes, [&](std::size_t a, std::size_t b) {
+    const auto rank = [&](std::size_t axis) {
+      return extents[axis] == 1 ? INT64_MAX : strides[axis];
+    };
+    return rank(a) > rank(b);
+  });
+  const auto is_blocked = [&](std::size_t axis) {
+    return std::ranges::find(block_axes, static_cast<std::int64_t>(axis)) != block_axes.end();
+  };
+  std::string text;
+  for (const std::size_t axis : axes) {
+    text += static_cast<char>((is_blocked(axis) ? 'A' : 'a') + static_cast<int>(axis));
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    text += fmt::format("{}{}", blocks[i], static_cast<char>('a' + block_axes[i]));
+  }
+  return text;
+}
+
+/// The inverse of order_of for orders of activations. Throws `unsupported` for any other.
+[[nodiscard]] inline dnnl::memory::desc in_order(const dims& extents, dtype type,
+                                                 const std::string& order) {
+  using tag = dnnl::memory::format_tag;
+  constexpr std::array<std::pair<std::string_view, tag>, 4> blocked{{{"aBcd4b", tag::aBcd4b},
+                                                                     {"aBcd8b", tag::aBcd8b},
+                                                                     {"aBcd16b", tag::aBcd16b},
+                                                                     {"aBcd32b", tag::aBcd32b}}};
+  for (const auto& [text, known] : blocked) {
+    if (text == order) return {extents, data_type(type), known};
+  }
+  dims strides(extents.size(), 0);
+  std::int64_t step = 1;
+  for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
+    const auto axis = static_cast<std::size_t>(*letter - 'a');
+    if (axis >= extents.size() || strides[axis] != 0) {
+      throw unsupported(fmt::format("no activation is ever in the memory order '{}'", order));
+    }
+    strides[axis] = step;
+    step *= extents[axis];
+  }
+  return {extents, data_type(type), strides};
+}
+
+}  // namespace layerbench::onednn

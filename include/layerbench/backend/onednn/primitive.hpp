@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <layerbench/backend/onednn/memory.hpp>
+
+namespace layerbench::onednn {
+
+/// What the oneDNN plans of all ops have in common: operands tied to a primitive's arguments.
+class primitive_plan {
+ public:
+  using buffer = backend::buffer;
+
+  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
+  [[nodiscard]] std::size_t workspace_bytes() const { return scratchpad_.get_size(); }
+  [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
+
+  /// Stores row-major `values` in the operand's type and order.
+  void upload(std::size_t operand, std::span<const float> values, buffer& to) const {
+    const port& at = ports_[operand];
+    if (quantum_of(operand) == 0) {
+      // The library reads the values only: its interface has no pointer to const.
+      copy(at.exchanged, const_cast<float*>(values.data()), at.stored, to.data());
+      return;
+    }
+    std::vector<std::int8_t> integers(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      integers[i] = static_cast<std::int8_t>(std::lround(values[i] / quantum_of(operand)));
+    }
+    copy(at.exchanged, integers.data(), at.stored, to.data());
+  }
+
+  /// Reads the operand back as row-major `values`.
+  void download(std::size_t operand, const buffer& from, std::span<float> values) const {
+    const port& at = ports_[operand];
+    if (quantum_of(operand) == 0) {
+      copy(at.stored, from.data(), at.exchanged, values.data());
+      return;
+    }
+    std::vector<std::int8_t> integers(values.size());
+    copy(at.stored, from.data(), at.exchanged, integers.data());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(integers[i] * quantum_of(operand));
+    }
+  }
+
+  /// The library's arguments, ready to be passed without allocation.
+  struct binding {
+    std::vector<dnnl::memory> memories;
+    std::vector<dnnl_exec_arg_t> arguments;
+    /// Quantisation scales, which the library reads at every call.
+    std::vector<float> scales;
+
+    void add(int argument, dnnl::memory memory) {
+      arguments.push_back({argument, memory.get()});
+      memories.push_back(std::move(memory));
+    }
+  };
+
+  [[nodiscard]] binding bind(std::span<buffer*> buffers, const buffer& workspace) const {
+    binding bound;
+    bound.scales.reserve(scaled_.size());  // the library keeps pointers into it
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      bound.add(ports_[i].argument, {ports_[i].stored, engine_, buffers[i]->data()});
+    }
+    for (const std::size_t operand : scaled_) {
+      bound.scales.push_back(static_cast<float>(quantum_of(operand)));
+      const dnnl::memory::desc one({1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
+      bound.add(DNNL_ARG_ATTR_SCALES | ports_[operand].argument,
+                {one, engine_, &bound.scales.back()});
+    }
+    bound.add(DNNL_ARG_SCRATCHPAD, {scratchpad_, engine_, workspace.data()});
+    return bound;
+  }
+
+  void run(const binding& bound) const {
+    const dnnl_status_t status =
+        dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                               static_cast<int>(bound.arguments.size()), bound.arguments.data());
+    if (status != dnnl_success) {
+      throw api_error("oneDNN", "dnnl_primitive_execute", std::to_string(status));
+    }
+  }
+
+ protected:
+  /// Where an operand goes in the primitive's call and how it lies in memory.
+  struct port {
+    int argument;
+    dnnl::memory::desc stored;
+    dnnl::memory::desc exchanged;  ///< row-major as the op has it; f32, or s8 where the operand is
+  };
+
+  primitive_plan(const backend& here, std::vector<op::operand> logical)
+      : engine_(here.engine()), stream_(here.stream()) {
+    for (op::operand& each : logical) operands_.push_back({std::move(each), {}, 0});
+  }
+
+  /// Takes over what `descriptor` describes. `arguments` and `stored` are those of the operands,
+  /// in their order. Operands in `scaled` are given their quantum as a scale.
+  template <class Descriptor>
+  void adopt(const Descriptor& descriptor, const std::vector<int>& arguments,
+             const std::vector<dnnl::memory::desc>& stored, std::vector<std::size_t> scaled = {}) {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const op::operand& logical = operands_[i].logical;
+      const auto host =
+          logical.type == dtype::s8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
+      // Groups split the first extent of weights; row-major order is the same with and without.
+      ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
+      operands_[i].order = order_of(stored[i]);
+      operands_[i].bytes = stored[i].get_size();
+    }
+    scaled_ = std::move(scaled);
+    scratchpad_ = descriptor.scratchpad_desc();
+    algorithm_ = descriptor.impl_info_str();
+    primitive_ = dnnl::primitive(descriptor.get());
+  }
+
+  /// Says in which order operand `i` is exchanged, where that is not row-major.
+  template <class Describe>
+  void set_exchanged(std::size_t i, Describe&& describe) {
+    ports_[i].exchanged = describe(ports_[i].exchanged.get_data_type());
+  }
+
+  /// Attributes of every primitive: scratch memory is ours, so that it is known and shared.
+  [[nodiscard]] static dnnl::primitive_attr attributes() {
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attr;
+  }
+
+  [[nodiscard]] const dims& extents(std::size_t operand) const {
+    return operands_[operand].logical.extents;
+  }
+
+ private:
+  [[nodiscard]] double quantum_of(std::size_t operand) const {
+    const op::operand& logical = operands_[operand].logical;
+    return logical.type == dtype::s8 ? logical.quantum : 0;
+  }
+
+  void copy(const dnnl::memory::desc& from, void* source, const dnnl::memory::desc& to,
+            void* destination) const {
+    dnnl::memory in(from, engine_, source);
+    dnnl::memory out(to, engine_, destination);
+    dnnl::stream stream(engine_);
+    checked("reorder", [&] { dnnl::reorder(in, out).execute(stream, in, out); });
+    stream.wait();
+  }
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  std::vector<plan_operand> operands_;
+  std::vector<port> ports_;
+  std::vector<std::size_t> scaled_;
+  dnnl::memory::desc scratchpad_;
+  std::string algorithm_;
+};
+
+}  // namespace layerbench::onednn

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/op/softmax.hpp>
+
+namespace layerbench {
+
+template <>
+class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
+ public:
+  plan(const onednn::backend& here, const op::softmax& o, const plan_request& request)
+      : primitive_plan(here, o.operands(request.pass, request.type)) {
+    using namespace dnnl;
+    if (request.type == dtype::s8) throw unsupported("a softmax of integers has no use");
+    onednn::checked("softmax", [&] {
+      const memory::desc tensor =
+          onednn::activations(here, extents(0), request.type, request.order);
+      const softmax_forward::primitive_desc made(here.engine(), prop_kind::forward_inference,
+                                                 algorithm::softmax_accurate, tensor, tensor,
+                                                 static_cast<int>(o.axis), attributes());
+      adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DST}, {made.src_desc(), made.dst_desc()});
+    });
+  }
+};
+
+static_assert(implements<onednn::backend, op::softmax>);
+
+}  // namespace layerbench

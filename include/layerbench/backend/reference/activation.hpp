@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <numbers>
+
+#include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/op/activation.hpp>
+
+namespace layerbench::reference {
+
+/// The function itself, in double precision.
+[[nodiscard]] inline double activate(op::activation_kind kind, double x) {
+  using enum op::activation_kind;
+  switch (kind) {
+    case relu: return std::max(x, 0.0);
+    case relu6: return std::clamp(x, 0.0, 6.0);
+    case leaky_relu: return x >= 0 ? x : 0.01 * x;
+    case elu: return x >= 0 ? x : std::expm1(x);
+    case sigmoid: return 1 / (1 + std::exp(-x));
+    case tanh: return std::tanh(x);
+    case gelu: return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
+    case swish: return x / (1 + std::exp(-x));
+    case hardswish: return x * std::clamp(x + 3, 0.0, 6.0) / 6;
+  }
+  throw unsupported("unknown activation");
+}
+
+template <>
+struct formula<op::activation> {
+  [[nodiscard]] static sum at(const op::activation& o, op::pass /*pass*/, tensors in,
+                              std::size_t /*output*/, std::int64_t index) {
+    const double x = in[0][static_cast<std::size_t>(index)];
+    const bool exact = o.kind == op::activation_kind::relu || o.kind == op::activation_kind::relu6;
+    // Libraries approximate the others, with an error relative to the argument (docs/concepts.md).
+    return {activate(o.kind, x), exact ? 0 : std::abs(x) + 1, 1, 1};
+  }
+};
+
+static_assert(implements<backend, op::activation>);
+
+}  // namespace layerbench::reference

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/op/add.hpp>
+
+namespace layerbench::reference {
+
+template <>
+struct formula<op::add> {
+  [[nodiscard]] static sum at(const op::add& /*o*/, op::pass /*pass*/, tensors in,
+                              std::size_t /*output*/, std::int64_t index) {
+    sum total;
+    total.add(in[0][static_cast<std::size_t>(index)]);
+    total.add(in[1][static_cast<std::size_t>(index)]);
+    return total;
+  }
+};
+
+static_assert(implements<backend, op::add>);
+
+}  // namespace layerbench::reference

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/host_buffer.hpp>
+
+/// Plain loops without any dependency: the oracle of the other backends, and what runs where none
+/// of them can. It computes in double precision on row-major arrays of float, whatever the layout
+/// asked for; results are rounded to the data type.
+namespace layerbench::reference {
+
+class backend {
+ public:
+  static constexpr std::string_view name = "reference";
+  using buffer = host_buffer;
+
+  /// The reference uses one thread whatever it is offered.
+  explicit backend(int /*threads*/) {}
+
+  static std::optional<std::string> probe() noexcept { return std::nullopt; }
+  static void describe(description& /*facts*/) {}
+  void activate() {}
+  [[nodiscard]] buffer allocate(std::size_t bytes) { return buffer(bytes); }
+  void fill(buffer& memory, std::byte value) { memory.fill(value); }
+  void synchronize() {}
+};
+
+/// One output element as the sum it is: its value, the sum of the terms' magnitudes and their
+/// number. The last two bound the rounding error of whoever sums the same terms in another order.
+/// `roundings` is how often the result may be rounded to the data type on its way.
+struct sum {
+  double value = 0;
+  double magnitude = 0;
+  std::int64_t terms = 0;
+  int roundings = 1;
+
+  void add(double term) {
+    value += term;
+    magnitude += std::abs(term);
+    ++terms;
+  }
+};
+
+/// Elements of the operands of an op, in its order, row-major; outputs are empty.
+using tensors = std::span<const std::span<const float>>;
+
+/// The formula of an op, element by element: specialise it with
+/// `static sum at(const Op&, op::pass, tensors, std::size_t output, std::int64_t index)`, which
+/// gives element `index` (row-major) of operand `output` before it is rounded to the data type.
+template <class Op>
+struct formula;
+
+}  // namespace layerbench::reference
+
+namespace layerbench {
+
+/// The reference plan of every op that has a formula.
+template <op::operation Op>
+  requires requires { sizeof(reference::formula<Op>); }
+class plan<reference::backend, Op> {
+ public:
+  using buffer = reference::backend::buffer;
+
+  plan(reference::backend& /*here*/, const Op& op, const plan_request& request)
+      : op_(op), pass_(request.pass) {
+    for (const op::operand& each : op.operands(request.pass, request.type)) {
+      std::string order;
+      for (std::size_t axis = 0; axis < each.extents.size(); ++axis) {
+        order += static_cast<char>('a' + axis);
+      }
+      const auto count = static_cast<std::size_t>(elements(each.extents));
+      operands_.push_back({each, std::move(order), count * sizeof(float)});
+    }
+  }
+
+  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
+  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
+  [[nodiscard]] static std::string algorithm() { return "reference:direct"; }
+
+  void upload(std::size_t /*operand*/, std::span<const float> values, buffer& to) const {
+    std::ranges::copy(values, elements_of(to).begin());
+  }
+  void download(std::size_t /*operand*/, const buffer& from, std::span<float> values) const {
+    std::ranges::copy(elements_of(from), values.begin());
+  }
+
+  struct binding {
+    std::vector<std::span<const float>> inputs;  ///< empty where the operand is an output
+    std::vector<std::span<float>> outputs;       ///< empty where the operand is an input
+  };
+
+  [[nodiscard]] binding bind(std::span<buffer*> buffers, const buffer& /*workspace*/) const {
+    binding bound{std::vector<std::span<const float>>(buffers.size()),
+                  std::vector<std::span<float>>(buffers.size())};
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (operands_[i].logical.role == op::role::destination) {
+        bound.outputs[i] = elements_of(*buffers[i]);
+      } else {
+        bound.inputs[i] = elements_of(*buffers[i]);
+      }
+    }
+    return bound;
+  }
+
+  void run(const binding& bound) const {
+    for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
+      const op::operand& logical = operands_[i].logical;
+      for (std::size_t index = 0; index < bound.outputs[i].size(); ++index) {
+        const reference::sum exact = reference::formula<Op>::at(op_, pass_, bound.inputs, i,
+                                                                static_cast<std::int64_t>(index));
+        bound.outputs[i][index] =
+            static_cast<float>(round_to(logical.type, exact.value, logical.quantum));
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::span<float> elements_of(const buffer& memory) {
+    return {static_cast<float*>(memory.data()), memory.size() / sizeof(float)};
+  }
+
+  Op op_;
+  op::pass pass_;
+  std::vector<plan_operand> operands_;
+};
+
+static_assert(backend<reference::backend>);
+
+}  // namespace layerbench

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/reference/activation.hpp>
+#include <layerbench/backend/reference/add.hpp>
+#include <layerbench/backend/reference/batchnorm.hpp>
+#include <layerbench/backend/reference/conv.hpp>
+#include <layerbench/backend/reference/gemm.hpp>
+#include <layerbench/backend/reference/pool.hpp>
+#include <layerbench/backend/reference/reorder.hpp>
+#include <layerbench/backend/reference/softmax.hpp>

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace layerbench::units {
+
+/// `value` with three significant digits and an SI prefix: si(1.23e9, "FLOP") is "1.23 GFLOP".
+[[nodiscard]] inline std::string si(double value, std::string_view unit) {
+  constexpr std::array<std::string_view, 9> prefixes{"n", "u", "m", "", "k", "M", "G", "T", "P"};
+  constexpr int unity = 3;
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{:g} {}", value, unit);
+  int step = static_cast<int>(std::floor(std::log10(std::abs(value)) / 3));
+  // 999.9996 rounds to 1000: it belongs to the next prefix.
+  if (std::abs(value) / std::pow(1000.0, step) >= 999.5) ++step;
+  step = std::clamp(step, -unity, static_cast<int>(prefixes.size()) - 1 - unity);
+  const double scaled = value / std::pow(1000.0, step);
+  const int digits = std::abs(scaled) >= 99.95 ? 0 : std::abs(scaled) >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}{}", scaled, digits, prefixes.at(step + unity), unit);
+}
+
+/// A duration for people: "850 us", "12.3 ms", "4.20 s", "3 min 20 s", "2 h 05 min".
+[[nodiscard]] inline std::string duration(double seconds) {
+  if (seconds < 60) return si(seconds, "s");
+  const auto whole = static_cast<long>(std::lround(seconds));
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+}  // namespace layerbench::units

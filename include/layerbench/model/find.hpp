@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/model/graph.hpp>
+
+#ifndef LAYERBENCH_SHAPES_DIR
+#define LAYERBENCH_SHAPES_DIR ""
+#endif
+
+namespace layerbench::model {
+
+/// Where shape files lie when nobody says: beside an installed program
+/// (../share/layerbench/shapes), else where the build was told to look.
+[[nodiscard]] inline std::filesystem::path default_shapes_directory() {
+  std::error_code failed;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const auto installed = program.parent_path().parent_path() / "share" / "layerbench" / "shapes";
+  if (!failed && std::filesystem::is_directory(installed)) return installed;
+  return LAYERBENCH_SHAPES_DIR;
+}
+
+/// Names of the models in `shapes`, sorted.
+[[nodiscard]] inline std::vector<std::string> list(const std::filesystem::path& shapes) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(shapes / "models", failed)) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+/// The shape file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a model
+/// of `shapes`. Throws nothing_matched, listing what exists, for an unknown name.
+[[nodiscard]] inline std::filesystem::path find(const std::string& name_or_path,
+                                                const std::filesystem::path& shapes) {
+  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) {
+    return name_or_path;
+  }
+  std::filesystem::path path = shapes / "models" / (name_or_path + ".json");
+  if (std::filesystem::exists(path)) return path;
+  throw nothing_matched(
+      fmt::format("no model '{}' in {}; there are: {} (or give the path of a "
+                  "shape file)",
+                  name_or_path, shapes.string(), fmt::join(list(shapes), " ")));
+}
+
+}  // namespace layerbench::model

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+/// relu max(x,0); relu6 min(max(x,0),6); leaky_relu x or 0.01 x below 0; elu x or e^x-1 below 0;
+/// sigmoid 1/(1+e^-x); tanh; gelu x/2 (1+erf(x/sqrt 2)); swish x*sigmoid(x);
+/// hardswish x*min(max(x+3,0),6)/6.
+enum class activation_kind { relu, relu6, leaky_relu, elu, sigmoid, tanh, gelu, swish, hardswish };
+
+}  // namespace layerbench::op
+
+template <>
+inline constexpr std::array<std::string_view, 9>
+    layerbench::enum_names<layerbench::op::activation_kind>{
+        "relu", "relu6", "leaky_relu", "elu", "sigmoid", "tanh", "gelu", "swish", "hardswish"};
+
+namespace layerbench::op {
+
+/// An element-wise function of one tensor.
+struct activation {
+  static constexpr std::string_view name = "activation";
+  static constexpr op::storage storage = op::storage::in_place;
+
+  activation_kind kind = activation_kind::relu;
+  layerbench::dims dims;
+
+  static constexpr auto fields = std::tuple{
+      required("kind", &activation::kind, "the function"),
+      required("dims", &activation::dims, "extents of the tensor"),
+  };
+
+  void validate() const {}
+
+  /// src and dst of extents dims. Test data reaches past the bends of every function, for s8 as
+  /// far as its scale does.
+  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+    const double reach = type == dtype::s8 ? 1 : 8;
+    return {{"src", dims, role::source, type, -reach, reach},
+            {"dst", dims, role::destination, type}};
+  }
+
+  /// One operation an element, by convention, whatever the function.
+  [[nodiscard]] op::work work(pass /*p*/) const {
+    const std::int64_t flops = elements(dims);
+    return {0, flops, flops};
+  }
+};
+
+}  // namespace layerbench::op

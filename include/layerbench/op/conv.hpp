@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+/// 2-D convolution (cross-correlation, as in all deep-learning libraries):
+/// dst[n,k,p,q] = bias[k] + sum over c,r,s of
+///   src[n, c, p*stride.v - pad.top + r*dilation.v, q*stride.h - pad.left + s*dilation.h] *
+///   weights[k, c mod (C/groups), r, s], where c runs over the group of k.
+struct conv {
+  static constexpr std::string_view name = "conv";
+  static constexpr op::storage storage = op::storage::own;
+
+  std::int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
+  pair stride{1, 1};
+  pads pad{0, 0, 0, 0};
+  pair dilation{1, 1};
+  std::int64_t groups = 1;
+  bool bias = false;
+
+  static constexpr auto fields = std::tuple{
+      required("n", &conv::n, "images in a batch"),
+      required("c", &conv::c, "input channels"),
+      required("h", &conv::h, "input height"),
+      required("w", &conv::w, "input width"),
+      required("k", &conv::k, "output channels (filters)"),
+      required("r", &conv::r, "filter height"),
+      required("s", &conv::s, "filter width"),
+      optional("stride", &conv::stride, "step of the filter"),
+      optional("pad", &conv::pad, "zero padding"),
+      optional("dilation", &conv::dilation, "distance of filter taps, 1 is dense"),
+      optional("groups", &conv::groups, "channel groups, c and k are multiples of it"),
+      optional("bias", &conv::bias, "whether a bias is added"),
+  };
+
+  /// Output height.
+  [[nodiscard]] std::int64_t p() const {
+    return window_outputs(h, pad.top + pad.bottom, dilation.v * (r - 1) + 1, stride.v);
+  }
+  /// Output width.
+  [[nodiscard]] std::int64_t q() const {
+    return window_outputs(w, pad.left + pad.right, dilation.h * (s - 1) + 1, stride.h);
+  }
+
+  void validate() const {
+    if (c % groups != 0) throw invalid_field("groups", "does not divide c");
+    if (k % groups != 0) throw invalid_field("groups", "does not divide k");
+    if (p() < 1) throw invalid_field("r", "is larger than the padded input height");
+    if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
+  }
+
+  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, dst n*k*p*q.
+  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+    const auto depth = static_cast<double>(c / groups * r * s);
+    std::vector<operand> all{{"src", {n, c, h, w}, role::source, type},
+                             {"weights", {k, c / groups, r, s}, role::weights, type}};
+    // Integer convolutions add their bias in floating point, before they are rounded.
+    if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
+    all.push_back({"dst", {n, k, p(), q()}, role::destination, type});
+    all.back().quantum *= std::sqrt(depth);  // keeps a sum of `depth` random products in range
+    return all;
+  }
+
+  /// MACs: n*k*p*q*(c/groups)*r*s; the bias is not counted, as in published model totals.
+  [[nodiscard]] op::work work(pass /*p*/) const {
+    const std::int64_t per_tap = checked_product({n, k, c / groups});
+    const std::int64_t macs = checked_product({per_tap, p(), q(), r, s});
+    const std::int64_t vertical = window_taps(h, pad.top, r, dilation.v, stride.v, p());
+    const std::int64_t horizontal = window_taps(w, pad.left, s, dilation.h, stride.h, q());
+    return {macs, checked_multiply(2, macs), 2 * checked_product({per_tap, vertical, horizontal})};
+  }
+};
+
+}  // namespace layerbench::op

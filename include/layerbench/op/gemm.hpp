@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+/// Matrix product dst[m,n] = src[m,k] * weights[k,n] (+ bias[n]), `batch` times on separate
+/// matrices. A fully connected layer is m = images, n = outputs, k = inputs. The transposed flags
+/// say that a matrix is stored the other way round: src as [k,m], weights as [n,k].
+struct gemm {
+  static constexpr std::string_view name = "gemm";
+  static constexpr op::storage storage = op::storage::own;
+
+  std::int64_t m = 1, n = 1, k = 1, batch = 1;
+  bool a_transposed = false, b_transposed = false, bias = false;
+
+  static constexpr auto fields = std::tuple{
+      required("m", &gemm::m, "rows of the result; images of a fully connected layer"),
+      required("n", &gemm::n, "columns of the result; outputs of a fully connected layer"),
+      required("k", &gemm::k, "length of the sums; inputs of a fully connected layer"),
+      optional("batch", &gemm::batch, "number of separate products"),
+      optional("a_transposed", &gemm::a_transposed, "whether src is stored as k*m"),
+      optional("b_transposed", &gemm::b_transposed, "whether weights are stored as n*k"),
+      optional("bias", &gemm::bias, "whether a bias is added to each row"),
+  };
+
+  void validate() const {}
+
+  /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
+  /// dst m*n; with a leading extent `batch` on src, weights and dst where it is not 1.
+  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+    const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+      return batch == 1 ? dims{rows, columns} : dims{batch, rows, columns};
+    };
+    std::vector<operand> all{
+        {"src", a_transposed ? matrix(k, m) : matrix(m, k), role::source, type},
+        {"weights", b_transposed ? matrix(n, k) : matrix(k, n), role::weights, type}};
+    if (bias) all.push_back({"bias", {n}, role::weights, type == dtype::s8 ? dtype::f32 : type});
+    all.push_back({"dst", matrix(m, n), role::destination, type});
+    all.back().quantum *= std::sqrt(static_cast<double>(k));
+    return all;
+  }
+
+  /// MACs: batch*m*n*k; the bias is not counted.
+  [[nodiscard]] op::work work(pass /*p*/) const {
+    const std::int64_t macs = checked_product({batch, m, n, k});
+    const std::int64_t flops = checked_multiply(2, macs);
+    return {macs, flops, flops};
+  }
+};
+
+}  // namespace layerbench::op

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/shape/dims.hpp>
+#include <layerbench/shape/dtype.hpp>
+#include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record.hpp>
+
+/// An op says what is computed: sizes, operands, cost. It knows no library and no device.
+namespace layerbench::op {
+
+/// Direction of a computation, in the libraries' words. `fwd` is inference.
+enum class pass { fwd };
+
+inline constexpr std::array<std::string_view, 1> pass_names{"fwd"};
+
+[[nodiscard]] constexpr std::string_view name(pass p) {
+  return pass_names.at(static_cast<std::size_t>(p));
+}
+
+/// What an operand is to the model: activations read, learned values, running statistics of a
+/// normalisation, activations written.
+enum class role { source, weights, statistics, destination };
+
+/// One tensor of an op. Test data is uniform in [low, high]; of an s8 tensor the real value is
+/// stored * quantum.
+struct operand {
+  std::string_view name;
+  dims extents;
+  op::role role;
+  dtype type;
+  double low = -1;
+  double high = 1;
+  double quantum = 1.0 / 127;
+};
+
+/// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps
+/// that fall into padding, as the libraries' own benchmarks do; `flops_exact` does not.
+struct work {
+  std::int64_t macs;
+  std::int64_t flops;
+  std::int64_t flops_exact;
+};
+
+/// Whether the destination of a layer is a tensor of its own in a model that saves memory, or
+/// overwrites its source as frameworks let activations do.
+enum class storage { own, in_place };
+
+template <class Op>
+concept operation = requires(const Op& op, pass p, dtype type) {
+  { Op::name } -> std::convertible_to<std::string_view>;
+  { Op::storage } -> std::convertible_to<op::storage>;
+  Op::fields;
+  op.validate();
+  { op.operands(p, type) } -> std::same_as<std::vector<operand>>;
+  { op.work(p) } -> std::same_as<op::work>;
+};
+
+/// Least memory traffic of one call in bytes: every operand read or written once.
+[[nodiscard]] inline std::int64_t least_bytes(const std::vector<operand>& operands) {
+  std::int64_t sum = 0;
+  for (const operand& each : operands) {
+    sum += checked_multiply(elements(each.extents),
+                            static_cast<std::int64_t>(traits(each.type).bytes));
+  }
+  return sum;
+}
+
+/// Any op, as a value: what a model's graph is made of. Ops outside this library fit in too.
+class any {
+ public:
+  template <operation Op>
+  explicit any(Op op) : self_(std::make_shared<const holder<Op>>(std::move(op))) {}
+
+  [[nodiscard]] std::string_view name() const { return self_->name(); }
+  [[nodiscard]] op::storage storage() const { return self_->storage(); }
+  /// Canonical key of the sizes; with name() and the pass it says what is computed.
+  [[nodiscard]] std::string key() const { return self_->key(); }
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    return self_->operands(p, type);
+  }
+  [[nodiscard]] op::work work(pass p) const { return self_->work(p); }
+  [[nodiscard]] json::value shape() const { return self_->shape(); }
+
+  /// The op when it is an `Op`, else null.
+  template <operation Op>
+  [[nodiscard]] const Op* get() const noexcept {
+    const auto* held = dynamic_cast<const holder<Op>*>(self_.get());
+    return held != nullptr ? &held->op : nullptr;
+  }
+
+ private:
+  struct interface {
+    interface() = default;
+    interface(const interface&) = delete;
+    interface& operator=(const interface&) = delete;
+    virtual ~interface() = default;
+    virtual std::string_view name() const = 0;
+    virtual op::storage storage() const = 0;
+    virtual std::string key() const = 0;
+    virtual std::vector<operand> operands(pass p, dtype type) const = 0;
+    virtual op::work work(pass p) const = 0;
+    virtual json::value shape() const = 0;
+  };
+  template <class Op>
+  struct holder final : interface {
+    explicit holder(Op o) : op(std::move(o)) {}
+    std::string_view name() const override { return Op::name; }
+    op::storage storage() const override { return Op::storage; }
+    std::string key() const override { return layerbench::key(op); }
+    std::vector<operand> operands(pass p, dtype t) const override { return op.operands(p, t); }
+    op::work work(pass p) const override { return op.work(p); }
+    json::value shape() const override { return json::write_record(op); }
+    Op op;
+  };
+
+  std::shared_ptr<const interface> self_;
+};
+
+/// How a shape file's op is found by name and read.
+struct entry {
+  std::string_view name;
+  std::function<any(const json::cursor&, const json::parameters&)> read;
+  std::function<json::value()> schema;
+};
+
+template <operation... Ops>
+struct list {};
+
+using catalog = std::vector<entry>;
+
+/// The catalog of these ops: what a shape file may contain.
+template <operation... Ops>
+[[nodiscard]] catalog catalog_of(list<Ops...> /*ops*/) {
+  return {entry{Ops::name,
+                [](const json::cursor& at, const json::parameters& named) {
+                  return any(json::read_record<Ops>(at, named));
+                },
+                [] { return json::record_schema<Ops>(); }}...};
+}
+
+/// Output extent of a sliding window; below 1 when the window does not fit.
+[[nodiscard]] constexpr std::int64_t window_outputs(std::int64_t size, std::int64_t pad_sum,
+                                                    std::int64_t window, std::int64_t stride,
+                                                    bool ceil = false) {
+  const std::int64_t room = size + pad_sum - window;
+  if (room < 0) return 0;
+  return (room + (ceil ? stride - 1 : 0)) / stride + 1;
+}
+
+/// Taps of a sliding window, along one axis and summed over all outputs, that fall on the input
+/// and not into padding.
+[[nodiscard]] constexpr std::int64_t window_taps(std::int64_t size, std::int64_t pad_before,
+                                                 std::int64_t window, std::int64_t dilation,
+                                                 std::int64_t stride, std::int64_t outputs) {
+  std::int64_t taps = 0;
+  for (std::int64_t r = 0; r < window; ++r) {
+    // Outputs o with 0 <= o * stride - pad_before + r * dilation < size.
+    const std::int64_t offset = r * dilation - pad_before;
+    const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const std::int64_t end = size - offset <= 0 ? 0 : (size - offset - 1) / stride + 1;
+    taps += std::max<std::int64_t>(0, std::min(end, outputs) - first);
+  }
+  return taps;
+}
+
+}  // namespace layerbench::op

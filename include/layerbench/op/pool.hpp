@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+enum class pool_kind { max, average };
+
+}  // namespace layerbench::op
+
+template <>
+inline constexpr std::array<std::string_view, 2> layerbench::enum_names<layerbench::op::pool_kind>{
+    "max", "average"};
+
+namespace layerbench::op {
+
+/// Pooling over r*s windows. Padding never wins a maximum; in an average it counts as zeros when
+/// `count_padding`, else the divisor is the number of taps on the image. `ceil` rounds the output
+/// size up, without windows that would start past the image and its leading padding (PyTorch's
+/// rule); what such a window reaches beyond the padding is never counted.
+struct pool {
+  static constexpr std::string_view name = "pool";
+  static constexpr op::storage storage = op::storage::own;
+
+  pool_kind kind = pool_kind::max;
+  std::int64_t n = 1, c = 1, h = 1, w = 1, r = 1, s = 1;
+  pair stride{1, 1};
+  pads pad{0, 0, 0, 0};
+  bool ceil = false;
+  bool count_padding = true;
+
+  static constexpr auto fields = std::tuple{
+      required("kind", &pool::kind, "max or average"),
+      required("n", &pool::n, "images in a batch"),
+      required("c", &pool::c, "channels"),
+      required("h", &pool::h, "input height"),
+      required("w", &pool::w, "input width"),
+      required("r", &pool::r, "window height"),
+      required("s", &pool::s, "window width"),
+      required("stride", &pool::stride, "step of the window"),
+      optional("pad", &pool::pad, "padding"),
+      optional("ceil", &pool::ceil, "whether the output size is rounded up"),
+      optional("count_padding", &pool::count_padding, "whether an average counts padding"),
+  };
+
+  /// Output height.
+  [[nodiscard]] std::int64_t p() const { return outputs(h, pad.top, pad.bottom, r, stride.v); }
+  /// Output width.
+  [[nodiscard]] std::int64_t q() const { return outputs(w, pad.left, pad.right, s, stride.h); }
+
+  void validate() const {
+    if (p() < 1) throw invalid_field("r", "is larger than the padded input height");
+    if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
+    // A window wholly inside the padding would have no maximum and no divisor.
+    if (pad.top >= r || pad.bottom >= r || pad.left >= s || pad.right >= s) {
+      throw invalid_field("pad", "must be smaller than the window");
+    }
+    if (count_padding == false && kind == pool_kind::max) {
+      throw invalid_field("count_padding", "is for averages only; leave it out of a maximum");
+    }
+  }
+
+  /// src n*c*h*w, dst n*c*p*q.
+  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+    return {{"src", {n, c, h, w}, role::source, type},
+            {"dst", {n, c, p(), q()}, role::destination, type}};
+  }
+
+  /// One operation (comparison or addition) a tap.
+  [[nodiscard]] op::work work(pass /*p*/) const {
+    const std::int64_t vertical = window_taps(h, pad.top, r, 1, stride.v, p());
+    const std::int64_t horizontal = window_taps(w, pad.left, s, 1, stride.h, q());
+    return {0, checked_product({n, c, p(), q(), r, s}),
+            checked_product({n, c, vertical, horizontal})};
+  }
+
+ private:
+  [[nodiscard]] std::int64_t outputs(std::int64_t size, std::int64_t before, std::int64_t after,
+                                     std::int64_t window, std::int64_t step) const {
+    const std::int64_t count = window_outputs(size, before + after, window, step, ceil);
+    return ceil && (count - 1) * step >= size + before ? count - 1 : count;
+  }
+};
+
+}  // namespace layerbench::op

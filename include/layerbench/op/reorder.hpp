@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+/// A copy of a tensor from one memory order to another. Orders are written as in oneDNN: letters
+/// a b c d from the outermost axis of `dims` to the last, slowest first, capitals for axes that
+/// are blocked by the numbers that follow: abcd is nchw, acdb is nhwc, aBcd16b is nChw16c.
+struct reorder {
+  static constexpr std::string_view name = "reorder";
+  static constexpr op::storage storage = op::storage::own;
+
+  layerbench::dims dims;
+  std::string from;
+  std::string to;
+
+  static constexpr auto fields = std::tuple{
+      required("dims", &reorder::dims, "extents of the tensor"),
+      required("from", &reorder::from, "memory order of the source, such as abcd"),
+      required("to", &reorder::to, "memory order of the destination, such as acdb"),
+  };
+
+  void validate() const {
+    check("from", from);
+    check("to", to);
+  }
+
+  /// src and dst of extents dims.
+  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+    return {{"src", dims, role::source, type}, {"dst", dims, role::destination, type}};
+  }
+
+  /// A copy computes nothing.
+  [[nodiscard]] op::work work(pass /*p*/) const {
+    static_cast<void>(elements(dims));
+    return {0, 0, 0};
+  }
+
+ private:
+  void check(std::string_view field_name, const std::string& order) const {
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      const char lower = static_cast<char>('a' + axis);
+      const char upper = static_cast<char>('A' + axis);
+      // A blocked axis shows up twice: as a capital, and in lower case behind its block size.
+      if (order.find(lower) == std::string::npos && order.find(upper) == std::string::npos) {
+        throw invalid_field(field_name,
+                            fmt::format("has no letter '{}' for axis {} of dims", lower, axis));
+      }
+    }
+  }
+};
+
+}  // namespace layerbench::op

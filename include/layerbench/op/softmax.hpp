@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+/// dst = exp(src - m) / sum of exp(src - m) along `axis`, m being the largest src along it.
+struct softmax {
+  static constexpr std::string_view name = "softmax";
+  static constexpr op::storage storage = op::storage::in_place;
+
+  layerbench::dims dims;
+  std::int64_t axis = 1;
+
+  static constexpr auto fields = std::tuple{
+      required("dims", &softmax::dims, "extents of the tensor"),
+      optional("axis", &softmax::axis, "axis that sums to 1; 1 is the one after the batch"),
+  };
+
+  void validate() const {
+    if (axis >= static_cast<std::int64_t>(dims.size())) {
+      throw invalid_field("axis", "is not an axis of dims");
+    }
+  }
+
+  /// src and dst of extents dims.
+  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+    return {{"src", dims, role::source, type}, {"dst", dims, role::destination, type}};
+  }
+
+  /// Five operations an element: maximum, difference, exponential, sum, quotient.
+  [[nodiscard]] op::work work(pass /*p*/) const {
+    const std::int64_t flops = checked_multiply(5, elements(dims));
+    return {0, flops, flops};
+  }
+};
+
+}  // namespace layerbench::op

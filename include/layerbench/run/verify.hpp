@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/run/prepared.hpp>
+
+namespace layerbench::run {
+
+/// A plan that computes something else than the reference formula.
+struct wrong_result : error {
+  explicit wrong_result(const std::string& what) : error(what, exit_code::incomplete) {}
+};
+
+/// Largest difference from the exact `result` that correct arithmetic may show: rounding to the
+/// type once, and the error of summing the terms in single precision in any order. Its expected
+/// size grows with the square root of their number (Higham, Accuracy and Stability, 4.2); the
+/// factor covers products, scales and the libraries' polynomial approximations.
+[[nodiscard]] inline double error_bound(const op::operand& output, const reference::sum& result) {
+  constexpr double factor = 8;
+  const double growth = 1 + std::sqrt(static_cast<double>(result.terms));
+  const double accumulation = factor * unit_roundoff(dtype::f32) * growth * result.magnitude;
+  if (output.type == dtype::s8) return accumulation + output.quantum * 0.5001;
+  const dtype_traits& t = traits(output.type);
+  const double spacing_at_zero = std::ldexp(1.0, t.min_exponent - t.significand_bits);
+  return accumulation +
+         1.001 * result.roundings * unit_roundoff(output.type) * std::abs(result.value) +
+         spacing_at_zero;
+}
+
+namespace detail {
+
+template <class Op>
+void compare(const Op& op, const plan_request& request, std::span<const std::vector<float>> inputs,
+             std::size_t output, const op::operand& logical, const std::vector<float>& got,
+             std::int64_t step) {
+  std::vector<std::span<const float>> in(inputs.begin(), inputs.end());
+  const auto count = static_cast<std::int64_t>(got.size());
+  const auto check = [&](std::int64_t i) {
+    reference::sum exact = reference::formula<Op>::at(op, request.pass, in, output, i);
+    const double bound = error_bound(logical, exact);
+    if (logical.type == dtype::s8) {
+      exact.value = std::clamp(exact.value, -128 * logical.quantum, 127 * logical.quantum);
+    }
+    const double value = got[static_cast<std::size_t>(i)];
+    if (std::abs(value - exact.value) <= bound) return;
+    throw wrong_result(fmt::format("{}[{}] is {:.9g}, the reference says {:.9g} (bound {:.2g})",
+                                   logical.name, i, value, exact.value, bound));
+  };
+  for (std::int64_t i = 0; i < count; i += step) check(i);
+  check(count - 1);
+}
+
+}  // namespace detail
+
+/// Outputs that a sampled check looks at, spread evenly.
+inline constexpr std::int64_t sampled_outputs = 61;
+
+/// Runs `ready` on poisoned outputs and compares them with the reference formula on the same
+/// `inputs`: every element, or a sample. All elements are checked for NaN and for never having
+/// been written. Throws wrong_result.
+template <backend B, class Op>
+void verify(prepared<B, Op>& ready, const Op& op, const plan_request& request,
+            const std::vector<std::vector<float>>& inputs, bool every_output) {
+  constexpr std::byte not_a_number{0xFF};
+  constexpr std::byte something_else{0x3F};
+  const auto results = [&](std::size_t output, std::byte poison) {
+    ready.poison(poison);
+    ready.call();
+    ready.synchronize();
+    return ready.values(output);
+  };
+  const std::vector<plan_operand>& operands = ready.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const op::operand& logical = operands[i].logical;
+    if (logical.role != op::role::destination) continue;
+    const std::vector<float> got = results(i, not_a_number);
+    const auto hole = std::ranges::find_if(got, [](float v) { return !std::isfinite(v); });
+    if (hole != got.end()) {
+      throw wrong_result(fmt::format("{}[{}] is not a number, or was never written", logical.name,
+                                     hole - got.begin()));
+    }
+    if (logical.type == dtype::s8) {  // integers have no NaN: what keeps each poison is unwritten
+      const std::vector<float> again = results(i, something_else);
+      for (std::size_t j = 0; j < got.size(); ++j) {
+        if (got[j] != again[j]) {
+          throw wrong_result(fmt::format("{}[{}] was never written", logical.name, j));
+        }
+      }
+    }
+    const auto count = static_cast<std::int64_t>(got.size());
+    const std::int64_t step = every_output ? 1 : std::max<std::int64_t>(1, count / sampled_outputs);
+    detail::compare(op, request, inputs, i, logical, got, step);
+  }
+}
+
+}  // namespace layerbench::run

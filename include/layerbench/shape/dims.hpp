@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <vector>
+
+namespace layerbench {
+
+/// Extents of a tensor, outermost first: {n, c, h, w}, {m, k}.
+using dims = std::vector<std::int64_t>;
+
+/// A vertical and a horizontal value: strides, dilations.
+struct pair {
+  std::int64_t v;
+  std::int64_t h;
+  friend bool operator==(const pair&, const pair&) = default;
+};
+
+/// Padding on the four sides of an image.
+struct pads {
+  std::int64_t top;
+  std::int64_t bottom;
+  std::int64_t left;
+  std::int64_t right;
+  friend bool operator==(const pads&, const pads&) = default;
+};
+
+/// Largest single size that is accepted; the vendor libraries count in 32 bits.
+inline constexpr std::int64_t max_size = INT32_MAX;
+
+/// a * b. Throws std::overflow_error past 2^63 - 1.
+[[nodiscard]] inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    throw std::overflow_error("the product of sizes exceeds 2^63 - 1");
+  }
+  return product;
+}
+
+/// Product of all factors. Throws std::overflow_error past 2^63 - 1.
+[[nodiscard]] inline std::int64_t checked_product(std::initializer_list<std::int64_t> factors) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) product = checked_multiply(product, factor);
+  return product;
+}
+
+/// Number of elements of a tensor of these extents. Throws std::overflow_error past 2^63 - 1.
+[[nodiscard]] inline std::int64_t elements(const dims& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) product = checked_multiply(product, extent);
+  return product;
+}
+
+}  // namespace layerbench

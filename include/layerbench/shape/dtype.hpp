@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace layerbench {
+
+/// Data types by their field's names. `tf32` is f32 storage with tensor-float arithmetic: it never
+/// goes by the name f32.
+enum class dtype { f32, tf32, f16, bf16, f64, s8, f8_e4m3 };
+
+struct dtype_traits {
+  std::string_view name;
+  std::size_t bytes;     ///< storage of one element
+  int significand_bits;  ///< of what is stored, hidden bit included; 0 for integers
+  int min_exponent;      ///< of the smallest normal number, 2^min_exponent
+  double largest;        ///< largest finite value
+};
+
+inline constexpr std::array dtype_table{
+    dtype_traits{"f32", 4, 24, -126, 3.4028234663852886e38},
+    dtype_traits{"tf32", 4, 24, -126, 3.4028234663852886e38},
+    dtype_traits{"f16", 2, 11, -14, 65504},
+    dtype_traits{"bf16", 2, 8, -126, 3.3895313892515355e38},
+    dtype_traits{"f64", 8, 53, -1022, 1.7976931348623157e308},
+    dtype_traits{"s8", 1, 0, 0, 127},
+    dtype_traits{"f8_e4m3", 1, 4, -6, 448},
+};
+
+[[nodiscard]] constexpr const dtype_traits& traits(dtype type) {
+  return dtype_table.at(static_cast<std::size_t>(type));
+}
+[[nodiscard]] constexpr std::string_view name(dtype type) { return traits(type).name; }
+
+/// The data type called `text`, or nothing.
+[[nodiscard]] constexpr std::optional<dtype> dtype_from(std::string_view text) {
+  for (std::size_t i = 0; i < dtype_table.size(); ++i) {
+    if (dtype_table.at(i).name == text) return static_cast<dtype>(i);
+  }
+  return std::nullopt;
+}
+
+/// Largest relative error of rounding a normal number to `type` (2^-p, p significand bits).
+[[nodiscard]] inline double unit_roundoff(dtype type) {
+  return std::ldexp(1.0, -traits(type).significand_bits);
+}
+
+/// `value` rounded to the nearest `type`, ties to even, saturating at the largest finite value.
+/// For s8 the represented number is stored * `quantum`.
+[[nodiscard]] inline double round_to(dtype type, double value, double quantum = 1) {
+  const dtype_traits& t = traits(type);
+  if (std::isnan(value)) return value;
+  if (type == dtype::s8) return std::clamp(std::nearbyint(value / quantum), -128., 127.) * quantum;
+  if (type == dtype::f64 || value == 0) return value;
+  // The exponent bits of the double give the spacing of `type` around the value directly.
+  const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52U & 0x7FFU);
+  const int spacing = std::max(biased - 1023, t.min_exponent) - (t.significand_bits - 1);
+  const double unit = std::ldexp(1.0, spacing);
+  return std::clamp(std::nearbyint(value / unit) * unit, -t.largest, t.largest);
+}
+
+}  // namespace layerbench

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+# Installs what building and testing layerbench needs and is missing. Does nothing the second time.
+#   tools/setup.sh          what the programs need
+#   tools/setup.sh --dev    also what the tests, the formatter and the linter need
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev)
+if [[ "${1:-}" == --dev ]]; then
+  packages+=(libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
+    clang-format-19 clang-tidy-19)
+fi
+onednn=build/deps/onednn
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+installed() { [[ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null)" == 'install ok installed' ]]; }
+
+install_packages() {
+  local missing=()
+  for package in "$@"; do installed "$package" || missing+=("$package"); done
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    say "missing Debian packages; install them and run this again:"
+    say "  sudo apt-get install ${missing[*]}"
+    exit 1
+  fi
+  say "installing Debian packages: ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Whether CMake finds a oneDNN of version 3 or newer, here or installed by someone else.
+onednn_found() {
+  local probe
+  probe=$(mktemp -d)
+  cat >"$probe/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(probe LANGUAGES CXX)
+find_package(dnnl CONFIG REQUIRED)
+if(dnnl_VERSION VERSION_LESS 3.0)
+  message(FATAL_ERROR "oneDNN ${dnnl_VERSION} is too old")
+endif()
+CMAKE
+  local found=0
+  cmake -S "$probe" -B "$probe/build" -DCMAKE_PREFIX_PATH="$PWD/$onednn" >/dev/null 2>&1 || found=1
+  rm -rf "$probe"
+  return "$found"
+}
+
+install_packages "${packages[@]}"
+if ! onednn_found; then
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3 python3-venv
+  say "installing oneDNN 3.2 from PyPI into $onednn"
+  python3 -m venv --clear "$onednn"
+  "$onednn/bin/pip" install --quiet --disable-pip-version-check onednn-devel-cpu-gomp==2023.2.0
+  onednn_found || { say "oneDNN was installed into $onednn, but CMake does not find it"; exit 1; }
+fi
+say "everything is there"
