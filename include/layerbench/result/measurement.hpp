@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/result/name.hpp>
+
+namespace layerbench::result {
+
+/// What a row's label says, `key=<canonical key>;algo=<choice>;state=<signature>[;inserted]`.
+struct label {
+  std::string key;
+  std::string algorithm;
+  std::string state;
+  bool inserted = false;
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("key={};algo={};state={}{}", key, algorithm, state,
+                       inserted ? ";inserted" : "");
+  }
+
+  /// The inverse of text(); fields that are missing stay empty, unknown ones are ignored.
+  [[nodiscard]] static label parse(std::string_view text) {
+    label read;
+    for (const std::string_view part : detail::split(text, ';')) {
+      const std::size_t equals = part.find('=');
+      const std::string_view field = part.substr(0, equals);
+      const std::string value(equals == std::string_view::npos ? "" : part.substr(equals + 1));
+      if (field == "key") read.key = value;
+      if (field == "algo") read.algorithm = value;
+      if (field == "state") read.state = value;
+      if (field == "inserted") read.inserted = true;
+    }
+    return read;
+  }
+};
+
+/// One round of one row.
+struct measurement {
+  row_name name;
+  result::label label;
+  std::int64_t round = 0;
+  double seconds = 0;      ///< median time of one call, by the clock that the context names
+  double cpu_seconds = 0;  ///< CPU time of one call, all threads
+  std::int64_t calls = 0;
+  std::map<std::string, double, std::less<>> counters;
+  std::string error;  ///< why there is no timing; empty where there is one
+};
+
+/// What makes timings interchangeable: same work, same library, same conditions. Rows that agree
+/// in it (and in their files' contexts) may serve one another.
+[[nodiscard]] inline std::string identity(const case_name& owner, std::string_view op,
+                                          std::string_view pass, std::string_view key,
+                                          std::string_view cache, std::string_view state) {
+  name_parameters parameters = owner.parameters;
+  parameters.erase("phase");  // what is computed is in op, pass and key
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, owner.backend, owner.dtype, key, cache,
+                     state, detail::parameter_text(parameters));
+}
+
+/// One distinct primitive of a case: an entry of the manifest.
+struct planned {
+  std::string layer;
+  std::string op;
+  std::string pass;
+  std::string key;
+  std::int64_t count = 1;
+  bool inserted = false;  ///< added by the backend; not a layer of the model
+};
+
+/// What one step of each case consists of, whether or not it was measured.
+using manifest = std::map<case_name, std::vector<planned>>;
+
+/// A result file.
+struct results {
+  std::string file;
+  std::map<std::string, std::string, std::less<>> context;
+  result::manifest manifest;
+  std::vector<measurement> rows;
+};
+
+}  // namespace layerbench::result

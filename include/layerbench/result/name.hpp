@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace layerbench::result {
+
+/// Further parameters of a name, in the order in which they stand. They appear only where they
+/// differ from their default: phase inference, layout nhwc, timing and threads as the machine's.
+inline constexpr std::array<std::string_view, 4> parameter_order{"phase", "layout", "timing",
+                                                                 "threads"};
+
+using name_parameters = std::map<std::string, std::string, std::less<>>;
+
+namespace detail {
+
+[[nodiscard]] inline std::string parameter_text(const name_parameters& parameters,
+                                                std::string_view except = {}) {
+  std::string text;
+  for (const std::string_view each : parameter_order) {
+    const auto found = parameters.find(each);
+    if (found != parameters.end() && each != except) {
+      text += fmt::format("/{}:{}", each, found->second);
+    }
+  }
+  return text;
+}
+
+[[nodiscard]] inline std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// The value of `part` when it reads `name:value`.
+[[nodiscard]] inline std::optional<std::string_view> value_of(std::string_view part,
+                                                              std::string_view name) {
+  if (part.size() <= name.size() || !part.starts_with(name) || part[name.size()] != ':') {
+    return std::nullopt;
+  }
+  return part.substr(name.size() + 1);
+}
+
+[[nodiscard]] inline std::optional<std::int64_t> count_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() || value < 1) return std::nullopt;
+  return value;
+}
+
+}  // namespace detail
+
+/// A model under fixed conditions: what a prediction is made for.
+struct case_name {
+  std::string backend;
+  std::string dtype;
+  std::string model;
+  std::int64_t batch = 1;
+  name_parameters parameters;
+
+  [[nodiscard]] std::string phase() const {
+    const auto found = parameters.find("phase");
+    return found == parameters.end() ? "inference" : found->second;
+  }
+
+  /// `<phase>/<backend>/<dtype>/<model>/batch:<n>[/<parameter>:<value>]...`
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{}/{}/{}/{}/batch:{}{}", phase(), backend, dtype, model, batch,
+                       detail::parameter_text(parameters, "phase"));
+  }
+
+  friend auto operator<=>(const case_name&, const case_name&) = default;
+};
+
+/// The name of a row: a case, and which of its primitives in which cache state.
+struct row_name {
+  case_name owner;
+  std::string op;
+  std::string pass;
+  std::string layer;
+  std::string cache;
+
+  /// `<op>/<pass>/<backend>/<dtype>/<model>/<layer>/batch:<n>/cache:<state>[/<parameter>:<value>]`
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{}/{}/{}/{}/{}/{}/batch:{}/cache:{}{}", op, pass, owner.backend,
+                       owner.dtype, owner.model, layer, owner.batch, cache,
+                       detail::parameter_text(owner.parameters));
+  }
+
+  friend auto operator<=>(const row_name&, const row_name&) = default;
+};
+
+/// Reads `parts` as parameters in their fixed order; nothing when one is unknown or out of order.
+[[nodiscard]] inline std::optional<name_parameters> parse_parameters(
+    const std::vector<std::string_view>& parts, std::size_t first) {
+  name_parameters parameters;
+  auto next = parameter_order.begin();
+  for (std::size_t i = first; i < parts.size(); ++i) {
+    std::optional<std::string_view> value;
+    while (next != parameter_order.end() && !value) value = detail::value_of(parts[i], *next++);
+    if (!value || value->empty()) return std::nullopt;
+    parameters.emplace(*std::prev(next), *value);
+  }
+  return parameters;
+}
+
+/// The inverse of row_name::text; nothing for other benchmarks' names.
+[[nodiscard]] inline std::optional<row_name> parse_row(std::string_view text) {
+  const std::vector<std::string_view> parts = detail::split(text, '/');
+  constexpr std::size_t fixed = 8;
+  if (parts.size() < fixed) return std::nullopt;
+  const auto batch_text = detail::value_of(parts[6], "batch");
+  const auto batch = batch_text ? detail::count_of(*batch_text) : std::nullopt;
+  const auto cache = detail::value_of(parts[7], "cache");
+  auto parameters = parse_parameters(parts, fixed);
+  if (!batch || !cache || !parameters) return std::nullopt;
+  return row_name{{std::string(parts[2]), std::string(parts[3]), std::string(parts[4]), *batch,
+                   std::move(*parameters)},
+                  std::string(parts[0]),
+                  std::string(parts[1]),
+                  std::string(parts[5]),
+                  std::string(*cache)};
+}
+
+/// The inverse of case_name::text; nothing for any other text.
+[[nodiscard]] inline std::optional<case_name> parse_case(std::string_view text) {
+  const std::vector<std::string_view> parts = detail::split(text, '/');
+  constexpr std::size_t fixed = 5;
+  if (parts.size() < fixed) return std::nullopt;
+  const auto batch_text = detail::value_of(parts[4], "batch");
+  const auto batch = batch_text ? detail::count_of(*batch_text) : std::nullopt;
+  auto parameters = parse_parameters(parts, fixed);
+  if (!batch || !parameters) return std::nullopt;
+  if (parts[0] != "inference") parameters->emplace("phase", parts[0]);
+  return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), *batch,
+                   std::move(*parameters)};
+}
+
+}  // namespace layerbench::result
