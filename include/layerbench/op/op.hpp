@@ -71,8 +71,8 @@ concept operation = requires(const Op& op, pass p, dtype type) {
 [[nodiscard]] inline std::int64_t least_bytes(const std::vector<operand>& operands) {
   std::int64_t sum = 0;
   for (const operand& each : operands) {
-    sum += checked_multiply(elements(each.extents),
-                            static_cast<std::int64_t>(traits(each.type).bytes));
+    sum = checked_add(sum, checked_multiply(elements(each.extents),
+                                            static_cast<std::int64_t>(traits(each.type).bytes)));
   }
   return sum;
 }

@@ -40,6 +40,15 @@ inline constexpr std::int64_t max_size = INT32_MAX;
   return product;
 }
 
+/// a + b. Throws std::overflow_error past 2^63 - 1.
+[[nodiscard]] inline std::int64_t checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) {
+    throw std::overflow_error("the sum of sizes exceeds 2^63 - 1");
+  }
+  return sum;
+}
+
 /// Product of all factors. Throws std::overflow_error past 2^63 - 1.
 [[nodiscard]] inline std::int64_t checked_product(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -27,6 +28,19 @@ using value = nlohmann::ordered_json;
 using parameters = std::map<std::string, std::int64_t, std::less<>>;
 
 namespace detail {
+
+/// A key as part of a JSON pointer (RFC 6901).
+[[nodiscard]] inline std::string token(std::string_view key) {
+  std::string escaped;
+  for (const char c : key) {
+    if (c == '~' || c == '/') {
+      escaped += c == '~' ? "~0" : "~1";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
 
 /// Follows the parser's events so that a duplicate key, which the parsed value could no longer
 /// show, is reported with its place.
@@ -65,7 +79,7 @@ class duplicate_guard {
     if (open_.back().keys.insert(name).second) return;
     std::string pointer;
     for (const level& each : open_) {
-      pointer += '/' + (each.is_array ? std::to_string(each.items - 1) : each.last_key);
+      pointer += '/' + (each.is_array ? std::to_string(each.items - 1) : token(each.last_key));
     }
     throw bad_input(file_, pointer, "duplicate key; keep one of the two");
   }
@@ -78,7 +92,8 @@ class duplicate_guard {
 
 /// The whole text of `path`. Throws bad_input when it is not a readable file.
 [[nodiscard]] inline std::string read_text(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) {
     throw bad_input(path.string(), "", "is a directory; name a file in it");
   }
   std::ifstream stream(path, std::ios::binary);
@@ -97,7 +112,7 @@ class duplicate_guard {
   }
   try {
     return value::parse(text, detail::duplicate_guard(path.string()));
-  } catch (const nlohmann::json::parse_error& slip) {
+  } catch (const nlohmann::json::exception& slip) {  // a slip, or a number beyond any double
     throw bad_input(path.string(), "", fmt::format("not valid JSON: {}", slip.what()));
   }
 }
@@ -112,7 +127,7 @@ class cursor {
   [[nodiscard]] bool has(std::string_view key) const { return at_->contains(key); }
 
   [[nodiscard]] cursor operator[](std::string_view key) const {
-    return {at_->at(std::string(key)), file_, pointer_ + '/' + std::string(key)};
+    return {at_->at(std::string(key)), file_, pointer_ + '/' + detail::token(key)};
   }
   [[nodiscard]] cursor operator[](std::size_t index) const {
     return {at_->at(index), file_, pointer_ + '/' + std::to_string(index)};

@@ -57,6 +57,9 @@ class backend {
     return std::nullopt;
   }
 
+  /// The run time has counted them before it bound this thread to one of them.
+  static int processors() noexcept { return omp_get_num_procs(); }
+
   static void describe(description& facts) {
     const dnnl_version_t* version = dnnl_version();
     facts["onednn_version"] =

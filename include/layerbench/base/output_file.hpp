@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <layerbench/base/error.hpp>
+
+namespace layerbench {
+
+/// A file that is written whole or not at all: its text goes to a neighbour which then takes its
+/// name. An existing file stays as it is until then.
+class output_file {
+ public:
+  /// Checks at once that the file can be written. Throws usage_error.
+  explicit output_file(std::filesystem::path path) : path_(std::move(path)) {
+    if (std::filesystem::is_directory(path_)) fail("is a directory");
+    // Devices and pipes cannot be replaced, nor need they be.
+    const auto status = std::filesystem::status(path_);
+    replaceable_ = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+    if (replaceable_ && std::filesystem::is_symlink(path_)) {
+      path_ = std::filesystem::weakly_canonical(path_);
+    }
+    temporary_ =
+        replaceable_ ? path_.string() + ".partial" + std::to_string(::getpid()) : path_.string();
+    write_temporary("");
+    discard();
+  }
+
+  /// Replaces the file by `text`. Throws error when the disk does not take it; the old file, if
+  /// any, is then still there.
+  void write(std::string_view text) const {
+    write_temporary(text);
+    if (!replaceable_) return;
+    std::error_code failed;
+    std::filesystem::rename(temporary_, path_, failed);
+    if (failed) {
+      discard();
+      throw error(path_.string() + ": cannot be replaced: " + failed.message());
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw usage_error(path_.string() + ": cannot be written: " + reason);
+  }
+
+  void write_temporary(std::string_view text) const {
+    const int file = ::open(temporary_.c_str(),
+                            O_WRONLY | O_CREAT | O_CLOEXEC | (replaceable_ ? O_TRUNC : 0), 0666);
+    if (file < 0) fail(std::generic_category().message(errno));
+    bool whole = true;
+    while (whole && !text.empty()) {
+      const ::ssize_t written = ::write(file, text.data(), text.size());
+      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+      whole = written > 0 || errno == EINTR;
+    }
+    const int reason = errno;
+    if (::close(file) != 0 || !whole) {
+      discard();
+      throw error(path_.string() +
+                  ": cannot be written whole: " + std::generic_category().message(reason));
+    }
+  }
+
+  void discard() const {
+    std::error_code ignored;
+    if (replaceable_) std::filesystem::remove(temporary_, ignored);
+  }
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  bool replaceable_ = true;
+};
+
+}  // namespace layerbench

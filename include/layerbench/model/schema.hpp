@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+#include <layerbench/shape/json.hpp>
+
+namespace layerbench::model {
+
+namespace detail {
+
+[[nodiscard]] inline json::value definitions() {
+  using json::value;
+  const auto reference = [](const char* to) { return value{{"$ref", to}}; };
+  const auto list = [](const value& items, int length) {
+    return value{{"type", "array"}, {"items", items}, {"minItems", length}, {"maxItems", length}};
+  };
+  const value parameter = {{"type", "string"}, {"description", "name of a parameter"}};
+  const auto whole = [](int least) {
+    return value{{"type", "integer"}, {"minimum", least}, {"maximum", max_size}};
+  };
+  const value size = reference("#/$defs/size");
+  const value product = {{"type", "array"}, {"items", size}, {"minItems", 1}};
+  const value padding = reference("#/$defs/padding");
+  return {{"size",
+           {{"description", "a count, a parameter's name or a list of sizes (their product)"},
+            {"anyOf", value::array({whole(1), parameter, product})}}},
+          {"padding",
+           {{"description", "a size that may be 0"},
+            {"anyOf", value::array({whole(0), parameter, product})}}},
+          {"pair",
+           {{"description", "a size, or [vertical, horizontal]"},
+            {"anyOf", value::array({whole(1), parameter, list(size, 2)})}}},
+          {"pads",
+           {{"description", "a size, [vertical, horizontal] or [top, bottom, left, right]"},
+            {"anyOf", value::array({whole(0), parameter, list(padding, 2), list(padding, 4)})}}},
+          {"name", {{"type", "string"}, {"pattern", "^[a-z0-9_]+$"}}}};
+}
+
+/// Schema of a layer: `op` decides what `shape` looks like.
+[[nodiscard]] inline json::value layer_schema(const op::catalog& catalog) {
+  using json::value;
+  const value name = {{"$ref", "#/$defs/name"}};
+  value names = value::array();
+  value choices = value::array();
+  for (const op::entry& each : catalog) {
+    names.push_back(each.name);
+    const value is_this = {{"properties", {{"op", {{"const", each.name}}}}}};
+    choices.push_back({{"if", is_this}, {"then", {{"properties", {{"shape", each.schema()}}}}}});
+  }
+  return {{"type", "object"},
+          {"properties",
+           {{"name", name},
+            {"op", {{"enum", names}}},
+            {"after",
+             {{"description", "layers whose output it reads, in operand order; the one before"},
+              {"type", "array"},
+              {"items", name}}},
+            {"shape", {{"type", "object"}}}}},
+          {"required", value::array({"name", "op", "shape"})},
+          {"additionalProperties", false},
+          {"allOf", choices}};
+}
+
+}  // namespace detail
+
+/// JSON schema (2020-12) of shape files, for editors: what model::load accepts, less what only a
+/// program can check (that neighbours' sizes agree, that the graph has no cycle).
+[[nodiscard]] inline json::value schema(const op::catalog& catalog) {
+  const json::value text = {{"type", "string"}};
+  const json::value count = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_size}};
+  const json::value parameters = {{"type", "object"}, {"additionalProperties", count}};
+  const json::value layers = {
+      {"type", "array"}, {"minItems", 1}, {"items", detail::layer_schema(catalog)}};
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"title", "layerbench shape file"},
+          {"type", "object"},
+          {"properties",
+           {{"$schema", text},
+            {"name", {{"$ref", "#/$defs/name"}}},
+            {"title", text},
+            {"source", text},
+            {"parameters", parameters},
+            {"layers", layers}}},
+          {"required", json::value::array({"name", "layers"})},
+          {"additionalProperties", false},
+          {"$defs", detail::definitions()}};
+}
+
+}  // namespace layerbench::model

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/units.hpp>
+#include <layerbench/predict/predictor.hpp>
+#include <layerbench/report/table.hpp>
+
+/// Predictions for people and as CSV; report/prediction_json.hpp has them for programs.
+namespace layerbench::report {
+
+namespace detail {
+
+/// A number with as many digits as identify it; nothing for no number.
+[[nodiscard]] inline std::string exact(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+/// Four significant digits, never in exponents.
+[[nodiscard]] inline std::string four_digits(double value) {
+  const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
+  return fmt::format("{:.{}f}", value, std::clamp(3 - static_cast<int>(magnitude), 0, 9));
+}
+
+[[nodiscard]] inline std::string rate(std::optional<double> images_per_second) {
+  return images_per_second ? four_digits(*images_per_second) : "refused";
+}
+
+[[nodiscard]] inline std::string milliseconds(double seconds) { return four_digits(seconds * 1e3); }
+
+/// Rounded down: less than all must not read as 100 %.
+[[nodiscard]] inline std::string percent_covered(double coverage) {
+  return fmt::format("{:.1f} %", std::floor(coverage * 1000) / 10);
+}
+
+/// The conditions in words: "resnet50 inference, onednn f32, batch 1, 2 threads".
+[[nodiscard]] inline std::string headline(const predict::prediction& p) {
+  std::string text = fmt::format("{} {}, {} {}, batch {}", p.owner.model, p.owner.phase(),
+                                 p.owner.backend, p.owner.dtype, p.owner.batch);
+  if (p.threads > 0) text += fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s");
+  for (const auto& [name, value] : p.owner.parameters) {
+    if (name != "phase" && name != "threads") text += fmt::format(", {} {}", name, value);
+  }
+  return text;
+}
+
+[[nodiscard]] inline std::string throughput(const predict::prediction& p) {
+  if (!p.step) return "  no throughput: a step has layers that were not measured\n";
+  return fmt::format("  {} images/s, {} ms a step ({} to {} over the rounds){}\n",
+                     rate(p.images_per_second()), milliseconds(p.step->seconds),
+                     milliseconds(p.step->low), milliseconds(p.step->high),
+                     p.partial() ? ", of the measured layers only" : "");
+}
+
+[[nodiscard]] inline std::string caveats(const predict::prediction& p) {
+  std::string text = fmt::format(
+      "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
+      p.method);
+  if (p.derived) {
+    text += "  the step is from the shape file: what the backend inserts is not in it\n";
+  }
+  if (!p.missing.empty()) {
+    text += fmt::format("  coverage {}; not measured: {}\n", percent_covered(p.coverage),
+                        fmt::join(p.missing, " "));
+  }
+  return text;
+}
+
+/// The `most` layers that take the largest part of a step.
+[[nodiscard]] inline table heaviest(const predict::prediction& p, std::size_t most) {
+  std::vector<predict::layer_time> layers = p.layers;
+  std::ranges::stable_sort(layers, std::ranges::greater{}, &predict::layer_time::share);
+  layers.resize(std::min(most, layers.size()));
+  table t{{{"layer"},
+           {"op"},
+           {"count", align::right},
+           {"time a call", align::right},
+           {"share", align::right},
+           {"GFLOP/s", align::right}},
+          {}};
+  for (const predict::layer_time& each : layers) {
+    t.rows.push_back({each.name, each.op, std::to_string(each.count), units::duration(each.seconds),
+                      fmt::format("{:.1f} %", each.share * 100),
+                      each.flops ? four_digits(*each.flops / each.seconds * 1e-9) : ""});
+  }
+  return t;
+}
+
+}  // namespace detail
+
+/// One row a prediction: what it is for, its throughput and by which method.
+[[nodiscard]] inline table summary(std::span<const predict::prediction> predictions) {
+  table t{{{"model"},
+           {"backend"},
+           {"dtype"},
+           {"batch", align::right},
+           {"threads", align::right},
+           {"images/s", align::right},
+           {"ms/step", align::right},
+           {"coverage", align::right},
+           {"method"}},
+          {}};
+  for (const predict::prediction& p : predictions) {
+    t.rows.push_back({p.owner.model, p.owner.backend, p.owner.dtype, std::to_string(p.owner.batch),
+                      p.threads > 0 ? std::to_string(p.threads) : "",
+                      detail::rate(p.images_per_second()),
+                      p.step ? detail::milliseconds(p.step->seconds) : "refused",
+                      detail::percent_covered(p.coverage), p.method});
+  }
+  return t;
+}
+
+/// Each prediction with its heaviest layers, and a summary where there are several.
+[[nodiscard]] inline std::string text(std::span<const predict::prediction> predictions,
+                                      std::size_t heaviest_layers) {
+  std::string out;
+  for (const predict::prediction& p : predictions) {
+    out += detail::headline(p) + '\n' + detail::throughput(p) + detail::caveats(p);
+    if (!p.layers.empty() && heaviest_layers > 0) {
+      out += '\n' + text(detail::heaviest(p, heaviest_layers));
+    }
+    out += '\n';
+  }
+  if (predictions.size() > 1) out += text(summary(predictions));
+  return out;
+}
+
+/// One row a prediction with everything but its layers; empty cells where there is no number.
+[[nodiscard]] inline table records(std::span<const predict::prediction> predictions) {
+  table t{{{"model"},
+           {"phase"},
+           {"backend"},
+           {"dtype"},
+           {"batch"},
+           {"threads"},
+           {"case"},
+           {"cache"},
+           {"method"},
+           {"seconds_per_step"},
+           {"seconds_low"},
+           {"seconds_high"},
+           {"images_per_second"},
+           {"coverage"},
+           {"missing"}},
+          {}};
+  for (const predict::prediction& p : predictions) {
+    const auto part = [&](double predict::step_time::* member) {
+      return p.step ? detail::exact((*p.step).*member) : "";
+    };
+    t.rows.push_back({p.owner.model, p.owner.phase(), p.owner.backend, p.owner.dtype,
+                      std::to_string(p.owner.batch), std::to_string(p.threads), p.owner.text(),
+                      p.cache, p.method, part(&predict::step_time::seconds),
+                      part(&predict::step_time::low), part(&predict::step_time::high),
+                      detail::exact(p.images_per_second()), detail::exact(p.coverage),
+                      fmt::format("{}", fmt::join(p.missing, " "))});
+  }
+  return t;
+}
+
+}  // namespace layerbench::report

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/run/options.hpp>
+
+namespace layerbench::run {
+
+/// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:
+/// threads bound to neighbouring cores, which is both faster and more repeatable than free
+/// ones. Values that the user set stay. Restarts the program where something was to be set.
+inline void settle_threads(char** argv) {
+  bool changed = false;
+  const auto set = [&](const char* name, const char* value) {
+    if (std::getenv(name) != nullptr) return;
+    ::setenv(name, value, 1);
+    changed = true;
+  };
+  // A user who binds threads in one of these ways has bound them.
+  if (std::getenv("GOMP_CPU_AFFINITY") == nullptr && std::getenv("KMP_AFFINITY") == nullptr) {
+    set("OMP_PROC_BIND", "close");
+    set("OMP_PLACES", "cores");
+  }
+  if (changed)
+    ::execv("/proc/self/exe", argv);  // when that fails: threads stay unbound, and
+                                      // the context shows what was asked for
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+[[nodiscard]] inline std::string cache_bytes(int name) {
+  return std::to_string(std::max(0L, ::sysconf(name)));
+}
+
+}  // namespace detail
+
+/// What a result file says of the machine, the libraries and the settings (docs/formats.md).
+template <backend... Bs>
+[[nodiscard]] description describe_run(const options& o, backend_list<Bs...> /*built*/) {
+  description facts{{"layerbench_schema", "1"}, {"layerbench_version", LAYERBENCH_VERSION}};
+  facts["device"] = detail::cpu_model();
+  facts["l1d_bytes"] = detail::cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
+  facts["l2_bytes"] = detail::cache_bytes(_SC_LEVEL2_CACHE_SIZE);
+  facts["l3_bytes"] = detail::cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  utsname system{};
+  if (::uname(&system) == 0) facts["kernel"] = system.release;
+  facts["threads"] = std::to_string(o.default_threads);
+  facts["clock"] = "thread CPU time for 1 thread, else wall time";
+  facts["seed"] = std::to_string(o.seed);
+  for (const std::string_view switched :
+       {"OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "OMP_DYNAMIC", "OMP_SCHEDULE",
+        "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "DNNL_MAX_CPU_ISA",
+        "ONEDNN_MAX_CPU_ISA", "ONEDNN_DEFAULT_FPMATH_MODE"}) {
+    if (const char* value = std::getenv(std::string(switched).c_str())) {
+      facts[std::string(switched)] = value;
+    }
+  }
+  const auto add = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    if (!B::probe()) B::describe(facts);
+  };
+  (add(std::type_identity<Bs>{}), ...);
+  return facts;
+}
+
+}  // namespace layerbench::run

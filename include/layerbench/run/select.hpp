@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/run/fixture.hpp>
+
+namespace layerbench::run {
+
+/// Registers every fixture with Google Benchmark, under its plain name. Its own loop can run them
+/// too; the programs of the suite leave the measuring to the scheduler.
+inline void register_all(const std::vector<std::unique_ptr<fixture>>& fixtures) {
+  for (const auto& each : fixtures) {
+    benchmark::RegisterBenchmark(each->name().text().c_str(),
+                                 [what = each.get()](benchmark::State& state) {
+                                   what->prepare({});
+                                   for (auto _ : state) what->call(1);
+                                 });
+  }
+}
+
+/// The registered fixtures that `filter` selects, as Google Benchmark reads it (a regular
+/// expression found anywhere; '-' in front selects the others). Throws usage_error for a bad
+/// expression and nothing_matched, listing what exists, when none is left.
+[[nodiscard]] inline std::vector<fixture*> select(
+    const std::vector<std::unique_ptr<fixture>>& fixtures, const std::string& filter) {
+  std::ostringstream names;
+  std::ostringstream complaints;
+  benchmark::ConsoleReporter listing;
+  listing.SetOutputStream(&names);
+  listing.SetErrorStream(&complaints);
+  benchmark::RunSpecifiedBenchmarks(&listing, filter.empty() ? "." : filter);
+  if (complaints.str().find("Could not compile") != std::string::npos) {
+    throw usage_error("--benchmark_filter: not a regular expression: " + filter);
+  }
+  std::set<std::string> chosen;
+  std::istringstream lines(names.str());
+  for (std::string line; std::getline(lines, line);) chosen.insert(line);
+  std::vector<fixture*> selected;
+  for (const auto& each : fixtures) {
+    if (chosen.contains(each->name().text())) selected.push_back(each.get());
+  }
+  if (!selected.empty()) return selected;
+  std::string what = "nothing matches --benchmark_filter=" + filter + "; there are:";
+  constexpr std::size_t most_listed = 20;
+  for (std::size_t i = 0; i < std::min(fixtures.size(), most_listed); ++i) {
+    what += "\n  " + fixtures[i]->name().text();
+  }
+  if (fixtures.size() > most_listed) {
+    what += fmt::format("\n  and {} more (--benchmark_list_tests)", fixtures.size() - most_listed);
+  }
+  throw nothing_matched(what);
+}
+
+/// Google Benchmark's own state, set so that it lists and does nothing else: its environment
+/// variables (BENCHMARK_OUT would truncate a file) are read by our options instead.
+inline void initialize_google_benchmark(char* program) {
+  std::array<std::string, 7> flags{
+      "--benchmark_list_tests=true", "--benchmark_out=",          "--benchmark_format=console",
+      "--benchmark_filter=.",        "--benchmark_repetitions=1", "--benchmark_min_time=0",
+      "--benchmark_color=false"};
+  std::vector<char*> arguments{program};
+  for (std::string& flag : flags) arguments.push_back(flag.data());
+  int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  benchmark::Initialize(&count, arguments.data());
+}
+
+}  // namespace layerbench::run
