@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/run/main.hpp>
+#include "suite.hpp"
 
 int main(int argc, char** argv) {
-  using namespace layerbench;
-  return run::main(
-      argc, argv,
-      {"bench_elementwise", "Times the activations and additions of deep-learning models."},
-      op::list<op::activation, op::add>{});
+  return run_suite(argc, argv,
+                   {.name = "bench_elementwise",
+                    .purpose = "Times the activations and additions of deep-learning models.",
+                    .ops = {"activation", "add"}});
 }

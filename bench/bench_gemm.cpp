@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/run/main.hpp>
+#include "suite.hpp"
 
 int main(int argc, char** argv) {
-  using namespace layerbench;
-  return run::main(
+  return run_suite(
       argc, argv,
-      {"bench_gemm", "Times the matrix products (fully connected layers) of deep-learning models."},
-      op::list<op::gemm>{});
+      {.name = "bench_gemm",
+       .purpose = "Times the matrix products (fully connected layers) of deep-learning models.",
+       .ops = {"gemm"}});
 }

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/run/main.hpp>
+#include "suite.hpp"
 
 int main(int argc, char** argv) {
-  using namespace layerbench;
-  return run::main(argc, argv, {"bench_pool", "Times the pooling layers of deep-learning models."},
-                   op::list<op::pool>{});
+  return run_suite(argc, argv,
+                   {.name = "bench_pool",
+                    .purpose = "Times the pooling layers of deep-learning models.",
+                    .ops = {"pool"}});
 }

@@ -193,7 +193,7 @@ class suite_maker {
       made[work_of(p.op)] = add_primitive(c, p, false);
     }
     if (c.request.order != layout::any) return;
-    if (!what_.whole_model) {
+    if (!what_.whole_model()) {
       all_.manifest.erase(c.owner);  // only a program with all ops can know what is inserted
       return;
     }
@@ -221,7 +221,9 @@ class suite_maker {
     all_.manifest[c.owner].push_back({p.layer, std::string(p.op.name()),
                                       std::string(op::name(p.pass)), p.op.key(), p.count,
                                       inserted});
-    auto made = build_.make(c, p.layer, p.op, p.count, inserted);
+    const bool wanted =
+        what_.whole_model() || std::ranges::find(what_.ops, p.op.name()) != what_.ops.end();
+    auto made = wanted ? build_.make(c, p.layer, p.op, p.count, inserted) : nullptr;
     if (!made) return nullptr;
     all_.fixtures.push_back(std::move(made));
     return all_.fixtures.back().get();

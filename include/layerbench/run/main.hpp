@@ -201,8 +201,8 @@ exit_code run_program(int argc, char** argv, const program& what, Ops ops, Backe
 
 }  // namespace detail
 
-/// A benchmark program: measures `ops` on the `built` backends. Shape files may contain the
-/// library's ops and these. Returns the exit code of base/error.hpp.
+/// A benchmark program: measures those of `ops` that `what` names on the `built` backends. Shape
+/// files may contain the library's ops and these. Returns the exit code of base/error.hpp.
 template <op::operation... Ops, class Backends = built_backends>
 [[nodiscard]] int main(int argc, char** argv, const program& what, op::list<Ops...> ops,
                        const epilogue& after = {}, Backends built = {}) {

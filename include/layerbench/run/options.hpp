@@ -13,6 +13,7 @@
 #include <layerbench/backend/list.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/run/program.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
 
@@ -165,13 +166,6 @@ inline void add_google_options(CLI::App& app, options& o) {
 }
 
 }  // namespace detail
-
-/// Names and one-sentence purpose of a program, for --help.
-struct program {
-  std::string name;
-  std::string purpose;
-  bool whole_model = false;  ///< measures all layers of a model and predicts it
-};
 
 /// Reads the command line. Nothing is returned when all was said already (--help, --version).
 /// Throws usage_error.

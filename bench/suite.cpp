@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "suite.hpp"
+
+#include <cstdio>
+#include <span>
+
+#include <layerbench/op/list.hpp>
+#include <layerbench/predict/predictor.hpp>
+#include <layerbench/report/prediction.hpp>
+#include <layerbench/run/main.hpp>
+
+namespace {
+
+/// Prints what the rows add up to: below them, or on stderr where stdout is for a machine.
+void print_predictions(const layerbench::result::results& results, bool machine_format) {
+  using namespace layerbench;
+  constexpr std::size_t heaviest_layers = 10;
+  const auto predictions = predict::predict(std::span(&results, 1));
+  fmt::print(machine_format ? stderr : stdout, "\n{}", report::text(predictions, heaviest_layers));
+}
+
+}  // namespace
+
+int run_suite(int argc, char** argv, const layerbench::run::program& what) {
+  using namespace layerbench;
+  return run::main(argc, argv, what, op::builtin{},
+                   what.whole_model() ? &print_predictions : run::epilogue());
+}
