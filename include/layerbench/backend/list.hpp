@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <string_view>
+#include <vector>
 
 #include <layerbench/backend/reference/list.hpp>
 
@@ -27,13 +27,16 @@ using built_backends = backend_list<
 #endif
     reference::backend>;
 
-/// A backend that the suite knows, whether or not this build has it.
-struct known_backend {
+/// A backend that the suite has and this build has not, and the CMake option that builds it.
+struct unbuilt_backend {
   std::string_view name;
-  std::string_view option;  ///< the CMake option that builds it; empty for those always built
+  std::string_view option;
 };
 
-inline constexpr std::array known_backends{known_backend{"onednn", "LAYERBENCH_ONEDNN"},
-                                           known_backend{"reference", ""}};
+inline const std::vector<unbuilt_backend> unbuilt_backends{
+#if !LAYERBENCH_ONEDNN
+    {"onednn", "LAYERBENCH_ONEDNN"},
+#endif
+};
 
 }  // namespace layerbench

@@ -20,8 +20,8 @@ struct softmax {
   };
 
   void validate() const {
-    if (axis >= static_cast<std::int64_t>(dims.size())) {
-      throw invalid_field("axis", "is not an axis of dims");
+    if (axis < 1 || axis >= static_cast<std::int64_t>(dims.size())) {
+      throw invalid_field("axis", "is not an axis of dims after the first");
     }
   }
 

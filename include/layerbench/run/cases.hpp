@@ -42,46 +42,42 @@ struct suite {
 
 namespace detail {
 
-/// Why the backend named `name` cannot be used here, or nothing. Throws usage_error for a name
-/// that the suite does not know.
+/// Why each backend cannot be used here, or nothing: those of this build first, then those that it
+/// lacks.
 template <backend... Bs>
-[[nodiscard]] std::optional<std::string> reason_against(const std::string& name,
-                                                        backend_list<Bs...> /*built*/) {
-  std::optional<std::string> reason;
-  bool built = false;
-  const auto look = [&]<backend B>(std::type_identity<B> /*tag*/) {
-    if (B::name != name) return;
-    built = true;
-    reason = B::probe();
-  };
-  (look(std::type_identity<Bs>{}), ...);
-  if (built) return reason;
-  std::string known;
-  for (const known_backend& each : known_backends) {
-    if (each.name == name) {
-      return fmt::format("not part of this build; configure with -D{}=ON", each.option);
-    }
-    known += fmt::format(" {}", each.name);
+[[nodiscard]] std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
+    backend_list<Bs...> /*built*/) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> all{
+      {std::string(Bs::name), Bs::probe()}...};
+  for (const unbuilt_backend& each : unbuilt_backends) {
+    all.emplace_back(each.name,
+                     fmt::format("not part of this build; configure with -D{}=ON", each.option));
   }
-  throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, known));
+  return all;
 }
 
-/// The backends to use: those asked for (throws `unavailable` when one cannot run), else all that
-/// can, else the reference.
+/// The backends to use: those asked for (throws `unavailable` when one cannot run, usage_error when
+/// nobody knows it), else all that can, else the reference.
 template <backend... Bs>
 [[nodiscard]] std::vector<std::string> chosen_backends(const options& o, backend_list<Bs...> built,
                                                        std::vector<std::string>& notes) {
+  const auto all = probe_all(built);
   for (const std::string& name : o.backends) {
-    if (const auto reason = reason_against(name, built)) {
-      throw unavailable(fmt::format("backend {} cannot run here: {}", name, *reason));
+    const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
+    if (found == all.end()) {
+      std::string known;
+      for (const auto& [each, reason] : all) known += " " + each;
+      throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, known));
+    }
+    if (found->second) {
+      throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
     }
   }
   if (!o.backends.empty()) return o.backends;
   std::vector<std::string> usable;
-  for (const known_backend& each : known_backends) {
-    const std::string name(each.name);
+  for (const auto& [name, reason] : all) {
     if (name == reference::backend::name) continue;
-    if (const auto reason = reason_against(name, built)) {
+    if (reason) {
       notes.push_back(fmt::format("backend {} is left out: {}", name, *reason));
     } else {
       usable.push_back(name);

@@ -56,9 +56,8 @@ inline void print_list(const std::vector<fixture*>& selected) {
 
 template <class Backends>
 void print_backends(Backends built) {
-  for (const known_backend& each : known_backends) {
-    const auto reason = reason_against(std::string(each.name), built);
-    fmt::print("{:<10} {}\n", each.name, reason ? "no: " + *reason : "available");
+  for (const auto& [name, reason] : probe_all(built)) {
+    fmt::print("{:<10} {}\n", name, reason ? "no: " + *reason : "available");
   }
 }
 

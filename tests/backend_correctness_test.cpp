@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <string>
+#include <type_traits>
+
+#include <gtest/gtest.h>
+
+#include <layerbench/backend/list.hpp>
+#include <layerbench/op/list.hpp>
+#include <layerbench/run/verify.hpp>
+
+#include "support/random_ops.hpp"
+
+/// Every plan of every backend of this build against the reference formula, on random shapes.
+namespace layerbench {
+namespace {
+
+using testing::dice;
+
+// What oneDNN has no plan for, by op; everything else must run.
+template <class Op>
+bool is_known_gap(const Op& /*op*/, dtype /*type*/) {
+  return false;
+}
+bool is_known_gap(const op::pool& o, dtype /*type*/) {
+  const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
+                      (o.q() - 1) * o.stride.h + o.s > o.pad.left + o.w + o.pad.right;
+  return o.kind == op::pool_kind::average && o.count_padding && beyond;
+}
+bool is_known_gap(const op::activation& o, dtype type) {
+  return type == dtype::s8 && o.kind != op::activation_kind::relu;
+}
+bool is_known_gap(const op::softmax& /*op*/, dtype type) { return type == dtype::s8; }
+
+/// Whether this CPU's instructions let a backend compute in a 16-bit type.
+template <class B>
+bool has_type(dtype type) {
+  if (std::is_same_v<B, reference::backend>) return true;
+  description facts;
+  B::describe(facts);
+  const std::string isa = facts["onednn_isa"];
+  if (type == dtype::bf16) return isa.starts_with("avx512_core");
+  if (type == dtype::f16) return isa == "avx512_core_fp16" || isa == "avx512_core_amx";
+  return true;
+}
+
+struct tally {
+  int drawn = 0;
+  int ran = 0;
+};
+
+/// Runs `op` and compares all its outputs. False when the backend has no plan.
+template <class B, class Op>
+bool agrees(B& here, const Op& op, const plan_request& request, std::uint64_t seed) {
+  try {
+    std::vector<std::vector<float>> inputs;
+    run::prepared<B, Op> ready(here, op, request, seed, &inputs);
+    run::verify(ready, op, request, inputs, true);
+  } catch (const unsupported& gap) {
+    const bool excused = !std::is_same_v<B, reference::backend> &&
+                         (is_known_gap(op, request.type) || !has_type<B>(request.type));
+    EXPECT_TRUE(excused) << gap.what();
+    return false;
+  } catch (const std::exception& slip) {
+    ADD_FAILURE() << slip.what();
+  }
+  return true;
+}
+
+template <class B, class Op>
+tally check_random_shapes(dtype type, int shapes, int threads) {
+  B here(threads);
+  dice d(41);
+  tally sum;
+  while (sum.ran < shapes && sum.drawn < 3 * shapes) {
+    const auto o = testing::random_op<Op>(d);
+    const plan_request request{.type = type,
+                               .order = d.pick({layout::nhwc, layout::nchw, layout::any})};
+    SCOPED_TRACE(
+        fmt::format("{} {} {} {} {}", B::name, Op::name, name(type), name(request.order), key(o)));
+    sum.ran += agrees(here, o, request, static_cast<std::uint64_t>(sum.drawn)) ? 1 : 0;
+    ++sum.drawn;
+    if (::testing::Test::HasFailure()) break;
+  }
+  return sum;
+}
+
+template <class Op>
+class random_shapes : public ::testing::Test {
+ protected:
+  static constexpr int many = 500;
+  static constexpr int some = 40;
+
+  template <class... Backends>
+  static void agree(dtype type, int shapes, int threads, backend_list<Backends...> /*built*/) {
+    (expect_enough<Backends>(type, shapes, threads), ...);
+  }
+
+ private:
+  template <class B>
+  static void expect_enough(dtype type, int wanted, int threads) {
+    const tally found = check_random_shapes<B, Op>(type, wanted, threads);
+    std::cout << fmt::format("{} {}: ran {} of {} shapes\n", B::name, name(type), found.ran,
+                             found.drawn);
+    const bool has_none = std::is_same_v<Op, op::softmax> && type == dtype::s8 &&
+                          !std::is_same_v<B, reference::backend>;
+    EXPECT_GE(found.ran, has_none || !has_type<B>(type) ? 0 : wanted) << B::name;
+  }
+};
+
+template <class... Ops>
+::testing::Types<Ops...> types_of(op::list<Ops...>);
+using all_ops = decltype(types_of(op::builtin{}));
+TYPED_TEST_SUITE(random_shapes, all_ops);
+
+TYPED_TEST(random_shapes, agree_with_the_reference_in_f32) {
+  this->agree(dtype::f32, this->many, 1, built_backends{});
+}
+TYPED_TEST(random_shapes, agree_with_the_reference_in_bf16) {
+  this->agree(dtype::bf16, this->many, 1, built_backends{});
+}
+TYPED_TEST(random_shapes, agree_with_the_reference_in_f16) {
+  this->agree(dtype::f16, this->many, 1, built_backends{});
+}
+TYPED_TEST(random_shapes, agree_with_the_reference_in_s8) {
+  this->agree(dtype::s8, this->many, 1, built_backends{});
+}
+TYPED_TEST(random_shapes, agree_with_the_reference_on_two_threads) {
+  this->agree(dtype::f32, this->some, 2, built_backends{});
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/run/prepared.hpp>
+
+#include "support/random_ops.hpp"
+#include "support/reference_result.hpp"
+
+/// Reference plans against the same mathematics written another way round.
+namespace layerbench {
+namespace {
+
+using testing::dice;
+using testing::values;
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// Scatters every input element into all outputs that it contributes to.
+std::vector<double> expected(const op::conv& o, const std::vector<values>& in) {
+  const std::int64_t p_count = o.p();
+  const std::int64_t q_count = o.q();
+  std::vector<double> out(at(o.n * o.k * p_count * q_count), 0.0);
+  const std::int64_t depth = o.c / o.groups;
+  std::int64_t source = 0;
+  for (std::int64_t n = 0; n < o.n; ++n) {
+    for (std::int64_t c = 0; c < o.c; ++c) {
+      for (std::int64_t y = 0; y < o.h; ++y) {
+        for (std::int64_t x = 0; x < o.w; ++x, ++source) {
+          for (std::int64_t tap = 0; tap < o.r * o.s; ++tap) {
+            const std::int64_t down = y + o.pad.top - tap / o.s * o.dilation.v;
+            const std::int64_t along = x + o.pad.left - tap % o.s * o.dilation.h;
+            if (down < 0 || down % o.stride.v != 0 || down / o.stride.v >= p_count) continue;
+            if (along < 0 || along % o.stride.h != 0 || along / o.stride.h >= q_count) continue;
+            for (std::int64_t k = 0; k < o.k; ++k) {
+              if (k * o.groups / o.k != c / depth) continue;
+              const double weight = in[1][at((k * depth + c % depth) * o.r * o.s + tap)];
+              out[at(((n * o.k + k) * p_count + down / o.stride.v) * q_count +
+                     along / o.stride.h)] += weight * in[0][at(source)];
+            }
+          }
+        }
+      }
+    }
+  }
+  if (!o.bias) return out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] += in[2][i / at(p_count * q_count) % at(o.k)];
+  }
+  return out;
+}
+
+/// Sum of outer products, term by term of the inner dimension.
+std::vector<double> expected(const op::gemm& o, const std::vector<values>& in) {
+  std::vector<double> out(at(o.batch * o.m * o.n), 0.0);
+  for (std::int64_t matrix = 0; matrix < o.batch; ++matrix) {
+    for (std::int64_t k = 0; k < o.k; ++k) {
+      for (std::int64_t m = 0; m < o.m; ++m) {
+        const std::int64_t a = o.a_transposed ? m + o.m * k : k + o.k * m;
+        for (std::int64_t n = 0; n < o.n; ++n) {
+          const std::int64_t b = o.b_transposed ? k + o.k * n : n + o.n * k;
+          out[at((matrix * o.m + m) * o.n + n)] +=
+              static_cast<double>(in[0][at(matrix * o.m * o.k + a)]) *
+              in[1][at(matrix * o.k * o.n + b)];
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; o.bias && i < out.size(); ++i) out[i] += in[2][i % at(o.n)];
+  return out;
+}
+
+/// Copies each plane into a frame of padding, wide enough for rounded-up windows, and walks that.
+std::vector<double> expected(const op::pool& o, const std::vector<values>& in) {
+  const bool is_max = o.kind == op::pool_kind::max;
+  enum class place { image, padding, beyond };
+  struct cell {
+    double value;
+    place where;
+  };
+  const std::int64_t height = o.pad.top + o.h + o.pad.bottom + o.r + o.stride.v;
+  const std::int64_t width = o.pad.left + o.w + o.pad.right + o.s + o.stride.h;
+  std::vector<double> out;
+  for (std::int64_t plane = 0; plane < o.n * o.c; ++plane) {
+    std::vector<cell> frame(at(height * width), {0, place::beyond});
+    for (std::int64_t y = 0; y < o.pad.top + o.h + o.pad.bottom; ++y) {
+      for (std::int64_t x = 0; x < o.pad.left + o.w + o.pad.right; ++x) {
+        const bool inside =
+            y >= o.pad.top && y < o.pad.top + o.h && x >= o.pad.left && x < o.pad.left + o.w;
+        const std::int64_t source = (plane * o.h + y - o.pad.top) * o.w + x - o.pad.left;
+        frame[at(y * width + x)] =
+            inside ? cell{in[0][at(source)], place::image} : cell{0, place::padding};
+      }
+    }
+    for (std::int64_t corner = 0; corner < o.p() * o.q(); ++corner) {
+      double largest = std::numeric_limits<double>::lowest();
+      double sum = 0;
+      int divisor = 0;
+      for (std::int64_t tap = 0; tap < o.r * o.s; ++tap) {
+        const std::int64_t y = corner / o.q() * o.stride.v + tap / o.s;
+        const std::int64_t x = corner % o.q() * o.stride.h + tap % o.s;
+        const cell& here = frame[at(y * width + x)];
+        if (here.where == place::image) largest = std::max(largest, here.value);
+        sum += here.value;
+        divisor += here.where == place::image || (here.where == place::padding && o.count_padding);
+      }
+      out.push_back(is_max ? largest : sum / divisor);
+    }
+  }
+  return out;
+}
+
+/// Folds the statistics into a factor and an offset a channel.
+std::vector<double> expected(const op::batchnorm& o, const std::vector<values>& in) {
+  std::vector<double> out(in[0].begin(), in[0].end());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t c = i / at(o.h * o.w) % at(o.c);
+    const double factor = in[1][c] * std::pow(in[4][c] + o.epsilon, -0.5);
+    out[i] = factor * out[i] + (in[2][c] - factor * in[3][c]);
+  }
+  return out;
+}
+
+/// Divides by the sum of all exponentials along the axis, found by comparing coordinates.
+std::vector<double> expected(const op::softmax& o, const std::vector<values>& in) {
+  const std::size_t count = in[0].size();
+  std::size_t stride = 1;
+  for (std::size_t axis = at(o.axis) + 1; axis < o.dims.size(); ++axis) stride *= at(o.dims[axis]);
+  const std::size_t length = at(o.dims[at(o.axis)]);
+  const auto row = [&](std::size_t i) { return std::pair(i / (stride * length), i % stride); };
+  std::vector<double> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    double inverse = 0;
+    for (std::size_t j = 0; j < count; ++j) {
+      if (row(i) == row(j)) inverse += std::exp(static_cast<double>(in[0][j]) - in[0][i]);
+    }
+    out[i] = 1 / inverse;
+  }
+  return out;
+}
+
+template <class Op>
+class reference_plan : public ::testing::Test {};
+
+using ops = ::testing::Types<op::conv, op::gemm, op::pool, op::batchnorm, op::softmax>;
+TYPED_TEST_SUITE(reference_plan, ops);
+
+TYPED_TEST(reference_plan, agrees_with_an_independent_formula) {
+  dice d(31);
+  for (int i = 0; i < 200; ++i) {
+    const auto o = testing::random_op<TypeParam>(d);
+    SCOPED_TRACE(key(o));
+    std::vector<values> inputs;
+    for (const op::operand& each : o.operands(op::pass::fwd, dtype::f32)) {
+      if (each.role == op::role::destination) continue;
+      inputs.push_back(
+          run::random_values(each, static_cast<std::uint64_t>(100 * i) + inputs.size()));
+    }
+    const values found = testing::reference_result(o, inputs);
+    const std::vector<double> right = expected(o, inputs);
+    ASSERT_EQ(found.size(), right.size());
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      ASSERT_NEAR(found[j], right[j], 1e-7 * std::abs(right[j]) + 1e-12) << j;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <numeric>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/op/list.hpp>
+
+#include "support/reference_result.hpp"
+
+/// Reference plans on cases small enough to be worked out by hand.
+namespace layerbench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using testing::reference_result;
+using testing::values;
+
+/// first, first + 1, ...
+values counting(std::size_t count, float first = 1) {
+  values all(count);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+TEST(reference_conv, does_not_flip_the_filter) {
+  const op::conv o{.h = 1, .w = 3, .s = 2};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3}, {10, 1}}), ElementsAre(12, 23));
+}
+
+TEST(reference_conv, sums_over_channels_and_separates_images_and_filters) {
+  const op::conv o{.n = 2, .c = 2, .k = 3};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4}, {1, 0, 0, 1, 1, 1}}),
+              ElementsAre(1, 2, 3, 3, 4, 7));
+}
+
+TEST(reference_conv, steps_by_its_stride) {
+  const op::conv o{.h = 3, .w = 5, .stride = {2, 3}};
+  EXPECT_THAT(reference_result(o, {counting(15), {1}}), ElementsAre(1, 4, 11, 14));
+}
+
+TEST(reference_conv, spreads_its_taps_by_the_dilation) {
+  const op::conv o{.h = 3, .w = 4, .r = 2, .s = 2, .dilation = {2, 3}};
+  EXPECT_THAT(reference_result(o, {counting(12), {1, 10, 100, 1000}}), ElementsAre(12941));
+}
+
+TEST(reference_conv, pads_each_side_by_its_own) {
+  const op::conv o{.h = 1, .w = 2, .r = 2, .s = 2, .pad = {1, 0, 2, 1}};
+  EXPECT_THAT(reference_result(o, {{5, 7}, {1, 10, 100, 1000}}), ElementsAre(0, 5000, 7500, 700));
+  const op::conv below{.h = 1, .w = 1, .r = 2, .pad = {0, 2, 0, 0}};
+  EXPECT_THAT(reference_result(below, {{3}, {2, 5}}), ElementsAre(6, 0));
+}
+
+TEST(reference_conv, keeps_groups_apart) {
+  const op::conv o{.c = 4, .k = 4, .groups = 2};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4}, {1, 1, 1, -1, 1, 1, 1, -1}}),
+              ElementsAre(3, -1, 7, -1));
+  const op::conv depthwise{.c = 3, .k = 3, .groups = 3};
+  EXPECT_THAT(reference_result(depthwise, {{1, 2, 3}, {5, 6, 7}}), ElementsAre(5, 12, 21));
+}
+
+TEST(reference_conv, adds_the_bias_of_the_filter) {
+  const op::conv o{.w = 2, .k = 2, .bias = true};
+  EXPECT_THAT(reference_result(o, {{1, 2}, {1, 2}, {10, 20}}), ElementsAre(11, 12, 22, 24));
+}
+
+// [1 2 3; 4 5 6] * [1 0; 0 1; 2 3] = [7 11; 16 23]
+TEST(reference_gemm, multiplies_matrices_in_either_storage) {
+  const values a{1, 2, 3, 4, 5, 6};
+  const values a_transposed{1, 4, 2, 5, 3, 6};
+  const values b{1, 0, 0, 1, 2, 3};
+  const values b_transposed{1, 0, 2, 0, 1, 3};
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      const op::gemm o{.m = 2, .n = 2, .k = 3, .a_transposed = ta, .b_transposed = tb};
+      EXPECT_THAT(reference_result(o, {ta ? a_transposed : a, tb ? b_transposed : b}),
+                  ElementsAre(7, 11, 16, 23));
+    }
+  }
+}
+
+TEST(reference_gemm, keeps_the_products_of_a_batch_apart) {
+  const op::gemm o{.m = 1, .n = 2, .k = 1, .batch = 3};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3}, {1, 10, 2, 20, 3, 30}}),
+              ElementsAre(1, 10, 4, 40, 9, 90));
+}
+
+TEST(reference_gemm, adds_the_bias_to_each_row) {
+  const op::gemm o{.m = 2, .n = 2, .bias = true};
+  EXPECT_THAT(reference_result(o, {{1, 2}, {3, 4}, {100, 200}}), ElementsAre(103, 204, 106, 208));
+}
+
+op::pool pool_of(op::pool_kind kind, std::int64_t width, std::int64_t window, std::int64_t stride) {
+  return {.kind = kind, .w = width, .s = window, .stride = {1, stride}};
+}
+
+TEST(reference_pool, takes_the_largest_of_each_window) {
+  const op::pool o{.c = 2, .h = 2, .w = 4, .r = 2, .s = 2, .stride = {2, 2}};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4, 8, 7, 6, 5, -1, -2, -3, -4, -5, -6, -7, -8}}),
+              ElementsAre(8, 6, -1, -3));
+}
+
+TEST(reference_pool, never_takes_padding_as_a_maximum) {
+  op::pool o = pool_of(op::pool_kind::max, 2, 2, 1);
+  o.pad = {0, 0, 1, 1};
+  EXPECT_THAT(reference_result(o, {{-5, -3}}), ElementsAre(-5, -3, -3));
+}
+
+TEST(reference_pool, counts_padding_in_an_average_or_not) {
+  op::pool o = pool_of(op::pool_kind::average, 2, 2, 1);
+  o.pad = {0, 0, 1, 1};
+  EXPECT_THAT(reference_result(o, {{4, 8}}), ElementsAre(2, 6, 4));
+  o.count_padding = false;
+  EXPECT_THAT(reference_result(o, {{4, 8}}), ElementsAre(4, 6, 8));
+}
+
+TEST(reference_pool, never_counts_what_a_rounded_up_window_reaches_beyond_the_padding) {
+  op::pool o = pool_of(op::pool_kind::average, 3, 2, 2);
+  o.ceil = true;
+  EXPECT_THAT(reference_result(o, {{1, 3, 8}}), ElementsAre(2, 8));
+  o = pool_of(op::pool_kind::average, 4, 4, 3);  // 0 1 2 3 | 3 4 pad (beyond)
+  o.ceil = true;
+  o.pad = {0, 0, 1, 1};
+  EXPECT_THAT(reference_result(o, {{4, 8, 12, 20}}), ElementsAre(6, 32.0F / 3));
+}
+
+TEST(reference_batchnorm, normalises_each_channel_by_its_statistics) {
+  const op::batchnorm o{2, 2, 1, 1, 0.25};
+  // scale * (src - mean) / sqrt(variance + 0.25) + shift; the roots are 1 and 2
+  EXPECT_THAT(reference_result(o, {{3, 8, 1, 4}, {2, 3}, {10, 20}, {1, 4}, {0.75, 3.75}}),
+              ElementsAre(14, 26, 10, 20));
+}
+
+struct curve {
+  op::activation_kind kind;
+  values at_samples;  ///< at -8, -1, 0, 1, 8
+};
+
+TEST(reference_activation, has_the_known_values_of_each_function) {
+  using enum op::activation_kind;
+  const values samples{-8, -1, 0, 1, 8};
+  const std::vector<curve> curves{
+      {relu, {0, 0, 0, 1, 8}},
+      {relu6, {0, 0, 0, 1, 6}},
+      {leaky_relu, {-0.08F, -0.01F, 0, 1, 8}},
+      {elu, {-0.99966454F, -0.63212056F, 0, 1, 8}},
+      {sigmoid, {3.3535013e-4F, 0.26894142F, 0.5F, 0.73105858F, 0.99966465F}},
+      {tanh, {-0.99999977F, -0.76159416F, 0, 0.76159416F, 0.99999977F}},
+      {gelu, {-4.9765e-15F, -0.15865525F, 0, 0.84134475F, 8}},
+      {swish, {-0.00268280F, -0.26894142F, 0, 0.73105858F, 7.9973172F}},
+      {hardswish, {0, -1.0F / 3, 0, 2.0F / 3, 8}}};
+  ASSERT_EQ(curves.size(), enum_names<op::activation_kind>.size());
+  for (const curve& each : curves) {
+    const values found = reference_result(op::activation{each.kind, {5}}, {samples});
+    EXPECT_THAT(found, ::testing::Pointwise(::testing::FloatNear(1e-7F), each.at_samples))
+        << name(each.kind);
+  }
+}
+
+TEST(reference_add, adds_element_by_element) {
+  EXPECT_THAT(reference_result(op::add{{2, 2}}, {{1, 2, 3, 4}, {10, 20, 30, -4}}),
+              ElementsAre(11, 22, 33, 0));
+}
+
+TEST(reference_softmax, sums_to_one_along_its_axis) {
+  const float l2 = std::log(2.0F);
+  const float l3 = std::log(3.0F);
+  const values found = reference_result(op::softmax{{2, 3}}, {{0, 0, l2, l3, 0, 0}});
+  EXPECT_THAT(found, ::testing::Pointwise(::testing::FloatNear(1e-7F),
+                                          values{0.25F, 0.25F, 0.5F, 0.6F, 0.2F, 0.2F}));
+  const values inner = reference_result(op::softmax{{1, 2, 2}, 1}, {{0, l3, 0, 0}});
+  EXPECT_THAT(inner,
+              ::testing::Pointwise(::testing::FloatNear(1e-7F), values{0.5F, 0.75F, 0.5F, 0.25F}));
+}
+
+TEST(reference_softmax, does_not_overflow) {
+  EXPECT_THAT(reference_result(op::softmax{{1, 2}}, {{1000, 1000}}), ElementsAre(0.5, 0.5));
+}
+
+TEST(reference_reorder, keeps_every_element_in_its_logical_place) {
+  const values all = counting(12);
+  EXPECT_THAT(reference_result(op::reorder{{1, 3, 2, 2}, "abcd", "acdb"}, {all}),
+              ElementsAreArray(all));
+}
+
+TEST(reference_result, is_rounded_to_the_data_type) {
+  const op::add o{{1}};
+  EXPECT_THAT(reference_result(o, {{1}, {1.0F / 256}}, dtype::bf16), ElementsAre(1));
+  EXPECT_THAT(reference_result(o, {{1}, {1.0F / 256}}, dtype::f16), ElementsAre(1.00390625F));
+  EXPECT_THAT(reference_result(o, {{1}, {1}}, dtype::s8), ElementsAre(1));  // saturates at 127/127
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include <layerbench/base/stats.hpp>
+
+namespace layerbench::stats {
+namespace {
+
+std::vector<double> ranks(std::size_t n) {
+  std::vector<double> values(n);
+  std::iota(values.begin(), values.end(), 1.0);
+  return values;
+}
+
+TEST(quantile, interpolates_between_order_statistics) {
+  const std::vector<double> sorted{1, 2, 4, 8};
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0), 1);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 1.0 / 3), 2);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0.5), 3);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0.9), 4 + 0.7 * 4);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 1), 8);
+}
+
+TEST(quantile, of_one_value_is_that_value) {
+  for (const double q : {0.0, 0.3, 1.0}) EXPECT_EQ(quantile({7}, q), 7);
+}
+
+TEST(median, needs_no_order) {
+  EXPECT_EQ(median({9, 1, 5}), 5);
+  EXPECT_EQ(median({9, 1, 5, 2}), 3.5);
+  EXPECT_EQ(median({4}), 4);
+}
+
+TEST(mean, divides_by_the_number) { EXPECT_EQ(mean({1, 2, 6}), 3); }
+
+TEST(stddev, divides_by_one_less_than_the_number) {
+  EXPECT_DOUBLE_EQ(stddev({2, 4, 4, 4, 5, 5, 7, 9}), std::sqrt(32.0 / 7));
+  EXPECT_EQ(stddev({3, 3, 3}), 0);
+}
+
+TEST(stddev, of_fewer_than_two_values_is_zero) {
+  EXPECT_EQ(stddev({}), 0);
+  EXPECT_EQ(stddev({5}), 0);
+}
+
+TEST(stddev, survives_a_large_common_offset) {
+  EXPECT_DOUBLE_EQ(stddev({1e9 + 1, 1e9 + 2, 1e9 + 3}), 1);
+}
+
+TEST(median_interval, does_not_exist_below_six_values) {
+  for (std::size_t n = 0; n < 6; ++n) EXPECT_FALSE(median_interval(ranks(n))) << n;
+}
+
+TEST(median_interval, has_the_ranks_of_the_published_tables) {
+  // n and the lower rank k for 95 %; the upper one is n + 1 - k.
+  const std::vector<std::pair<std::size_t, double>> table{
+      {6, 1},  {7, 1},  {8, 1},  {9, 2},  {10, 2}, {11, 2},  {12, 3},  {13, 3},  {14, 3},
+      {15, 4}, {16, 4}, {17, 5}, {20, 6}, {25, 8}, {30, 10}, {40, 14}, {50, 18}, {100, 40}};
+  for (const auto& [n, k] : table) {
+    const auto found = median_interval(ranks(n));
+    ASSERT_TRUE(found) << n;
+    EXPECT_EQ(found->low, k) << n;
+    EXPECT_EQ(found->high, static_cast<double>(n) + 1 - k) << n;
+  }
+}
+
+TEST(median_interval, widens_with_the_confidence) {
+  const auto usual = median_interval(ranks(20), 0.95);
+  const auto strict = median_interval(ranks(20), 0.99);
+  ASSERT_TRUE(usual && strict);
+  EXPECT_EQ(strict->low, 4);
+  EXPECT_EQ(strict->high, 17);
+  EXPECT_LT(strict->low, usual->low);
+  EXPECT_FALSE(median_interval(ranks(7), 0.99));
+}
+
+TEST(median_interval, stays_central_for_many_values) {
+  const auto found = median_interval(ranks(100000));
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->low, 50000.5 - 0.98 * std::sqrt(100000.0), 2);
+}
+
+/// A distribution by its inverse, and its median.
+struct distribution {
+  const char* name;
+  std::function<double(double)> at;
+  double median;
+};
+
+TEST(median_interval, covers_the_median_of_any_distribution) {
+  const std::vector<distribution> distributions{
+      {"uniform", [](double u) { return u; }, 0.5},
+      {"exponential", [](double u) { return -std::log1p(-u); }, std::numbers::ln2},
+      {"cauchy", [](double u) { return std::tan(std::numbers::pi * (u - 0.5)); }, 0},
+      {"three values", [](double u) { return std::floor(3 * u); }, 1},
+      {"mostly fast", [](double u) { return u < 0.9 ? 1 + u : 50 * u; }, 1.5}};
+  constexpr int trials = 10000;
+  for (const std::size_t n : {6U, 9U, 20U, 50U}) {
+    for (const distribution& each : distributions) {
+      std::mt19937_64 engine(n);
+      int covered = 0;
+      for (int trial = 0; trial < trials; ++trial) {
+        std::vector<double> values(n);
+        for (double& v : values) v = each.at(static_cast<double>(engine() >> 11U) * 0x1p-53);
+        std::ranges::sort(values);
+        const auto found = median_interval(values);
+        ASSERT_TRUE(found);
+        covered += found->low <= each.median && each.median <= found->high ? 1 : 0;
+      }
+      EXPECT_GE(covered, 0.95 * trials) << each.name << ", n = " << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace layerbench::stats

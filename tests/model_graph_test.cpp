@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/graph.hpp>
+#include <layerbench/model/step.hpp>
+
+#include "support/temporary_directory.hpp"
+
+namespace layerbench::model {
+namespace {
+
+struct golden {
+  std::string name;
+  totals expected;
+};
+
+const std::vector<golden> goldens{
+    {"resnet50", {25557032, 4089184256, 53, 23, 27951080}},
+    {"vgg16", {138357544, 15470264320, 13, 9, 15087080}},
+    {"alexnet", {61100840, 714188480, 5, 5, 582504}},
+};
+
+graph load_named(const std::string& name, std::optional<std::int64_t> batch = std::nullopt) {
+  return load(find(name, LAYERBENCH_SHAPES_DIR), batch);
+}
+
+class known_model : public ::testing::TestWithParam<golden> {};
+
+TEST_P(known_model, has_its_published_totals) {
+  const totals found = count(load_named(GetParam().name, 1));
+  const totals& expected = GetParam().expected;
+  EXPECT_EQ(found.parameters, expected.parameters);
+  EXPECT_EQ(found.macs, expected.macs);
+  EXPECT_EQ(found.conv_layers, expected.conv_layers);
+  EXPECT_EQ(found.unique_conv_shapes, expected.unique_conv_shapes);
+  EXPECT_EQ(found.activations, expected.activations);
+}
+
+TEST_P(known_model, scales_with_the_batch_but_for_its_parameters) {
+  const graph g = load_named(GetParam().name, 32);
+  const totals found = count(g);
+  const totals& single = GetParam().expected;
+  EXPECT_EQ(batch(g), 32);
+  EXPECT_EQ(found.macs, 32 * single.macs);
+  EXPECT_EQ(found.activations, 32 * single.activations);
+  EXPECT_EQ(found.parameters, single.parameters);
+  EXPECT_EQ(found.unique_conv_shapes, single.unique_conv_shapes);
+}
+
+TEST_P(known_model, has_a_step_that_runs_every_layer_once) {
+  const graph g = load_named(GetParam().name);
+  const std::vector<primitive> step = inference_step(g);
+  std::int64_t executions = 0;
+  std::int64_t macs = 0;
+  for (const primitive& p : step) {
+    executions += p.count;
+    macs += p.count * p.op.work(p.pass).macs;
+  }
+  EXPECT_EQ(executions, static_cast<std::int64_t>(g.layers.size()));
+  EXPECT_EQ(macs, count(g).macs);
+  EXPECT_LT(step.size(), g.layers.size());
+}
+
+TEST_P(known_model, has_every_layer_after_its_producers) {
+  const graph g = load_named(GetParam().name);
+  for (std::size_t i = 0; i < g.layers.size(); ++i) {
+    ASSERT_FALSE(g.layers[i].inputs.empty());
+    for (const std::size_t input : g.layers[i].inputs) {
+      EXPECT_TRUE(input == model_input || input < i) << g.layers[i].name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(model, known_model, ::testing::ValuesIn(goldens),
+                         [](const auto& tested) { return tested.param.name; });
+
+/// Loads a model of these layers, with a parameter `batch` of 2.
+graph load_layers(const std::string& layers) {
+  const testing::temporary_directory directory;
+  return load(directory.write("model.json", R"({"name": "m", "parameters": {"batch": 2},
+                                                "layers": [)" +
+                                                layers + "]}"));
+}
+
+std::vector<std::string> names(const graph& g) {
+  std::vector<std::string> all;
+  for (const layer& each : g.layers) all.push_back(each.name);
+  return all;
+}
+
+TEST(load, puts_producers_first_and_keeps_the_files_order_otherwise) {
+  const graph g = load_layers(R"(
+      {"name": "join", "op": "add", "after": ["left", "right"], "shape": {"dims": [2, 4]}},
+      {"name": "left", "op": "activation", "after": [], "shape": {"kind": "relu", "dims": [2, 4]}},
+      {"name": "right", "op": "activation", "after": ["left"],
+       "shape": {"kind": "tanh", "dims": [2, 4]}},
+      {"name": "last", "op": "softmax", "after": ["join"], "shape": {"dims": [2, 4]}})");
+  EXPECT_EQ(names(g), (std::vector<std::string>{"left", "right", "join", "last"}));
+  EXPECT_EQ(g.layers[0].inputs, std::vector<std::size_t>{model_input});
+  EXPECT_EQ(g.layers[1].inputs, std::vector<std::size_t>{0});
+  EXPECT_EQ(g.layers[2].inputs, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(g.layers[3].inputs, std::vector<std::size_t>{2});
+}
+
+TEST(load, lets_a_branch_read_the_models_input) {
+  const graph g = load_layers(R"(
+      {"name": "left", "op": "activation", "shape": {"kind": "relu", "dims": [2, 4]}},
+      {"name": "right", "op": "activation", "after": [], "shape": {"kind": "tanh", "dims": [2, 4]}},
+      {"name": "join", "op": "add", "after": ["left", "right"], "shape": {"dims": [2, 4]}})");
+  EXPECT_EQ(g.layers[0].inputs, std::vector<std::size_t>{model_input});
+  EXPECT_EQ(g.layers[1].inputs, std::vector<std::size_t>{model_input});
+}
+
+TEST(load, lets_a_matrix_read_a_flattened_image) {
+  const graph g = load_layers(R"(
+      {"name": "image", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 3, 4, 5]}},
+      {"name": "fc", "op": "gemm", "shape": {"m": "batch", "n": 10, "k": [3, 4, 5]}})");
+  EXPECT_EQ(g.layers[1].op.key(), "m:2,n:10,k:60");
+}
+
+TEST(load, understands_every_form_of_a_size) {
+  const graph g = load_layers(R"(
+      {"name": "conv1", "op": "conv", "shape": {"n": "batch", "c": 64.0, "h": [2, 3], "w": 6,
+       "k": ["batch", 4], "r": 3, "s": 3, "stride": [1, 2], "pad": [1, 0, 2, 1]}},
+      {"name": "conv2", "op": "conv", "shape": {"n": "batch", "c": 8, "h": 5, "w": 4,
+       "k": 2, "r": 3, "s": 1, "pad": [1, 0]}},
+      {"name": "conv3", "op": "conv", "shape": {"n": "batch", "c": 2, "h": 5, "w": 4,
+       "k": 2, "r": 3, "s": 3, "pad": 1}})");
+  EXPECT_EQ(g.layers[0].op.key(), "n:2,c:64,h:6,w:6,k:8,r:3,s:3,stride:1x2,pad:1x0x2x1");
+  EXPECT_EQ(g.layers[1].op.key(), "n:2,c:8,h:5,w:4,k:2,r:3,s:1,pad:1x0");
+  EXPECT_EQ(g.layers[2].op.key(), "n:2,c:2,h:5,w:4,k:2,r:3,s:3,pad:1");
+}
+
+TEST(load, counts_layers_that_share_their_work_once) {
+  const graph g = load_layers(R"(
+      {"name": "first", "op": "activation", "shape": {"kind": "relu", "dims": [2, 4]}},
+      {"name": "other", "op": "activation", "shape": {"kind": "tanh", "dims": [2, 4]}},
+      {"name": "again", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 4]}})");
+  const std::vector<primitive> step = inference_step(g);
+  ASSERT_EQ(step.size(), 2U);
+  EXPECT_EQ(step[0].layer, "first");
+  EXPECT_EQ(step[0].count, 2);
+  EXPECT_EQ(step[1].layer, "other");
+  EXPECT_EQ(step[1].count, 1);
+}
+
+TEST(find, takes_paths_and_names) {
+  EXPECT_EQ(find("some/where", LAYERBENCH_SHAPES_DIR), "some/where");
+  EXPECT_EQ(find("mine.json", LAYERBENCH_SHAPES_DIR), "mine.json");
+  EXPECT_TRUE(std::filesystem::exists(find("vgg16", LAYERBENCH_SHAPES_DIR)));
+}
+
+TEST(find, lists_what_exists_for_an_unknown_name) {
+  try {
+    static_cast<void>(find("vgg17", LAYERBENCH_SHAPES_DIR));
+    FAIL() << "found";
+  } catch (const nothing_matched& slip) {
+    EXPECT_NE(std::string(slip.what()).find("vgg16"), std::string::npos) << slip.what();
+    EXPECT_EQ(slip.code(), exit_code::nothing_matched);
+  }
+}
+
+}  // namespace
+}  // namespace layerbench::model

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/report/prediction.hpp>
+#include <layerbench/report/prediction_json.hpp>
+#include <layerbench/result/google_json.hpp>
+
+namespace layerbench::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+/// What the golden file predicts: small, tiny at batch 2, and tiny at batch 4 which lacks layers.
+std::vector<predict::prediction> golden(bool allow_partial = false) {
+  const std::vector files{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json")};
+  return predict::predict(files, {.models = {}, .allow_partial = allow_partial});
+}
+
+std::set<std::string> keys(const json::value& object) {
+  std::set<std::string> names;
+  for (const auto& item : object.items()) names.insert(item.key());
+  return names;
+}
+
+TEST(PredictionText, SaysHowFastAndByWhichMethod) {
+  const std::string page = text(std::vector{golden().at(1)}, 10);
+  EXPECT_THAT(page, HasSubstr("tiny inference, reference f32, batch 2, 1 thread\n"));
+  EXPECT_THAT(page, HasSubstr("666.7 images/s, 3.000 ms a step (2.800 to 3.190 over the rounds)"));
+  EXPECT_THAT(page, HasSubstr("naive hot sum"));
+  EXPECT_THAT(page, HasSubstr("lower bound"));
+  EXPECT_THAT(page, HasSubstr("| conv1 | conv       |     2 |     1.10 ms | 73.3 % |   2.513 |"));
+  EXPECT_THAT(page, Not(HasSubstr("coverage")));
+}
+
+TEST(PredictionText, ListsTheHeaviestLayersFirst) {
+  const std::string page = text(std::vector{golden().at(1)}, 2);
+  EXPECT_LT(page.find("| conv1"), page.find("| fc"));
+  EXPECT_THAT(page, Not(HasSubstr("| relu1")));
+  EXPECT_THAT(text(std::vector{golden().at(1)}, 0), Not(HasSubstr("| conv1")));
+}
+
+TEST(PredictionText, NamesWhatIsMissingAndGivesNoThroughput) {
+  const std::string page = text(std::vector{golden().at(2)}, 10);
+  EXPECT_THAT(page, HasSubstr("coverage 50.0 %; not measured: conv1 fc"));
+  EXPECT_THAT(page, Not(HasSubstr("images/s")));
+  EXPECT_THAT(text(std::vector{golden(true).at(2)}, 10), HasSubstr("of the measured layers only"));
+}
+
+TEST(PredictionText, EndsWithASummaryOfSeveral) {
+  const std::string page = text(golden(), 10);
+  EXPECT_THAT(page, HasSubstr("| model | backend "));
+  EXPECT_THAT(page, HasSubstr("refused"));
+  EXPECT_THAT(text(summary(golden())), HasSubstr("naive hot sum"));
+}
+
+TEST(PredictionJson, IsTheContract) {
+  const json::value all = to_json(golden());
+  EXPECT_EQ(all.at("schema"), 1);
+  ASSERT_THAT(all.at("predictions"), SizeIs(3));
+  const json::value& tiny = all.at("predictions").at(1);
+  EXPECT_THAT(keys(tiny),
+              IsSupersetOf({"model", "phase", "backend", "dtype", "batch", "threads", "devices",
+                            "seconds_per_step", "seconds_low", "seconds_high", "images_per_second",
+                            "coverage", "missing", "naive_seconds", "layers"}));
+  EXPECT_EQ(tiny.at("model"), "tiny");
+  EXPECT_DOUBLE_EQ(tiny.at("seconds_per_step"), 3e-3);
+  EXPECT_DOUBLE_EQ(tiny.at("naive_seconds"), 3e-3);
+  EXPECT_DOUBLE_EQ(tiny.at("seconds_low"), 2.8e-3);
+  EXPECT_DOUBLE_EQ(tiny.at("seconds_high"), 3.19e-3);
+  EXPECT_DOUBLE_EQ(tiny.at("images_per_second"), 2 / 3e-3);
+  EXPECT_EQ(tiny.at("cache"), "hot");
+  EXPECT_EQ(tiny.at("method"), "naive hot sum");
+  EXPECT_EQ(tiny.at("partial"), false);
+  EXPECT_TRUE(tiny.at("missing").empty());
+  const json::value& layer = tiny.at("layers").at(0);
+  EXPECT_THAT(keys(layer), IsSupersetOf({"name", "op", "pass", "key", "count", "seconds", "share",
+                                         "bound", "percent_of_peak"}));
+  EXPECT_TRUE(layer.at("bound").is_null());
+  EXPECT_DOUBLE_EQ(layer.at("seconds"), 1.1e-3);
+  EXPECT_EQ(layer.at("count"), 2);
+}
+
+TEST(PredictionJson, HasNullsWhereItRefuses) {
+  const json::value refused = to_json(golden()).at("predictions").at(2);
+  for (const char* each :
+       {"seconds_per_step", "seconds_low", "seconds_high", "images_per_second", "naive_seconds"}) {
+    EXPECT_TRUE(refused.at(each).is_null()) << each;
+  }
+  EXPECT_DOUBLE_EQ(refused.at("coverage"), 0.5);
+  EXPECT_EQ(refused.at("missing"), json::value({"conv1", "fc"}));
+  const json::value partial = to_json(golden(true)).at("predictions").at(2);
+  EXPECT_EQ(partial.at("partial"), true);
+  EXPECT_DOUBLE_EQ(partial.at("seconds_per_step"), 3 * 210e-6);
+}
+
+TEST(PredictionCsv, HasOneLineAPrediction) {
+  const table t = records(golden());
+  ASSERT_THAT(t.rows, SizeIs(3));
+  for (const auto& row : t.rows) EXPECT_THAT(row, SizeIs(t.columns.size()));
+  EXPECT_EQ(t.rows[2].back(), "conv1 fc");
+  EXPECT_THAT(csv(t), HasSubstr("naive hot sum"));
+}
+
+}  // namespace
+}  // namespace layerbench::report

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <layerbench/report/table.hpp>
+
+#include <gtest/gtest.h>
+
+namespace layerbench::report {
+namespace {
+
+const table sample{{{"name"}, {"n", align::right}}, {{"conv1", "7"}, {"é", "1234"}}};
+
+TEST(Text, AlignsColumnsByCharactersNotBytes) {
+  EXPECT_EQ(text(sample),
+            "| name  |    n |\n"
+            "| ----- | ---: |\n"
+            "| conv1 |    7 |\n"
+            "| é     | 1234 |\n");
+}
+
+TEST(Text, HasATitleLineWithoutRows) {
+  EXPECT_EQ(text(table{{{"a"}, {"b", align::right}}, {}}), "| a   |   b |\n| --- | --: |\n");
+}
+
+TEST(Csv, SeparatesByCommasAndEndsLinesAsTheStandardSays) {
+  EXPECT_EQ(csv(sample), "name,n\r\nconv1,7\r\né,1234\r\n");
+}
+
+TEST(Csv, QuotesWhatNeedsIt) {
+  EXPECT_EQ(csv(table{{{"a,b"}, {"c"}}, {{"say \"hi\"", "two\nlines"}, {"", " space "}}}),
+            "\"a,b\",c\r\n\"say \"\"hi\"\"\",\"two\nlines\"\r\n, space \r\n");
+}
+
+}  // namespace
+}  // namespace layerbench::report

@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/result/google_json.hpp>
+
+#include "support/temporary_directory.hpp"
+
+namespace layerbench::result {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json";
+const std::string row_name_text = "conv/fwd/reference/f32/tiny/conv1/batch:2/cache:hot";
+
+/// A file whose only row is ours, with `fields` in place of its timings.
+std::string file_with(const std::string& fields, const std::string& context = "{}") {
+  return R"({"context": )" + context + R"(, "benchmarks": [ {"name": "BM_other", "real_time": 1},
+      {"name": ")" +
+         row_name_text + R"(", "label": "key=k:1;algo=a;state=")" +
+         (fields.empty() ? "" : ", " + fields) + "}]}";
+}
+
+TEST(Read, TakesRoundsAndLeavesAggregatesAndForeignRows) {
+  const results file = read(golden);
+  EXPECT_EQ(file.file, golden);
+  EXPECT_EQ(file.context.at("device"), "example CPU");
+  EXPECT_EQ(file.context.at("num_cpus"), "2");
+  EXPECT_FALSE(file.context.contains("manifest"));
+  EXPECT_THAT(file.rows, SizeIs(6 * 3 + 1));
+  const measurement& first = file.rows.front();
+  EXPECT_EQ(first.name.text(), row_name_text);
+  EXPECT_EQ(first.label.key, "n:2,c:3,h:8,w:8,k:4,r:3,s:3,pad:1");
+  EXPECT_EQ(first.label.algorithm, "direct");
+  EXPECT_DOUBLE_EQ(first.seconds, 1e-3);
+  EXPECT_EQ(first.calls, 100);
+  EXPECT_EQ(first.counters.at("flops"), 2764800);
+  EXPECT_FALSE(first.counters.contains("real_time"));
+  EXPECT_EQ(file.rows[2].round, 2);
+}
+
+TEST(Read, KeepsWhyARowFailed) {
+  const results file = read(golden);
+  const auto failed = std::ranges::find_if_not(file.rows, &std::string::empty, &measurement::error);
+  ASSERT_NE(failed, file.rows.end());
+  EXPECT_EQ(failed->error, "reference: f32 conv is not there");
+  EXPECT_EQ(failed->name.owner.batch, 4);
+}
+
+TEST(Read, ConvertsTimeUnits) {
+  const testing::temporary_directory scratch;
+  const std::vector<std::pair<std::string, double>> units{
+      {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+  for (const auto& [unit, seconds] : units) {
+    const auto path = scratch.write(
+        "r.json", file_with(R"("real_time": 3, "cpu_time": 2, "time_unit": ")" + unit + '"'));
+    EXPECT_DOUBLE_EQ(read(path).rows.at(0).seconds, 3 * seconds) << unit;
+  }
+}
+
+TEST(Read, NeedsNoManifest) {
+  const testing::temporary_directory scratch;
+  const auto path = scratch.write("r.json", R"({"context": {}, "benchmarks": []})");
+  EXPECT_THAT(read(path).manifest, IsEmpty());
+  EXPECT_THAT(read(path).rows, IsEmpty());
+}
+
+TEST(Manifest, IsReadBack) {
+  const manifest cases = read(golden).manifest;
+  EXPECT_THAT(cases, SizeIs(3));
+  manifest changed = cases;
+  changed.begin()->second.push_back({"conv1_src", "reorder", "fwd", "dims:1x2", 1, true});
+  const std::string text = write_manifest(changed);
+  const manifest again = read_manifest(text, "r.json");
+  EXPECT_EQ(write_manifest(again), text);
+  EXPECT_TRUE(again.begin()->second.back().inserted);
+  EXPECT_FALSE(again.begin()->second.front().inserted);
+}
+
+struct bad_file {
+  std::string what;
+  std::string text;
+  std::string place;
+};
+
+std::ostream& operator<<(std::ostream& out, const bad_file& file) { return out << file.what; }
+
+class BadResults : public ::testing::TestWithParam<bad_file> {};
+
+TEST_P(BadResults, AreRefusedWithFileAndPlace) {
+  const testing::temporary_directory scratch;
+  const auto path = scratch.write("r.json", GetParam().text);
+  try {
+    static_cast<void>(read(path));
+    ADD_FAILURE() << "was accepted";
+  } catch (const bad_input& slip) {
+    EXPECT_THAT(slip.what(), AllOf(HasSubstr(path.string()), HasSubstr(GetParam().place)));
+  } catch (const std::exception& other) {
+    ADD_FAILURE() << "not a bad_input: " << other.what();
+  }
+}
+
+std::string with_manifest(const std::string& manifest) {
+  return file_with(R"("real_time": 1, "cpu_time": 1)",
+                   nlohmann::json{{"manifest", manifest}}.dump());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadResults,
+    ::testing::Values(
+        bad_file{"empty", "", "not a whole JSON file"},
+        bad_file{"text", "name,iterations\nconv,1\n", "not a whole JSON file"},
+        bad_file{"truncated", file_with(R"("real_time": 1, "cpu_time": 1)").substr(0, 150),
+                 "not a whole JSON file"},
+        bad_file{"trailing", file_with(R"("real_time": 1, "cpu_time": 1)") + "]",
+                 "not a whole JSON file"},
+        bad_file{"nan", file_with(R"("real_time": NaN, "cpu_time": 1)"), "not a whole JSON file"},
+        bad_file{"overflow", file_with(R"("real_time": 1e999, "cpu_time": 1)"),
+                 "not a whole JSON file"},
+        bad_file{"list", "[]", "not a result file"}, bad_file{"number", "12", "not a result file"},
+        bad_file{"other_object", R"({"benchmarks": []})", "not a result file"},
+        bad_file{"no_time", file_with(""), "/benchmarks/1"},
+        bad_file{"text_time", file_with(R"("real_time": "1", "cpu_time": 1)"), "/benchmarks/1"},
+        bad_file{"null_time", file_with(R"("real_time": null, "cpu_time": 1)"), "/benchmarks/1"},
+        bad_file{"zero_time", file_with(R"("real_time": 0, "cpu_time": 1)"), "/benchmarks/1"},
+        bad_file{"negative_time", file_with(R"("real_time": -1, "cpu_time": 1)"), "/benchmarks/1"},
+        bad_file{"no_cpu_time", file_with(R"("real_time": 1)"), "/benchmarks/1"},
+        bad_file{"unit", file_with(R"("real_time": 1, "cpu_time": 1, "time_unit": "h")"),
+                 "/benchmarks/1"},
+        bad_file{"unit_type", file_with(R"("real_time": 1, "cpu_time": 1, "time_unit": 1)"),
+                 "/benchmarks/1"},
+        bad_file{"label_type",
+                 R"({"context": {}, "benchmarks": [{"name": ")" + row_name_text +
+                     R"(", "label": 7, "real_time": 1, "cpu_time": 1}]})",
+                 "/benchmarks/0"},
+        bad_file{"name_type", R"({"context": {}, "benchmarks": [{"name": 7}]})", "/benchmarks/0"},
+        bad_file{"no_name", R"({"context": {}, "benchmarks": [{"real_time": 7}]})",
+                 "/benchmarks/0"},
+        bad_file{"manifest_text", with_manifest("conv1"), "/context/manifest"},
+        bad_file{"manifest_case", with_manifest(R"({"resnet50": []})"), "/context/manifest"},
+        bad_file{"manifest_short",
+                 with_manifest(R"({"inference/a/f32/m/batch:1": [["conv1", "conv"]]})"),
+                 "/context/manifest"},
+        bad_file{"manifest_types",
+                 with_manifest(R"({"inference/a/f32/m/batch:1": [[1, 2, 3, 4, 5]]})"),
+                 "/context/manifest"},
+        bad_file{"manifest_count",
+                 with_manifest(R"({"inference/a/f32/m/batch:1": [["a", "b", "c", "d", "e"]]})"),
+                 "/context/manifest"}),
+    [](const auto& instance) { return instance.param.what; });
+
+TEST(Read, RefusesWhatIsNoFile) {
+  const testing::temporary_directory scratch;
+  EXPECT_THROW(static_cast<void>(read(scratch.path())), bad_input);
+  EXPECT_THROW(static_cast<void>(read(scratch.path() / "nothing.json")), bad_input);
+}
+
+TEST(Read, TakesAnyTruncationForBadInput) {
+  const testing::temporary_directory scratch;
+  const std::string whole = file_with(R"("real_time": 1.5, "cpu_time": 1)");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const auto path = scratch.write("r.json", whole.substr(0, length));
+    EXPECT_THROW(static_cast<void>(read(path)), bad_input) << length;
+  }
+}
+
+TEST(DifferingContext, IgnoresWhatVariesFromRunToRun) {
+  results a;
+  a.context = {{"date", "monday"}, {"device", "x"}, {"threads", "2"}, {"load_avg", "[0]"}};
+  results b = a;
+  b.context["date"] = "tuesday";
+  b.context["load_avg"] = "[1]";
+  EXPECT_THAT(differing_context(a, b), IsEmpty());
+  b.context["device"] = "y";
+  b.context["onednn"] = "3.2";
+  EXPECT_THAT(differing_context(a, b), ElementsAre("device", "onednn"));
+  EXPECT_THAT(differing_context(b, a), ElementsAre("device", "onednn"));
+}
+
+}  // namespace
+}  // namespace layerbench::result

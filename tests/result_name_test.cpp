@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/result/name.hpp>
+
+namespace layerbench::result {
+namespace {
+
+const case_name plain{"onednn", "f32", "resnet50", 8, {}};
+const case_name rich{
+    "onednn", "f32", "resnet50", 8, {{"threads", "2"}, {"layout", "nchw"}, {"phase", "training"}}};
+
+TEST(RowName, IsWrittenWithParametersInTheirOrder) {
+  EXPECT_EQ((row_name{plain, "conv", "fwd", "conv1", "hot"}.text()),
+            "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot");
+  EXPECT_EQ((row_name{rich, "conv", "fwd", "conv1", "hot"}.text()),
+            "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/phase:training/layout:nchw/"
+            "threads:2");
+}
+
+TEST(RowName, IsReadBack) {
+  for (const case_name& owner : {plain, rich}) {
+    const row_name name{owner, "gemm", "fwd", "fc_6", "model"};
+    EXPECT_EQ(parse_row(name.text()), name) << name.text();
+  }
+}
+
+TEST(CaseName, IsWrittenAndReadBack) {
+  EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
+  EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2");
+  for (const case_name& owner : {plain, rich}) EXPECT_EQ(parse_case(owner.text()), owner);
+}
+
+class ForeignName : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ForeignName, IsNoRow) { EXPECT_EQ(parse_row(GetParam()), std::nullopt); }
+TEST_P(ForeignName, IsNoCase) { EXPECT_EQ(parse_case(GetParam()), std::nullopt); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, ForeignName,
+    ::testing::Values("", "/", "////////", "BM_memcpy/4096", "BM_sort/1024/real_time/threads:2",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8",
+                      "conv/fwd/onednn/f32/resnet50/conv1",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:0/cache:hot",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:-8/cache:hot",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:+8/cache:hot",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8x/cache:hot",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch: 8/cache:hot",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:99999999999999999999/cache:hot",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch/cache:hot",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/iterations:3",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/layout:nchw",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/threads:2",
+                      "inference/onednn/f32/resnet50/batch:", "inference/onednn/f32/batch:8",
+                      "inference/onednn/f32/resnet50/batch:8/colour:red",
+                      "inference/onednn/f32/resnet50/batch:8/threads:2/layout:nchw"));
+
+TEST(Label, IsReadBack) {
+  for (const bool inserted : {false, true}) {
+    const label written{"n:1,c:3,kind:max", "jit:avx2", "src:4096", inserted};
+    const label read = label::parse(written.text());
+    EXPECT_EQ(read.text(), written.text());
+    EXPECT_EQ(read.key, written.key);
+    EXPECT_EQ(read.inserted, inserted);
+  }
+  EXPECT_EQ((label{"k:1", "a", "s", true}.text()), "key=k:1;algo=a;state=s;inserted");
+}
+
+TEST(Label, TakesWhatOtherProgramsWrite) {
+  EXPECT_EQ(label::parse("").text(), "key=;algo=;state=");
+  EXPECT_EQ(label::parse("just words").key, "");
+  EXPECT_EQ(label::parse("colour=red;key=a=b").key, "a=b");
+}
+
+TEST(Identity, IsOfTheWorkAndItsConditionsNotOfTheModel) {
+  const std::string base = identity(plain, "conv", "fwd", "k:1", "hot", "");
+  case_name other = plain;
+  other.model = "vgg16";
+  other.batch = 1;  // the sizes are in the key
+  other.parameters["phase"] = "training";
+  EXPECT_EQ(identity(other, "conv", "fwd", "k:1", "hot", ""), base);
+  other.parameters["threads"] = "2";
+  EXPECT_NE(identity(other, "conv", "fwd", "k:1", "hot", ""), base);
+  EXPECT_NE(identity(plain, "gemm", "fwd", "k:1", "hot", ""), base);
+  EXPECT_NE(identity(plain, "conv", "fwd", "k:2", "hot", ""), base);
+  EXPECT_NE(identity(plain, "conv", "fwd", "k:1", "cold", ""), base);
+  EXPECT_NE(identity(plain, "conv", "fwd", "k:1", "hot", "src:1"), base);
+}
+
+}  // namespace
+}  // namespace layerbench::result

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/op/list.hpp>
+
+#include "support/random_ops.hpp"
+
+namespace layerbench {
+namespace {
+
+using testing::dice;
+using testing::random_op;
+
+template <class Record>
+Record read(const std::string& text, const json::parameters& named = {}) {
+  const json::value parsed = json::value::parse(text);
+  return json::read_record<Record>(json::cursor(parsed, "test.json"), named);
+}
+
+const op::conv small{.n = 1, .c = 2, .h = 8, .w = 9, .k = 4, .r = 3, .s = 3};
+const std::string small_key = "n:1,c:2,h:8,w:9,k:4,r:3,s:3";
+
+op::conv changed(const std::function<void(op::conv&)>& change) {
+  op::conv copy = small;
+  change(copy);
+  return copy;
+}
+
+TEST(key, leaves_out_defaults) { EXPECT_EQ(key(small), small_key); }
+
+TEST(key, writes_pairs_and_pads_as_shortly_as_they_allow) {
+  const std::vector<std::pair<op::conv, std::string>> table{
+      {changed([](auto& o) { o.stride = {2, 2}; }), ",stride:2"},
+      {changed([](auto& o) { o.stride = {2, 1}; }), ",stride:2x1"},
+      {changed([](auto& o) { o.pad = {3, 3, 3, 3}; }), ",pad:3"},
+      {changed([](auto& o) { o.pad = {3, 3, 1, 1}; }), ",pad:3x1"},
+      {changed([](auto& o) { o.pad = {3, 0, 1, 2}; }), ",pad:3x0x1x2"},
+      {changed([](auto& o) { o.pad = {1, 1, 1, 2}; }), ",pad:1x1x1x2"},
+      {changed([](auto& o) { o.dilation = {1, 2}; }), ",dilation:1x2"},
+      {changed([](auto& o) { o.groups = 2; }), ",groups:2"},
+      {changed([](auto& o) { o.bias = true; }), ",bias:1"}};
+  for (const auto& [record, suffix] : table) EXPECT_EQ(key(record), small_key + suffix);
+}
+
+TEST(key, writes_enums_texts_numbers_and_dims) {
+  EXPECT_EQ(key(op::activation{op::activation_kind::gelu, {2, 3, 5}}), "kind:gelu,dims:2x3x5");
+  EXPECT_EQ(key(op::reorder{{1, 16}, "ab", "ba"}), "dims:1x16,from:ab,to:ba");
+  EXPECT_EQ(key(op::batchnorm{1, 2, 3, 4, 1e-5}), "n:1,c:2,h:3,w:4");
+  EXPECT_EQ(key(op::batchnorm{1, 2, 3, 4, 0.001}), "n:1,c:2,h:3,w:4,epsilon:0.001");
+}
+
+TEST(key, tells_records_apart_and_only_those) {
+  dice d(11);
+  std::map<std::string, op::conv> seen;
+  for (int i = 0; i < 5000; ++i) {
+    op::conv o = random_op<op::conv>(d);
+    o.h = o.w = 8;  // few free fields, so that equal records do turn up
+    o.n = o.c = o.k = o.groups = 1;
+    const auto [at, is_new] = seen.emplace(key(o), o);
+    ASSERT_EQ(json::write_record(at->second), json::write_record(o)) << at->first;
+    ASSERT_TRUE(at->second.stride == o.stride && at->second.pad == o.pad &&
+                at->second.dilation == o.dilation && at->second.bias == o.bias &&
+                at->second.r == o.r && at->second.s == o.s)
+        << at->first;
+  }
+  EXPECT_LT(seen.size(), 5000U);
+  EXPECT_GT(seen.size(), 1000U);
+}
+
+template <class Op>
+class every_op : public ::testing::Test {};
+
+template <class... Ops>
+::testing::Types<Ops...> types_of(op::list<Ops...>);
+using all_ops = decltype(types_of(op::builtin{}));
+TYPED_TEST_SUITE(every_op, all_ops);
+
+TYPED_TEST(every_op, survives_writing_and_reading) {
+  dice d(12);
+  for (int i = 0; i < 200; ++i) {
+    const auto original = random_op<TypeParam>(d);
+    const std::string text = json::write_record(original).dump();
+    const auto copy = read<TypeParam>(text);
+    ASSERT_EQ(key(copy), key(original)) << text;
+    ASSERT_EQ(json::write_record(copy).dump(), text);
+  }
+}
+
+TYPED_TEST(every_op, has_a_schema_that_lists_its_fields_in_order) {
+  const json::value schema = json::record_schema<TypeParam>();
+  EXPECT_EQ(schema["type"], "object");
+  EXPECT_EQ(schema["additionalProperties"], false);
+  std::vector<std::string> fields;
+  std::vector<std::string> needed;
+  for_each_field<TypeParam>([&](const auto& f) {
+    fields.emplace_back(f.name);
+    if (f.required) needed.emplace_back(f.name);
+    EXPECT_EQ(schema["properties"][fields.back()].contains("default"), !f.required);
+    EXPECT_EQ(schema["properties"][fields.back()]["description"], f.help);
+  });
+  std::vector<std::string> listed;
+  for (const auto& item : schema["properties"].items()) listed.push_back(item.key());
+  EXPECT_EQ(listed, fields);
+  EXPECT_EQ(schema["required"].template get<std::vector<std::string>>(), needed);
+}
+
+TYPED_TEST(every_op, refuses_an_unknown_and_a_missing_field) {
+  dice d(13);
+  json::value shape = json::write_record(random_op<TypeParam>(d));
+  shape["colour"] = 1;
+  EXPECT_THROW(static_cast<void>(read<TypeParam>(shape.dump())), bad_input);
+  EXPECT_THROW(static_cast<void>(read<TypeParam>("{}")), bad_input);
+}
+
+TEST(read_record, takes_pads_in_three_forms) {
+  const auto pad = [](const std::string& form) {
+    return read<op::conv>(R"({"n":1,"c":1,"h":9,"w":9,"k":1,"r":5,"s":5,"pad":)" + form + "}").pad;
+  };
+  EXPECT_EQ(pad("2"), (pads{2, 2, 2, 2}));
+  EXPECT_EQ(pad("[2, 0]"), (pads{2, 2, 0, 0}));
+  EXPECT_EQ(pad("[1, 2, 3, 4]"), (pads{1, 2, 3, 4}));
+  EXPECT_EQ(pad("0"), (pads{0, 0, 0, 0}));
+}
+
+TEST(read_record, takes_sizes_as_numbers_names_and_products) {
+  const auto read_dims = [](const std::string& form) {
+    return read<op::add>(R"({"dims":)" + form + "}", {{"batch", 7}}).dims;
+  };
+  EXPECT_EQ(read_dims(R"([64.0, 3])"), (dims{64, 3}));
+  EXPECT_EQ(read_dims(R"(["batch", [2, 3], ["batch", [5, 2]]])"), (dims{7, 6, 70}));
+  EXPECT_EQ(read_dims("[2147483647]"), (dims{2147483647}));
+}
+
+TEST(record_schema, says_what_each_kind_of_field_may_be) {
+  const json::value conv = json::record_schema<op::conv>()["properties"];
+  EXPECT_EQ(conv["n"]["$ref"], "#/$defs/size");
+  EXPECT_EQ(conv["stride"]["$ref"], "#/$defs/pair");
+  EXPECT_EQ(conv["stride"]["default"], 1);
+  EXPECT_EQ(conv["pad"]["$ref"], "#/$defs/pads");
+  EXPECT_EQ(conv["pad"]["default"], 0);
+  EXPECT_EQ(conv["bias"]["type"], "boolean");
+  const json::value kind = json::record_schema<op::pool>()["properties"]["kind"];
+  EXPECT_THAT(kind["enum"].get<std::vector<std::string>>(),
+              ::testing::ElementsAre("max", "average"));
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cerrno>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <layerbench/shape/json.hpp>
+
+#include "temporary_directory.hpp"
+
+/// Runs the suite's own programs, as their users do.
+namespace layerbench::testing {
+
+struct outcome {
+  int exit_code;  ///< 128 + the signal's number when a signal ended it
+  std::string out;
+  std::string err;
+};
+
+/// Variables that differ from the test's own environment.
+using environment = std::map<std::string, std::string>;
+
+/// The test's environment with `changes`, as `name=value` texts.
+[[nodiscard]] inline std::vector<std::string> merged_environment(const environment& changes) {
+  std::vector<std::string> all;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string text = *each;
+    if (!changes.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : changes) {
+    std::string text = name;
+    text += '=';
+    text += value;
+    all.push_back(std::move(text));
+  }
+  return all;
+}
+
+/// Null-terminated pointers to `texts`, as C wants them.
+[[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> made;
+  for (std::string& each : texts) made.push_back(each.data());
+  made.push_back(nullptr);
+  return made;
+}
+
+/// Runs `program` with `arguments` to its end. Its stdin is empty; `out` is a file for its stdout,
+/// to be used instead of reading it, such as /dev/full.
+[[nodiscard]] inline outcome run(const std::string& program, std::vector<std::string> arguments,
+                                 const environment& changes = {}, const std::string& out = {}) {
+  const temporary_directory scratch;
+  const std::string out_file = out.empty() ? (scratch.path() / "out").string() : out;
+  const std::string err_file = (scratch.path() / "err").string();
+  arguments.insert(arguments.begin(), program);
+  std::vector<std::string> variables = merged_environment(changes);
+  ::posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  const int mode = O_WRONLY | O_CREAT;
+  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out_file.c_str(), mode, 0600);
+  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err_file.c_str(), mode, 0600);
+  ::pid_t child = 0;
+  const int failed = ::posix_spawn(&child, program.c_str(), &files, nullptr,
+                                   pointers(arguments).data(), pointers(variables).data());
+  ::posix_spawn_file_actions_destroy(&files);
+  if (failed != 0) throw std::system_error(failed, std::generic_category(), program);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "waitpid");
+  }
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return {code, out.empty() ? json::read_text(out_file) : "", json::read_text(err_file)};
+}
+
+}  // namespace layerbench::testing

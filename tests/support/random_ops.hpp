@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+#include <string>
+#include <type_traits>
+
+#include <layerbench/op/list.hpp>
+
+/// Random small ops, the same on every machine: what property tests draw their cases from.
+namespace layerbench::testing {
+
+class dice {
+ public:
+  explicit dice(std::uint64_t seed) : engine_(seed) {}
+
+  /// Uniform in [low, high].
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    const auto sides = static_cast<std::uint64_t>(high - low + 1);
+    return low + static_cast<std::int64_t>(engine_() % sides);
+  }
+  bool chance(std::int64_t one_in = 2) { return between(1, one_in) == 1; }
+  double real(double low, double high) {
+    return low + (high - low) * static_cast<double>(engine_() >> 11U) * 0x1p-53;
+  }
+  template <class T>
+  T pick(std::initializer_list<T> of) {
+    return *(of.begin() + between(0, static_cast<std::int64_t>(of.size()) - 1));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+namespace detail {
+
+/// Channel counts around the libraries' vector widths, and odd ones.
+inline std::int64_t channels(dice& d) {
+  return d.chance() ? d.between(1, 20) : 16 * d.between(1, 3);
+}
+
+inline dims tensor(dice& d, std::int64_t least_rank) {
+  dims extents;
+  for (std::int64_t rank = d.between(least_rank, 4); rank > 0; --rank) {
+    extents.push_back(d.between(1, 9));
+  }
+  if (extents.size() == 4 && d.chance()) extents[1] = channels(d);
+  return extents;
+}
+
+inline pads four_pads(dice& d, std::int64_t below_height, std::int64_t below_width) {
+  const auto vertical = [&] { return d.between(0, below_height - 1); };
+  const auto horizontal = [&] { return d.between(0, below_width - 1); };
+  return {vertical(), vertical(), horizontal(), horizontal()};
+}
+
+inline op::conv roll(dice& d, std::type_identity<op::conv> /*tag*/) {
+  op::conv o;
+  o.groups = d.chance() ? 1 : d.between(2, 18);
+  const bool depthwise = o.groups > 1 && d.chance();
+  o.c = depthwise ? o.groups : o.groups > 1 ? o.groups * d.between(1, 5) : channels(d);
+  o.k = depthwise ? o.groups : o.groups > 1 ? o.groups * d.between(1, 5) : channels(d);
+  o.n = d.between(1, 3);
+  o.h = d.between(1, 12);
+  o.w = d.between(1, 12);
+  o.r = d.between(1, 5);
+  o.s = d.chance(3) ? d.between(1, 5) : o.r;
+  o.stride = {d.between(1, 3), d.between(1, 3)};
+  if (d.chance()) o.pad = four_pads(d, 4, 4);
+  if (d.chance(3)) o.dilation = {d.between(1, 3), d.between(1, 3)};
+  o.bias = d.chance();
+  return o;
+}
+
+inline op::gemm roll(dice& d, std::type_identity<op::gemm> /*tag*/) {
+  op::gemm o;
+  o.m = d.between(1, 40);
+  o.n = d.between(1, 40);
+  o.k = d.between(1, 70);
+  o.batch = d.chance() ? 1 : d.between(2, 4);
+  o.a_transposed = d.chance();
+  o.b_transposed = d.chance();
+  o.bias = d.chance();
+  return o;
+}
+
+inline op::pool roll(dice& d, std::type_identity<op::pool> /*tag*/) {
+  op::pool o;
+  o.kind = d.pick({op::pool_kind::max, op::pool_kind::average});
+  o.n = d.between(1, 3);
+  o.c = channels(d);
+  o.h = d.between(1, 14);
+  o.w = d.between(1, 14);
+  o.r = d.between(1, 5);
+  o.s = d.chance(3) ? d.between(1, 5) : o.r;
+  o.stride = {d.between(1, 4), d.between(1, 4)};
+  if (d.chance()) o.pad = four_pads(d, o.r, o.s);
+  o.ceil = d.chance();
+  o.count_padding = o.kind == op::pool_kind::max || d.chance();
+  return o;
+}
+
+inline op::batchnorm roll(dice& d, std::type_identity<op::batchnorm> /*tag*/) {
+  return {d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9),
+          d.pick({1e-5, 1e-3, 0.125})};
+}
+
+inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
+  const auto kinds = static_cast<std::int64_t>(enum_names<op::activation_kind>.size());
+  // Half of them relu, the one kind that every data type has.
+  return {d.chance() ? op::activation_kind::relu
+                     : static_cast<op::activation_kind>(d.between(0, kinds - 1)),
+          tensor(d, 1)};
+}
+
+inline op::add roll(dice& d, std::type_identity<op::add> /*tag*/) { return {tensor(d, 1)}; }
+
+inline op::softmax roll(dice& d, std::type_identity<op::softmax> /*tag*/) {
+  op::softmax o{tensor(d, 2)};
+  o.axis = d.between(1, static_cast<std::int64_t>(o.dims.size()) - 1);
+  return o;
+}
+
+inline op::reorder roll(dice& d, std::type_identity<op::reorder> /*tag*/) {
+  const auto order = [&] { return d.pick<std::string>({"abcd", "acdb", "aBcd16b"}); };
+  return {{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)}, order(), order()};
+}
+
+template <class Op>
+bool is_valid(const Op& op) {
+  try {
+    op.validate();
+    return true;
+  } catch (const invalid_field&) {
+    return false;
+  }
+}
+
+}  // namespace detail
+
+/// A valid random `Op`.
+template <class Op>
+Op random_op(dice& d) {
+  Op op = detail::roll(d, std::type_identity<Op>{});
+  while (!detail::is_valid(op)) op = detail::roll(d, std::type_identity<Op>{});
+  return op;
+}
+
+}  // namespace layerbench::testing

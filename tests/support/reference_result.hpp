@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <layerbench/backend/reference/list.hpp>
+
+namespace layerbench::testing {
+
+/// Values of the operands that an op reads, in its order.
+using values = std::vector<float>;
+
+/// What the reference plan of `op` computes from `inputs`.
+template <class Op>
+values reference_result(const Op& op, const std::vector<values>& inputs, dtype type = dtype::f32) {
+  reference::backend here(1);
+  const plan<reference::backend, Op> made(here, op, {.type = type});
+  std::vector<host_buffer> buffers;
+  for (const plan_operand& each : made.operands()) buffers.push_back(here.allocate(each.bytes));
+  std::vector<host_buffer*> pointers;
+  for (host_buffer& each : buffers) pointers.push_back(&each);
+  for (std::size_t i = 0; i < inputs.size(); ++i) made.upload(i, inputs[i], buffers[i]);
+  made.run(made.bind(pointers, host_buffer()));
+  values result(static_cast<std::size_t>(elements(made.operands().back().logical.extents)));
+  made.download(buffers.size() - 1, buffers.back(), result);
+  return result;
+}
+
+}  // namespace layerbench::testing

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/program.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json";
+
+testing::outcome tool(const std::vector<std::string>& arguments,
+                      const testing::environment& changes = {}, const std::string& out = {}) {
+  return testing::run(LAYERBENCH_TOOL, arguments, changes, out);
+}
+
+json::value json_of(const std::vector<std::string>& arguments) {
+  const testing::outcome done = tool(arguments);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  return json::value::parse(done.out);
+}
+
+TEST(Tool, TellsItsVersionAndHelpsOnStdout) {
+  EXPECT_EQ(tool({"--version"}).out, "layerbench " LAYERBENCH_VERSION "\n");
+  const std::vector<std::vector<std::string>> questions{
+      {"--help"}, {"list", "--help"}, {"show", "--help"}, {"predict", "--help"}};
+  for (const auto& arguments : questions) {
+    const testing::outcome done = tool(arguments);
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_THAT(done.out, HasSubstr("Usage: layerbench"));
+    EXPECT_EQ(done.err, "");
+  }
+}
+
+TEST(Tool, RefusesAWrongCommandLine) {
+  const std::vector<std::vector<std::string>> wrong{{},
+                                                    {"frobnicate"},
+                                                    {"list", "--colour"},
+                                                    {"list", "--format", "xml"},
+                                                    {"show"},
+                                                    {"show", "resnet50", "--batch", "0"},
+                                                    {"show", "resnet50", "--batch", "1.5"},
+                                                    {"show", "resnet50", "--batch", "2147483648"},
+                                                    {"show", "resnet50", "--phase", "dreaming"},
+                                                    {"predict"},
+                                                    {"list", "-o", "/nowhere/out"},
+                                                    {"list", "-o", "/"}};
+  for (const auto& arguments : wrong) {
+    const testing::outcome done = tool(arguments);
+    EXPECT_EQ(done.exit_code, 2) << ::testing::PrintToString(arguments);
+    EXPECT_EQ(done.out, "");
+    EXPECT_THAT(done.err, ::testing::Not(IsEmpty()));
+  }
+}
+
+TEST(List, HasEveryModelInEveryFormat) {
+  const json::value all = json_of({"list", "--format", "json"});
+  EXPECT_EQ(all.at("schema"), 1);
+  std::vector<std::string> names;
+  for (const json::value& each : all.at("models")) names.push_back(each.at("name"));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"alexnet", "resnet50", "vgg16"}));
+  EXPECT_THAT(tool({"list"}).out, AllOf(StartsWith("| name"), HasSubstr("resnet50")));
+  EXPECT_THAT(tool({"list", "--format", "csv"}).out,
+              AllOf(StartsWith("name,title,batch,layers,macs,parameters\r\n"),
+                    HasSubstr(",175,4089184256,25557032\r\n")));
+}
+
+TEST(List, FindsShapesByOptionAndEnvironment) {
+  const testing::temporary_directory scratch;
+  const std::string empty = scratch.path().string();
+  EXPECT_EQ(tool({"list", "--shapes", empty}).exit_code, 5);
+  EXPECT_EQ(tool({"list"}, {{"LAYERBENCH_SHAPES", empty}}).exit_code, 5);
+  EXPECT_EQ(
+      tool({"list", "--shapes", LAYERBENCH_SHAPES_DIR}, {{"LAYERBENCH_SHAPES", empty}}).exit_code,
+      0);
+}
+
+TEST(List, PrintsTheSchema) {
+  EXPECT_EQ(tool({"list", "--schema"}).out, json::read_text(LAYERBENCH_SHAPES_DIR "/schema.json"));
+}
+
+TEST(Show, HasThePublishedTotals) {
+  const json::value net = json_of({"show", "resnet50", "--batch", "1", "--format", "json"});
+  std::vector<std::string> keys;
+  for (const auto& item : net.items()) keys.push_back(item.key());
+  EXPECT_THAT(
+      keys, ::testing::ElementsAre("schema", "model", "batch", "parameters", "macs", "conv_layers",
+                                   "unique_conv_shapes", "activations", "layers"));
+  EXPECT_EQ(net.at("schema"), 1);
+  EXPECT_EQ(net.at("parameters"), 25557032);
+  EXPECT_EQ(net.at("macs"), 4089184256);
+  EXPECT_EQ(net.at("conv_layers"), 53);
+  EXPECT_EQ(net.at("unique_conv_shapes"), 23);
+  EXPECT_THAT(net.at("layers"), SizeIs(175));
+  const json::value& add = net.at("layers").at(14);
+  EXPECT_EQ(add.at("after"), json::value({"layer1_0_bn3", "layer1_0_downsample_bn"}));
+  EXPECT_EQ(net.at("layers").at(0).at("after"), json::value::array());
+}
+
+TEST(Show, ScalesWithTheBatch) {
+  const json::value net = json_of({"show", "resnet50", "--batch", "8", "--format", "json"});
+  EXPECT_EQ(net.at("batch"), 8);
+  EXPECT_EQ(net.at("macs"), 8 * 4089184256);
+  EXPECT_EQ(net.at("parameters"), 25557032);
+}
+
+TEST(Show, HasTextAndCsv) {
+  EXPECT_THAT(tool({"show", "vgg16"}).out, AllOf(StartsWith("vgg16"), HasSubstr("| conv")));
+  EXPECT_THAT(tool({"show", "vgg16", "--format", "csv"}).out,
+              StartsWith("name,op,macs,flops,bytes,key,after\r\n"));
+}
+
+TEST(Show, SaysWhatIsWrongWithAModel) {
+  const testing::outcome unknown = tool({"show", "resnet5"});
+  EXPECT_EQ(unknown.exit_code, 5);
+  EXPECT_THAT(unknown.err, HasSubstr("resnet50"));
+  const testing::temporary_directory scratch;
+  const std::string path = scratch.write("m.json", R"({"name": "m", "layers": 7})").string();
+  const testing::outcome broken = tool({"show", path});
+  EXPECT_EQ(broken.exit_code, 3);
+  EXPECT_THAT(broken.err, AllOf(HasSubstr(path), HasSubstr("/layers")));
+  EXPECT_EQ(tool({"show", (scratch.path() / "absent.json").string()}).exit_code, 3);
+}
+
+TEST(Predict, GivesTheThroughputOfACoveredModel) {
+  const json::value all = json_of({"predict", golden, "--model", "small", "--format", "json"});
+  ASSERT_THAT(all.at("predictions"), SizeIs(1));
+  const json::value& small = all.at("predictions").at(0);
+  EXPECT_DOUBLE_EQ(small.at("seconds_per_step"), 2.2e-3);
+  EXPECT_EQ(small.at("coverage"), 1.0);
+}
+
+TEST(Predict, ExitsIncompleteAndNamesTheLayers) {
+  for (const std::string format : {"text", "json", "csv"}) {
+    const testing::outcome done = tool({"predict", golden, "--format", format});
+    EXPECT_EQ(done.exit_code, 4);
+    EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/tiny/batch:4: conv1 fc"));
+    EXPECT_THAT(done.out, HasSubstr("naive hot sum"));
+  }
+  EXPECT_EQ(tool({"predict", golden, "--allow-partial"}).exit_code, 0);
+}
+
+TEST(Predict, TakesModelsBeforeOrAfterTheFiles) {
+  EXPECT_EQ(tool({"predict", "--model", "small", golden}).exit_code, 0);
+  EXPECT_EQ(tool({"predict", "--model", "small", "--model", "tiny", golden}).exit_code, 4);
+}
+
+TEST(Predict, ListsTheCasesWhenNoneMatches) {
+  const testing::outcome done = tool({"predict", golden, "--model", "absent"});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/small/batch:2"));
+}
+
+TEST(Predict, NamesAnUnmeasuredModelsLayers) {
+  const testing::outcome done = tool({"predict", golden, "--model", "alexnet"});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/alexnet/batch:2: conv1 relu1"));
+}
+
+TEST(Predict, RefusesBrokenFiles) {
+  const testing::temporary_directory scratch;
+  const std::string whole = json::read_text(golden);
+  const std::string path = scratch.write("r.json", whole.substr(0, whole.size() / 2)).string();
+  const testing::outcome done = tool({"predict", golden, path});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, HasSubstr(path));
+  EXPECT_EQ(done.out, "");
+  EXPECT_EQ(tool({"predict", "/nowhere.json"}).exit_code, 3);
+}
+
+TEST(Predict, KeepsOtherMachinesApart) {
+  const testing::temporary_directory scratch;
+  json::value other = json::value::parse(json::read_text(golden));
+  other["context"]["device"] = "another CPU";
+  const std::string path = scratch.write("r.json", other.dump()).string();
+  const testing::outcome done =
+      tool({"predict", golden, path, "--model", "small", "--format", "json"});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(json::value::parse(done.out).at("predictions"), SizeIs(2));
+  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("differ in device")));
+}
+
+TEST(Output, ReplacesTheFileAtOnce) {
+  const testing::temporary_directory scratch;
+  const std::string path = scratch.write("out.json", "old").string();
+  const testing::outcome done = tool({"list", "--format", "json", "-o", path});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(done.out, "");
+  EXPECT_TRUE(json::value::accept(json::read_text(path)));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
+}
+
+TEST(Output, LeavesTheOldFileOnFailure) {
+  const testing::temporary_directory scratch;
+  const std::string path = scratch.write("out.json", "old").string();
+  EXPECT_EQ(tool({"show", "absent", "-o", path}).exit_code, 5);
+  EXPECT_EQ(json::read_text(path), "old");
+}
+
+TEST(Output, IsWrittenThoughThePredictionIsIncomplete) {
+  const testing::temporary_directory scratch;
+  const std::string path = (scratch.path() / "out.json").string();
+  EXPECT_EQ(tool({"predict", golden, "--format", "json", "-o", path}).exit_code, 4);
+  EXPECT_TRUE(json::value::accept(json::read_text(path)));
+}
+
+TEST(Output, ReportsAFullDisk) {
+  const testing::outcome done = tool({"list"}, {}, "/dev/full");
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.err, HasSubstr("stdout"));
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <layerbench/base/units.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/schema.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/report/table.hpp>
+
+#include "commands.hpp"
+
+namespace layerbench::tool {
+namespace {
+
+struct listed {
+  model::graph graph;
+  model::totals totals;
+};
+
+std::vector<listed> load_all(const std::string& shapes) {
+  std::vector<listed> models;
+  for (const std::string& name : model::list(shapes)) {
+    model::graph graph = model::load(model::find(name, shapes));
+    const model::totals totals = model::count(graph);
+    models.push_back({std::move(graph), totals});
+  }
+  if (models.empty()) {
+    throw nothing_matched(shapes + " has no models/*.json; name another directory with --shapes");
+  }
+  return models;
+}
+
+report::table to_table(const std::vector<listed>& models, bool exact) {
+  using enum report::align;
+  report::table t{{{"name"},
+                   {"title"},
+                   {"batch", right},
+                   {"layers", right},
+                   {"macs", right},
+                   {"parameters", right}},
+                  {}};
+  const auto number = [&](std::int64_t value) {
+    return exact ? std::to_string(value) : units::si(static_cast<double>(value), "");
+  };
+  for (const auto& [graph, totals] : models) {
+    t.rows.push_back({graph.name, graph.title, std::to_string(model::batch(graph)),
+                      std::to_string(graph.layers.size()), number(totals.macs),
+                      number(totals.parameters)});
+  }
+  return t;
+}
+
+json::value to_json(const std::vector<listed>& models) {
+  json::value list = json::value::array();
+  for (const auto& [graph, totals] : models) {
+    list.push_back({{"name", graph.name},
+                    {"title", graph.title},
+                    {"batch", model::batch(graph)},
+                    {"layers", graph.layers.size()},
+                    {"macs", totals.macs},
+                    {"parameters", totals.parameters}});
+  }
+  return {{"schema", 1}, {"models", list}};
+}
+
+std::string render(const std::vector<listed>& models, const std::string& format) {
+  if (format == "json") return to_json(models).dump(2) + '\n';
+  return format == "csv" ? csv(to_table(models, true)) : text(to_table(models, false));
+}
+
+}  // namespace
+
+void add_list(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("list", "Lists the models there are shape files of");
+  const std::shared_ptr<const common_options> common = add_common(*command);
+  const auto schema = std::make_shared<bool>(false);
+  command->add_flag("--schema", *schema, "Print the JSON schema of shape files instead");
+  command->callback([common, schema] {
+    write(*common, *schema ? model::schema(op::catalog_of(op::builtin{})).dump(2) + '\n'
+                           : render(load_all(common->shapes), common->format));
+  });
+}
+
+}  // namespace layerbench::tool

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/error.hpp>
+
+#include "commands.hpp"
+
+namespace {
+
+using layerbench::exit_code;
+
+exit_code run(int argc, char** argv) {
+  CLI::App app("Models and results of layerbench: what a model consists of, how fast it will be.",
+               "layerbench");
+  app.set_version_flag("--version", "layerbench " LAYERBENCH_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 failure, 2 usage, 3 bad input file, 4 incomplete, 5 nothing "
+      "matched.");
+  layerbench::tool::add_list(app);
+  layerbench::tool::add_show(app);
+  layerbench::tool::add_predict(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& outcome) {  // help and version come as exceptions, too
+    return app.exit(outcome) == 0 ? exit_code::done : exit_code::usage;
+  }
+  return exit_code::done;
+}
+
+exit_code report(const char* what, exit_code code) {
+  fmt::print(stderr, "layerbench: {}\n", what);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Ends quietly when the reader of stdout is gone, whatever was inherited from the parent.
+  static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
+  exit_code code = exit_code::failure;
+  try {
+    code = run(argc, argv);
+  } catch (const layerbench::error& slip) {
+    code = report(slip.what(), slip.code());
+  } catch (const std::exception& slip) {
+    code = report(slip.what(), exit_code::failure);
+  }
+  return static_cast<int>(code);
+}
