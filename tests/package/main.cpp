@@ -15,7 +15,10 @@ struct axpy {
   auto operands(layerbench::op::pass, layerbench::dtype type) const {
     using enum layerbench::op::role;
     return std::vector<layerbench::op::operand>{
-        {"src", dims, source, type}, {"src1", dims, source, type}, {"dst", dims, destination, type}};
+        {"src", dims, source, type},
+        {"src1", dims, source, type},
+        {"dst", dims, destination, type},
+    };
   }
   layerbench::op::work work(layerbench::op::pass) const {
     const auto flops = 2 * layerbench::elements(dims);

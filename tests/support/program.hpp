@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <csignal>
 #include <map>
 #include <string>
 #include <system_error>
@@ -54,32 +55,64 @@ using environment = std::map<std::string, std::string>;
   return made;
 }
 
-/// Runs `program` with `arguments` to its end. Its stdin is empty; `out` is a file for its stdout,
-/// to be used instead of reading it, such as /dev/full.
-[[nodiscard]] inline outcome run(const std::string& program, std::vector<std::string> arguments,
-                                 const environment& changes = {}, const std::string& out = {}) {
-  const temporary_directory scratch;
-  const std::string out_file = out.empty() ? (scratch.path() / "out").string() : out;
-  const std::string err_file = (scratch.path() / "err").string();
-  arguments.insert(arguments.begin(), program);
-  std::vector<std::string> variables = merged_environment(changes);
-  ::posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  const int mode = O_WRONLY | O_CREAT;
-  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out_file.c_str(), mode, 0600);
-  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err_file.c_str(), mode, 0600);
-  ::pid_t child = 0;
-  const int failed = ::posix_spawn(&child, program.c_str(), &files, nullptr,
-                                   pointers(arguments).data(), pointers(variables).data());
-  ::posix_spawn_file_actions_destroy(&files);
-  if (failed != 0) throw std::system_error(failed, std::generic_category(), program);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "waitpid");
+/// A running program. Its stdin is empty.
+class child {
+ public:
+  /// Starts `program` with `arguments`; `out` is a file for its stdout, to be used instead of
+  /// reading it, such as /dev/full.
+  child(const std::string& program, std::vector<std::string> arguments,
+        const environment& changes = {}, const std::string& out = {})
+      : reads_out_(out.empty()),
+        out_file_(reads_out_ ? (scratch_.path() / "out").string() : out),
+        err_file_((scratch_.path() / "err").string()) {
+    arguments.insert(arguments.begin(), program);
+    std::vector<std::string> variables = merged_environment(changes);
+    ::posix_spawn_file_actions_t files;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    const int mode = O_WRONLY | O_CREAT;
+    ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out_file_.c_str(), mode, 0600);
+    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err_file_.c_str(), mode, 0600);
+    const int failed = ::posix_spawn(&id_, program.c_str(), &files, nullptr,
+                                     pointers(arguments).data(), pointers(variables).data());
+    ::posix_spawn_file_actions_destroy(&files);
+    if (failed != 0) throw std::system_error(failed, std::generic_category(), program);
   }
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {code, out.empty() ? json::read_text(out_file) : "", json::read_text(err_file)};
+  child(const child&) = delete;
+  child& operator=(const child&) = delete;
+  /// Kills it unless its end was waited for.
+  ~child() {
+    if (id_ == 0) return;
+    signal(SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+
+  void signal(int number) const { ::kill(id_, number); }
+
+  /// Waits for its end.
+  [[nodiscard]] outcome wait() {
+    int status = 0;
+    while (::waitpid(id_, &status, 0) < 0) {
+      if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "waitpid");
+    }
+    id_ = 0;
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return {code, reads_out_ ? json::read_text(out_file_) : "", json::read_text(err_file_)};
+  }
+
+ private:
+  temporary_directory scratch_;
+  bool reads_out_;
+  std::string out_file_;
+  std::string err_file_;
+  ::pid_t id_ = 0;
+};
+
+/// Runs `program` to its end; see child.
+[[nodiscard]] inline outcome run(const std::string& program,
+                                 const std::vector<std::string>& arguments,
+                                 const environment& changes = {}, const std::string& out = {}) {
+  return child(program, arguments, changes, out).wait();
 }
 
 }  // namespace layerbench::testing

@@ -15,11 +15,9 @@ namespace layerbench {
 class host_buffer {
  public:
   host_buffer() = default;
-  /// At least one page. Throws std::bad_alloc.
+  /// Throws std::bad_alloc.
   explicit host_buffer(std::size_t bytes) : bytes_(bytes) {
-    constexpr std::size_t page = 4096;
-    memory_.reset(std::aligned_alloc(page, std::max(page, (bytes + page - 1) / page * page)));
-    if (!memory_) throw std::bad_alloc();
+    memory_.reset(::operator new(std::max<std::size_t>(bytes, 1), page));
   }
 
   [[nodiscard]] void* data() const noexcept { return memory_.get(); }
@@ -30,8 +28,9 @@ class host_buffer {
   void fill(std::byte value) { std::ranges::fill(bytes(), value); }
 
  private:
+  static constexpr std::align_val_t page{4096};
   struct release {
-    void operator()(void* memory) const noexcept { std::free(memory); }
+    void operator()(void* memory) const noexcept { ::operator delete(memory, page); }
   };
   std::unique_ptr<void, release> memory_;
   std::size_t bytes_ = 0;

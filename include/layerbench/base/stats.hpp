@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -58,7 +59,7 @@ struct interval {
   while (2 * k < sorted.size()) {
     const auto i = static_cast<double>(k);
     cumulative += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) -
-                           n * std::log(2.0));
+                           n * std::numbers::ln2);
     if (cumulative > tail) break;
     ++k;
   }

@@ -24,14 +24,15 @@ namespace layerbench::units {
   step = std::clamp(step, -unity, static_cast<int>(prefixes.size()) - 1 - unity);
   const double scaled = value / std::pow(1000.0, step);
   const int digits = std::abs(scaled) >= 99.95 ? 0 : std::abs(scaled) >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}{}", scaled, digits,
-                     prefixes.at(static_cast<std::size_t>(step + unity)), unit);
+  const int prefix = step + unity;
+  return fmt::format("{:.{}f} {}{}", scaled, digits, prefixes.at(static_cast<std::size_t>(prefix)),
+                     unit);
 }
 
 /// A duration for people: "850 us", "12.3 ms", "4.20 s", "3 min 20 s", "2 h 05 min".
 [[nodiscard]] inline std::string duration(double seconds) {
   if (!(seconds >= 60) || !std::isfinite(seconds)) return si(seconds, "s");
-  const auto whole = static_cast<long>(std::lround(seconds));
+  const long whole = std::lround(seconds);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }

@@ -21,7 +21,7 @@ namespace layerbench::model {
 [[nodiscard]] inline std::filesystem::path default_shapes_directory() {
   std::error_code failed;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
-  const auto installed = program.parent_path().parent_path() / "share" / "layerbench" / "shapes";
+  auto installed = program.parent_path().parent_path() / "share" / "layerbench" / "shapes";
   if (!failed && std::filesystem::is_directory(installed)) return installed;
   return LAYERBENCH_SHAPES_DIR;
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/base/name.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/shape/json.hpp>
@@ -38,12 +39,6 @@ struct graph {
 };
 
 namespace detail {
-
-[[nodiscard]] inline bool is_name(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
 
 [[nodiscard]] inline std::string read_name(const json::cursor& at) {
   const std::string text = at.text();

@@ -25,7 +25,7 @@ struct batchnorm {
   };
 
   void validate() const {
-    if (!(epsilon > 0 && epsilon < 1)) throw invalid_field("epsilon", "must lie between 0 and 1");
+    if (epsilon <= 0 || epsilon >= 1) throw invalid_field("epsilon", "must lie between 0 and 1");
   }
 
   /// src n*c*h*w, scale, shift, mean and variance c each (f32 whatever the data type, as in all

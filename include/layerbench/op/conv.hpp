@@ -56,13 +56,14 @@ struct conv {
 
   /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, dst n*k*p*q.
   [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
-    const auto depth = static_cast<double>(c / groups * r * s);
+    const std::int64_t depth = c / groups * r * s;
     std::vector<operand> all{{"src", {n, c, h, w}, role::source, type},
                              {"weights", {k, c / groups, r, s}, role::weights, type}};
     // Integer convolutions add their bias in floating point, before they are rounded.
     if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
     all.push_back({"dst", {n, k, p(), q()}, role::destination, type});
-    all.back().quantum *= std::sqrt(depth);  // keeps a sum of `depth` random products in range
+    all.back().quantum *=
+        std::sqrt(static_cast<double>(depth));  // keeps a sum of `depth` random products in range
     return all;
   }
 

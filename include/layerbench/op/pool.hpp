@@ -57,7 +57,7 @@ struct pool {
     if (pad.top >= r || pad.bottom >= r || pad.left >= s || pad.right >= s) {
       throw invalid_field("pad", "must be smaller than the window");
     }
-    if (count_padding == false && kind == pool_kind::max) {
+    if (!count_padding && kind == pool_kind::max) {
       throw invalid_field("count_padding", "is for averages only; leave it out of a maximum");
     }
   }

@@ -21,10 +21,11 @@
 namespace layerbench::predict {
 
 struct options {
-  std::vector<std::string> models;    ///< names or paths of shape files; empty: what was planned
-  bool allow_partial = false;         ///< add up what was measured although something is missing
-  std::filesystem::path shapes = {};  ///< where models lie that no manifest knows
-  std::string cache = "hot";          ///< the cache state whose rows are added up
+  std::vector<std::string> models;  ///< names or paths of shape files; empty: what was planned
+  bool allow_partial = false;       ///< add up what was measured although something is missing
+  /// Where models lie that no manifest knows.
+  std::filesystem::path shapes = {};  // NOLINT(readability-redundant-member-init): g++ 12 warns
+  std::string cache = "hot";        ///< the cache state whose rows are added up
 };
 
 /// A measured primitive's part of a prediction.

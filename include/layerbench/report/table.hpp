@@ -85,6 +85,7 @@ namespace detail {
 /// The table as CSV (RFC 4180): a header line, then a line a row.
 [[nodiscard]] inline std::string csv(const table& t) {
   std::vector<std::string> titles;
+  titles.reserve(t.columns.size());
   for (const column& each : t.columns) titles.push_back(each.title);
   std::string out = detail::csv_record(titles);
   for (const auto& row : t.rows) out += detail::csv_record(row);

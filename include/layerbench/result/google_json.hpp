@@ -16,6 +16,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/shape/dims.hpp>
 
 /// Result files: Google Benchmark's JSON with our names, counters and context (docs/formats.md).
 namespace layerbench::result {
@@ -42,10 +43,15 @@ namespace layerbench::result {
     for (const auto& item : parsed.items()) {
       const auto owner = parse_case(item.key());
       if (!owner) throw bad_input(file, "/context/manifest", "unknown case " + item.key());
+      std::vector<planned>& step = cases[*owner];
       for (const auto& each : item.value()) {
-        cases[*owner].push_back({each.at(0), each.at(1), each.at(2), each.at(3),
-                                 each.at(4).get<std::int64_t>(), each.size() > 5});
+        const auto& count = each.at(4);
+        if (!count.is_number_integer() || count < 1 || count > max_size) {
+          throw bad_input(file, "/context/manifest", "not a count: " + count.dump());
+        }
+        step.push_back({each.at(0), each.at(1), each.at(2), each.at(3), count, each.size() > 5});
       }
+      if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
     }
   } catch (const nlohmann::json::exception& slip) {
     throw bad_input(file, "/context/manifest", slip.what());
@@ -113,11 +119,13 @@ inline void read_row(const nlohmann::json& row, results& into) {
     throw bad_input(made.file, "",
                     "cannot be read; give a result file (--benchmark_out writes one)");
   }
+  constexpr int most_levels = 32;
   std::size_t index = 0;
   std::string section;
   const auto take_rows = [&](int depth, nlohmann::json::parse_event_t event,
                              nlohmann::json& parsed) {
     using enum nlohmann::json::parse_event_t;
+    if (depth > most_levels) throw bad_input(made.file, "", "nested too deeply for a result file");
     if (event == key && depth == 1) section = parsed.get<std::string>();
     if (event != object_end || depth != 2 || section != "benchmarks") return true;
     try {
@@ -134,8 +142,10 @@ inline void read_row(const nlohmann::json& row, results& into) {
   } catch (const nlohmann::json::exception& slip) {
     throw bad_input(made.file, "", fmt::format("not a whole JSON file: {}", slip.what()));
   }
-  if (!file.is_object() || !file.contains("context") || !file.contains("benchmarks")) {
-    throw bad_input(made.file, "/", "not a result file: no \"context\" and \"benchmarks\"");
+  if (!file.is_object() || !file.contains("context") || !file["context"].is_object() ||
+      !file.contains("benchmarks") || !file["benchmarks"].is_array()) {
+    throw bad_input(made.file, "/",
+                    "not a result file: no object \"context\" and list \"benchmarks\"");
   }
   for (const auto& item : file["context"].items()) {
     made.context[item.key()] =

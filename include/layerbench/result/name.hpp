@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/name.hpp>
+
 namespace layerbench::result {
 
 /// Further parameters of a name, in the order in which they stand. They appear only where they
@@ -113,8 +115,11 @@ struct row_name {
   for (std::size_t i = first; i < parts.size(); ++i) {
     std::optional<std::string_view> value;
     while (next != parameter_order.end() && !value) value = detail::value_of(parts[i], *next++);
-    if (!value || value->empty()) return std::nullopt;
+    if (!value || !is_name(*value)) return std::nullopt;
     parameters.emplace(*std::prev(next), *value);
+  }
+  if (const auto phase = parameters.find("phase"); phase != parameters.end()) {
+    if (phase->second == "inference") return std::nullopt;  // a default is never written out
   }
   return parameters;
 }
@@ -128,7 +133,8 @@ struct row_name {
   const auto batch = batch_text ? detail::count_of(*batch_text) : std::nullopt;
   const auto cache = detail::value_of(parts[7], "cache");
   auto parameters = parse_parameters(parts, fixed);
-  if (!batch || !cache || !parameters) return std::nullopt;
+  const bool named = std::ranges::all_of(parts.begin(), parts.begin() + 6, &is_name);
+  if (!named || !batch || !cache || !is_name(*cache) || !parameters) return std::nullopt;
   return row_name{{std::string(parts[2]), std::string(parts[3]), std::string(parts[4]), *batch,
                    std::move(*parameters)},
                   std::string(parts[0]),
@@ -145,7 +151,8 @@ struct row_name {
   const auto batch_text = detail::value_of(parts[4], "batch");
   const auto batch = batch_text ? detail::count_of(*batch_text) : std::nullopt;
   auto parameters = parse_parameters(parts, fixed);
-  if (!batch || !parameters) return std::nullopt;
+  const bool named = std::ranges::all_of(parts.begin(), parts.begin() + 4, &is_name);
+  if (!named || !batch || !parameters || parameters->contains("phase")) return std::nullopt;
   if (parts[0] != "inference") parameters->emplace("phase", parts[0]);
   return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), *batch,
                    std::move(*parameters)};

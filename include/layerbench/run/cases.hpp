@@ -145,11 +145,8 @@ class builder<op::list<Ops...>, backend_list<Bs...>> {
 [[nodiscard]] inline std::vector<model::primitive> needed_reorders(
     const model::graph& graph, const std::vector<fixture*>& by_layer) {
   const auto of_role = [](fixture* f, op::role role) {
-    std::vector<plan_operand> operands;
-    try {
-      if (f != nullptr) operands = f->planned_operands();
-    } catch (const unsupported&) {  // its row will say so
-    }
+    std::vector<plan_operand> operands =
+        f == nullptr ? std::vector<plan_operand>{} : f->planned_operands();
     std::erase_if(operands, [&](const plan_operand& o) { return o.logical.role != role; });
     return operands;
   };
@@ -249,7 +246,7 @@ template <class Ops, class Backends>
     const std::filesystem::path path = model::find(model_name, o.shapes);
     for (const std::optional<std::int64_t> batch : batches) {
       const model::graph graph = model::load(path, batch, catalog);
-      if (seen.try_emplace(graph.name, path).first->second != path) {
+      if (!std::filesystem::equivalent(seen.try_emplace(graph.name, path).first->second, path)) {
         throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
                                       seen.at(graph.name).string(), path.string(), graph.name));
       }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,10 +62,9 @@ void print_backends(Backends built) {
   }
 }
 
-/// Rows of the file to resume; throws bad_input when they were not measured under the same
-/// conditions as those that would follow.
-[[nodiscard]] inline std::vector<result::measurement> resumed_rows(const std::string& file,
-                                                                   const result::results& now) {
+/// The file to resume; throws bad_input when it was not measured under the same conditions as what
+/// would follow.
+[[nodiscard]] inline result::results resumed(const std::string& file, const result::results& now) {
   result::results before = result::read(file);
   result::results comparable = now;
   // Google Benchmark adds these itself when it writes.
@@ -79,16 +79,23 @@ void print_backends(Backends built) {
                     fmt::format("measured under other conditions, cannot be resumed; differing: {}",
                                 fmt::join(differing, " ")));
   }
-  return std::move(before.rows);
+  // What failed may work now; it is tried again.
+  std::erase_if(before.rows, [](const result::measurement& row) { return !row.error.empty(); });
+  return before;
 }
 
 inline void add_user_context(const options& o, result::results& results) {
+  static const std::set<std::string, std::less<>> reserved{
+      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name",
+      "load_avg", "library_build_type",  "manifest", "mhz_per_cpu", "num_cpus"};
   for (const std::string& pair : o.user_context) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw usage_error("--benchmark_context: expected key=value, found " + pair);
     }
-    if (!results.context.emplace(pair.substr(0, equals), pair.substr(equals + 1)).second) {
+    const std::string name = printable(pair.substr(0, equals));
+    const bool is_new = results.context.emplace(name, printable(pair.substr(equals + 1))).second;
+    if (!is_new || reserved.contains(name)) {
       throw usage_error("--benchmark_context: this key is the suite's own: " + pair);
     }
   }
@@ -100,18 +107,22 @@ class session {
   session(const options& o, const suite& all, std::vector<fixture*> selected,
           result::results results)
       : o_(o), all_(all), selected_(std::move(selected)), results_(std::move(results)) {
-    if (!o.resume.empty()) results_.rows = resumed_rows(o.resume, results_);
-    if (!o.out.empty()) file_.emplace(o.out);
     results_.manifest = all.manifest;
+    if (!o.resume.empty()) {
+      result::results before = resumed(o.resume, results_);
+      results_.rows = std::move(before.rows);
+      results_.manifest.merge(before.manifest);  // rows of other models still need theirs
+    }
+    if (!o.out.empty()) file_.emplace(o.out);
     for (const auto& [name, value] : results_.context) benchmark::AddCustomContext(name, value);
-    benchmark::AddCustomContext("manifest", result::write_manifest(all.manifest));
+    benchmark::AddCustomContext("manifest", result::write_manifest(results_.manifest));
   }
 
   /// Measures, writes and prints. Returns whether it was interrupted.
   bool run() {
-    schedule plan{.how = {.seed = o_.seed, .verify_every_output = o_.verify},
-                  .rounds = o_.repetitions,
-                  .least_time = std::stod(o_.min_time)};
+    const schedule plan{.how = {.seed = o_.seed, .verify_every_output = o_.verify},
+                        .rounds = o_.repetitions,
+                        .least_time = std::stod(o_.min_time)};
     scheduler measure(selected_, plan, all_.footprint);
     const bool interrupted = measure.run(results_.rows, [this] { write_file(); });
     if (interrupted) write_file();
@@ -169,7 +180,7 @@ exit_code run_program(int argc, char** argv, const program& what, Ops ops, Backe
     return exit_code::done;
   }
   initialize_google_benchmark(argv[0]);
-  suite all = make_suite(o, what, ops, built, catalog);
+  const suite all = make_suite(o, what, ops, built, catalog);
   for (const std::string& text : all.notes) note(text);
   if (all.fixtures.empty()) {
     throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
@@ -185,7 +196,9 @@ exit_code run_program(int argc, char** argv, const program& what, Ops ops, Backe
     return exit_code::done;
   }
   result::results results;
-  for (const auto& [name, value] : describe_run(o, built)) results.context[name] = value;
+  for (const auto& [name, value] : describe_run(o, built)) {
+    results.context[name] = printable(value);
+  }
   add_user_context(o, results);
   session measuring(o, all, std::move(selected), std::move(results));
   const bool interrupted = measuring.run();
@@ -212,7 +225,11 @@ template <op::operation... Ops, class Backends = built_backends>
       const bool known = std::ranges::find(catalog, each.name, &op::entry::name) != catalog.end();
       if (!known) catalog.push_back(std::move(each));
     }
-    return static_cast<int>(detail::run_program(argc, argv, what, ops, built, catalog, after));
+    const exit_code code = detail::run_program(argc, argv, what, ops, built, catalog, after);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw error("stdout takes no more: the output is not whole");
+    }
+    return static_cast<int>(code);
   } catch (const error& slip) {
     detail::note(slip.what());
     return static_cast<int>(slip.code());

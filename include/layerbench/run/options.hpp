@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -67,14 +68,13 @@ namespace detail {
 
 /// "0.2", or "0.2s" as newer versions of Google Benchmark have it.
 [[nodiscard]] inline std::string check_seconds(const std::string& text) {
-  std::size_t used = 0;
   double value = -1;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
+  const char* end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(rest, end);
+  if (failed == std::errc() && value >= 0 && value <= 1e6 && (unit.empty() || unit == "s")) {
+    return {};
   }
-  const std::string rest = text.substr(used);
-  if (value >= 0 && value <= 1e6 && (rest.empty() || rest == "s")) return {};
   return "expected a number of seconds, such as 0.2";
 }
 
@@ -107,7 +107,7 @@ inline void add_suite_options(CLI::App& app, options& o) {
   one("--device", o.device, "device number; CPU backends have one, 0", "LAYERBENCH_DEVICE")
       ->check(CLI::Range(0, 0));
   one("--shapes", o.shapes, "folder with models/*.json", "LAYERBENCH_SHAPES");
-  one("--seed", o.seed, "seed of the test data", "LAYERBENCH_SEED");
+  one("--seed", o.seed, "seed of the test data", "LAYERBENCH_SEED")->check(CLI::NonNegativeNumber);
   app.add_flag("--verify", o.verify,
                "check every output against the reference before timing [a sample of them]")
       ->envname("LAYERBENCH_VERIFY");
@@ -121,7 +121,10 @@ inline void add_suite_options(CLI::App& app, options& o) {
 
 inline void add_google_options(CLI::App& app, options& o) {
   const auto one = [&](const char* names, auto& value, const char* help, const char* variable) {
-    return app.add_option(names, value, help)->envname(variable)->group("Google Benchmark");
+    return app.add_option(names, value, help)
+        ->envname(variable)
+        ->take_last()
+        ->group("Google Benchmark");
   };
   const auto flag = [&](const char* names, auto& value, const char* help, const char* variable) {
     return app.add_flag(names, value, help)->envname(variable)->group("Google Benchmark");
@@ -156,7 +159,8 @@ inline void add_google_options(CLI::App& app, options& o) {
        "no rows of single rounds, in the file neither", "BENCHMARK_REPORT_AGGREGATES_ONLY");
   one("--benchmark_context", o.user_context, "key=value to store in the results",
       "BENCHMARK_CONTEXT")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->take_all();
   one("--benchmark_min_time", o.min_time, "least seconds a case is measured", "BENCHMARK_MIN_TIME")
       ->check(check_seconds)
       ->capture_default_str();

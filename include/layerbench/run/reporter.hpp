@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
@@ -39,6 +41,14 @@ struct aggregate {
   return stats::mean(v) == 0 ? 0 : stats::stddev(v) / stats::mean(v);
 }
 
+/// `text` as UTF-8 without control characters, which Google Benchmark would put into JSON as they
+/// are.
+[[nodiscard]] inline std::string printable(std::string text) {
+  std::ranges::replace_if(text, [](char c) { return c >= 0 && c < ' ' && c != '\n'; }, ' ');
+  using json = nlohmann::json;
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
 [[nodiscard]] inline benchmark::TimeUnit unit_for(double seconds) {
   if (seconds < 1e-6) return benchmark::kNanosecond;
   if (seconds < 1e-3) return benchmark::kMicrosecond;
@@ -56,9 +66,9 @@ using rounds = std::vector<const result::measurement*>;
   run.per_family_instance_index = 0;
   run.repetition_index = row.round;
   run.repetitions = static_cast<std::int64_t>(repetitions);
-  run.report_label = row.label.text();
+  run.report_label = printable(row.label.text());
   run.error_occurred = !row.error.empty();
-  run.error_message = row.error;
+  run.error_message = printable(row.error);
   run.time_unit = unit;
   run.statistics = nullptr;
   run.iterations = row.calls;
@@ -93,7 +103,8 @@ using rounds = std::vector<const result::measurement*>;
   for (auto& [name, counter] : run.counters) {
     counter.value = gather([&, field = name](const row& r) -> std::optional<double> {
       const auto found = r.counters.find(field);
-      return found == r.counters.end() ? std::nullopt : std::optional(found->second);
+      const bool there = found != r.counters.end() && std::isfinite(found->second);
+      return there ? std::optional(found->second) : std::nullopt;
     });
   }
   return run;
@@ -158,10 +169,13 @@ using rounds = std::vector<const result::measurement*>;
       runs.push_back(detail::round_run(**failed, i, of_case.size(), benchmark::kNanosecond));
       continue;
     }
+    // compare.py leaves out rows whose units differ, so only people get the unit that fits.
+    const benchmark::TimeUnit unit = choice == row_choice::summary
+                                         ? detail::unit_for(of_case.front()->seconds)
+                                         : benchmark::kNanosecond;
     std::vector<google_run> singles;
     for (const result::measurement* row : of_case) {
-      singles.push_back(
-          detail::round_run(*row, i, of_case.size(), detail::unit_for(of_case.front()->seconds)));
+      singles.push_back(detail::round_run(*row, i, of_case.size(), unit));
     }
     std::vector<google_run> summed = detail::aggregate_runs(of_case, singles.front());
     if (choice == row_choice::summary) {

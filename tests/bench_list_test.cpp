@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/model/graph.hpp>
+#include <layerbench/op/list.hpp>
+
+#include "support/bench.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using testing::bench;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using testing::texts;
+
+texts listed(const std::string& program, texts arguments) {
+  arguments.emplace_back("--benchmark_list_tests");
+  const testing::outcome done = bench(program, arguments);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  return testing::lines(done.out);
+}
+
+std::set<std::string> distinct(const texts& names) { return {names.begin(), names.end()}; }
+
+TEST(ListTests, HasOneRowForEachDistinctConvolution) {
+  const std::vector<std::pair<std::string, std::size_t>> expected{
+      {"resnet50", 23}, {"vgg16", 9}, {"alexnet", 5}};
+  for (const auto& [model, count] : expected) {
+    const texts names = listed("bench_conv", {"--benchmark_filter=" + model});
+    EXPECT_THAT(distinct(names), SizeIs(count)) << model;
+    EXPECT_THAT(names, SizeIs(count)) << model;
+    EXPECT_EQ(listed("bench_conv", {"--model=" + model}), names);
+  }
+}
+
+TEST(ListTests, NamesAreThoseOfResultFiles) {
+  for (const std::string& program : testing::bench_programs) {
+    const texts names = listed(program, {});
+    EXPECT_FALSE(names.empty()) << program;
+    for (const std::string& name : names) {
+      const auto parsed = result::parse_row(name);
+      ASSERT_TRUE(parsed) << name;
+      EXPECT_EQ(parsed->text(), name);
+      EXPECT_EQ(parsed->owner.backend, testing::usable_backend);
+      EXPECT_EQ(parsed->owner.dtype, "f32");
+      EXPECT_EQ(parsed->cache, "hot");
+      EXPECT_TRUE(parsed->owner.parameters.empty()) << name;
+    }
+  }
+}
+
+TEST(ListTests, HasEveryBatchAndDataType) {
+  const texts names = listed("bench_conv", {"--model=resnet50", "--batch=1,8", "--dtype=f32,bf16"});
+  EXPECT_THAT(distinct(names), SizeIs(4 * 23));
+  std::set<std::pair<std::int64_t, std::string>> conditions;
+  for (const std::string& name : names) {
+    const auto parsed = result::parse_row(name);
+    ASSERT_TRUE(parsed) << name;
+    conditions.emplace(parsed->owner.batch, parsed->owner.dtype);
+  }
+  EXPECT_THAT(conditions, ::testing::ElementsAre(std::pair(1, "bf16"), std::pair(1, "f32"),
+                                                 std::pair(8, "bf16"), std::pair(8, "f32")));
+}
+
+TEST(ListTests, EnvironmentReplacesOptions) {
+  const testing::outcome done = bench("bench_conv", {"--benchmark_list_tests"},
+                                      {{"LAYERBENCH_MODEL", "alexnet"}, {"LAYERBENCH_BATCH", "7"}});
+  EXPECT_THAT(testing::lines(done.out), AllOf(SizeIs(5), ::testing::Each(HasSubstr("/batch:7/"))));
+  EXPECT_THAT(listed("bench_conv", {"--model=vgg16"}), SizeIs(9));
+}
+
+TEST(ListTests, ModelIsTheUnionOfTheOtherPrograms) {
+  std::set<std::string> all;
+  for (const std::string& program : testing::bench_programs) {
+    if (program != "bench_model") all.merge(distinct(listed(program, {})));
+  }
+  EXPECT_EQ(distinct(listed("bench_model", {})), all);
+}
+
+TEST(ListTests, NamesShowThreadsThatDifferFromTheDefault) {
+  EXPECT_THAT(listed("bench_conv", {"--model=alexnet", "--threads=3"}),
+              ::testing::Each(::testing::EndsWith("/batch:1/cache:hot/threads:3")));
+}
+
+TEST(ListTests, NameEveryRowOnceWhateverIsAskedForTwice) {
+  EXPECT_EQ(listed("bench_conv", {"--model=alexnet,alexnet", "--batch=2,2", "--dtype=f32,f32"}),
+            listed("bench_conv", {"--model=alexnet", "--batch=2"}));
+}
+
+TEST(Filter, IsARegularExpressionFoundAnywhere) {
+  const std::size_t all = listed("bench_conv", {}).size();
+  EXPECT_THAT(listed("bench_conv", {"--benchmark_filter=cache:hot$"}), SizeIs(all));
+  EXPECT_THAT(listed("bench_conv", {"--benchmark_filter=all"}), SizeIs(all));
+  EXPECT_THAT(listed("bench_gemm", {"--benchmark_filter=^gemm/.*/vgg16/"}), SizeIs(3));
+  EXPECT_THAT(listed("bench_gemm", {"--benchmark_filter=vgg16/(fc6|fc8)/"}),
+              ::testing::ElementsAre(HasSubstr("/vgg16/fc6/"), HasSubstr("/vgg16/fc8/")));
+}
+
+TEST(Filter, ExcludesWithALeadingMinus) {
+  const texts others = listed("bench_conv", {"--benchmark_filter=-resnet50"});
+  EXPECT_THAT(others, AllOf(SizeIs(9 + 5), ::testing::Each(Not(HasSubstr("resnet50")))));
+}
+
+TEST(List, CountsAddUpToTheModelsLayers) {
+  const testing::outcome done = bench("bench_model", {"--list", "--model=resnet50"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const texts rows = testing::lines(done.out);
+  std::int64_t sum = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) sum += std::stoll(rows[i]);
+  const model::graph resnet =
+      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::catalog_of(op::builtin{}));
+  EXPECT_EQ(sum, static_cast<std::int64_t>(resnet.layers.size()));
+  EXPECT_THAT(rows, SizeIs(1 + listed("bench_model", {"--model=resnet50"}).size()));
+}
+
+TEST(Backends, SaysWhichCanRun) {
+  for (const std::string& program : testing::bench_programs) {
+    const testing::outcome done = bench(program, {"--backends"});
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_THAT(done.out, AllOf(::testing::ContainsRegex(testing::usable_backend + " *available"),
+                                HasSubstr("onednn"), HasSubstr("reference")));
+    EXPECT_EQ(done.out.find("LAYERBENCH_ONEDNN=ON") == std::string::npos, testing::has_onednn);
+  }
+}
+
+TEST(Help, HasEveryOption) {
+  const texts options{"--model",
+                      "--batch",
+                      "--dtype",
+                      "--backend",
+                      "--phase",
+                      "--cache",
+                      "--threads",
+                      "--device",
+                      "--shapes",
+                      "--list",
+                      "--verify",
+                      "--seed",
+                      "--resume",
+                      "--benchmark_filter",
+                      "--benchmark_list_tests",
+                      "--benchmark_out",
+                      "--benchmark_out_format",
+                      "--benchmark_format",
+                      "--benchmark_counters_tabular",
+                      "--benchmark_color",
+                      "--benchmark_min_time",
+                      "--benchmark_repetitions"};
+  for (const std::string& program : testing::bench_programs) {
+    const testing::outcome done = bench(program, {"--help"});
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_EQ(done.err, "");
+    for (const std::string& option : options) EXPECT_THAT(done.out, HasSubstr(option + " "));
+    EXPECT_EQ(bench(program, {"--version"}).out, program + " " LAYERBENCH_VERSION "\n");
+    EXPECT_EQ(bench(program, {"--version"}).exit_code, 0);
+  }
+}
+
+TEST(Help, HasDefaultsAndEnvironmentNames) {
+  EXPECT_THAT(bench("bench_conv", {"--help"}).out,
+              AllOf(HasSubstr("resnet50,vgg16,alexnet"), HasSubstr("LAYERBENCH_BATCH"),
+                    HasSubstr("BENCHMARK_OUT"), HasSubstr("=0.2"), HasSubstr("=console")));
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using testing::texts;
+
+/// A terminal that a program's stdout can be.
+class terminal {
+ public:
+  terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)) {
+    if (master_ < 0 || ::grantpt(master_) != 0 || ::unlockpt(master_) != 0) {
+      throw std::system_error(errno, std::generic_category(), "no terminal");
+    }
+    std::array<char, 256> name{};
+    if (::ptsname_r(master_, name.data(), name.size()) != 0) {
+      throw std::system_error(errno, std::generic_category(), "no terminal");
+    }
+    name_ = name.data();
+    slave_ = ::open(name.data(), O_RDWR | O_NOCTTY);  // keeps what programs write
+  }
+  terminal(const terminal&) = delete;
+  terminal& operator=(const terminal&) = delete;
+  ~terminal() {
+    ::close(slave_);
+    ::close(master_);
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// What was written so far; it holds a few kilobytes.
+  [[nodiscard]] std::string text() const {
+    std::string all;
+    std::array<char, 4096> part{};
+    for (::ssize_t n = 0; (n = ::read(master_, part.data(), part.size())) > 0;) {
+      all.append(part.data(), static_cast<std::size_t>(n));
+    }
+    return all;
+  }
+
+ private:
+  int master_;
+  int slave_ = -1;
+  std::string name_;
+};
+
+/// Rows of a table that are about the tiny model.
+texts rows_of(const std::string& text) {
+  texts rows = testing::lines(text);
+  std::erase_if(rows,
+                [](const std::string& line) { return line.find("/tiny/") == std::string::npos; });
+  return rows;
+}
+
+TEST(Console, HasOneLineARow) {
+  const testing::tiny_directory here;
+  const testing::outcome done = here.bench("bench_model", {});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const texts rows = rows_of(done.out);
+  ASSERT_THAT(rows, SizeIs(6));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_THAT(rows[i], AllOf(HasSubstr("/" + testing::tiny_layers[i] + "/"), HasSubstr("count="),
+                               HasSubstr("FLOP/s="), HasSubstr("B/s="), HasSubstr("spread_%=")));
+  }
+}
+
+TEST(Console, HasAggregatesOrRoundsWhenAsked) {
+  const testing::tiny_directory here;
+  const auto rows = [&](const std::string& option) {
+    return rows_of(here.bench("bench_model", {option}).out);
+  };
+  EXPECT_THAT(rows("--benchmark_display_aggregates_only"),
+              AllOf(SizeIs(6 * 4), Contains(HasSubstr("_median "))));
+  EXPECT_THAT(rows("--benchmark_display_aggregates_only=false"), SizeIs(6 * (3 + 4)));
+  EXPECT_THAT(rows("--benchmark_report_aggregates_only"), SizeIs(6 * 4));
+}
+
+TEST(Console, HasCountersAsColumnsWhenAsked) {
+  const testing::tiny_directory here;
+  const testing::outcome done = here.bench("bench_conv", {"--benchmark_counters_tabular"});
+  EXPECT_THAT(done.out, AllOf(HasSubstr(" FLOP/s "), Not(HasSubstr("FLOP/s="))));
+}
+
+TEST(Console, ThePredictionFollowsTheRows) {
+  const testing::tiny_directory here;
+  const testing::outcome done = here.bench("bench_model", {});
+  EXPECT_THAT(done.out, AllOf(HasSubstr(" images/s"), HasSubstr("naive hot sum")));
+  EXPECT_LT(done.out.rfind("/tiny/"), done.out.find(" images/s"));
+  EXPECT_THAT(here.bench("bench_conv", {}).out, Not(HasSubstr("images/s")));
+}
+
+TEST(Color, FollowsTheTerminalUnlessToldOtherwise) {
+  const testing::tiny_directory here;
+  const auto colored = [&](const std::string& option, const testing::environment& changes) {
+    const terminal screen;
+    const testing::outcome done = testing::bench(
+        "bench_conv", testing::shortly(here.model, {option}), changes, screen.name());
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    const std::string text = screen.text();
+    EXPECT_THAT(text, HasSubstr("/tiny/conv1/"));
+    return text.find("\x1b[") != std::string::npos;
+  };
+  const testing::environment usual{{"TERM", "xterm"}, {"NO_COLOR", ""}};
+  const testing::environment refused{{"TERM", "xterm"}, {"NO_COLOR", "1"}};
+  EXPECT_TRUE(colored("--benchmark_color=auto", usual));
+  EXPECT_FALSE(colored("--benchmark_color=auto", refused));
+  EXPECT_FALSE(colored("--benchmark_color=auto", {{"TERM", "dumb"}, {"NO_COLOR", ""}}));
+  EXPECT_FALSE(colored("--benchmark_color=false", usual));
+  EXPECT_TRUE(colored("--benchmark_color=true", refused));
+}
+
+TEST(Color, IsNotPutIntoFilesUnlessAsked) {
+  const testing::tiny_directory here;
+  EXPECT_THAT(here.bench("bench_conv", {}).out, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(here.bench("bench_conv", {"--benchmark_color=true"}).out, HasSubstr("\x1b["));
+}
+
+TEST(Json, OnStdoutIsAResultFile) {
+  const testing::tiny_directory here;
+  const testing::outcome done = here.bench("bench_model", {"--benchmark_format=json"});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.err, HasSubstr(" images/s"));
+  EXPECT_THAT(result::read(here.write("out.json", done.out)).rows, SizeIs(6 * 3));
+}
+
+TEST(Json, OnStdoutIsTheSameAsInTheFile) {
+  const testing::tiny_directory here;
+  const testing::outcome done =
+      here.bench("bench_model", {"--benchmark_format=json", "--benchmark_out=" + here.results});
+  EXPECT_EQ(json::value::parse(done.out).at("benchmarks"), here.written().at("benchmarks"));
+}
+
+TEST(Json, SurvivesAnythingInTheContext) {
+  const testing::tiny_directory here;
+  const std::string strange = "quote\" back\\slash \x01 tab\t \xff newline\n.";
+  const result::results made = here.measure({"--benchmark_context=strange=" + strange});
+  EXPECT_THAT(made.context.at("strange"),
+              AllOf(StartsWith("quote\" back\\slash "), ::testing::EndsWith("newline\n.")));
+}
+
+/// Fields of each line; quoted fields may hold commas.
+std::vector<texts> csv_of(const std::string& text) {
+  std::vector<texts> table;
+  for (const std::string& line : testing::lines(text)) {
+    texts& row = table.emplace_back(1);
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted)
+        row.emplace_back();
+      else if (c != '"')
+        row.back() += c;
+    }
+  }
+  return table;
+}
+
+TEST(Csv, IsATableOnStdoutAndInTheFile) {
+  const testing::tiny_directory here;
+  const testing::outcome done = here.bench(
+      "bench_model",
+      {"--benchmark_format=csv", "--benchmark_out_format=csv", "--benchmark_out=" + here.results});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.err, HasSubstr(" images/s"));
+  EXPECT_EQ(done.out, json::read_text(here.results));
+  const std::vector<texts> table = csv_of(done.out);
+  ASSERT_THAT(table, SizeIs(1 + 6 * (3 + 4)));
+  EXPECT_EQ(table.front().front(), "name");
+  EXPECT_THAT(table.front(), AllOf(Contains("real_time"), Contains("flops"), Contains("label")));
+  EXPECT_THAT(table, ::testing::Each(SizeIs(table.front().size())));
+  EXPECT_TRUE(result::parse_row(table.at(1).front())) << table.at(1).front();
+}
+
+TEST(Environment, NamesOutputFileAndModel) {
+  const testing::tiny_directory here;
+  const testing::outcome done =
+      testing::bench("bench_model", {"--threads=1", "--benchmark_repetitions=1"},
+                     {{"BENCHMARK_OUT", here.results},
+                      {"LAYERBENCH_MODEL", here.model},
+                      {"BENCHMARK_MIN_TIME", "0.001"},
+                      {"BENCHMARK_FORMAT", "json"}});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(result::read(here.results).rows, SizeIs(6));
+  EXPECT_TRUE(json::value::accept(done.out));
+}
+
+TEST(Environment, YieldsToTheCommandLine) {
+  const testing::tiny_directory here;
+  const testing::environment changes{{"BENCHMARK_REPETITIONS", "9"},
+                                     {"LAYERBENCH_MODEL", "resnet50"},
+                                     {"BENCHMARK_FORMAT", "csv"}};
+  const testing::outcome done = here.bench("bench_model", {"--benchmark_format=json"}, changes);
+  EXPECT_THAT(result::read(here.write("out.json", done.out)).rows, SizeIs(6 * 3));
+}
+
+TEST(Options, OfGoogleBenchmarkGivenTwiceCountAsTheLast) {
+  const testing::tiny_directory here;
+  EXPECT_THAT(here.measure({"--benchmark_filter=(", "--benchmark_filter=relu1",
+                            "--benchmark_context=a=1", "--benchmark_context=b=2"})
+                  .rows,
+              SizeIs(3));
+  const json::value context = here.written().at("context");
+  EXPECT_EQ(context.at("a"), "1");
+  EXPECT_EQ(context.at("b"), "2");
+}
+
+TEST(Options, ContextTakesOnlyTheFirstEqualsSign) {
+  const testing::tiny_directory here;
+  EXPECT_EQ(here.measure({"--benchmark_context=a=b=c"}).context.at("a"), "b=c");
+}
+
+TEST(Output, OfAFullDiskIsAFailure) {
+  const testing::tiny_directory here;
+  const testing::outcome done =
+      testing::bench("bench_conv", testing::shortly(here.model, {"--benchmark_out=/dev/full"}));
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.err, HasSubstr("/dev/full"));
+}
+
+TEST(Output, OnAFullStdoutIsAFailure) {
+  const testing::tiny_directory here;
+  const testing::outcome done =
+      testing::bench("bench_conv", testing::shortly(here.model, {}), {}, "/dev/full");
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.err, HasSubstr("stdout"));
+}
+
+TEST(Output, OfTwoProgramsAtOnceIsThatOfOneOfThem) {
+  const testing::tiny_directory here;
+  const auto start = [&](const std::string& seed) {
+    return std::make_unique<testing::child>(
+        testing::bench_path("bench_model"),
+        testing::shortly(here.model, {"--benchmark_repetitions=20", "--seed=" + seed,
+                                      "--benchmark_out=" + here.results}));
+  };
+  const auto first = start("1");
+  const auto second = start("2");
+  EXPECT_EQ(first->wait().exit_code, 0);
+  EXPECT_EQ(second->wait().exit_code, 0);
+  EXPECT_THAT(result::read(here.results).rows, SizeIs(6 * 20));
+  EXPECT_THAT(here.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+}  // namespace
+}  // namespace layerbench

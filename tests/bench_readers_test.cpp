@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+/// Result files in the hands of other programs: our tool and Google Benchmark's compare.py.
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using testing::texts;
+
+testing::outcome predict(texts arguments) {
+  arguments.insert(arguments.begin(), "predict");
+  return testing::run(LAYERBENCH_TOOL, arguments);
+}
+
+/// The line that has the throughput.
+std::string throughput_of(const std::string& text) {
+  for (const std::string& line : testing::lines(text)) {
+    if (line.find(" images/s, ") != std::string::npos) return line;
+  }
+  return "no throughput in: " + text;
+}
+
+TEST(Predict, AgreesWithTheProgramThatMeasured) {
+  const testing::tiny_directory here;
+  const testing::outcome measured =
+      here.bench("bench_model", {"--benchmark_out=" + here.results, "--batch=3"});
+  ASSERT_EQ(measured.exit_code, 0) << measured.err;
+  const testing::outcome text = predict({here.results});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(throughput_of(text.out), HasSubstr(" ms a step"));
+  EXPECT_EQ(throughput_of(text.out), throughput_of(measured.out));
+}
+
+TEST(Predict, AddsUpTheMediansOfTheRounds) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure({"--batch=3"}));
+  double seconds = 0;
+  const json::value written = here.written();
+  for (const json::value& row : written.at("benchmarks")) {
+    if (!row.at("name").get<std::string>().ends_with("_median")) continue;
+    ASSERT_EQ(row.at("time_unit"), "ns");
+    seconds += row.at("count").get<double>() * row.at("real_time").get<double>() * 1e-9;
+  }
+  const json::value all = json::value::parse(predict({here.results, "--format", "json"}).out);
+  ASSERT_THAT(all.at("predictions"), SizeIs(1));
+  const json::value& found = all.at("predictions").at(0);
+  EXPECT_EQ(found.at("model"), "tiny");
+  EXPECT_EQ(found.at("backend"), testing::usable_backend);
+  EXPECT_EQ(found.at("batch"), 3);
+  EXPECT_EQ(found.at("threads"), 1);
+  EXPECT_EQ(found.at("coverage"), 1.0);
+  EXPECT_NEAR(found.at("seconds_per_step").get<double>(), seconds, 1e-9 * seconds);
+  EXPECT_NEAR(found.at("images_per_second").get<double>(), 3 / seconds, 3e-9 / seconds);
+}
+
+TEST(Predict, RefusesAThroughputWithoutALayer) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure());
+  json::value edited = here.written();
+  json::value& rows = edited["benchmarks"];
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    if (rows.at(i).at("name").get<std::string>().find("/fc1/") != std::string::npos) rows.erase(i);
+  }
+  ASSERT_THAT(rows, SizeIs(5 * (3 + 4)));
+  const testing::outcome done = predict({here.write("edited.json", edited.dump()).string()});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("fc1"));
+}
+
+testing::outcome compare(texts arguments) {
+  arguments.insert(arguments.begin(), {LAYERBENCH_COMPARE, "--no-color"});
+  return testing::run(LAYERBENCH_PYTHON, arguments);
+}
+
+TEST(Compare, PairsTheRowsOfTwoFiles) {
+  const testing::tiny_directory here;
+  const result::results made = here.measure();
+  const testing::outcome done = compare({"benchmarks", here.results, here.results});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const texts lines = testing::lines(done.out);
+  for (const result::measurement& row : made.rows) {
+    EXPECT_THAT(lines, Contains(AllOf(StartsWith(row.name.text() + " "), HasSubstr("+0.0000"))))
+        << row.name.text();
+  }
+}
+
+TEST(Compare, PairsRowsOfOneFileByFilters) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure({"--dtype=f32", "--batch=1,2"}));
+  const testing::outcome done = compare({"filters", here.results, "batch:1/", "batch:2/"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  for (const std::string& layer : testing::tiny_layers) {
+    EXPECT_THAT(testing::lines(done.out),
+                Contains(HasSubstr("/tiny/" + layer + "/[batch:1/ vs. batch:2/]cache:hot")));
+  }
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/base/stats.hpp>
+
+#include "support/bench.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using testing::texts;
+
+TEST(Results, HaveEveryRowAndRound) {
+  const testing::tiny_directory here;
+  const result::results made = here.measure({"--benchmark_repetitions=4"});
+  std::map<std::string, std::set<std::int64_t>> rounds;
+  for (const result::measurement& row : made.rows) {
+    EXPECT_TRUE(rounds[row.name.layer].insert(row.round).second) << row.name.text();
+    EXPECT_GT(row.seconds, 0);
+    EXPECT_GT(row.calls, 0);
+    EXPECT_EQ(row.error, "");
+  }
+  std::map<std::string, std::set<std::int64_t>> expected;
+  for (const std::string& layer : testing::tiny_layers) expected[layer] = {0, 1, 2, 3};
+  EXPECT_EQ(rounds, expected);
+}
+
+TEST(Results, LeaveNothingBesideThem) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure());
+  EXPECT_THAT(here.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+TEST(Results, ReplaceAnOlderFile) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.write("results.json", std::string(1 << 20, 'x')));
+  EXPECT_THAT(here.measure().rows, SizeIs(6 * 3));
+}
+
+TEST(Results, HaveEveryCounter) {
+  const testing::tiny_directory here;
+  const std::set<std::string> always{
+      "min_s",    "p95_s",     "samples",       "clock_s",         "cpu_s",
+      "count",    "flops",     "flops_exact",   "bytes",           "ring_bytes",
+      "verified", "disturbed", "touched_bytes", "footprint_bytes", "workspace_bytes"};
+  for (const result::measurement& row : here.measure().rows) {
+    std::set<std::string> expected = always;
+    if (row.counters.at("samples") >= 6) expected.insert({"low_s", "high_s"});
+    std::set<std::string> found;
+    for (const auto& [name, value] : row.counters) found.insert(name);
+    EXPECT_EQ(found, expected) << row.name.text();
+    EXPECT_EQ(row.counters.at("verified"), 1);
+    EXPECT_GE(row.counters.at("samples"), 1);
+    EXPECT_GE(row.calls, row.counters.at("samples"));
+    EXPECT_GT(row.counters.at("clock_s"), 0);
+  }
+}
+
+TEST(Results, HaveNoIntervalBelowSixSamples) {
+  const testing::tiny_directory here;
+  std::size_t short_rows = 0;
+  for (const result::measurement& row : here.measure({"--benchmark_min_time=0"}).rows) {
+    const bool is_short = row.counters.at("samples") < 6;
+    short_rows += is_short ? 1 : 0;
+    EXPECT_EQ(row.counters.contains("low_s"), !is_short);
+    EXPECT_EQ(row.counters.contains("high_s"), !is_short);
+  }
+  EXPECT_GT(short_rows, 0U);
+}
+
+TEST(Results, HaveTimesInOrder) {
+  const testing::tiny_directory here;
+  for (const result::measurement& row : here.measure({"--benchmark_min_time=0.05"}).rows) {
+    const auto at = [&](const char* name) { return row.counters.at(name); };
+    const double slack = 1e-9 * row.seconds;  // of the conversion to the file's unit
+    EXPECT_LE(at("min_s"), at("low_s")) << row.name.text();
+    EXPECT_LE(at("low_s"), row.seconds + slack) << row.name.text();
+    EXPECT_LE(row.seconds, at("high_s") + slack) << row.name.text();
+    EXPECT_LE(row.seconds, at("p95_s") + slack) << row.name.text();
+    EXPECT_NEAR(at("cpu_s"), row.cpu_seconds, slack) << row.name.text();
+  }
+}
+
+TEST(Results, HaveTheWorkOfEveryLayer) {
+  const testing::tiny_directory here;
+  const std::map<std::string, std::vector<double>> expected{
+      // count, flops, flops_exact, bytes
+      {"conv1", {2, 18432, 15488, 2624}}, {"relu1", {2, 256, 256, 2048}},
+      {"add1", {1, 256, 256, 3072}},      {"pool1", {1, 256, 256, 1280}},
+      {"fc1", {1, 1280, 1280, 2856}},     {"prob", {1, 50, 50, 80}}};
+  for (const result::measurement& row : here.measure().rows) {
+    const auto at = [&](const char* name) { return row.counters.at(name); };
+    EXPECT_EQ((std::vector<double>{at("count"), at("flops"), at("flops_exact"), at("bytes")}),
+              expected.at(row.name.layer))
+        << row.name.text();
+  }
+}
+
+TEST(Results, HaveLabelsWithKeyAndAlgorithm) {
+  const testing::tiny_directory here;
+  const std::map<std::string, std::string> keys{
+      {"conv1", "n:1,c:4,h:8,w:8,k:4,r:3,s:3,pad:1"},
+      {"relu1", "kind:relu,dims:1x4x8x8"},
+      {"add1", "dims:1x4x8x8"},
+      {"pool1", "kind:max,n:1,c:4,h:8,w:8,r:2,s:2,stride:2"},
+      {"fc1", "m:1,n:10,k:64"},
+      {"prob", "dims:1x10"}};
+  for (const result::measurement& row : here.measure().rows) {
+    EXPECT_EQ(row.label.key, keys.at(row.name.layer));
+    EXPECT_NE(row.label.algorithm, "") << row.name.text();
+    EXPECT_EQ(row.label.state, "");
+    EXPECT_FALSE(row.label.inserted);
+  }
+}
+
+TEST(Results, SayWhereTheyComeFrom) {
+  const testing::tiny_directory here;
+  result::results made = here.measure({"--seed=77", "--benchmark_context=by=a=b"});
+  EXPECT_EQ(made.context.at("layerbench_schema"), "1");
+  EXPECT_EQ(made.context.at("layerbench_version"), LAYERBENCH_VERSION);
+  EXPECT_EQ(made.context.at("seed"), "77");
+  EXPECT_EQ(made.context.at("by"), "a=b");
+  EXPECT_EQ(made.context.contains("onednn_version"), testing::has_onednn);
+  EXPECT_EQ(made.context.contains("onednn_compiled_version"), testing::has_onednn);
+  for (const char* name : {"device", "threads", "clock", "l1d_bytes", "l2_bytes", "l3_bytes",
+                           "kernel", "OMP_PROC_BIND", "date", "host_name"}) {
+    EXPECT_NE(made.context[name], "") << name;
+  }
+}
+
+TEST(Results, HaveTheManifestOfTheWholeModelWhateverWasSelected) {
+  const testing::tiny_directory here;
+  const result::results made = here.measure({"--benchmark_filter=^softmax"});
+  EXPECT_THAT(made.rows, SizeIs(3));
+  ASSERT_THAT(made.manifest, SizeIs(1));
+  std::map<std::string, std::int64_t> counts;
+  for (const result::planned& each : made.manifest.begin()->second) {
+    counts[each.layer] = each.count;
+  }
+  const std::map<std::string, std::int64_t> expected{{"conv1", 2}, {"relu1", 2}, {"add1", 1},
+                                                     {"pool1", 1}, {"fc1", 1},   {"prob", 1}};
+  EXPECT_EQ(counts, expected);
+}
+
+TEST(Results, AggregatesAreThoseOfTheRounds) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure());
+  std::map<std::string, std::vector<double>> rounds;
+  std::map<std::string, std::map<std::string, double>> aggregates;
+  const json::value written = here.written();
+  for (const json::value& row : written.at("benchmarks")) {
+    EXPECT_EQ(row.at("time_unit"), "ns");
+    const std::string name = row.at("run_name");
+    const double time = row.at("real_time");
+    if (row.at("run_type") == "iteration") {
+      EXPECT_EQ(row.at("name"), name);
+      EXPECT_EQ(row.at("repetition_index"), rounds[name].size());
+      EXPECT_EQ(row.at("repetitions"), 3);
+      rounds[name].push_back(time);
+    } else {
+      const std::string kind = row.at("aggregate_name");
+      EXPECT_EQ(row.at("name"), name + "_" + kind);
+      aggregates[name][kind] = time;
+    }
+  }
+  EXPECT_THAT(rounds, SizeIs(6));
+  for (const auto& [name, times] : rounds) {
+    const auto& found = aggregates[name];
+    ASSERT_THAT(found, SizeIs(4)) << name;
+    const double mean = stats::mean(times);
+    EXPECT_NEAR(found.at("mean"), mean, 1e-9 * mean) << name;
+    EXPECT_NEAR(found.at("median"), stats::median(times), 1e-9 * mean) << name;
+    EXPECT_NEAR(found.at("stddev"), stats::stddev(times), 1e-9 * mean) << name;
+    EXPECT_NEAR(found.at("cv"), stats::stddev(times) / mean, 1e-9) << name;
+  }
+}
+
+TEST(Results, OfOneRoundHaveNoAggregates) {
+  const testing::tiny_directory here;
+  EXPECT_THAT(here.measure({"--benchmark_repetitions=1"}).rows, SizeIs(6));
+  EXPECT_THAT(here.written().at("benchmarks"), SizeIs(6));
+}
+
+TEST(Results, CanBeAggregatesOnly) {
+  const testing::tiny_directory here;
+  EXPECT_THAT(here.measure({"--benchmark_report_aggregates_only"}).rows, SizeIs(0));
+  const json::value written = here.written();
+  EXPECT_THAT(written.at("benchmarks"), SizeIs(6 * 4));
+  for (const json::value& row : written.at("benchmarks")) {
+    EXPECT_EQ(row.at("run_type"), "aggregate");
+  }
+}
+
+TEST(Results, EveryOutputIsVerifiedWhenAsked) {
+  const testing::tiny_directory here;
+  EXPECT_THAT(here.measure({"--verify"}).rows, SizeIs(6 * 3));
+}
+
+TEST(Results, OfUnsupportedRowsHaveTheirReason) {
+  const testing::tiny_directory here;
+  const testing::outcome done =
+      here.bench("bench_model", {"--dtype=f32,f64", "--benchmark_out=" + here.results});
+  std::map<std::string, std::size_t> measured;
+  std::map<std::string, std::size_t> failed;
+  for (const result::measurement& row : result::read(here.results).rows) {
+    ++(row.error.empty() ? measured : failed)[row.name.owner.dtype];
+  }
+  EXPECT_EQ(measured["f32"], 6U * 3);
+  if (!testing::has_onednn) {  // the reference has every type
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_EQ(measured["f64"], 6U * 3);
+    return;
+  }
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_EQ(failed["f64"], 6U);  // once, not in every round
+  EXPECT_THAT(done.err, AllOf(HasSubstr("conv/fwd/onednn/f64/tiny/conv1/"), HasSubstr("no f64")));
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::texts;
+
+/// What a program does that must stop before it measures: an existing file stays as it is.
+class Refusal : public ::testing::Test {
+ protected:
+  testing::outcome refused(int code, const texts& arguments,
+                           const testing::environment& changes = {}) {
+    texts all{"--benchmark_out=" + old_};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    testing::outcome done = here_.bench("bench_model", all, changes);
+    const std::string shown = ::testing::PrintToString(arguments);
+    EXPECT_EQ(done.exit_code, code) << shown << done.err;
+    EXPECT_EQ(done.out, "") << shown;
+    EXPECT_THAT(done.err, ::testing::StartsWith("layerbench: ")) << shown;
+    EXPECT_EQ(json::read_text(old_), "old") << shown;
+    return done;
+  }
+
+  testing::tiny_directory here_;
+  std::string old_ = here_.write("old.json", "old").string();
+};
+
+TEST_F(Refusal, OfWrongOptionsNamesThem) {
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {"--benchmark_filter", "("},
+      {"--benchmark_filter", "conv["},
+      {"--benchmark_filter", "-("},
+      {"--benchmark_format", "xml"},
+      {"--benchmark_out_format", "xml"},
+      {"--benchmark_color", "pink"},
+      {"--benchmark_min_time", "soon"},
+      {"--benchmark_min_time", "-1"},
+      {"--benchmark_min_time", "nan"},
+      {"--benchmark_min_time", "3x"},
+      {"--benchmark_repetitions", "0"},
+      {"--benchmark_repetitions", "1.5"},
+      {"--benchmark_context", "no_equals_sign"},
+      {"--benchmark_context", "=value"},
+      {"--benchmark_context", "seed=2"},
+      {"--benchmark_context", "manifest={}"},
+      {"--benchmark_context", "date=today"},
+      {"--threads", "0"},
+      {"--threads", "two"},
+      {"--batch", "0"},
+      {"--batch", "-1"},
+      {"--batch", "2147483648"},
+      {"--dtype", "f31"},
+      {"--backend", "nodnn"},
+      {"--phase", "dreaming"},
+      {"--cache", "lukewarm"},
+      {"--device", "1"},
+      {"--seed", "-1"},
+      {"--model", ""},
+      {"--no_such_option", "1"}};
+  for (const auto& [option, value] : wrong) {
+    const testing::outcome done = refused(2, {option + "=" + value});
+    EXPECT_THAT(done.err, HasSubstr(option)) << value;
+  }
+  refused(2, {"conv"});
+}
+
+TEST_F(Refusal, OfWrongEnvironmentValues) {
+  refused(2, {}, {{"LAYERBENCH_BATCH", "0"}});
+  refused(2, {}, {{"BENCHMARK_FORMAT", "xml"}});
+}
+
+TEST_F(Refusal, OfAFilterThatMatchesNothingListsWhatExists) {
+  const testing::outcome done = refused(5, {"--benchmark_filter=resnet51"});
+  for (const std::string& layer : testing::tiny_layers) {
+    EXPECT_THAT(done.err, HasSubstr("/tiny/" + layer + "/"));
+  }
+  EXPECT_THAT(done.err, HasSubstr("resnet51"));
+}
+
+TEST_F(Refusal, OfAnUnknownModelListsWhatExists) {
+  EXPECT_THAT(refused(5, {"--model=resnet51"}).err,
+              AllOf(HasSubstr("resnet51"), HasSubstr("alexnet"), HasSubstr("resnet50"),
+                    HasSubstr("vgg16")));
+}
+
+TEST_F(Refusal, OfTwoModelsWithOneName) {
+  std::filesystem::create_directory(here_.path() / "two");
+  const std::string other = here_.write("two/tiny.json", testing::tiny_model).string();
+  EXPECT_THAT(refused(2, {"--model=" + here_.model + "," + other}).err,
+              AllOf(HasSubstr(here_.model), HasSubstr(other), HasSubstr("'tiny'")));
+}
+
+TEST_F(Refusal, OfABrokenShapeFileNamesThePlace) {
+  std::string text = testing::tiny_model;
+  text.replace(text.find("\"n\": 10"), 7, "\"n\": 0");
+  const std::string broken = here_.write("broken.json", text).string();
+  EXPECT_THAT(refused(3, {"--model=" + broken}).err,
+              AllOf(HasSubstr(broken), HasSubstr("/layers/6/shape/n")));
+  const std::string half = here_.write("half.json", text.substr(0, text.size() / 2)).string();
+  EXPECT_THAT(refused(3, {"--model=" + half}).err, HasSubstr(half));
+  const std::string absent = (here_.path() / "absent.json").string();
+  EXPECT_THAT(refused(3, {"--model=" + absent}).err, HasSubstr(absent));
+}
+
+TEST_F(Refusal, OfABackendThatIsNotBuiltSaysHowToBuildIt) {
+  if (testing::has_onednn) {
+    EXPECT_EQ(here_.bench("bench_model", {"--backend=onednn"}).exit_code, 0);
+  } else {
+    EXPECT_THAT(refused(77, {"--backend=onednn"}).err,
+                AllOf(HasSubstr("onednn"), HasSubstr("-DLAYERBENCH_ONEDNN=ON")));
+  }
+}
+
+TEST_F(Refusal, LeavesNoOtherFile) {
+  refused(2, {"--benchmark_filter=("});
+  refused(5, {"--benchmark_filter=resnet51"});
+  EXPECT_THAT(here_.files(), ::testing::UnorderedElementsAre("old.json", "tiny.json"));
+}
+
+TEST_F(Refusal, OfTheVariableThatNamesTheOutputFileKeepsTheFile) {
+  const testing::outcome done =
+      here_.bench("bench_model", {"--benchmark_filter=resnet51"}, {{"BENCHMARK_OUT", old_}});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_EQ(json::read_text(old_), "old");
+}
+
+TEST(OutputFile, IsRefusedBeforeAnythingRuns) {
+  const testing::tiny_directory here;
+  for (const std::string& path : {here.path().string(), here.model + "/r.json",
+                                  (here.path() / "absent" / "r.json").string()}) {
+    const testing::outcome done = here.bench("bench_model", {"--benchmark_out=" + path});
+    EXPECT_EQ(done.exit_code, 2);
+    EXPECT_THAT(done.err, HasSubstr(path));
+    EXPECT_EQ(done.out, "");
+  }
+  EXPECT_THAT(here.files(), ::testing::ElementsAre("tiny.json"));
+}
+
+TEST(Reference, IsUsedAndSaidWhenThereIsNothingElse) {
+  const testing::tiny_directory here;
+  const std::string warning = "reference backend";
+  const testing::outcome done = here.bench("bench_softmax", {});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_EQ(done.err.find(warning) == std::string::npos, testing::has_onednn) << done.err;
+  const testing::outcome named = here.bench("bench_softmax", {"--backend=reference"});
+  EXPECT_EQ(named.exit_code, 0);
+  EXPECT_EQ(named.err, "");
+  EXPECT_THAT(named.out, HasSubstr("softmax/fwd/reference/f32/tiny/prob/"));
+}
+
+TEST(Programs, ExitAsUnmatchedWhenNoModelHasTheirLayers) {
+  const testing::tiny_directory here;
+  const testing::outcome done = here.bench("bench_batchnorm", {});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, HasSubstr("bench_batchnorm"));
+}
+
+}  // namespace
+}  // namespace layerbench
