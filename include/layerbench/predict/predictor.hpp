@@ -25,7 +25,7 @@ struct options {
   bool allow_partial = false;       ///< add up what was measured although something is missing
   /// Where models lie that no manifest knows.
   std::filesystem::path shapes = {};  // NOLINT(readability-redundant-member-init): g++ 12 warns
-  std::string cache = "hot";        ///< the cache state whose rows are added up
+  std::string cache = "hot";          ///< the cache state whose rows are added up
 };
 
 /// A measured primitive's part of a prediction.
