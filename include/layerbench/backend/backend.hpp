@@ -35,14 +35,15 @@ struct plan_operand {
 using description = std::map<std::string, std::string>;
 
 /// A place where ops run. `probe` says why it cannot be used on this machine, or nothing;
-/// `processors` how many threads it can keep busy.
-/// `activate` applies the thread count (or device) that the object was made for to this thread.
-/// A buffer is memory of the backend; `fill` sets each byte of it.
+/// `processors` how many threads it can keep busy; `threads_used` how many it uses when offered
+/// some. `activate` applies the thread count (or device) that the object was made for to this
+/// thread. A buffer is memory of the backend; `fill` sets each byte of it.
 template <class B>
 concept backend = requires(B& here, typename B::buffer& memory, description& facts) {
   { B::name } -> std::convertible_to<std::string_view>;
   { B::probe() } noexcept -> std::same_as<std::optional<std::string>>;
   { B::processors() } noexcept -> std::same_as<int>;
+  { B::threads_used(1) } noexcept -> std::same_as<int>;
   requires std::constructible_from<B, int>;  // threads
   here.activate();
   { here.allocate(std::size_t{}) } -> std::same_as<typename B::buffer>;

@@ -30,9 +30,17 @@ class output_file {
     }
     temporary_ =
         replaceable_ ? path_.string() + ".partial" + std::to_string(::getpid()) : path_.string();
-    write_temporary("");
-    discard();
+    if (replaceable_) {
+      write_temporary("");
+      discard();
+    } else if (::access(path_.c_str(), W_OK) != 0) {  // to open a pipe could wait for its reader
+      fail(std::generic_category().message(errno));
+    }
   }
+
+  /// Whether a later write() takes the place of an earlier one; in a pipe or a device it follows
+  /// it.
+  [[nodiscard]] bool replaceable() const { return replaceable_; }
 
   /// Replaces the file by `text`. Throws error when the disk does not take it; the old file, if
   /// any, is then still there.

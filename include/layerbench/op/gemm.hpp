@@ -31,14 +31,16 @@ struct gemm {
   void validate() const {}
 
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
-  /// dst m*n; with a leading extent `batch` on src, weights and dst where it is not 1.
+  /// dst m*n; with a leading extent `batch` on src, weights and dst where it is not 1. The weights
+  /// of a batch are activations, as in attention: nothing learned is stored per image.
   [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
       return batch == 1 ? dims{rows, columns} : dims{batch, rows, columns};
     };
     std::vector<operand> all{
         {"src", a_transposed ? matrix(k, m) : matrix(m, k), role::source, type},
-        {"weights", b_transposed ? matrix(n, k) : matrix(k, n), role::weights, type}};
+        {"weights", b_transposed ? matrix(n, k) : matrix(k, n),
+         batch == 1 ? role::weights : role::source, type}};
     if (bias) all.push_back({"bias", {n}, role::weights, type == dtype::s8 ? dtype::f32 : type});
     all.push_back({"dst", matrix(m, n), role::destination, type});
     all.back().quantum *= std::sqrt(static_cast<double>(k));

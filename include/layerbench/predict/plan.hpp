@@ -38,7 +38,7 @@ using group = std::vector<const result::results*>;
 }
 
 /// What one step of a case consists of, and who says so.
-struct plan {
+struct planned_case {
   result::case_name owner;
   std::vector<result::planned> step;
   bool derived = false;  ///< from a shape file: what a backend would insert is not in it
@@ -46,7 +46,7 @@ struct plan {
 
 /// The cases of the files' manifests. Where several files know a case, the longest step wins: a
 /// program that inserted reorders knows more than one that did not.
-[[nodiscard]] inline std::vector<plan> planned_cases(const group& files) {
+[[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
     for (const auto& [owner, step] : file->manifest) {
@@ -54,7 +54,7 @@ struct plan {
       if (step.size() > known.size()) known = step;
     }
   }
-  std::vector<plan> plans;
+  std::vector<planned_case> plans;
   for (auto& [owner, step] : cases) plans.push_back({owner, std::move(step)});
   return plans;
 }
@@ -73,15 +73,24 @@ struct plan {
   return conditions;
 }
 
-/// The case `owner`, its step taken from the shape file `path`.
-[[nodiscard]] inline plan derived_case(const result::case_name& owner,
-                                       const std::filesystem::path& path) {
-  plan derived{owner, {}, true};
-  for (const model::primitive& each : model::inference_step(model::load(path, owner.batch))) {
-    derived.step.push_back({each.layer, std::string(each.op.name()),
-                            std::string(op::name(each.pass)), each.op.key(), each.count});
+/// The cases of the model in shape file `path` for all conditions in `files`; for those of its own
+/// batch alone where the file has no parameter of that name.
+[[nodiscard]] inline std::vector<planned_case> derived_cases(const group& files,
+                                                             const std::filesystem::path& path) {
+  const model::graph own = model::load(path);
+  std::vector<planned_case> plans;
+  for (const result::case_name& owner : measured_conditions(files, own.name)) {
+    const bool same = owner.batch == model::batch(own);
+    if (!same && !own.parameters.contains("batch")) continue;
+    planned_case derived{owner, {}, true};
+    for (const model::primitive& each :
+         model::inference_step(same ? own : model::load(path, owner.batch))) {
+      derived.step.push_back({each.layer, std::string(each.op.name()),
+                              std::string(op::name(each.pass)), each.op.key(), each.count});
+    }
+    plans.push_back(std::move(derived));
   }
-  return derived;
+  return plans;
 }
 
 }  // namespace layerbench::predict

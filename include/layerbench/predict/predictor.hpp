@@ -152,7 +152,7 @@ using timed = std::pair<result::planned, const timing*>;
 struct selection {
   bool all = true;  ///< nobody chose: whatever was planned
   std::set<std::string> planned;
-  std::vector<std::pair<std::string, std::filesystem::path>> derived;
+  std::vector<std::filesystem::path> derived;
 };
 
 [[nodiscard]] inline selection select(std::span<const result::results> files,
@@ -164,8 +164,7 @@ struct selection {
       continue;
     }
     try {
-      const std::filesystem::path path = model::find(each, chosen.shapes);
-      selected.derived.emplace_back(model::load(path).name, path);
+      selected.derived.push_back(model::find(each, chosen.shapes));
     } catch (const nothing_matched& unknown) {
       throw nothing_matched(fmt::format("{}; {}", unknown.what(), known_cases(files)));
     }
@@ -174,15 +173,14 @@ struct selection {
 }
 
 /// The selected cases that rows of `files` can serve.
-[[nodiscard]] inline std::vector<plan> plans(const group& files, const selection& selected) {
-  std::vector<plan> all = planned_cases(files);
-  std::erase_if(all, [&](const plan& each) {
+[[nodiscard]] inline std::vector<planned_case> plans(const group& files,
+                                                     const selection& selected) {
+  std::vector<planned_case> all = planned_cases(files);
+  std::erase_if(all, [&](const planned_case& each) {
     return !selected.all && !selected.planned.contains(each.owner.model);
   });
-  for (const auto& [model, path] : selected.derived) {
-    for (const result::case_name& owner : measured_conditions(files, model)) {
-      all.push_back(derived_case(owner, path));
-    }
+  for (const std::filesystem::path& path : selected.derived) {
+    std::ranges::move(derived_cases(files, path), std::back_inserter(all));
   }
   return all;
 }
@@ -190,7 +188,7 @@ struct selection {
 }  // namespace detail
 
 /// Predicts one case from `timings` of the files in `files`.
-[[nodiscard]] inline prediction predict_case(const plan& planned, const timings& measured,
+[[nodiscard]] inline prediction predict_case(const planned_case& planned, const timings& measured,
                                              const group& files, const options& chosen) {
   prediction made{planned.owner,
                   {},
@@ -238,7 +236,7 @@ struct selection {
   for (const group& each : group_by_context(files)) {
     timings measured;
     for (const result::results* file : each) measured.add(*file);
-    for (const plan& planned : detail::plans(each, selected)) {
+    for (const planned_case& planned : detail::plans(each, selected)) {
       predictions.push_back(predict_case(planned, measured, each, chosen));
     }
   }

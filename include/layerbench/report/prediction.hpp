@@ -64,9 +64,12 @@ namespace detail {
 }
 
 [[nodiscard]] inline std::string caveats(const predict::prediction& p) {
-  std::string text = fmt::format(
-      "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
-      p.method);
+  std::string text;
+  if (p.step) {
+    text = fmt::format(
+        "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
+        p.method);
+  }
   if (p.derived) {
     text += "  the step is from the shape file: what the backend inserts is not in it\n";
   }

@@ -49,7 +49,8 @@ namespace layerbench::result {
         if (!count.is_number_integer() || count < 1 || count > max_size) {
           throw bad_input(file, "/context/manifest", "not a count: " + count.dump());
         }
-        step.push_back({each.at(0), each.at(1), each.at(2), each.at(3), count, each.size() > 5});
+        step.push_back({each.at(0), each.at(1), each.at(2), each.at(3), count,
+                        each.size() > 5 && each.at(5) == "inserted"});
       }
       if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
     }

@@ -130,7 +130,7 @@ class builder<op::list<Ops...>, backend_list<Bs...>> {
       result::row_name name{c.owner, std::string(op.name()), std::string(op::name(c.request.pass)),
                             layer, c.cache};
       made = std::make_unique<op_fixture<B, Op>>(here, std::move(name), op, c.request, count,
-                                                 inserted, c.threads);
+                                                 inserted, B::threads_used(c.threads));
     }
   }
 
@@ -163,7 +163,7 @@ class builder<op::list<Ops...>, backend_list<Bs...>> {
         written = from.front().order;
       }
       if (written == sources[j].order) continue;
-      model::add_execution(step, layer.name + "_reorder",
+      model::add_execution(step, fmt::format("{}_{}_reorder", layer.name, sources[j].logical.name),
                            op::any(op::reorder{extents, written, sources[j].order}), op::pass::fwd);
     }
   }
@@ -178,9 +178,8 @@ class suite_maker {
 
   /// Adds the case of `graph` under these conditions: its manifest and the rows of this program.
   void add_case(const model::graph& graph, const conditions& c) {
-    if (all_.manifest.contains(c.owner)) return;  // asked for twice
-    all_.manifest[c.owner];
-    all_.footprint[c.owner] = footprint_bytes(graph, c.request.type);
+    const auto footprint = footprint_bytes(graph, c.request.type);
+    if (!all_.footprint.try_emplace(c.owner, footprint).second) return;  // asked for twice
     std::map<std::string, fixture*> made;
     for (const model::primitive& p : model::inference_step(graph)) {
       made[work_of(p.op)] = add_primitive(c, p, false);

@@ -68,8 +68,8 @@ template <backend... Bs>
   facts["seed"] = std::to_string(o.seed);
   for (const std::string_view switched :
        {"OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "OMP_DYNAMIC", "OMP_SCHEDULE",
-        "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "DNNL_MAX_CPU_ISA",
-        "ONEDNN_MAX_CPU_ISA", "ONEDNN_DEFAULT_FPMATH_MODE"}) {
+        "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_AFFINITY",
+        "DNNL_MAX_CPU_ISA", "DNNL_CPU_ISA_HINTS", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_MAX_CPU_ISA"}) {
     if (const char* value = std::getenv(std::string(switched).c_str())) {
       facts[std::string(switched)] = value;
     }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -67,12 +68,10 @@ void print_backends(Backends built) {
 [[nodiscard]] inline result::results resumed(const std::string& file, const result::results& now) {
   result::results before = result::read(file);
   result::results comparable = now;
-  // Google Benchmark adds these itself when it writes.
-  for (const char* name : {"host_name", "num_cpus", "caches"}) {
-    if (const auto found = before.context.find(name); found != before.context.end()) {
-      comparable.context[name] = found->second;
-    }
-  }
+  // Google Benchmark adds these itself when it writes; the caches are among ours too.
+  comparable.context["host_name"] = benchmark::SystemInfo::Get().name;
+  comparable.context["num_cpus"] = std::to_string(benchmark::CPUInfo::Get().num_cpus);
+  comparable.context["caches"] = before.context["caches"];
   const std::vector<std::string> differing = result::differing_context(before, comparable);
   if (!differing.empty()) {
     throw bad_input(file, "/context",
@@ -104,6 +103,7 @@ inline void add_user_context(const options& o, result::results& results) {
 /// The measuring part of a program: everything after the cases are known.
 class session {
  public:
+  /// Throws bad_input when the file to resume is of another machine, setting or shape.
   session(const options& o, const suite& all, std::vector<fixture*> selected,
           result::results results)
       : o_(o), all_(all), selected_(std::move(selected)), results_(std::move(results)) {
@@ -111,6 +111,7 @@ class session {
     if (!o.resume.empty()) {
       result::results before = resumed(o.resume, results_);
       results_.rows = std::move(before.rows);
+      refuse_other_shapes();
       results_.manifest.merge(before.manifest);  // rows of other models still need theirs
     }
     if (!o.out.empty()) file_.emplace(o.out);
@@ -124,8 +125,10 @@ class session {
                         .rounds = o_.repetitions,
                         .least_time = std::stod(o_.min_time)};
     scheduler measure(selected_, plan, all_.footprint);
-    const bool interrupted = measure.run(results_.rows, [this] { write_file(); });
-    if (interrupted) write_file();
+    const bool interrupted = measure.run(results_.rows, [this] {
+      if (file_ && file_->replaceable()) write_file();
+    });
+    if (file_) write_file();
     print_rows();
     return interrupted;
   }
@@ -144,8 +147,20 @@ class session {
   }
 
  private:
+  /// A model file may have changed since: its rows keep their names, but not their work.
+  void refuse_other_shapes() const {
+    std::map<result::row_name, std::string> keys;
+    for (const fixture* each : selected_) keys[each->name()] = each->op().key();
+    for (const result::measurement& row : results_.rows) {
+      const auto now = keys.find(row.name);
+      if (now == keys.end() || now->second == row.label.key) continue;
+      throw bad_input(o_.resume, "/benchmarks",
+                      fmt::format("{} was another shape then ({}, now {}); measure into a new file",
+                                  row.name.text(), row.label.key, now->second));
+    }
+  }
+
   void write_file() const {
-    if (!file_) return;
     const row_choice rows =
         o_.file_aggregates_only ? row_choice::aggregates : row_choice::rounds_and_aggregates;
     file_->write(render(to_runs(results_.rows, rows), o_.out_format, false, false));

@@ -177,7 +177,7 @@ template <backend... Bs>
 [[nodiscard]] std::optional<options> parse(int argc, char** argv, const program& what,
                                            backend_list<Bs...> /*built*/) {
   options o;
-  o.default_threads = std::max({Bs::processors()...});
+  o.default_threads = std::max({Bs::processors()...});  // for --help, before the backends are known
   CLI::App app(what.purpose, what.name);
   app.set_version_flag("--version", std::string(what.name) + " " LAYERBENCH_VERSION);
   app.get_formatter()->column_width(38);
@@ -191,8 +191,19 @@ template <backend... Bs>
   } catch (const CLI::ParseError& slip) {
     throw usage_error(std::string(slip.what()) + "\nTry --help.");
   }
+  const auto chosen = [&](std::string_view name) {
+    return o.backends.empty() || std::ranges::find(o.backends, name) != o.backends.end();
+  };
+  o.default_threads = std::max({1, chosen(Bs::name) ? Bs::processors() : 1 ...});
   if (o.threads.empty()) o.threads = {o.default_threads};
-  if (o.out.empty()) o.out = o.resume;
+  if (!o.resume.empty() && o.out.empty()) {
+    if (o.out_format != "json" || o.file_aggregates_only) {
+      throw usage_error(
+          "--resume would overwrite its file with one that cannot be resumed; name "
+          "another with --benchmark_out");
+    }
+    o.out = o.resume;
+  }
   return o;
 }
 

@@ -177,11 +177,11 @@ using rounds = std::vector<const result::measurement*>;
     for (const result::measurement* row : of_case) {
       singles.push_back(detail::round_run(*row, i, of_case.size(), unit));
     }
-    std::vector<google_run> summed = detail::aggregate_runs(of_case, singles.front());
     if (choice == row_choice::summary) {
       runs.push_back(detail::summary_run(of_case, singles.front()));
       continue;
     }
+    const std::vector<google_run> summed = detail::aggregate_runs(of_case, singles.front());
     if (choice == row_choice::rounds_and_aggregates || summed.empty()) {
       runs.insert(runs.end(), singles.begin(), singles.end());
     }

@@ -34,9 +34,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// Samples `call(n)`, which runs the work n times and waits for it, by the clock `now`.
+/// Samples `call(n)`, which runs the work n times and waits for it, by the clock `now`. Ends after
+/// the running call, perhaps without any sample, when `stop` says so.
 template <class Clock, class Call>
-[[nodiscard]] samples sample(Clock&& now, Call&& call, const sampling& how) {
+[[nodiscard]] samples sample(
+    Clock&& now, Call&& call, const sampling& how, bool (*stop)() = [] { return false; }) {
   std::int64_t batch = 1;
   double call_seconds = 0;
   const double start = now();
@@ -47,19 +49,20 @@ template <class Clock, class Call>
     end = now();
     call_seconds = std::max(end - before - how.clock_cost, 1e-10) / static_cast<double>(batch);
     batch *= 2;
-  } while (end - start < how.warm_up);
+  } while (end - start < how.warm_up && !stop());
 
   const std::int64_t calls = detail::calls_a_sample(call_seconds, how);
   samples taken;
   double timed = 0;
-  do {
+  while (timed < how.least_time || taken.seconds.empty()) {
+    if (stop()) break;
     const double before = now();
     call(calls);
     const double seconds = now() - before - how.clock_cost;
     taken.seconds.push_back(std::max(seconds, 0.0) / static_cast<double>(calls));
     taken.calls += calls;
     timed += seconds;
-  } while (timed < how.least_time);
+  }
   return taken;
 }
 

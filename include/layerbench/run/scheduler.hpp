@@ -6,13 +6,12 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -65,13 +64,12 @@ class scheduler {
       : cases_(std::move(cases)), plan_(plan), footprint_(std::move(footprint)) {}
 
   /// Runs until all rounds are done or the user interrupts. `rows` is added to; `checkpoint` is
-  /// called after each round. Returns whether it was interrupted.
+  /// called after each round, and every ten seconds. Returns whether it was interrupted.
   bool run(std::vector<result::measurement>& rows, const std::function<void()>& checkpoint) {
     const interrupt_guard guard;
     for (const result::measurement& row : rows) {
       std::int64_t& done = rounds_done_[row.name];
       done = std::max(done, row.round + 1);
-      if (!row.error.empty()) failed_.insert(row.name);
     }
     std::int64_t to_do = 0;
     for (const fixture* each : cases_) {
@@ -79,15 +77,20 @@ class scheduler {
     }
     progress display(static_cast<std::size_t>(to_do));
     double work_done = 0;
+    double saved = display.elapsed();
     for (std::int64_t round = 0; round < plan_.rounds; ++round) {
-      for (fixture* each : cases_) {
-        if (failed_.contains(each->name()) || rounds_done_[each->name()] > round) continue;
-        display.step(each->name().text(), seconds_left(work_done, to_do, display.elapsed()));
-        rows.push_back(measure(*each, round));
+      for (std::size_t i = 0; i < cases_.size(); ++i) {
+        fixture& what = *cases_[i];
+        if (failed_.contains(what.name()) || rounds_done_[what.name()] > round) continue;
+        display.step(what.name().text(), seconds_left(work_done, to_do, display.elapsed()));
+        add(measure(what, round), rows);
         ++work_done;
         if (interrupt_guard::interrupted()) return true;
+        if (i + 1 == cases_.size() || display.elapsed() - saved > seconds_between_checkpoints) {
+          checkpoint();
+          saved = display.elapsed();
+        }
       }
-      checkpoint();
     }
     return false;
   }
@@ -111,14 +114,26 @@ class scheduler {
       keep_or_release(what);
     } catch (const std::bad_alloc&) {
       row.error = "not enough memory for its operands";
-    } catch (const error& slip) {
+    } catch (const std::exception& slip) {  // whatever it is, the other rows are worth having
       row.error = slip.what();
     }
     if (!row.error.empty()) {
+      if (kept_.erase(&what) > 0) kept_bytes_ -= what.bytes();
       what.release();
       failed_.insert(what.name());
     }
     return row;
+  }
+
+  /// A row that failed has no timing: what earlier rounds said of it goes. A row that was
+  /// interrupted before its first sample says nothing.
+  static void add(result::measurement row, std::vector<result::measurement>& rows) {
+    if (!row.error.empty()) {
+      std::erase_if(rows, [&](const result::measurement& r) { return r.name == row.name; });
+    } else if (row.calls == 0) {
+      return;
+    }
+    rows.push_back(std::move(row));
   }
 
   void time(fixture& what, result::measurement& row) {
@@ -128,7 +143,9 @@ class scheduler {
     const double cpu_before = now(clock::process_cpu);
     samples taken = sample(
         [&] { return now(used); }, [&](std::int64_t n) { what.call(n); },
-        {.clock_cost = cost, .least_time = plan_.least_time / static_cast<double>(plan_.rounds)});
+        {.clock_cost = cost, .least_time = plan_.least_time / static_cast<double>(plan_.rounds)},
+        &interrupt_guard::interrupted);
+    if (taken.seconds.empty()) return;
     const double wall = now(clock::wall) - wall_before;
     const double cpu = now(clock::process_cpu) - cpu_before;
     std::ranges::sort(taken.seconds);
@@ -167,8 +184,8 @@ class scheduler {
     counters["verified"] = 1;  // prepare() throws otherwise
   }
 
-  /// Prepared cases stay in memory while that holds half of what is free; the rest are made anew
-  /// each round.
+  /// Prepared cases stay in memory while that holds half of what is available; the rest are made
+  /// anew each round.
   void keep_or_release(fixture& what) {
     if (kept_.contains(&what)) return;
     if (kept_bytes_ + what.bytes() > memory_budget()) {
@@ -192,6 +209,7 @@ class scheduler {
   }
 
   static constexpr double undisturbed_share = 0.9;
+  static constexpr double seconds_between_checkpoints = 10;
 
   std::vector<fixture*> cases_;
   schedule plan_;

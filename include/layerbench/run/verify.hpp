@@ -36,12 +36,15 @@ struct wrong_result : error {
          spacing_at_zero;
 }
 
+/// Outputs that a sampled check looks at, spread evenly.
+inline constexpr std::int64_t sampled_outputs = 61;
+
 namespace detail {
 
 template <class Op>
 void compare(const Op& op, const plan_request& request, std::span<const std::vector<float>> inputs,
              std::size_t output, const op::operand& logical, const std::vector<float>& got,
-             std::int64_t step) {
+             bool every_output) {
   std::vector<std::span<const float>> in(inputs.begin(), inputs.end());
   const auto count = static_cast<std::int64_t>(got.size());
   const auto check = [&](std::int64_t i) {
@@ -55,14 +58,14 @@ void compare(const Op& op, const plan_request& request, std::span<const std::vec
     throw wrong_result(fmt::format("{}[{}] is {:.9g}, the reference says {:.9g} (bound {:.2g})",
                                    logical.name, i, value, exact.value, bound));
   };
-  for (std::int64_t i = 0; i < count; i += step) check(i);
-  check(count - 1);
+  // A sample is spread from the first element to the last.
+  const std::int64_t checks = every_output ? count : std::min(count, sampled_outputs);
+  for (std::int64_t j = 0; j < checks; ++j) {
+    check(checks == count ? j : j * (count - 1) / (checks - 1));
+  }
 }
 
 }  // namespace detail
-
-/// Outputs that a sampled check looks at, spread evenly.
-inline constexpr std::int64_t sampled_outputs = 61;
 
 /// Runs `ready` on poisoned outputs and compares them with the reference formula on the same
 /// `inputs`: every element, or a sample. All elements are checked for NaN and for never having
@@ -96,9 +99,7 @@ void verify(prepared<B, Op>& ready, const Op& op, const plan_request& request,
         }
       }
     }
-    const auto count = static_cast<std::int64_t>(got.size());
-    const std::int64_t step = every_output ? 1 : std::max<std::int64_t>(1, count / sampled_outputs);
-    detail::compare(op, request, inputs, i, logical, got, step);
+    detail::compare(op, request, inputs, i, logical, got, every_output);
   }
 }
 

@@ -42,6 +42,7 @@ class backend {
 
   explicit backend(int threads)
       : threads_(threads), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+    dnnl_set_verbose(0);  // its lines would go to stdout, between the results, and into the times
     activate();
   }
 
@@ -59,6 +60,7 @@ class backend {
 
   /// The run time has counted them before it bound this thread to one of them.
   static int processors() noexcept { return omp_get_num_procs(); }
+  static int threads_used(int offered) noexcept { return offered; }
 
   static void describe(description& facts) {
     const dnnl_version_t* version = dnnl_version();

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <oneapi/dnnl/dnnl_debug.h>
+
 #include <layerbench/backend/onednn/memory.hpp>
 
 namespace layerbench::onednn {
@@ -84,7 +86,7 @@ class primitive_plan {
         dnnl_primitive_execute(primitive_.get(), stream_.get(),
                                static_cast<int>(bound.arguments.size()), bound.arguments.data());
     if (status != dnnl_success) {
-      throw api_error("oneDNN", "dnnl_primitive_execute", std::to_string(status));
+      throw api_error("oneDNN", "dnnl_primitive_execute", dnnl_status2str(status));
     }
   }
 
@@ -127,10 +129,12 @@ class primitive_plan {
     ports_[i].exchanged = describe(ports_[i].exchanged.get_data_type());
   }
 
-  /// Attributes of every primitive: scratch memory is ours, so that it is known and shared.
+  /// Attributes of every primitive: scratch memory is ours, so that it is known and shared; and f32
+  /// is f32, whatever the library's environment variables say.
   [[nodiscard]] static dnnl::primitive_attr attributes() {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
     return attr;
   }
 

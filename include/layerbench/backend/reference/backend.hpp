@@ -28,6 +28,7 @@ class backend {
 
   static std::optional<std::string> probe() noexcept { return std::nullopt; }
   static int processors() noexcept { return 1; }
+  static int threads_used(int /*offered*/) noexcept { return 1; }
   static void describe(description& /*facts*/) {}
   void activate() {}
   [[nodiscard]] buffer allocate(std::size_t bytes) { return buffer(bytes); }
