@@ -148,6 +148,47 @@ TEST(Resume, RefusesOtherConditionsAndNamesThem) {
   EXPECT_EQ(json::read_text(path), text);
 }
 
+TEST(Resume, RefusesAnotherMachinesFile) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure());
+  json::value edited = here.written();
+  edited["context"]["host_name"] = "elsewhere";
+  edited["context"]["num_cpus"] = 77;
+  const std::string path = here.write("edited.json", edited.dump()).string();
+  const testing::outcome done = here.bench("bench_model", {"--resume=" + path});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, HasSubstr("host_name num_cpus"));
+}
+
+TEST(Resume, RefusesRowsWhoseShapeHasChanged) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure());
+  const std::string before = json::read_text(here.results);
+  std::string model = testing::tiny_model;
+  const std::string old_size = R"("n": 10)";
+  model.replace(model.find(old_size), old_size.size(), R"("n": 20)");
+  const std::string old_dims = R"(["batch", 10])";
+  model.replace(model.find(old_dims), old_dims.size(), R"(["batch", 20])");
+  static_cast<void>(here.write(std::filesystem::path(here.model).filename(), model));
+  const testing::outcome done = here.bench("bench_model", {"--resume=" + here.results});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("/fc1/"), HasSubstr("another shape")));
+  EXPECT_EQ(json::read_text(here.results), before);
+}
+
+TEST(Resume, RefusesToOverwriteItsFileWithWhatCannotBeResumed) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure());
+  const std::string before = json::read_text(here.results);
+  for (const char* option :
+       {"--benchmark_out_format=csv", "--benchmark_report_aggregates_only=true"}) {
+    const testing::outcome done = here.bench("bench_model", {"--resume=" + here.results, option});
+    EXPECT_EQ(done.exit_code, 2);
+    EXPECT_THAT(done.err, HasSubstr("--benchmark_out"));
+    EXPECT_EQ(json::read_text(here.results), before);
+  }
+}
+
 TEST(Resume, RefusesFilesThatAreNoResults) {
   const testing::tiny_directory here;
   const std::string absent = (here.path() / "absent.json").string();

@@ -14,6 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -165,6 +166,16 @@ TEST(Predict, NamesAnUnmeasuredModelsLayers) {
   const testing::outcome done = tool({"predict", golden, "--model", "alexnet"});
   EXPECT_EQ(done.exit_code, 4);
   EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/alexnet/batch:2: conv1 relu1"));
+}
+
+TEST(Predict, TakesAModelWithoutABatchParameter) {
+  const testing::temporary_directory here;
+  const std::string fixed = here.write("fixed.json", R"({"name": "fixed", "layers": [
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}}]})");
+  const testing::outcome done = tool({"predict", golden, "--model", fixed});
+  // The rows are for batches 2 and 4, so there is no case to predict: not a fault of the file.
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, Not(HasSubstr("has no parameter")));
 }
 
 TEST(Predict, RefusesBrokenFiles) {
