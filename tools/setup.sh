@@ -46,7 +46,7 @@ if(dnnl_VERSION VERSION_LESS 3.0)
 endif()
 CMAKE
   local found=0
-  cmake -S "$probe" -B "$probe/build" -DCMAKE_PREFIX_PATH="$PWD/$onednn" >/dev/null 2>&1 || found=1
+  cmake -G Ninja -S "$probe" -B "$probe/build" -DCMAKE_PREFIX_PATH="$PWD/$onednn" >/dev/null 2>&1 || found=1
   rm -rf "$probe"
   return "$found"
 }
