@@ -58,6 +58,7 @@ struct prediction {
   double coverage = 0;                 ///< executions measured / executions in a step
   std::vector<std::string> missing;    ///< layers without a timing, in manifest order
   std::vector<layer_time> layers;      ///< layers with one, in manifest order
+  double disturbed = 0;                ///< share of the layers' timings that were disturbed
   std::optional<step_time> step = {};  ///< nothing when refused: a layer is missing
 
   /// Whether the step lacks layers although it has a time.
@@ -203,6 +204,8 @@ struct selection {
   std::vector<detail::timed> step;
   double covered = 0;
   double executions = 0;
+  double rounds = 0;
+  double disturbed = 0;
   for (const result::planned& each : planned.step) {
     // Only the state `hot` has an empty signature; the others will need the manifest to tell.
     const timing* found = measured.find(
@@ -212,12 +215,15 @@ struct selection {
       made.missing.push_back(each.layer);
     } else {
       covered += static_cast<double>(each.count);
+      rounds += static_cast<double>(found->rounds.size());
+      disturbed += static_cast<double>(found->disturbed);
     }
     step.emplace_back(each, found);
   }
   if (covered > 0) {
     const step_time time = detail::add_up(step);
     made.coverage = covered / executions;
+    made.disturbed = disturbed / rounds;
     made.layers = detail::layer_times(step, time.seconds);
     if (made.missing.empty() || chosen.allow_partial) made.step = time;
   }

@@ -23,6 +23,7 @@ using round_id = std::pair<std::size_t, std::int64_t>;
 struct timing {
   std::map<round_id, double> rounds;  ///< seconds of one call
   std::size_t passes = 0;
+  std::size_t disturbed = 0;    ///< rounds in which something else used the processors
   std::optional<double> flops;  ///< FLOPs of one call, where a row says
 
   /// Median over all rounds.
@@ -49,6 +50,8 @@ class timings {
       // A file put together from several has a row's rounds more than once.
       if (fresh || same.rounds.contains({pass->second, row.round})) pass->second = same.passes++;
       same.rounds.emplace(round_id{pass->second, row.round}, row.seconds);
+      const auto disturbed = row.counters.find("disturbed");
+      if (disturbed != row.counters.end() && disturbed->second != 0) ++same.disturbed;
       const auto flops = row.counters.find("flops");
       if (flops != row.counters.end()) same.flops = flops->second;
     }

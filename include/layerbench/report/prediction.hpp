@@ -57,7 +57,7 @@ namespace detail {
 
 [[nodiscard]] inline std::string throughput(const predict::prediction& p) {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
-  return fmt::format("  {} images/s, {} ms a step ({} to {} over the rounds){}\n",
+  return fmt::format("  {} images/s, {} ms a step (between {} and {}){}\n",
                      rate(p.images_per_second()), milliseconds(p.step->seconds),
                      milliseconds(p.step->low), milliseconds(p.step->high),
                      p.partial() ? ", of the measured layers only" : "");
@@ -69,6 +69,14 @@ namespace detail {
     text = fmt::format(
         "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
         p.method);
+  }
+  constexpr double worth_a_word = 0.1;
+  if (p.disturbed > worth_a_word) {
+    text += fmt::format(
+        "  disturbed: something else used the processors during {:.0f} % of the timings; they may "
+        "be "
+        "too slow\n",
+        100 * p.disturbed);
   }
   if (p.derived) {
     text += "  the step is from the shape file: what the backend inserts is not in it\n";

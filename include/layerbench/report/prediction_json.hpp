@@ -52,6 +52,7 @@ namespace detail {
           {"seconds_high", or_null(high)},
           {"images_per_second", or_null(p.images_per_second())},
           {"partial", p.partial()},
+          {"disturbed", p.disturbed},
           {"coverage", p.coverage},
           {"missing", p.missing},
           {"naive_seconds", or_null(seconds)},

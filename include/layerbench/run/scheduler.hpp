@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/clock.hpp>
@@ -141,6 +143,7 @@ class scheduler {
     const double cost = cost_of(used);
     const double wall_before = now(clock::wall);
     const double cpu_before = now(clock::process_cpu);
+    const long switches_before = involuntary_switches();
     samples taken = sample(
         [&] { return now(used); }, [&](std::int64_t n) { what.call(n); },
         {.clock_cost = cost, .least_time = plan_.least_time / static_cast<double>(plan_.rounds)},
@@ -151,13 +154,23 @@ class scheduler {
     std::ranges::sort(taken.seconds);
     row.seconds = stats::quantile(taken.seconds, 0.5);
     row.calls = taken.calls;
-    // Threads that wait spin, so an undisturbed round keeps all of them busy all the time.
+    // Threads that wait spin, so an undisturbed round keeps all of them busy all the time. Work
+    // that the library does on fewer threads does not; then nobody was pushed off a processor
+    // either.
     const double share = cpu / wall / what.threads();
+    const bool pushed = what.threads() == 1 || involuntary_switches() > switches_before;
     row.cpu_seconds =
         used == clock::thread_cpu ? row.seconds : row.seconds * share * what.threads();
     fill_counters(what, taken.seconds, row);
     row.counters["clock_s"] = cost;
-    row.counters["disturbed"] = share < undisturbed_share ? 1 : 0;
+    row.counters["disturbed"] = share < undisturbed_share && pushed ? 1 : 0;
+  }
+
+  /// How often something else took a processor from one of this process's threads.
+  [[nodiscard]] static long involuntary_switches() {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return used.ru_nivcsw;
   }
 
   void fill_counters(const fixture& what, const std::vector<double>& sorted,
