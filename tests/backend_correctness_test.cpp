@@ -52,11 +52,9 @@ struct tally {
 
 /// Runs `op` and compares all its outputs. False when the backend has no plan.
 template <class B, class Op>
-bool agrees(B& here, const Op& op, const plan_request& request, std::uint64_t seed) {
+bool agrees(run::device& here, const Op& op, const plan_request& request, std::uint64_t seed) {
   try {
-    std::vector<std::vector<float>> inputs;
-    run::prepared<B, Op> ready(here, op, request, seed, &inputs);
-    run::verify(ready, op, request, inputs, true);
+    run::verify(here, *here.plan(op::any(op), request), seed, true);
   } catch (const unsupported& gap) {
     const bool excused = !std::is_same_v<B, reference::backend> &&
                          (is_known_gap(op, request.type) || !has_type<B>(request.type));
@@ -70,7 +68,7 @@ bool agrees(B& here, const Op& op, const plan_request& request, std::uint64_t se
 
 template <class B, class Op>
 tally check_random_shapes(dtype type, int shapes, int threads) {
-  B here(threads);
+  run::backend_device<B, Op> here(threads);
   dice d(41);
   tally sum;
   while (sum.ran < shapes && sum.drawn < 3 * shapes) {
@@ -79,7 +77,7 @@ tally check_random_shapes(dtype type, int shapes, int threads) {
                                .order = d.pick({layout::nhwc, layout::nchw, layout::any})};
     SCOPED_TRACE(
         fmt::format("{} {} {} {} {}", B::name, Op::name, name(type), name(request.order), key(o)));
-    sum.ran += agrees(here, o, request, static_cast<std::uint64_t>(sum.drawn)) ? 1 : 0;
+    sum.ran += agrees<B>(here, o, request, static_cast<std::uint64_t>(sum.drawn)) ? 1 : 0;
     ++sum.drawn;
     if (::testing::Test::HasFailure()) break;
   }

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/run/prepared.hpp>
+#include <layerbench/run/test_data.hpp>
 
 #include "support/random_ops.hpp"
 #include "support/reference_result.hpp"

@@ -98,9 +98,9 @@ double row_round(run::fixture& row) {
 }
 
 void compare(const model::primitive& p, int rounds) {
-  const auto here = std::make_shared<run::lazy_backend<onednn::backend>>(1);
-  run::op_fixture<onednn::backend, op::conv> row(here, result::row_name{}, p.op, plan_request{},
-                                                 p.count, false, 1);
+  const auto memory = std::make_shared<run::arena>(
+      std::make_unique<run::backend_device<onednn::backend, op::conv>>(1));
+  run::fixture row({.name = {}, .op = p.op, .around = {}, .signature = {}}, memory);
   bare_loop bare(*p.op.get<op::conv>());
   std::vector<double> ratios;
   for (int i = 0; i < rounds; ++i) {

@@ -19,11 +19,9 @@ struct backend : reference::backend {
   static constexpr std::string_view name = "faulty";
 
   using reference::backend::backend;
-  backend(fault what_is_wrong, std::size_t element)
-      : reference::backend(1), what(what_is_wrong), where(element) {}
 
-  fault what = fault::none;
-  std::size_t where = 0;
+  static inline fault what = fault::none;
+  static inline std::size_t where = 0;
 };
 
 }  // namespace layerbench::faulty
@@ -34,8 +32,8 @@ namespace layerbench {
 template <>
 class plan<faulty::backend, op::add> {
  public:
-  plan(const faulty::backend& here, const op::add& op, const plan_request& request)
-      : here_(here), count_(static_cast<std::size_t>(elements(op.dims))) {
+  plan(const faulty::backend& /*here*/, const op::add& op, const plan_request& request)
+      : count_(static_cast<std::size_t>(elements(op.dims))) {
     for (const op::operand& each : op.operands(request.pass, request.type)) {
       operands_.push_back({each, "a", count_ * traits(each.type).bytes});
     }
@@ -44,23 +42,28 @@ class plan<faulty::backend, op::add> {
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
   [[nodiscard]] static std::string algorithm() { return "faulty"; }
-  void upload(std::size_t /*operand*/, std::span<const float> values, host_buffer& to) const {
+  void upload(std::size_t /*operand*/, std::span<const float> values, address to) const {
     for (std::size_t j = 0; j < values.size(); ++j) store(to, j, values[j]);
   }
-  void download(std::size_t /*operand*/, const host_buffer& from, std::span<float> values) const {
+  void download(std::size_t /*operand*/, address from, std::span<float> values) const {
     for (std::size_t j = 0; j < values.size(); ++j) values[j] = load(from, j);
   }
-  [[nodiscard]] static std::vector<host_buffer*> bind(std::span<host_buffer*> buffers,
-                                                      const host_buffer& /*workspace*/) {
-    return {buffers.begin(), buffers.end()};
+  using binding = std::vector<address>;
+  [[nodiscard]] static binding bind(std::span<const address> places, address /*workspace*/) {
+    return {places.begin(), places.end()};
+  }
+  static void place(binding& bound, std::span<const address> places) {
+    bound.assign(places.begin(), places.end());
   }
 
-  void run(const std::vector<host_buffer*>& bound) const {
+  void run(const binding& bound) const {
     for (std::size_t j = 0; j < count_; ++j) {
-      const bool here = j == here_.where || here_.what == faulty::fault::shifted;
-      if (here && here_.what == faulty::fault::unwritten) continue;
-      const float sum = load(*bound[0], j) + load(*bound[1], j);
-      store(*bound[2], j, here ? spoiled(sum) : sum);
+      using faulty::fault;
+      const fault what = faulty::backend::what;
+      const bool here = j == faulty::backend::where || what == fault::shifted;
+      if (here && what == fault::unwritten) continue;
+      const float sum = load(bound[0], j) + load(bound[1], j);
+      store(bound[2], j, here ? spoiled(sum) : sum);
     }
   }
 
@@ -68,22 +71,22 @@ class plan<faulty::backend, op::add> {
   [[nodiscard]] bool is_integer() const { return operands_[2].logical.type == dtype::s8; }
   [[nodiscard]] float quantum() const { return static_cast<float>(operands_[2].logical.quantum); }
 
-  [[nodiscard]] float load(const host_buffer& from, std::size_t j) const {
-    if (is_integer()) return quantum() * static_cast<std::int8_t*>(from.data())[j];
-    return static_cast<float*>(from.data())[j];
+  [[nodiscard]] float load(address from, std::size_t j) const {
+    if (is_integer()) return quantum() * static_cast<std::int8_t*>(from)[j];
+    return static_cast<float*>(from)[j];
   }
-  void store(const host_buffer& to, std::size_t j, float value) const {
+  void store(address to, std::size_t j, float value) const {
     if (is_integer()) {
       const double stored = std::clamp(std::nearbyint(value / quantum()), -128.0F, 127.0F);
-      static_cast<std::int8_t*>(to.data())[j] = static_cast<std::int8_t>(stored);
+      static_cast<std::int8_t*>(to)[j] = static_cast<std::int8_t>(stored);
     } else {
-      static_cast<float*>(to.data())[j] = value;
+      static_cast<float*>(to)[j] = value;
     }
   }
 
   [[nodiscard]] float spoiled(float sum) const {
     using enum faulty::fault;
-    switch (here_.what) {
+    switch (faulty::backend::what) {
       case not_a_number: return std::numeric_limits<float>::quiet_NaN();
       case infinite: return std::numeric_limits<float>::infinity();
       case slightly_off: {  // by 1 %, or by the least that an integer can be wrong
@@ -96,7 +99,6 @@ class plan<faulty::backend, op::add> {
     }
   }
 
-  faulty::backend here_;
   std::size_t count_;
   std::vector<plan_operand> operands_;
 };
@@ -113,13 +115,13 @@ constexpr std::size_t unsampled = 1;  // a sample of 61 out of 1000 takes every 
 
 /// What verify() complains about; nothing when it is content.
 std::string complaint(fault what, std::size_t where, dtype type, bool every_output) {
-  faulty::backend here(what, where);
-  const op::add op{{static_cast<std::int64_t>(count)}};
-  const plan_request request{.type = type};
-  std::vector<std::vector<float>> inputs;
-  run::prepared<faulty::backend, op::add> ready(here, op, request, 7, &inputs);
+  faulty::backend::what = what;
+  faulty::backend::where = where;
+  run::backend_device<faulty::backend, op::add> here(1);
+  const op::any op(op::add{{static_cast<std::int64_t>(count)}});
+  const auto plan = here.plan(op, {.type = type});
   try {
-    run::verify(ready, op, request, inputs, every_output);
+    run::verify(here, *plan, 7, every_output);
   } catch (const run::wrong_result& found) {
     EXPECT_EQ(found.code(), exit_code::incomplete);
     return found.what();

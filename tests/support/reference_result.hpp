@@ -17,13 +17,15 @@ values reference_result(const Op& op, const std::vector<values>& inputs, dtype t
   reference::backend here(1);
   const plan<reference::backend, Op> made(here, op, {.type = type});
   std::vector<host_buffer> buffers;
-  for (const plan_operand& each : made.operands()) buffers.push_back(here.allocate(each.bytes));
-  std::vector<host_buffer*> pointers;
-  for (host_buffer& each : buffers) pointers.push_back(&each);
-  for (std::size_t i = 0; i < inputs.size(); ++i) made.upload(i, inputs[i], buffers[i]);
-  made.run(made.bind(pointers, host_buffer()));
+  std::vector<address> places;
+  for (const plan_operand& each : made.operands()) {
+    buffers.push_back(here.allocate(each.bytes));
+    places.push_back(buffers.back().data());
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) made.upload(i, inputs[i], places[i]);
+  made.run(made.bind(places, nullptr));
   values result(static_cast<std::size_t>(elements(made.operands().back().logical.extents)));
-  made.download(buffers.size() - 1, buffers.back(), result);
+  made.download(places.size() - 1, places.back(), result);
   return result;
 }
 

@@ -34,20 +34,42 @@ struct plan_operand {
 /// Facts for the context of a result file, by field name.
 using description = std::map<std::string, std::string>;
 
+/// Where an operand lies: a pointer on CPUs, an address of device memory on GPUs.
+using address = void*;
+
+template <class M>
+concept memory = requires(const M& block) {
+  { block.data() } noexcept -> std::same_as<address>;
+};
+
+/// Memory in which windows move round: `ring(length)` is the address of a ring of its first
+/// `length` bytes. A window, no longer than the ring, may start at any byte of it; where it runs
+/// over the end it goes on at the beginning (or, where addresses cannot be mapped so, in bytes that
+/// follow). Rings of all lengths share the same bytes.
+template <class R>
+concept rings = requires(R& block) {
+  { block.ring(std::size_t{}) } -> std::same_as<address>;
+};
+
 /// A place where ops run. `probe` says why it cannot be used on this machine, or nothing;
 /// `processors` how many threads it can keep busy; `threads_used` how many it uses when offered
 /// some. `activate` applies the thread count (or device) that the object was made for to this
-/// thread. A buffer is memory of the backend; `fill` sets each byte of it.
+/// thread. `cache_bytes` is the size of its largest cache, 0 where it is unknown. Memory that
+/// `allocate` gives starts at a page. `fill` sets bytes, `copy(to, from, bytes)` copies them, also
+/// from this program's own memory.
 template <class B>
-concept backend = requires(B& here, typename B::buffer& memory, description& facts) {
+concept backend = requires(B& here, address there, description& facts) {
   { B::name } -> std::convertible_to<std::string_view>;
   { B::probe() } noexcept -> std::same_as<std::optional<std::string>>;
   { B::processors() } noexcept -> std::same_as<int>;
   { B::threads_used(1) } noexcept -> std::same_as<int>;
   requires std::constructible_from<B, int>;  // threads
+  { B::cache_bytes() } noexcept -> std::same_as<std::size_t>;
   here.activate();
-  { here.allocate(std::size_t{}) } -> std::same_as<typename B::buffer>;
-  here.fill(memory, std::byte{});
+  { here.allocate(std::size_t{}) } -> memory;
+  { here.allocate_rings(std::size_t{}) } -> rings;
+  here.fill(there, std::size_t{}, std::byte{});
+  here.copy(there, there, std::size_t{});
   here.synchronize();
   B::describe(facts);
 };
@@ -55,24 +77,27 @@ concept backend = requires(B& here, typename B::buffer& memory, description& fac
 /// The plan of an op on a backend; specialised once for each pair that exists. Its constructor
 /// picks the algorithm (throws `unsupported` when the library has none for the request).
 /// `operands` are those of the op, in its order. `upload` and `download` convert between an
-/// operand's elements in row-major order of its extents and its buffer. `bind` ties buffers, one
-/// an operand, and `workspace_bytes` of scratch memory to a call; `run` enqueues that call once,
-/// without allocating and without waiting for it.
+/// operand's elements in row-major order of its extents and its memory. `bind` ties memory, one
+/// address an operand, and `workspace_bytes` of scratch memory to a call; `place` moves the call to
+/// other operands; `run` enqueues it once, without allocating and without waiting for it.
 template <class Backend, class Op>
 class plan;
 
 template <class B, class Op>
 concept implements =
-    requires(B& here, const Op& op, const plan_request& request, plan<B, Op>& made,
-             typename B::buffer& memory, std::span<float> values,
-             std::span<const float> constant_values, std::span<typename B::buffer*> buffers) {
+    requires(B& here, const Op& op, const plan_request& request, plan<B, Op>& made, address there,
+             std::span<float> values, std::span<const float> constant_values,
+             std::span<const address> places) {
       plan<B, Op>(here, op, request);
       { made.operands() } -> std::convertible_to<const std::vector<plan_operand>&>;
       { made.workspace_bytes() } -> std::convertible_to<std::size_t>;
       { made.algorithm() } -> std::convertible_to<std::string>;
-      made.upload(std::size_t{}, constant_values, memory);
-      made.download(std::size_t{}, memory, values);
-      made.run(made.bind(buffers, memory));
+      made.upload(std::size_t{}, constant_values, there);
+      made.download(std::size_t{}, there, values);
+      requires requires(decltype(made.bind(places, there))& bound) {
+        made.place(bound, places);
+        made.run(bound);
+      };
     };
 
 }  // namespace layerbench

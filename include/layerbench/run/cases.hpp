@@ -6,15 +6,18 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <layerbench/backend/list.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/options.hpp>
+#include <layerbench/run/reorders.hpp>
 
 namespace layerbench::run {
 
@@ -22,23 +25,9 @@ namespace layerbench::run {
 struct suite {
   std::vector<std::unique_ptr<fixture>> fixtures;
   result::manifest manifest;
-  std::map<result::case_name, std::int64_t> footprint;  ///< bytes, see footprint_bytes
+  std::map<result::case_name, std::int64_t> footprint;  ///< distinct bytes that a step touches
   std::vector<std::string> notes;                       ///< what a user should know, for stderr
 };
-
-/// Bytes that one step of the model touches at least once: all weights and statistics, and what
-/// every layer writes outside of its source.
-[[nodiscard]] inline std::int64_t footprint_bytes(const model::graph& graph, dtype type) {
-  std::int64_t sum = 0;
-  for (const model::layer& layer : graph.layers) {
-    for (const op::operand& each : layer.op.operands(op::pass::fwd, type)) {
-      const bool kept = each.role == op::role::destination ? layer.op.storage() == op::storage::own
-                                                           : each.role != op::role::source;
-      if (kept) sum += op::least_bytes({each});
-    }
-  }
-  return sum;
-}
 
 namespace detail {
 
@@ -97,78 +86,63 @@ struct conditions {
   result::case_name owner;
   plan_request request;
   int threads;
-  std::string cache;
 };
 
 template <class Ops, class Backends>
-class builder;
+class arenas;
 
+/// The devices of the suite, one for each backend and thread count, made when first asked for.
 template <op::operation... Ops, backend... Bs>
-class builder<op::list<Ops...>, backend_list<Bs...>> {
+class arenas<op::list<Ops...>, backend_list<Bs...>> {
  public:
-  /// The fixture of a primitive; null where this program or the backend has none.
-  [[nodiscard]] std::unique_ptr<fixture> make(const conditions& c, const std::string& layer,
-                                              const op::any& op, std::int64_t count,
-                                              bool inserted) {
-    std::unique_ptr<fixture> made;
-    const auto on_backend = [&]<backend B>(std::type_identity<B> /*tag*/) {
-      if (B::name != c.owner.backend) return;
-      (try_op<B, Ops>(made, c, layer, op, count, inserted), ...);
+  [[nodiscard]] std::shared_ptr<arena> of(const std::string& backend_name, int threads) {
+    std::shared_ptr<arena>& known = made_[{backend_name, threads}];
+    const auto make = [&]<backend B>(std::type_identity<B> /*tag*/) {
+      if (B::name != backend_name) return;
+      known = std::make_shared<arena>(std::make_unique<backend_device<B, Ops...>>(threads));
     };
-    (on_backend(std::type_identity<Bs>{}), ...);
-    return made;
+    if (!known) (make(std::type_identity<Bs>{}), ...);
+    return known;
   }
 
  private:
-  template <backend B, op::operation Op>
-  void try_op(std::unique_ptr<fixture>& made, const conditions& c, const std::string& layer,
-              const op::any& op, std::int64_t count, bool inserted) {
-    if constexpr (implements<B, Op>) {
-      if (op.get<Op>() == nullptr) return;
-      auto& here = std::get<instances<B>>(instances_)[c.threads];
-      if (!here) here = std::make_shared<lazy_backend<B>>(c.threads);
-      result::row_name name{c.owner, std::string(op.name()), std::string(op::name(c.request.pass)),
-                            layer, c.cache};
-      made = std::make_unique<op_fixture<B, Op>>(here, std::move(name), op, c.request, count,
-                                                 inserted, B::threads_used(c.threads));
-    }
-  }
-
-  template <backend B>
-  using instances = std::map<int, std::shared_ptr<lazy_backend<B>>>;
-  std::tuple<instances<Bs>...> instances_;
+  std::map<std::pair<std::string, int>, std::shared_ptr<arena>> made_;
 };
 
-/// Reorders that a model needs where the library chose the orders: whenever a layer reads its
-/// source in another order than its producer wrote it. The model's own input comes as nhwc.
-/// Fully connected layers read images as they lie: their weights are stored to match.
-[[nodiscard]] inline std::vector<model::primitive> needed_reorders(
-    const model::graph& graph, const std::vector<fixture*>& by_layer) {
-  const auto of_role = [](fixture* f, op::role role) {
-    std::vector<plan_operand> operands =
-        f == nullptr ? std::vector<plan_operand>{} : f->planned_operands();
-    std::erase_if(operands, [&](const plan_operand& o) { return o.logical.role != role; });
-    return operands;
-  };
-  std::vector<model::primitive> step;
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const model::layer& layer = graph.layers[i];
-    const std::vector<plan_operand> sources = of_role(by_layer[i], op::role::source);
-    for (std::size_t j = 0; j < sources.size(); ++j) {
-      const dims& extents = sources[j].logical.extents;
-      std::string written = extents.size() == 4 ? "acdb" : sources[j].order;
-      if (layer.inputs[j] != model::model_input) {
-        const auto from = of_role(by_layer[layer.inputs[j]], op::role::destination);
-        if (from.empty() || from.front().logical.extents != extents) continue;
-        written = from.front().order;
+/// What work a layer does; layers that do the same share a row.
+[[nodiscard]] inline std::string work_of(const op::any& op) {
+  return fmt::format("{}/{}", op.name(), op.key());
+}
+
+/// The state in which layers that share their work find their operands most often.
+class usual_surroundings {
+ public:
+  usual_surroundings(const model::graph& graph, const model::step_memory& memory) {
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+      model::surroundings around = memory.around(i);
+      auto& seen = by_work_[work_of(graph.layers[i].op)];
+      const std::string signature = around.signature();
+      const auto same = std::ranges::find(seen, signature, &counted::signature);
+      if (same == seen.end()) {
+        seen.push_back({signature, std::move(around), 1});
+      } else {
+        ++same->count;
       }
-      if (written == sources[j].order) continue;
-      model::add_execution(step, fmt::format("{}_{}_reorder", layer.name, sources[j].logical.name),
-                           op::any(op::reorder{extents, written, sources[j].order}), op::pass::fwd);
     }
   }
-  return step;
-}
+
+  [[nodiscard]] const model::surroundings& of(const op::any& op) const {
+    return std::ranges::max_element(by_work_.at(work_of(op)), {}, &counted::count)->around;
+  }
+
+ private:
+  struct counted {
+    std::string signature;
+    model::surroundings around;
+    int count;
+  };
+  std::map<std::string, std::vector<counted>> by_work_;
+};
 
 /// Fills a suite, case by case.
 template <class Ops, class Backends>
@@ -177,21 +151,21 @@ class suite_maker {
   suite_maker(const options& o, const program& what, suite& all) : o_(o), what_(what), all_(all) {}
 
   /// Adds the case of `graph` under these conditions: its manifest and the rows of this program.
-  void add_case(const model::graph& graph, const conditions& c) {
-    const auto footprint = footprint_bytes(graph, c.request.type);
-    if (!all_.footprint.try_emplace(c.owner, footprint).second) return;  // asked for twice
-    std::map<std::string, fixture*> made;
+  void add_case(const model::graph& as_written, const conditions& c) {
+    if (!all_.footprint.try_emplace(c.owner, 0).second) return;  // asked for twice
+    const std::shared_ptr<arena> memory = arenas_.of(c.owner.backend, c.threads);
+    const bool chosen_orders = c.request.order == layout::any;
+    // Only a program with all ops needs to know, and can know, what is inserted.
+    const model::graph graph = chosen_orders && what_.whole_model()
+                                   ? with_reorders(as_written, memory->here(), c.request)
+                                   : as_written;
+    const model::step_memory step(graph, c.request.type, in_place_ops());
+    const usual_surroundings usual(graph, step);
+    all_.footprint[c.owner] = step.footprint();
     for (const model::primitive& p : model::inference_step(graph)) {
-      made[work_of(p.op)] = add_primitive(c, p, false);
+      add_primitive(c, memory, graph, p, usual.of(p.op));
     }
-    if (c.request.order != layout::any) return;
-    if (!what_.whole_model()) {
-      all_.manifest.erase(c.owner);  // only a program with all ops can know what is inserted
-      return;
-    }
-    std::vector<fixture*> by_layer;
-    for (const model::layer& layer : graph.layers) by_layer.push_back(made.at(work_of(layer.op)));
-    for (const auto& p : needed_reorders(graph, by_layer)) add_primitive(c, p, true);
+    if (chosen_orders && !what_.whole_model()) all_.manifest.erase(c.owner);
   }
 
   /// The conditions of a case, with those of its parameters that its name must show.
@@ -201,30 +175,48 @@ class suite_maker {
     result::case_name owner{backend, type, graph.name, model::batch(graph), {}};
     if (order != layout::nhwc) owner.parameters["layout"] = o_.order;
     if (threads != o_.default_threads) owner.parameters["threads"] = std::to_string(threads);
-    return {owner, {op::pass::fwd, dtype_from(type).value(), order}, threads, o_.cache};
+    return {owner, {op::pass::fwd, dtype_from(type).value(), order}, threads};
   }
 
  private:
-  [[nodiscard]] static std::string work_of(const op::any& op) {
-    return fmt::format("{}/{}", op.name(), op.key());
-  }
+  [[nodiscard]] static std::set<std::string, std::less<>> in_place_ops() { return {"activation"}; }
 
-  fixture* add_primitive(const conditions& c, const model::primitive& p, bool inserted) {
-    all_.manifest[c.owner].push_back({p.layer, std::string(p.op.name()),
-                                      std::string(op::name(p.pass)), p.op.key(), p.count,
-                                      inserted});
+  void add_primitive(const conditions& c, const std::shared_ptr<arena>& memory,
+                     const model::graph& graph, const model::primitive& p,
+                     const model::surroundings& around) {
+    const bool inserted = std::ranges::find(graph.layers, p.layer, &model::layer::name)->inserted;
+    result::planned& planned = all_.manifest[c.owner].emplace_back(
+        result::planned{p.layer, std::string(p.op.name()), std::string(op::name(p.pass)),
+                        p.op.key(), p.count, inserted});
     const bool wanted =
         what_.whole_model() || std::ranges::find(what_.ops, p.op.name()) != what_.ops.end();
-    auto made = wanted ? build_.make(c, p.layer, p.op, p.count, inserted) : nullptr;
-    if (!made) return nullptr;
-    all_.fixtures.push_back(std::move(made));
-    return all_.fixtures.back().get();
+    if (!wanted || !memory->here().implements_op(p.op)) return;
+    for (const std::string& state : o_.caches) {
+      const cache_state cache = from_name<cache_state>(state).value();
+      row made{.name = {c.owner, planned.op, planned.pass, p.layer, state},
+               .op = p.op,
+               .count = p.count,
+               .inserted = inserted,
+               .around = {.request = c.request,
+                          .cache = cache,
+                          .footprint = around.footprint,
+                          .sources = {},
+                          .in_place = around.in_place},
+               .signature = cache == cache_state::model ? around.signature() : ""};
+      for (const model::input_state& input : around.inputs) {
+        const bool outside = input.producer == model::model_input;
+        made.around.sources.push_back(
+            {outside ? std::nullopt : std::optional(graph.layers[input.producer].op),
+             input.distance});
+      }
+      all_.fixtures.push_back(std::make_unique<fixture>(std::move(made), memory));
+    }
   }
 
   const options& o_;
   const program& what_;
   suite& all_;
-  builder<Ops, Backends> build_;
+  arenas<Ops, Backends> arenas_;
 };
 
 }  // namespace detail

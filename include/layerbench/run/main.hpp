@@ -47,11 +47,12 @@ inline void note(const std::string& text) { fmt::print(stderr, "layerbench: {}\n
 inline void print_list(const std::vector<fixture*>& selected) {
   fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
   for (const fixture* each : selected) {
-    const op::pass pass = each->request().pass;
-    const auto flops = static_cast<double>(each->op().work(pass).flops);
+    const row& what = each->what();
+    const plan_request& request = what.around.request;
+    const auto flops = static_cast<double>(what.op.work(request.pass).flops);
     const auto bytes =
-        static_cast<double>(op::least_bytes(each->op().operands(pass, each->request().type)));
-    fmt::print("{:>5}  {:>12}  {:>10}  {}\n", each->count(), units::si(flops, "FLOP"),
+        static_cast<double>(op::least_bytes(what.op.operands(request.pass, request.type)));
+    fmt::print("{:>5}  {:>12}  {:>10}  {}\n", what.count, units::si(flops, "FLOP"),
                units::si(bytes, "B"), each->name().text());
   }
 }
@@ -150,7 +151,7 @@ class session {
   /// A model file may have changed since: its rows keep their names, but not their work.
   void refuse_other_shapes() const {
     std::map<result::row_name, std::string> keys;
-    for (const fixture* each : selected_) keys[each->name()] = each->op().key();
+    for (const fixture* each : selected_) keys[each->name()] = each->what().op.key();
     for (const result::measurement& row : results_.rows) {
       const auto now = keys.find(row.name);
       if (now == keys.end() || now->second == row.label.key) continue;

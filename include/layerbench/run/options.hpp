@@ -28,7 +28,7 @@ struct options {
   std::vector<std::string> backends;  ///< empty: all that can run, reference if no other can
   std::vector<int> threads;           ///< empty: default_threads
   std::string phase = "inference";
-  std::string cache = "hot";
+  std::vector<std::string> caches{"model"};
   std::string order = "nhwc";
   int device = 0;
   std::string shapes = model::default_shapes_directory();
@@ -100,8 +100,9 @@ inline void add_suite_options(CLI::App& app, options& o) {
       ->check(CLI::Range(1, 4096));
   one("--phase", o.phase, "what the model does", "LAYERBENCH_PHASE")
       ->check(CLI::IsMember({"inference"}));
-  one("--cache", o.cache, "state of the caches before each call", "LAYERBENCH_CACHE")
-      ->check(CLI::IsMember({"hot"}));
+  list("--cache", o.caches, "states of the caches before each call", "LAYERBENCH_CACHE")
+      ->check(CLI::IsMember({"model", "hot", "cold"}))
+      ->capture_default_str();
   one("--layout", o.order, "memory order of activations", "LAYERBENCH_LAYOUT")
       ->check(CLI::IsMember(text_list(layout_names)));
   one("--device", o.device, "device number; CPU backends have one, 0", "LAYERBENCH_DEVICE")

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
@@ -108,22 +107,17 @@ class scheduler {
     result::measurement row;
     row.name = what.name();
     row.round = round;
-    row.label = {what.op().key(), "", "", what.inserted()};  // hot has no signature
+    row.label = {what.what().op.key(), "", what.what().signature, what.what().inserted};
     try {
       what.prepare(plan_.how);
-      row.label.algorithm = what.algorithm();
+      row.label.algorithm = what.plan().algorithm();
       time(what, row);
-      keep_or_release(what);
     } catch (const std::bad_alloc&) {
       row.error = "not enough memory for its operands";
     } catch (const std::exception& slip) {  // whatever it is, the other rows are worth having
       row.error = slip.what();
     }
-    if (!row.error.empty()) {
-      if (kept_.erase(&what) > 0) kept_bytes_ -= what.bytes();
-      what.release();
-      failed_.insert(what.name());
-    }
+    if (!row.error.empty()) failed_.insert(what.name());
     return row;
   }
 
@@ -144,10 +138,14 @@ class scheduler {
     const double wall_before = now(clock::wall);
     const double cpu_before = now(clock::process_cpu);
     const long switches_before = involuntary_switches();
-    samples taken = sample(
-        [&] { return now(used); }, [&](std::int64_t n) { what.call(n); },
-        {.clock_cost = cost, .least_time = plan_.least_time / static_cast<double>(plan_.rounds)},
-        &interrupt_guard::interrupted);
+    what.activate();
+    rotation& calls = what.calls();
+    samples taken = sample([&] { return now(used); }, [&](std::int64_t n) { calls.ready(n); },
+                           [&](std::int64_t n) { calls.call(n); },
+                           {.clock_cost = cost,
+                            .least_time = plan_.least_time / static_cast<double>(plan_.rounds),
+                            .most_calls = calls.most_calls()},
+                           &interrupt_guard::interrupted);
     if (taken.seconds.empty()) return;
     const double wall = now(clock::wall) - wall_before;
     const double cpu = now(clock::process_cpu) - cpu_before;
@@ -173,10 +171,11 @@ class scheduler {
     return used.ru_nivcsw;
   }
 
-  void fill_counters(const fixture& what, const std::vector<double>& sorted,
+  void fill_counters(fixture& what, const std::vector<double>& sorted,
                      result::measurement& row) const {
-    const op::work work = what.op().work(what.request().pass);
-    const auto operands = what.op().operands(what.request().pass, what.request().type);
+    const plan_request& request = what.what().around.request;
+    const op::work work = what.what().op.work(request.pass);
+    const auto operands = what.what().op.operands(request.pass, request.type);
     auto& counters = row.counters;
     if (const auto range = stats::median_interval(sorted)) {
       counters["low_s"] = range->low;
@@ -193,26 +192,8 @@ class scheduler {
     counters["ring_bytes"] = 0;  // hot: the same operands every call
     counters["touched_bytes"] = 0;
     counters["footprint_bytes"] = static_cast<double>(footprint_.at(what.name().owner));
-    counters["workspace_bytes"] = static_cast<double>(what.workspace_bytes());
+    counters["workspace_bytes"] = static_cast<double>(what.plan().workspace_bytes());
     counters["verified"] = 1;  // prepare() throws otherwise
-  }
-
-  /// Prepared cases stay in memory while that holds half of what is available; the rest are made
-  /// anew each round.
-  void keep_or_release(fixture& what) {
-    if (kept_.contains(&what)) return;
-    if (kept_bytes_ + what.bytes() > memory_budget()) {
-      what.release();
-      return;
-    }
-    kept_.insert(&what);
-    kept_bytes_ += what.bytes();
-  }
-
-  [[nodiscard]] static std::size_t memory_budget() {
-    static const std::size_t half_of_free = static_cast<std::size_t>(::sysconf(_SC_AVPHYS_PAGES)) *
-                                            static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / 2;
-    return half_of_free;
   }
 
   double cost_of(clock which) {
@@ -229,8 +210,6 @@ class scheduler {
   std::map<result::case_name, std::int64_t> footprint_;
   std::map<result::row_name, std::int64_t> rounds_done_;
   std::set<result::row_name> failed_;
-  std::set<const fixture*> kept_;
-  std::size_t kept_bytes_ = 0;
   std::map<clock, double> clock_costs_;
 };
 

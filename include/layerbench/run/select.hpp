@@ -22,7 +22,13 @@ inline void register_all(const std::vector<std::unique_ptr<fixture>>& fixtures) 
     benchmark::RegisterBenchmark(each->name().text().c_str(),
                                  [what = each.get()](benchmark::State& state) {
                                    what->prepare({});
-                                   for (auto _ : state) what->call(1);
+                                   what->activate();
+                                   for (auto _ : state) {
+                                     state.PauseTiming();
+                                     what->calls().ready(1);
+                                     state.ResumeTiming();
+                                     what->calls().call(1);
+                                   }
                                  });
   }
 }

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/reference/backend.hpp>
-#include <layerbench/run/prepared.hpp>
+#include <layerbench/run/device.hpp>
+#include <layerbench/run/test_data.hpp>
 
 namespace layerbench::run {
 
@@ -41,14 +43,58 @@ inline constexpr std::int64_t sampled_outputs = 61;
 
 namespace detail {
 
-template <class Op>
-void compare(const Op& op, const plan_request& request, std::span<const std::vector<float>> inputs,
-             std::size_t output, const op::operand& logical, const std::vector<float>& got,
-             bool every_output) {
+/// A plan with memory of its own, filled with test data.
+class trial {
+ public:
+  trial(device& here, const any_plan& plan, std::uint64_t seed)
+      : here_(here), plan_(plan), workspace_(here.allocate(plan.workspace_bytes())) {
+    std::vector<address> places;
+    for (std::size_t i = 0; i < operands().size(); ++i) {
+      buffers_.push_back(here.allocate(operands()[i].bytes));
+      places.push_back(buffers_.back()->data());
+      inputs_.emplace_back();
+      if (operands()[i].logical.role == op::role::destination) continue;
+      inputs_.back() = random_values(operands()[i].logical, operand_seed(seed, i));
+      plan.upload(i, inputs_.back(), places.back());
+    }
+    bound_ = plan.bind(places, workspace_->data());
+  }
+
+  /// Elements of output `output`, row-major, of a call whose outputs were full of `poison` before.
+  [[nodiscard]] std::vector<float> outputs(std::size_t output, std::byte poison) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (operands()[i].logical.role != op::role::destination) continue;
+      here_.fill(buffers_[i]->data(), operands()[i].bytes, poison);
+    }
+    here_.activate();
+    bound_->run();
+    here_.synchronize();
+    std::vector<float> values(
+        static_cast<std::size_t>(elements(operands()[output].logical.extents)));
+    plan_.download(output, buffers_[output]->data(), values);
+    return values;
+  }
+
+  [[nodiscard]] const std::vector<plan_operand>& operands() const { return plan_.operands(); }
+  /// Logical input values; empty for outputs.
+  [[nodiscard]] const std::vector<std::vector<float>>& inputs() const { return inputs_; }
+
+ private:
+  device& here_;
+  const any_plan& plan_;
+  std::unique_ptr<device_memory> workspace_;
+  std::vector<std::unique_ptr<device_memory>> buffers_;
+  std::vector<std::vector<float>> inputs_;
+  std::unique_ptr<bound_plan> bound_;
+};
+
+inline void compare(const any_plan& plan, std::span<const std::vector<float>> inputs,
+                    std::size_t output, const std::vector<float>& got, bool every_output) {
+  const op::operand& logical = plan.operands()[output].logical;
   std::vector<std::span<const float>> in(inputs.begin(), inputs.end());
   const auto count = static_cast<std::int64_t>(got.size());
   const auto check = [&](std::int64_t i) {
-    reference::sum exact = reference::formula<Op>::at(op, request.pass, in, output, i);
+    reference::sum exact = plan.expected(in, output, i);
     const double bound = error_bound(logical, exact);
     if (logical.type == dtype::s8) {
       exact.value = std::clamp(exact.value, -128 * logical.quantum, 127 * logical.quantum);
@@ -67,39 +113,31 @@ void compare(const Op& op, const plan_request& request, std::span<const std::vec
 
 }  // namespace detail
 
-/// Runs `ready` on poisoned outputs and compares them with the reference formula on the same
-/// `inputs`: every element, or a sample. All elements are checked for NaN and for never having
+/// Runs `plan` on random data and poisoned outputs and compares them with the reference formula on
+/// the same data: every element, or a sample. All elements are checked for NaN and for never having
 /// been written. Throws wrong_result.
-template <backend B, class Op>
-void verify(prepared<B, Op>& ready, const Op& op, const plan_request& request,
-            const std::vector<std::vector<float>>& inputs, bool every_output) {
+inline void verify(device& here, const any_plan& plan, std::uint64_t seed, bool every_output) {
   constexpr std::byte not_a_number{0xFF};
   constexpr std::byte something_else{0x3F};
-  const auto results = [&](std::size_t output, std::byte poison) {
-    ready.poison(poison);
-    ready.call();
-    ready.synchronize();
-    return ready.values(output);
-  };
-  const std::vector<plan_operand>& operands = ready.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const op::operand& logical = operands[i].logical;
+  detail::trial ready(here, plan, seed);
+  for (std::size_t i = 0; i < plan.operands().size(); ++i) {
+    const op::operand& logical = plan.operands()[i].logical;
     if (logical.role != op::role::destination) continue;
-    const std::vector<float> got = results(i, not_a_number);
+    const std::vector<float> got = ready.outputs(i, not_a_number);
     const auto hole = std::ranges::find_if(got, [](float v) { return !std::isfinite(v); });
     if (hole != got.end()) {
       throw wrong_result(fmt::format("{}[{}] is not a number, or was never written", logical.name,
                                      hole - got.begin()));
     }
     if (logical.type == dtype::s8) {  // integers have no NaN: what keeps each poison is unwritten
-      const std::vector<float> again = results(i, something_else);
+      const std::vector<float> again = ready.outputs(i, something_else);
       for (std::size_t j = 0; j < got.size(); ++j) {
         if (got[j] != again[j]) {
           throw wrong_result(fmt::format("{}[{}] was never written", logical.name, j));
         }
       }
     }
-    detail::compare(op, request, inputs, i, logical, got, every_output);
+    detail::compare(plan, ready.inputs(), i, got, every_output);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -50,6 +51,15 @@ concept named_enum = std::is_enum_v<T> && requires { enum_names<T>.size(); };
 template <named_enum Enum>
 [[nodiscard]] constexpr std::string_view name(Enum value) {
   return enum_names<Enum>.at(static_cast<std::size_t>(value));
+}
+
+/// The value of that name, or nothing.
+template <named_enum Enum>
+[[nodiscard]] constexpr std::optional<Enum> from_name(std::string_view text) {
+  const auto& names = enum_names<Enum>;
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
 }
 
 /// Thrown by a record's `validate()`; the loader adds file and place.

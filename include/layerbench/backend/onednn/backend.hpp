@@ -38,8 +38,6 @@ decltype(auto) checked(std::string_view what, Call&& call) {
 class backend {
  public:
   static constexpr std::string_view name = "onednn";
-  using buffer = host_buffer;
-
   explicit backend(int threads)
       : threads_(threads), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     dnnl_set_verbose(0);  // its lines would go to stdout, between the results, and into the times
@@ -74,8 +72,13 @@ class backend {
   }
 
   void activate() { omp_set_num_threads(threads_); }
-  [[nodiscard]] buffer allocate(std::size_t bytes) { return buffer(bytes); }
-  void fill(buffer& memory, std::byte value) { memory.fill(value); }
+  static std::size_t cache_bytes() noexcept { return host_cache_bytes(); }
+  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
+  [[nodiscard]] static host_rings allocate_rings(std::size_t bytes) { return host_rings(bytes); }
+  static void fill(address to, std::size_t bytes, std::byte value) {
+    std::memset(to, std::to_integer<int>(value), bytes);
+  }
+  static void copy(address to, address from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   void synchronize() { stream_.wait(); }
 
   [[nodiscard]] const dnnl::engine& engine() const { return engine_; }

@@ -17,36 +17,34 @@ namespace layerbench::onednn {
 /// What the oneDNN plans of all ops have in common: operands tied to a primitive's arguments.
 class primitive_plan {
  public:
-  using buffer = backend::buffer;
-
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const { return scratchpad_.get_size(); }
   [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
 
   /// Stores row-major `values` in the operand's type and order.
-  void upload(std::size_t operand, std::span<const float> values, buffer& to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const {
     const port& at = ports_[operand];
     if (quantum_of(operand) == 0) {
       // The library reads the values only: its interface has no pointer to const.
-      copy(at.exchanged, const_cast<float*>(values.data()), at.stored, to.data());
+      copy(at.exchanged, const_cast<float*>(values.data()), at.stored, to);
       return;
     }
     std::vector<std::int8_t> integers(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       integers[i] = static_cast<std::int8_t>(std::lround(values[i] / quantum_of(operand)));
     }
-    copy(at.exchanged, integers.data(), at.stored, to.data());
+    copy(at.exchanged, integers.data(), at.stored, to);
   }
 
   /// Reads the operand back as row-major `values`.
-  void download(std::size_t operand, const buffer& from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const {
     const port& at = ports_[operand];
     if (quantum_of(operand) == 0) {
-      copy(at.stored, from.data(), at.exchanged, values.data());
+      copy(at.stored, from, at.exchanged, values.data());
       return;
     }
     std::vector<std::int8_t> integers(values.size());
-    copy(at.stored, from.data(), at.exchanged, integers.data());
+    copy(at.stored, from, at.exchanged, integers.data());
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<float>(integers[i] * quantum_of(operand));
     }
@@ -65,11 +63,11 @@ class primitive_plan {
     }
   };
 
-  [[nodiscard]] binding bind(std::span<buffer*> buffers, const buffer& workspace) const {
+  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
     binding bound;
     bound.scales.reserve(scaled_.size());  // the library keeps pointers into it
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      bound.add(ports_[i].argument, {ports_[i].stored, engine_, buffers[i]->data()});
+      bound.add(ports_[i].argument, {ports_[i].stored, engine_, places[i]});
     }
     for (const std::size_t operand : scaled_) {
       bound.scales.push_back(static_cast<float>(quantum_of(operand)));
@@ -77,8 +75,14 @@ class primitive_plan {
       bound.add(DNNL_ARG_ATTR_SCALES | ports_[operand].argument,
                 {one, engine_, &bound.scales.back()});
     }
-    bound.add(DNNL_ARG_SCRATCHPAD, {scratchpad_, engine_, workspace.data()});
+    bound.add(DNNL_ARG_SCRATCHPAD, {scratchpad_, engine_, workspace});
     return bound;
+  }
+
+  void place(binding& bound, std::span<const address> places) const {
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      bound.memories[i].set_data_handle(places[i]);
+    }
   }
 
   void run(const binding& bound) const {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,8 +22,6 @@ namespace layerbench::reference {
 class backend {
  public:
   static constexpr std::string_view name = "reference";
-  using buffer = host_buffer;
-
   /// The reference uses one thread whatever it is offered.
   explicit backend(int /*threads*/) {}
 
@@ -31,8 +30,13 @@ class backend {
   static int threads_used(int /*offered*/) noexcept { return 1; }
   static void describe(description& /*facts*/) {}
   void activate() {}
-  [[nodiscard]] buffer allocate(std::size_t bytes) { return buffer(bytes); }
-  void fill(buffer& memory, std::byte value) { memory.fill(value); }
+  static std::size_t cache_bytes() noexcept { return host_cache_bytes(); }
+  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
+  [[nodiscard]] static host_rings allocate_rings(std::size_t bytes) { return host_rings(bytes); }
+  static void fill(address to, std::size_t bytes, std::byte value) {
+    std::memset(to, std::to_integer<int>(value), bytes);
+  }
+  static void copy(address to, address from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   void synchronize() {}
 };
 
@@ -70,8 +74,6 @@ template <op::operation Op>
   requires requires { sizeof(reference::formula<Op>); }
 class plan<reference::backend, Op> {
  public:
-  using buffer = reference::backend::buffer;
-
   plan(reference::backend& /*here*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
     for (const op::operand& each : op.operands(request.pass, request.type)) {
@@ -88,11 +90,11 @@ class plan<reference::backend, Op> {
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
   [[nodiscard]] static std::string algorithm() { return "reference:direct"; }
 
-  void upload(std::size_t /*operand*/, std::span<const float> values, buffer& to) const {
-    std::ranges::copy(values, elements_of(to).begin());
+  void upload(std::size_t operand, std::span<const float> values, address to) const {
+    std::ranges::copy(values, elements_of(operand, to).begin());
   }
-  void download(std::size_t /*operand*/, const buffer& from, std::span<float> values) const {
-    std::ranges::copy(elements_of(from), values.begin());
+  void download(std::size_t operand, address from, std::span<float> values) const {
+    std::ranges::copy(elements_of(operand, from), values.begin());
   }
 
   struct binding {
@@ -100,17 +102,21 @@ class plan<reference::backend, Op> {
     std::vector<std::span<float>> outputs;       ///< empty where the operand is an input
   };
 
-  [[nodiscard]] binding bind(std::span<buffer*> buffers, const buffer& /*workspace*/) const {
-    binding bound{std::vector<std::span<const float>>(buffers.size()),
-                  std::vector<std::span<float>>(buffers.size())};
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
+  [[nodiscard]] binding bind(std::span<const address> places, address /*workspace*/) const {
+    binding bound{std::vector<std::span<const float>>(places.size()),
+                  std::vector<std::span<float>>(places.size())};
+    place(bound, places);
+    return bound;
+  }
+
+  void place(binding& bound, std::span<const address> places) const {
+    for (std::size_t i = 0; i < places.size(); ++i) {
       if (operands_[i].logical.role == op::role::destination) {
-        bound.outputs[i] = elements_of(*buffers[i]);
+        bound.outputs[i] = elements_of(i, places[i]);
       } else {
-        bound.inputs[i] = elements_of(*buffers[i]);
+        bound.inputs[i] = elements_of(i, places[i]);
       }
     }
-    return bound;
   }
 
   void run(const binding& bound) const {
@@ -126,8 +132,8 @@ class plan<reference::backend, Op> {
   }
 
  private:
-  [[nodiscard]] static std::span<float> elements_of(const buffer& memory) {
-    return {static_cast<float*>(memory.data()), memory.size() / sizeof(float)};
+  [[nodiscard]] std::span<float> elements_of(std::size_t operand, address at) const {
+    return {static_cast<float*>(at), operands_[operand].bytes / sizeof(float)};
   }
 
   Op op_;

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <layerbench/run/device.hpp>
+#include <layerbench/run/test_data.hpp>
+
+namespace layerbench::run {
+
+/// A device, and memory in which all that is measured on it takes turns.
+class arena {
+ public:
+  explicit arena(std::unique_ptr<device> here) : here_(std::move(here)) {}
+
+  [[nodiscard]] device& here() const { return *here_; }
+
+  /// A stretch of memory of which a row uses the first `length` bytes; a ring when it `wraps`.
+  struct stretch {
+    std::size_t length = 0;
+    bool wraps = false;
+  };
+
+  /// For what calls only read: weights, old activations. Random numbers of magnitude 1/4 to 2 in
+  /// every floating-point type.
+  [[nodiscard]] address constants(stretch wanted) { return constants_.get(*here_, wanted); }
+  /// For what calls write. Nothing that was not written since should be read from it, lest results
+  /// of results grow without bounds.
+  [[nodiscard]] address activations(stretch wanted) { return activations_.get(*here_, wanted); }
+
+  /// Scratch memory, the same for all that ask for no more than `bytes`; it stays where it is.
+  [[nodiscard]] address workspace(std::size_t bytes) {
+    if (workspaces_.empty() || workspace_bytes_ < bytes) {
+      workspaces_.push_back(here_->allocate(bytes));
+      workspace_bytes_ = bytes;
+    }
+    return workspaces_.back()->data();
+  }
+
+ private:
+  /// As much as was ever asked for.
+  class pool {
+   public:
+    [[nodiscard]] address get(device& here, stretch wanted) {
+      if (bytes_ < wanted.length) {
+        rings_.reset();  // first, so that both are never there together
+        rings_ = here.allocate_rings(wanted.length);
+        bytes_ = wanted.length;
+        fill(here, rings_->ring(bytes_), bytes_);
+      }
+      return rings_->ring(wanted.wraps ? wanted.length : bytes_);
+    }
+
+   private:
+    /// Words that are small numbers as bf16 (1/4 to 1), f16 (1.6 to 2) and as halves of f32.
+    static void fill(device& here, address to, std::size_t bytes) {
+      constexpr std::size_t block = 1U << 20U;
+      std::vector<std::uint16_t> words(block / sizeof(std::uint16_t));
+      random_bits bits(bytes);
+      for (std::size_t done = 0; done < bytes; done += block) {
+        for (std::size_t i = 0; i < words.size(); i += 4) {
+          const std::uint64_t drawn = bits();
+          for (std::size_t j = 0; j < 4; ++j) {
+            const auto part = static_cast<std::uint32_t>(drawn >> (16 * j));
+            words[i + j] =
+                static_cast<std::uint16_t>((part & 0x8000U) | (0x3E80U + (part & 0xFFU)));
+          }
+        }
+        here.copy(static_cast<std::byte*>(to) + done, words.data(), std::min(block, bytes - done));
+      }
+    }
+
+    std::unique_ptr<device_rings> rings_;
+    std::size_t bytes_ = 0;
+  };
+
+  std::unique_ptr<device> here_;
+  pool constants_;
+  pool activations_;
+  std::vector<std::unique_ptr<device_memory>> workspaces_;
+  std::size_t workspace_bytes_ = 0;
+};
+
+}  // namespace layerbench::run

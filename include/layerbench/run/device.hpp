@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/reference/backend.hpp>
+
+/// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
+namespace layerbench::run {
+
+/// Memory of a device; freed with the object.
+class device_memory {
+ public:
+  device_memory() = default;
+  device_memory(const device_memory&) = delete;
+  device_memory& operator=(const device_memory&) = delete;
+  virtual ~device_memory() = default;
+  [[nodiscard]] virtual address data() const noexcept = 0;
+};
+
+/// See the concept `rings`.
+class device_rings {
+ public:
+  device_rings() = default;
+  device_rings(const device_rings&) = delete;
+  device_rings& operator=(const device_rings&) = delete;
+  virtual ~device_rings() = default;
+  [[nodiscard]] virtual address ring(std::size_t length) = 0;
+};
+
+/// A plan tied to operands.
+class bound_plan {
+ public:
+  bound_plan() = default;
+  bound_plan(const bound_plan&) = delete;
+  bound_plan& operator=(const bound_plan&) = delete;
+  virtual ~bound_plan() = default;
+  /// Moves the call to other operands.
+  virtual void place(std::span<const address> operands) = 0;
+  /// Enqueues one call.
+  virtual void run() = 0;
+};
+
+/// The plan of some op on some backend (see the concept `implements`).
+class any_plan {
+ public:
+  any_plan() = default;
+  any_plan(const any_plan&) = delete;
+  any_plan& operator=(const any_plan&) = delete;
+  virtual ~any_plan() = default;
+  [[nodiscard]] virtual const std::vector<plan_operand>& operands() const = 0;
+  [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
+  [[nodiscard]] virtual std::string algorithm() const = 0;
+  virtual void upload(std::size_t operand, std::span<const float> values, address to) const = 0;
+  virtual void download(std::size_t operand, address from, std::span<float> values) const = 0;
+  /// The plan must outlive what it binds.
+  [[nodiscard]] virtual std::unique_ptr<bound_plan> bind(std::span<const address> operands,
+                                                         address workspace) const = 0;
+  /// What element `index` of operand `output` should be.
+  [[nodiscard]] virtual reference::sum expected(reference::tensors inputs, std::size_t output,
+                                                std::int64_t index) const = 0;
+};
+
+/// A backend in use, with its threads.
+class device {
+ public:
+  explicit device(int threads) : threads_(threads) {}
+  device(const device&) = delete;
+  device& operator=(const device&) = delete;
+  virtual ~device() = default;
+
+  /// How many threads it uses.
+  [[nodiscard]] int threads() const { return threads_; }
+  /// Whether there is a plan for that kind of op; needs no device.
+  [[nodiscard]] virtual bool implements_op(const op::any& op) const = 0;
+  [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
+  /// Applies the thread count to this thread.
+  virtual void activate() = 0;
+  /// Page-aligned. Throws std::bad_alloc.
+  [[nodiscard]] virtual std::unique_ptr<device_memory> allocate(std::size_t bytes) = 0;
+  [[nodiscard]] virtual std::unique_ptr<device_rings> allocate_rings(std::size_t bytes) = 0;
+  virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
+  virtual void copy(address to, address from, std::size_t bytes) = 0;
+  virtual void synchronize() = 0;
+  /// Throws `unsupported`, and where implements_op says no.
+  [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
+                                                       const plan_request& request) = 0;
+
+ private:
+  int threads_;
+};
+
+namespace detail {
+
+template <memory M>
+class memory_of final : public device_memory {
+ public:
+  explicit memory_of(M block) : block_(std::move(block)) {}
+  [[nodiscard]] address data() const noexcept override { return block_.data(); }
+
+ private:
+  M block_;
+};
+
+template <rings R>
+class rings_of final : public device_rings {
+ public:
+  explicit rings_of(R block) : block_(std::move(block)) {}
+  [[nodiscard]] address ring(std::size_t length) override { return block_.ring(length); }
+
+ private:
+  R block_;
+};
+
+template <class B, class Op>
+  requires implements<B, Op>
+class plan_of final : public any_plan {
+ public:
+  plan_of(B& here, const Op& op, const plan_request& request)
+      : op_(op), pass_(request.pass), plan_(here, op, request) {}
+
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override {
+    return plan_.operands();
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const override { return plan_.workspace_bytes(); }
+  [[nodiscard]] std::string algorithm() const override { return plan_.algorithm(); }
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
+    plan_.upload(operand, values, to);
+  }
+  void download(std::size_t operand, address from, std::span<float> values) const override {
+    plan_.download(operand, from, values);
+  }
+  [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
+                                                 address workspace) const override {
+    return std::make_unique<bound>(plan_, operands, workspace);
+  }
+  [[nodiscard]] reference::sum expected(reference::tensors inputs, std::size_t output,
+                                        std::int64_t index) const override {
+    return reference::formula<Op>::at(op_, pass_, inputs, output, index);
+  }
+
+ private:
+  class bound final : public bound_plan {
+   public:
+    bound(const plan<B, Op>& made, std::span<const address> operands, address workspace)
+        : plan_(made), binding_(made.bind(operands, workspace)) {}
+    void place(std::span<const address> operands) override { plan_.place(binding_, operands); }
+    void run() override { plan_.run(binding_); }
+
+   private:
+    const plan<B, Op>& plan_;
+    decltype(std::declval<const plan<B, Op>&>().bind({}, address{})) binding_;
+  };
+
+  Op op_;
+  op::pass pass_;
+  plan<B, Op> plan_;
+};
+
+}  // namespace detail
+
+/// A device on backend `B` with plans of those of `Ops` that it implements. The backend is made
+/// when it is first needed: listing needs no device.
+template <backend B, op::operation... Ops>
+class backend_device final : public device {
+ public:
+  explicit backend_device(int threads) : device(B::threads_used(threads)) {}
+
+  [[nodiscard]] bool implements_op(const op::any& op) const override {
+    return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
+  }
+  [[nodiscard]] std::size_t cache_bytes() const override { return B::cache_bytes(); }
+  void activate() override { here().activate(); }
+  [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t bytes) override {
+    using made = decltype(here().allocate(bytes));
+    return std::make_unique<detail::memory_of<made>>(here().allocate(bytes));
+  }
+  [[nodiscard]] std::unique_ptr<device_rings> allocate_rings(std::size_t bytes) override {
+    using made = decltype(here().allocate_rings(bytes));
+    return std::make_unique<detail::rings_of<made>>(here().allocate_rings(bytes));
+  }
+  void fill(address to, std::size_t bytes, std::byte value) override {
+    here().fill(to, bytes, value);
+  }
+  void copy(address to, address from, std::size_t bytes) override { here().copy(to, from, bytes); }
+  void synchronize() override { here().synchronize(); }
+  [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
+                                               const plan_request& request) override {
+    std::unique_ptr<any_plan> made;
+    (try_op<Ops>(made, op, request), ...);
+    if (!made) throw unsupported(fmt::format("{} has no {}", B::name, op.name()));
+    return made;
+  }
+
+ private:
+  template <class Op>
+  void try_op(std::unique_ptr<any_plan>& made, const op::any& op, const plan_request& request) {
+    if constexpr (implements<B, Op>) {
+      const Op* sizes = op.get<Op>();
+      if (sizes != nullptr)
+        made = std::make_unique<detail::plan_of<B, Op>>(here(), *sizes, request);
+    }
+  }
+
+  B& here() {
+    if (!made_) made_.emplace(threads());
+    return *made_;
+  }
+
+  std::optional<B> made_;
+};
+
+}  // namespace layerbench::run
