@@ -197,7 +197,7 @@ class suite_maker {
   /// The conditions of a case, with those of its parameters that its name must show.
   [[nodiscard]] conditions conditions_of(const model::graph& graph, const std::string& backend,
                                          const std::string& type, int threads) const {
-    const layout order = layout_from(o_.order).value();
+    const layout order = from_name<layout>(o_.order).value();
     result::case_name owner{backend, type, graph.name, model::batch(graph), {}};
     if (order != layout::nhwc) owner.parameters["layout"] = o_.order;
     if (threads != o_.default_threads) owner.parameters["threads"] = std::to_string(threads);
