@@ -150,6 +150,12 @@ TEST(load, counts_layers_that_share_their_work_once) {
   EXPECT_EQ(step[1].count, 1);
 }
 
+TEST(inference_step, of_resnet50_has_55_primitives_for_175_layers) {
+  const graph g = load_named("resnet50");
+  EXPECT_EQ(g.layers.size(), 175U);
+  EXPECT_EQ(inference_step(g).size(), 55U);
+}
+
 TEST(find, takes_paths_and_names) {
   EXPECT_EQ(find("some/where", LAYERBENCH_SHAPES_DIR), "some/where");
   EXPECT_EQ(find("mine.json", LAYERBENCH_SHAPES_DIR), "mine.json");

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,24 +21,28 @@ struct primitive {
   std::int64_t count;
 };
 
-/// Adds one execution of (op, pass) to `step`.
-inline void add_execution(std::vector<primitive>& step, const std::string& layer, const op::any& op,
-                          op::pass pass) {
-  const auto same = std::ranges::find_if(step, [&](const primitive& p) {
-    return p.pass == pass && p.op.name() == op.name() && p.op.key() == op.key();
-  });
-  if (same == step.end()) {
-    step.push_back({layer, op, pass, 1});
-  } else {
-    ++same->count;
+/// `step` with entries that do the same work merged into the first of them.
+[[nodiscard]] inline std::vector<primitive> merged(const std::vector<primitive>& step) {
+  std::vector<primitive> distinct;
+  std::map<std::string, std::size_t> position;
+  for (const primitive& each : step) {
+    const std::string work =
+        fmt::format("{}/{}/{}", each.op.name(), name(each.pass), each.op.key());
+    const auto [known, is_new] = position.try_emplace(work, distinct.size());
+    if (is_new) {
+      distinct.push_back(each);
+    } else {
+      distinct[known->second].count += each.count;
+    }
   }
+  return distinct;
 }
 
 /// The distinct primitives of one inference step in graph order.
 [[nodiscard]] inline std::vector<primitive> inference_step(const graph& g) {
   std::vector<primitive> step;
-  for (const layer& each : g.layers) add_execution(step, each.name, each.op, op::pass::fwd);
-  return step;
+  for (const layer& each : g.layers) step.push_back({each.name, each.op, op::pass::fwd, 1});
+  return merged(step);
 }
 
 /// Totals of a model at its batch size, by the conventions of docs/formats.md.

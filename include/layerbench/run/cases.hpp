@@ -163,11 +163,11 @@ class builder<op::list<Ops...>, backend_list<Bs...>> {
         written = from.front().order;
       }
       if (written == sources[j].order) continue;
-      model::add_execution(step, fmt::format("{}_{}_reorder", layer.name, sources[j].logical.name),
-                           op::any(op::reorder{extents, written, sources[j].order}), op::pass::fwd);
+      step.push_back({fmt::format("{}_{}_reorder", layer.name, sources[j].logical.name),
+                      op::any(op::reorder{extents, written, sources[j].order}), op::pass::fwd, 1});
     }
   }
-  return step;
+  return model::merged(step);
 }
 
 /// Fills a suite, case by case.
