@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/op/list.hpp>
+#include <layerbench/shape/layout.hpp>
 
 #include "support/random_ops.hpp"
 
@@ -133,6 +134,17 @@ TEST(read_record, takes_sizes_as_numbers_names_and_products) {
   EXPECT_EQ(read_dims(R"([64.0, 3])"), (dims{64, 3}));
   EXPECT_EQ(read_dims(R"(["batch", [2, 3], ["batch", [5, 2]]])"), (dims{7, 6, 70}));
   EXPECT_EQ(read_dims("[2147483647]"), (dims{2147483647}));
+}
+
+TEST(from_name, finds_every_value_by_its_name_and_no_other) {
+  for (const layout each : {layout::nhwc, layout::nchw, layout::any}) {
+    EXPECT_EQ(from_name<layout>(name(each)), each);
+  }
+  EXPECT_EQ(from_name<op::activation_kind>("hardswish"), op::activation_kind::hardswish);
+  EXPECT_EQ(name(op::pass::fwd), "fwd");
+  for (const std::string_view text : {"", "nhw", "nhwcc", "NHWC"}) {
+    EXPECT_EQ(from_name<layout>(text), std::nullopt) << text;
+  }
 }
 
 TEST(record_schema, says_what_each_kind_of_field_may_be) {

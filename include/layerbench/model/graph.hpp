@@ -15,7 +15,7 @@
 #include <layerbench/base/name.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/op/op.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 /// A model is a graph of ops, read from a shape file.
 namespace layerbench::model {

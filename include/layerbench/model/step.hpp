@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,32 +13,29 @@
 
 namespace layerbench::model {
 
-/// One distinct piece of work of a step and how often the step does it.
+/// One distinct piece of work of a step, and the layers that do it.
 struct primitive {
   std::string layer;  ///< the first, in graph order, of those that share the work
   op::any op;
   op::pass pass;
-  std::int64_t count;
-};
+  std::vector<std::size_t> layers;  ///< all of those, by their position in the graph
 
-/// Adds one execution of (op, pass) to `step`.
-inline void add_execution(std::vector<primitive>& step, const std::string& layer, const op::any& op,
-                          op::pass pass) {
-  const auto same = std::ranges::find_if(step, [&](const primitive& p) {
-    return p.pass == pass && p.op.name() == op.name() && p.op.key() == op.key();
-  });
-  if (same == step.end()) {
-    step.push_back({layer, op, pass, 1});
-  } else {
-    ++same->count;
-  }
-}
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(layers.size()); }
+};
 
 /// The distinct primitives of one inference step in graph order.
 [[nodiscard]] inline std::vector<primitive> inference_step(const graph& g) {
-  std::vector<primitive> step;
-  for (const layer& each : g.layers) add_execution(step, each.name, each.op, op::pass::fwd);
-  return step;
+  constexpr auto pass = op::pass::fwd;
+  std::vector<primitive> distinct;
+  std::map<std::string, std::size_t> position;
+  for (std::size_t i = 0; i < g.layers.size(); ++i) {
+    const layer& each = g.layers[i];
+    const std::string work = fmt::format("{}/{}/{}", each.op.name(), name(pass), each.op.key());
+    const auto [known, is_new] = position.try_emplace(work, distinct.size());
+    if (is_new) distinct.push_back({each.name, each.op, pass, {}});
+    distinct[known->second].layers.push_back(i);
+  }
+  return distinct;
 }
 
 /// Totals of a model at its batch size, by the conventions of docs/formats.md.

@@ -14,8 +14,8 @@
 
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 /// An op says what is computed: sizes, operands, cost. It knows no library and no device.
 namespace layerbench::op {
@@ -23,11 +23,15 @@ namespace layerbench::op {
 /// Direction of a computation, in the libraries' words. `fwd` is inference.
 enum class pass { fwd };
 
-inline constexpr std::array<std::string_view, 1> pass_names{"fwd"};
+}  // namespace layerbench::op
 
-[[nodiscard]] constexpr std::string_view name(pass p) {
-  return pass_names.at(static_cast<std::size_t>(p));
-}
+template <>
+inline constexpr std::array<std::string_view, 1> layerbench::enum_names<layerbench::op::pass>{
+    "fwd"};
+
+namespace layerbench::op {
+
+using layerbench::name;  // so that it is found for the enums of this namespace
 
 /// What an operand is to the model: activations read, learned values, running statistics of a
 /// normalisation, activations written.

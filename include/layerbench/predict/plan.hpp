@@ -86,7 +86,7 @@ struct planned_case {
     for (const model::primitive& each :
          model::inference_step(same ? own : model::load(path, owner.batch))) {
       derived.step.push_back({each.layer, std::string(each.op.name()),
-                              std::string(op::name(each.pass)), each.op.key(), each.count});
+                              std::string(op::name(each.pass)), each.op.key(), each.count()});
     }
     plans.push_back(std::move(derived));
   }

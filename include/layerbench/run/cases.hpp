@@ -109,40 +109,22 @@ class arenas<op::list<Ops...>, backend_list<Bs...>> {
   std::map<std::pair<std::string, int>, std::shared_ptr<arena>> made_;
 };
 
-/// What work a layer does; layers that do the same share a row.
-[[nodiscard]] inline std::string work_of(const op::any& op) {
-  return fmt::format("{}/{}", op.name(), op.key());
-}
-
 /// The state in which layers that share their work find their operands most often.
-class usual_surroundings {
- public:
-  usual_surroundings(const model::graph& graph, const model::step_memory& memory) {
-    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-      model::surroundings around = memory.around(i);
-      auto& seen = by_work_[work_of(graph.layers[i].op)];
-      const std::string signature = around.signature();
-      const auto same = std::ranges::find(seen, signature, &counted::signature);
-      if (same == seen.end()) {
-        seen.push_back({signature, std::move(around), 1});
-      } else {
-        ++same->count;
-      }
-    }
-  }
-
-  [[nodiscard]] const model::surroundings& of(const op::any& op) const {
-    return std::ranges::max_element(by_work_.at(work_of(op)), {}, &counted::count)->around;
-  }
-
- private:
+[[nodiscard]] inline model::surroundings usual_surroundings(const model::primitive& p,
+                                                            const model::step_memory& step) {
   struct counted {
-    std::string signature;
     model::surroundings around;
     int count;
   };
-  std::map<std::string, std::vector<counted>> by_work_;
-};
+  std::map<std::string, counted> seen;
+  for (const std::size_t layer : p.layers) {
+    model::surroundings around = step.around(layer);
+    std::string signature = around.signature();
+    ++seen.try_emplace(std::move(signature), counted{std::move(around), 0}).first->second.count;
+  }
+  return std::ranges::max_element(seen, {}, [](const auto& each) { return each.second.count; })
+      ->second.around;
+}
 
 /// Fills a suite, case by case.
 template <class Ops, class Backends>
@@ -160,10 +142,9 @@ class suite_maker {
                                    ? with_reorders(as_written, memory->here(), c.request)
                                    : as_written;
     const model::step_memory step(graph, c.request.type, in_place_ops());
-    const usual_surroundings usual(graph, step);
     all_.footprint[c.owner] = step.footprint();
     for (const model::primitive& p : model::inference_step(graph)) {
-      add_primitive(c, memory, graph, p, usual.of(p.op));
+      add_primitive(c, memory, graph, p, usual_surroundings(p, step));
     }
     if (chosen_orders && !what_.whole_model()) all_.manifest.erase(c.owner);
   }
@@ -171,7 +152,7 @@ class suite_maker {
   /// The conditions of a case, with those of its parameters that its name must show.
   [[nodiscard]] conditions conditions_of(const model::graph& graph, const std::string& backend,
                                          const std::string& type, int threads) const {
-    const layout order = layout_from(o_.order).value();
+    const layout order = from_name<layout>(o_.order).value();
     result::case_name owner{backend, type, graph.name, model::batch(graph), {}};
     if (order != layout::nhwc) owner.parameters["layout"] = o_.order;
     if (threads != o_.default_threads) owner.parameters["threads"] = std::to_string(threads);
@@ -187,7 +168,7 @@ class suite_maker {
     const bool inserted = std::ranges::find(graph.layers, p.layer, &model::layer::name)->inserted;
     result::planned& planned = all_.manifest[c.owner].emplace_back(
         result::planned{p.layer, std::string(p.op.name()), std::string(op::name(p.pass)),
-                        p.op.key(), p.count, inserted});
+                        p.op.key(), p.count(), inserted});
     const bool wanted =
         what_.whole_model() || std::ranges::find(what_.ops, p.op.name()) != what_.ops.end();
     if (!wanted || !memory->here().implements_op(p.op)) return;
@@ -195,7 +176,7 @@ class suite_maker {
       const cache_state cache = from_name<cache_state>(state).value();
       row made{.name = {c.owner, planned.op, planned.pass, p.layer, state},
                .op = p.op,
-               .count = p.count,
+               .count = p.count(),
                .inserted = inserted,
                .around = {.request = c.request,
                           .cache = cache,

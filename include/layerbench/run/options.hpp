@@ -104,7 +104,7 @@ inline void add_suite_options(CLI::App& app, options& o) {
       ->check(CLI::IsMember({"model", "hot", "cold"}))
       ->capture_default_str();
   one("--layout", o.order, "memory order of activations", "LAYERBENCH_LAYOUT")
-      ->check(CLI::IsMember(text_list(layout_names)));
+      ->check(CLI::IsMember(text_list(enum_names<layout>)));
   one("--device", o.device, "device number; CPU backends have one, 0", "LAYERBENCH_DEVICE")
       ->check(CLI::Range(0, 0));
   one("--shapes", o.shapes, "folder with models/*.json", "LAYERBENCH_SHAPES");

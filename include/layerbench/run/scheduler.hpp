@@ -185,7 +185,7 @@ class scheduler {
     counters["p95_s"] = stats::quantile(sorted, 0.95);
     counters["samples"] = static_cast<double>(sorted.size());
     counters["cpu_s"] = row.cpu_seconds;
-    counters["count"] = static_cast<double>(what.count());
+    counters["count"] = static_cast<double>(what.what().count);
     counters["flops"] = static_cast<double>(work.flops);
     counters["flops_exact"] = static_cast<double>(work.flops_exact);
     counters["bytes"] = static_cast<double>(op::least_bytes(operands));

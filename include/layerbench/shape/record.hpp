@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@
 #include <layerbench/shape/dims.hpp>
 
 /// A record is a struct that lists its fields once, as `static constexpr std::tuple fields`. From
-/// that list come its JSON form (shape/json.hpp), its schema and its canonical key.
+/// that list come its JSON form (shape/record_json.hpp), its schema and its canonical key.
 namespace layerbench {
 
 template <class Record, class Value>
@@ -41,7 +41,7 @@ template <class Record, class Value>
   return {name, member, help, false};
 }
 
-/// Enums that are fields list their values' names, in order, by specialising this.
+/// Enums whose values have names list them, in order, by specialising this.
 template <class Enum>
 inline constexpr std::nullptr_t enum_names = nullptr;
 
@@ -53,13 +53,12 @@ template <named_enum Enum>
   return enum_names<Enum>.at(static_cast<std::size_t>(value));
 }
 
-/// The value of that name, or nothing.
+/// The value called `text`, or nothing.
 template <named_enum Enum>
 [[nodiscard]] constexpr std::optional<Enum> from_name(std::string_view text) {
-  const auto& names = enum_names<Enum>;
-  const auto found = std::ranges::find(names, text);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
+  const auto found = std::ranges::find(enum_names<Enum>, text);
+  if (found == enum_names<Enum>.end()) return std::nullopt;
+  return static_cast<Enum>(found - enum_names<Enum>.begin());
 }
 
 /// Thrown by a record's `validate()`; the loader adds file and place.
