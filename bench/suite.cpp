@@ -15,15 +15,13 @@ namespace {
 /// Prints what the rows add up to: below them, or on stderr where stdout is for a machine.
 void print_predictions(const layerbench::result::results& results, bool machine_format) {
   using namespace layerbench;
-  constexpr std::size_t heaviest_layers = 10;
   const auto predictions = predict::predict(std::span(&results, 1));
   const auto fact = [&](std::string_view name) {
     const auto found = results.context.find(name);
     return found == results.context.end() ? std::string("none") : found->second;
   };
   fmt::print(machine_format ? stderr : stdout, "\non {}, oneDNN {} {}\n\n{}", fact("device"),
-             fact("onednn_version"), fact("onednn_isa"),
-             report::text(predictions, heaviest_layers));
+             fact("onednn_version"), fact("onednn_isa"), report::text(predictions));
 }
 
 }  // namespace

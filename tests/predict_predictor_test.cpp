@@ -57,8 +57,11 @@ TEST(Predict, AddsUpMediansTimesCounts) {
       {file_with({rounds(net, "a", "k:1", {1, 3, 2}), rounds(net, "b", "k:2", {10, 20, 30})})});
   ASSERT_TRUE(p.step);
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2 + 20);
+  EXPECT_EQ(p.step->kind, interval_kind::range);
   EXPECT_DOUBLE_EQ(p.step->low, 2 * 1 + 10);
   EXPECT_DOUBLE_EQ(p.step->high, 2 * 2 + 30);
+  EXPECT_EQ(p.rounds, 3);
+  EXPECT_FALSE(p.interrupted);
   EXPECT_DOUBLE_EQ(p.images_per_second().value(), 4 / 24.);
   EXPECT_EQ(p.coverage, 1);
   EXPECT_EQ(p.threads, 3);
@@ -70,11 +73,35 @@ TEST(Predict, AddsUpMediansTimesCounts) {
   EXPECT_DOUBLE_EQ(p.layers[0].share, 4 / 24.);
 }
 
-TEST(Predict, HasAnIntervalOfNoWidthForOneRound) {
+TEST(Predict, HasNoIntervalForOneRound) {
   const prediction p =
       only({file_with({rounds(net, "a", "k:1", {1.5}), rounds(net, "b", "k:2", {0.1})})});
   EXPECT_EQ(p.step->low, p.step->seconds);
   EXPECT_EQ(p.step->high, p.step->seconds);
+  EXPECT_EQ(p.step->kind, interval_kind::none);
+  EXPECT_EQ(p.rounds, 1);
+}
+
+TEST(Predict, HasAnIntervalFromFiveRoundsOn) {
+  const std::vector<double> drift{10, 11, 12, 13, 14};
+  const results file = file_with({rounds(net, "a", "k:1", drift), rounds(net, "b", "k:2", drift)});
+  const prediction p = only({file});
+  EXPECT_EQ(p.step->kind, interval_kind::bootstrap);
+  EXPECT_DOUBLE_EQ(p.step->seconds, 3 * 12);
+  EXPECT_GE(p.step->low, 3 * 10);
+  EXPECT_LT(p.step->low, 3 * 12);
+  EXPECT_LE(p.step->high, 3 * 14);
+  EXPECT_GT(p.step->high, 3 * 12);
+  EXPECT_EQ(only({file}).step->low, p.step->low) << "not the same draws";
+}
+
+TEST(Predict, SaysWhetherMeasuringWasInterrupted) {
+  results file = file_with({rounds(net, "a", "k:1", {1}), rounds(net, "b", "k:2", {1})});
+  file.context["interrupted"] = "0";
+  EXPECT_FALSE(only({file}).interrupted);
+  results stopped = file;
+  stopped.context["interrupted"] = "1";
+  EXPECT_TRUE(only({file, stopped}).interrupted);
 }
 
 TEST(Predict, KeepsTheSumOfMediansInsideItsInterval) {
@@ -88,6 +115,7 @@ TEST(Predict, KeepsTheSumOfMediansInsideItsInterval) {
 TEST(Predict, ComparesOnlyRoundsThatAllLayersHave) {
   const prediction p =
       only({file_with({rounds(net, "a", "k:1", {1, 1, 1, 100}), rounds(net, "b", "k:2", {1, 1})})});
+  EXPECT_EQ(p.rounds, 2);
   EXPECT_DOUBLE_EQ(p.step->high, 3);
 }
 
@@ -132,6 +160,19 @@ TEST(Predict, ServesAModelFromAnothersRow) {
   EXPECT_DOUBLE_EQ(p.step->seconds, 7);
 }
 
+TEST(Predict, TakesACasesOwnRowsFirst) {
+  case_name other = net;
+  other.model = "other";
+  case_name third = net;
+  third.model = "third";
+  results file = file_with({rounds(other, "x", "k:1", {9, 9}), rounds(net, "a", "k:1", {1, 3}),
+                            rounds(other, "y", "k:2", {4, 5}), rounds(third, "z", "k:2", {8, 7})});
+  EXPECT_DOUBLE_EQ(only({file}).step->seconds, 2 * 2 + 6) << "own rows, and those of both others";
+  file.rows.at(2).error = "failed";  // its own rows are no timings any more
+  file.rows.at(3).error = "failed";
+  EXPECT_DOUBLE_EQ(only({file}).step->seconds, 2 * 9 + 6);
+}
+
 TEST(Predict, NeverServesAcrossThreadsOrTypes) {
   case_name threads = net;
   threads.parameters["threads"] = "2";
@@ -160,6 +201,7 @@ TEST(Predict, AppendsFurtherRounds) {
       file_with({rounds(net, "a", "k:1", {3, 8}), rounds(net, "b", "k:2", {2, 2})});
   const prediction p = only({first, second});
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 3 + 2);
+  EXPECT_EQ(p.rounds, 3);
   EXPECT_DOUBLE_EQ(p.step->low, 3);
   EXPECT_DOUBLE_EQ(p.step->high, 18);
 }
@@ -200,6 +242,34 @@ TEST(Predict, TakesTheThreadsOfTheCaseFirst) {
   EXPECT_EQ(only({file}).threads, 2);
 }
 
+TEST(Predict, RefusesAFileOfAggregates) {
+  results file = file_with({});
+  file.aggregates = 3;
+  try {
+    static_cast<void>(only({file}));
+    ADD_FAILURE() << "was accepted";
+  } catch (const bad_input& slip) {
+    EXPECT_THAT(slip.what(), ::testing::HasSubstr("--benchmark_report_aggregates_only"));
+  }
+}
+
+TEST(Predict, KeepsTheOrderOfTheManifestOrOfTheChoice) {
+  results file = file_with({rounds(net, "a", "k:1", {1})});
+  case_name other = net;
+  other.model = "an_earlier_letter";
+  file.manifest[other] = {{"a", "conv", "fwd", "k:1", 1}};
+  const auto names = [&](const options& chosen) {
+    std::vector<std::string> models;
+    for (const prediction& each : predict(std::vector{file}, chosen)) {
+      models.push_back(each.owner.model);
+    }
+    return models;
+  };
+  EXPECT_THAT(names({}), ElementsAre("net", "an_earlier_letter"));
+  EXPECT_THAT(names({.models = {"an_earlier_letter", "net", "net"}}),
+              ElementsAre("an_earlier_letter", "net"));
+}
+
 TEST(Predict, IsOfTheChosenModelsOnly) {
   results file = file_with({rounds(net, "a", "k:1", {1})});
   case_name other = net;
@@ -219,14 +289,14 @@ TEST(Predict, SaysWhichCasesThereAreWhenNoneMatches) {
   EXPECT_THROW(static_cast<void>(predict(std::vector<results>(1))), nothing_matched);
 }
 
+/// Two layers of the same work, at any batch.
+constexpr const char* new_net = R"({"name": "new_net", "parameters": {"batch": 1}, "layers": [
+    {"name": "r1", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 8]}},
+    {"name": "r2", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 8]}}]})";
+
 TEST(Predict, TakesTheStepOfAnUnplannedModelFromItsShapeFile) {
   const testing::temporary_directory scratch;
-  const std::string path =
-      scratch
-          .write("new.json", R"({"name": "new_net", "parameters": {"batch": 1}, "layers": [
-            {"name": "r1", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 8]}},
-            {"name": "r2", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 8]}}]})")
-          .string();
+  const std::string path = scratch.write("new.json", new_net).string();
   results file = file_with({rounds(net, "a", "kind:relu,dims:4x8", {1, 2, 3})});
   for (measurement& row : file.rows) row.name.op = "activation";
   const prediction p = only({file}, {.models = {path}});
@@ -234,6 +304,24 @@ TEST(Predict, TakesTheStepOfAnUnplannedModelFromItsShapeFile) {
   EXPECT_EQ(p.owner.text(), "inference/reference/f32/new_net/batch:4");
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2);
   EXPECT_EQ(p.layers.at(0).count, 2);
+}
+
+TEST(Predict, KnowsAShapeFilesModelByTheManifestOfTheSameWork) {
+  const testing::temporary_directory scratch;
+  const std::string path = scratch.write("any.json", new_net).string();
+  results file = file_with({rounds(net, "a", "kind:relu,dims:4x8", {1})});
+  for (measurement& row : file.rows) row.name.op = "activation";
+  case_name known = net;
+  known.model = "new_net";
+  const result::planned relu{"r1", "activation", "fwd", "kind:relu,dims:4x8", 2};
+  file.manifest[known] = {relu, {"r1_src", "reorder", "fwd", "r:1", 1, true}};
+  const prediction same = only({file}, {.models = {path}});
+  EXPECT_FALSE(same.derived);
+  EXPECT_THAT(same.missing, ElementsAre("r1_src"));
+  file.manifest[known].front().count = 3;  // the file was changed since
+  const prediction changed = only({file}, {.models = {path}});
+  EXPECT_TRUE(changed.derived);
+  EXPECT_THAT(changed.missing, IsEmpty());
 }
 
 }  // namespace

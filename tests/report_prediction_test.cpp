@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// What the golden file predicts: small, tiny at batch 2, and tiny at batch 4 which lacks layers.
+/// What the golden file predicts, in its order: tiny at batch 2, small, and tiny at batch 4, which
+/// lacks layers.
 std::vector<predict::prediction> golden(bool allow_partial = false) {
   const std::vector files{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json")};
   return predict::predict(files, {.models = {}, .allow_partial = allow_partial});
@@ -31,27 +33,52 @@ std::set<std::string> keys(const json::value& object) {
 }
 
 TEST(PredictionText, SaysHowFastAndByWhichMethod) {
-  const std::string page = text(std::vector{golden().at(1)}, 10);
+  const std::string page = text(std::vector{golden().at(0)}, 10);
   EXPECT_THAT(page, HasSubstr("tiny inference, reference f32, batch 2, 1 thread\n"));
-  EXPECT_THAT(page, HasSubstr("666.7 images/s, 3.000 ms a step (between 2.800 and 3.190)"));
+  EXPECT_THAT(page, HasSubstr("666.7 images/s, 3.000 ms a step (rounds between 2.800 and 3.190: "
+                              "too few for a 95 % interval), from 3 rounds\n"));
   EXPECT_THAT(page, HasSubstr("naive hot sum"));
   EXPECT_THAT(page, HasSubstr("lower bound"));
-  EXPECT_THAT(page, HasSubstr("| conv1 | conv       |     2 |     1.10 ms | 73.3 % |   2.513 |"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("| conv1 | conv       |     2 |     1.10 ms | 73.3 % |                2.112 |"));
   EXPECT_THAT(page, Not(HasSubstr("coverage")));
 }
 
-TEST(PredictionText, ListsTheHeaviestLayersFirst) {
-  const std::string page = text(std::vector{golden().at(1)}, 2);
+TEST(PredictionText, ListsTheHeaviestLayersFirstAndSaysWhatItCut) {
+  const std::string page = text(std::vector{golden().at(0)}, 2);
   EXPECT_LT(page.find("| conv1"), page.find("| fc"));
   EXPECT_THAT(page, Not(HasSubstr("| relu1")));
-  EXPECT_THAT(text(std::vector{golden().at(1)}, 0), Not(HasSubstr("| conv1")));
+  EXPECT_THAT(page, HasSubstr("| 1 more | "));
+  EXPECT_THAT(page, HasSubstr("| 10.0 % |"));
+  EXPECT_THAT(text(std::vector{golden().at(0)}, 3), Not(HasSubstr(" more |")));
+  EXPECT_THAT(text(std::vector{golden().at(0)}, 0), Not(HasSubstr("| conv1")));
+}
+
+TEST(PredictionText, HasNoFlopsForLayersThatDoNone) {
+  predict::prediction p = golden().at(0);
+  for (predict::layer_time& each : p.layers) each.flops = 0;
+  EXPECT_THAT(text(std::vector{p}), HasSubstr("| 73.3 % |                      |\n"));
+}
+
+TEST(PredictionText, SaysHowFewRoundsThereAre) {
+  predict::prediction p = golden().at(0);
+  p.rounds = 9;
+  p.step->kind = predict::interval_kind::bootstrap;
+  EXPECT_THAT(text(std::vector{p}), HasSubstr("ms a step (95 % between 2.800 and 3.190), from 9 "
+                                              "rounds\n"));
+  p.rounds = 1;
+  p.interrupted = true;
+  p.step->kind = predict::interval_kind::none;
+  EXPECT_THAT(text(std::vector{p}), HasSubstr("(no interval), from 1 round (interrupted)\n"));
 }
 
 TEST(PredictionText, NamesWhatIsMissingAndGivesNoThroughput) {
   const std::string page = text(std::vector{golden().at(2)}, 10);
   EXPECT_THAT(page, HasSubstr("coverage 50.0 %; not measured: conv1 fc"));
   EXPECT_THAT(page, Not(HasSubstr("images/s")));
-  EXPECT_THAT(text(std::vector{golden(true).at(2)}, 10), HasSubstr("of the measured layers only"));
+  EXPECT_THAT(text(std::vector{golden(true).at(2)}, 10),
+              HasSubstr("PARTIAL, of the measured layers only: at least 0.6300 ms a step"));
 }
 
 TEST(PredictionText, EndsWithASummaryOfSeveral) {
@@ -61,11 +88,16 @@ TEST(PredictionText, EndsWithASummaryOfSeveral) {
   EXPECT_THAT(text(summary(golden())), HasSubstr("naive hot sum"));
 }
 
+TEST(PredictionText, NeverSumsUpAPartAsAThroughput) {
+  const std::string page = text(summary(golden(true)));
+  EXPECT_THAT(page, HasSubstr("|  partial | > 0.6300 |   50.0 % |"));
+}
+
 TEST(PredictionJson, IsTheContract) {
   const json::value all = to_json(golden());
   EXPECT_EQ(all.at("schema"), 1);
   ASSERT_THAT(all.at("predictions"), SizeIs(3));
-  const json::value& tiny = all.at("predictions").at(1);
+  const json::value& tiny = all.at("predictions").at(0);
   EXPECT_THAT(keys(tiny),
               IsSupersetOf({"model", "phase", "backend", "dtype", "batch", "threads", "devices",
                             "seconds_per_step", "seconds_low", "seconds_high", "images_per_second",
@@ -79,6 +111,9 @@ TEST(PredictionJson, IsTheContract) {
   EXPECT_EQ(tiny.at("cache"), "hot");
   EXPECT_EQ(tiny.at("method"), "naive hot sum");
   EXPECT_EQ(tiny.at("partial"), false);
+  EXPECT_EQ(tiny.at("rounds"), 3);
+  EXPECT_EQ(tiny.at("interval"), "range");
+  EXPECT_EQ(tiny.at("interrupted"), false);
   EXPECT_TRUE(tiny.at("missing").empty());
   const json::value& layer = tiny.at("layers").at(0);
   EXPECT_THAT(keys(layer), IsSupersetOf({"name", "op", "pass", "key", "count", "seconds", "share",
@@ -90,8 +125,8 @@ TEST(PredictionJson, IsTheContract) {
 
 TEST(PredictionJson, HasNullsWhereItRefuses) {
   const json::value refused = to_json(golden()).at("predictions").at(2);
-  for (const char* each :
-       {"seconds_per_step", "seconds_low", "seconds_high", "images_per_second", "naive_seconds"}) {
+  for (const char* each : {"seconds_per_step", "seconds_low", "seconds_high", "images_per_second",
+                           "naive_seconds", "interval"}) {
     EXPECT_TRUE(refused.at(each).is_null()) << each;
   }
   EXPECT_DOUBLE_EQ(refused.at("coverage"), 0.5);
@@ -107,6 +142,12 @@ TEST(PredictionCsv, HasOneLineAPrediction) {
   for (const auto& row : t.rows) EXPECT_THAT(row, SizeIs(t.columns.size()));
   EXPECT_EQ(t.rows[2].back(), "conv1 fc");
   EXPECT_THAT(csv(t), HasSubstr("naive hot sum"));
+  const auto partial = std::ranges::find(t.columns, "partial", &column::title) - t.columns.begin();
+  const auto cell = [&](bool allow) {
+    return records(golden(allow)).rows.at(2).at(static_cast<std::size_t>(partial));
+  };
+  EXPECT_EQ(cell(false), "false");
+  EXPECT_EQ(cell(true), "true");
 }
 
 }  // namespace

@@ -64,6 +64,39 @@ TEST(Tool, RefusesAWrongCommandLine) {
   }
 }
 
+struct wrong_line {
+  std::vector<std::string> arguments;
+  std::vector<std::string> words;
+};
+
+TEST(Tool, NamesWhatItDoesNotKnowAndWhatThereIs) {
+  const std::vector<wrong_line> wrong{
+      {{}, {"subcommand is missing", "list show predict", "layerbench --help"}},
+      {{"frobnicate"}, {"unknown subcommand 'frobnicate'", "list show predict"}},
+      {{"--colour", "list"}, {"unknown option --colour", "--version", "layerbench --help"}},
+      {{"list", "--colour"}, {"unknown option --colour", "--format", "--schema", "list --help"}},
+      {{"list", "resnet50"}, {"'list' takes no further argument: resnet50"}},
+      {{"predict", "--model"}, {"--model needs a value", "predict --help"}},
+      {{"list", "--format", "xml"}, {"--format", "xml", "text,json,csv"}},
+      {{"list", "--shapes", "/nowhere"}, {"--shapes", "/nowhere"}},
+      {{"show"}, {"model", "required", "show --help"}}};
+  for (const auto& [arguments, words] : wrong) {
+    const testing::outcome done = tool(arguments);
+    EXPECT_EQ(done.exit_code, 2);
+    EXPECT_THAT(done.err, StartsWith("layerbench: "));
+    for (const std::string& word : words) EXPECT_THAT(done.err, HasSubstr(word));
+  }
+}
+
+TEST(Tool, NamesTheVariableThatIsWrong) {
+  const testing::environment wrong{{"LAYERBENCH_SHAPES", "/nowhere"}};
+  const testing::outcome done = tool({"list"}, wrong);
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("LAYERBENCH_SHAPES"), HasSubstr("/nowhere")));
+  const testing::outcome given = tool({"list", "--shapes", "/neither"}, wrong);
+  EXPECT_THAT(given.err, AllOf(HasSubstr("/neither"), Not(HasSubstr("LAYERBENCH_SHAPES"))));
+}
+
 TEST(List, HasEveryModelInEveryFormat) {
   const json::value all = json_of({"list", "--format", "json"});
   EXPECT_EQ(all.at("schema"), 1);
@@ -178,13 +211,28 @@ TEST(Predict, TakesAModelWithoutABatchParameter) {
   EXPECT_THAT(done.err, Not(HasSubstr("has no parameter")));
 }
 
+TEST(Predict, SaysThatAFileHasOnlyAggregates) {
+  const testing::temporary_directory scratch;
+  json::value file = json::value::parse(json::read_text(golden));
+  json::value aggregates = json::value::array();
+  for (const json::value& row : file["benchmarks"]) {
+    if (row.at("run_type") == "aggregate") aggregates.push_back(row);
+  }
+  file["benchmarks"] = aggregates;
+  const std::string path = scratch.write("r.json", file.dump()).string();
+  const testing::outcome done = tool({"predict", path});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("only aggregates"),
+                              HasSubstr("without --benchmark_report_aggregates_only")));
+}
+
 TEST(Predict, RefusesBrokenFiles) {
   const testing::temporary_directory scratch;
   const std::string whole = json::read_text(golden);
   const std::string path = scratch.write("r.json", whole.substr(0, whole.size() / 2)).string();
   const testing::outcome done = tool({"predict", golden, path});
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, HasSubstr(path));
+  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("line "), Not(HasSubstr("exception"))));
   EXPECT_EQ(done.out, "");
   EXPECT_EQ(tool({"predict", "/nowhere.json"}).exit_code, 3);
 }

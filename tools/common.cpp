@@ -21,6 +21,7 @@ std::shared_ptr<const common_options> add_common(CLI::App& command) {
   command.add_option("-o,--output", common->output, "File for the result, instead of stdout");
   command.add_option("--shapes", common->shapes, "Directory of the shape files")
       ->envname("LAYERBENCH_SHAPES")
+      ->check(CLI::ExistingDirectory)
       ->capture_default_str();
   return common;
 }

@@ -26,7 +26,9 @@ std::vector<listed> load_all(const std::string& shapes) {
     models.push_back({std::move(graph), totals});
   }
   if (models.empty()) {
-    throw nothing_matched(shapes + " has no models/*.json; name another directory with --shapes");
+    throw nothing_matched(shapes +
+                          " has no models/*.json; name another directory with --shapes "
+                          "or in LAYERBENCH_SHAPES");
   }
   return models;
 }

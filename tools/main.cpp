@@ -8,6 +8,7 @@
 
 #include <layerbench/base/error.hpp>
 
+#include "command_line.hpp"
 #include "commands.hpp"
 
 namespace {
@@ -27,8 +28,10 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_predict(app);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& outcome) {  // help and version come as exceptions, too
-    return app.exit(outcome) == 0 ? exit_code::done : exit_code::usage;
+  } catch (const CLI::Success& said) {  // help or version
+    app.exit(said);
+  } catch (const CLI::ParseError& slip) {
+    throw layerbench::usage_error(layerbench::tool::explain(app, slip, argc, argv));
   }
   return exit_code::done;
 }

@@ -19,9 +19,8 @@ struct predict_options {
 };
 
 std::string render(const std::vector<predict::prediction>& predictions, const std::string& format) {
-  constexpr std::size_t heaviest_layers = 10;
   if (format == "csv") return csv(report::records(predictions));
-  if (format == "text") return report::text(predictions, heaviest_layers);
+  if (format == "text") return report::text(predictions);
   // File names may hold any bytes; JSON may not.
   return report::to_json(predictions).dump(2, ' ', false, json::value::error_handler_t::replace) +
          '\n';

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -44,8 +46,8 @@ struct planned_case {
   bool derived = false;  ///< from a shape file: what a backend would insert is not in it
 };
 
-/// The cases of the files' manifests. Where several files know a case, the longest step wins: a
-/// program that inserted reorders knows more than one that did not.
+/// The cases of the files' manifests, in their order. Where several files know a case, the longest
+/// step wins: a program that inserted reorders knows more than one that did not.
 [[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
@@ -59,38 +61,76 @@ struct planned_case {
   return plans;
 }
 
+namespace detail {
+
 /// The conditions under which rows of `files` were measured, each as a case of model `model`.
-[[nodiscard]] inline std::set<result::case_name> measured_conditions(const group& files,
-                                                                     const std::string& model) {
-  std::set<result::case_name> conditions;
+[[nodiscard]] inline std::vector<result::case_name> measured_conditions(const group& files,
+                                                                        const std::string& model) {
+  std::vector<result::case_name> conditions;
+  std::set<result::case_name> seen;
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
       result::case_name owner = row.name.owner;
       owner.model = model;
-      if (owner.phase() == "inference") conditions.insert(std::move(owner));
+      if (owner.phase() == "inference" && seen.insert(owner).second) conditions.push_back(owner);
     }
   }
   return conditions;
 }
 
-/// The cases of the model in shape file `path` for all conditions in `files`; for those of its own
-/// batch alone where the file has no parameter of that name.
-[[nodiscard]] inline std::vector<planned_case> derived_cases(const group& files,
+/// The step of model `own`, read from `path`, at another batch; nothing where the file has no
+/// parameter of that name.
+[[nodiscard]] inline std::optional<std::vector<result::planned>> step_at(
+    const model::graph& own, const std::filesystem::path& path, std::int64_t batch) {
+  const bool same = batch == model::batch(own);
+  if (!same && !own.parameters.contains("batch")) return std::nullopt;
+  std::vector<result::planned> step;
+  for (const auto& each : model::inference_step(same ? own : model::load(path, batch))) {
+    step.push_back(result::planned_of(each));
+  }
+  return step;
+}
+
+/// Whether a manifest's step, less what a backend inserted, is that of a shape file.
+[[nodiscard]] inline bool same_work(const std::vector<result::planned>& known,
+                                    const std::vector<result::planned>& derived) {
+  const auto work = [](const std::vector<result::planned>& step) {
+    std::map<std::string, std::int64_t> counts;
+    for (const result::planned& each : step) {
+      if (!each.inserted)
+        counts[fmt::format("{}/{}/{}", each.op, each.pass, each.key)] = each.count;
+    }
+    return counts;
+  };
+  return work(known) == work(derived);
+}
+
+}  // namespace detail
+
+/// The cases of the model in shape file `path`. Where manifests have cases of a model of that name,
+/// it is these: with the manifest's step where that is the same work, which knows what a backend
+/// inserts, else with the file's. Where none has, all conditions in `files`; those of its own batch
+/// alone where the file has no parameter of that name.
+[[nodiscard]] inline std::vector<planned_case> cases_of_file(const group& files,
                                                              const std::filesystem::path& path) {
   const model::graph own = model::load(path);
-  std::vector<planned_case> plans;
-  for (const result::case_name& owner : measured_conditions(files, own.name)) {
-    const bool same = owner.batch == model::batch(own);
-    if (!same && !own.parameters.contains("batch")) continue;
-    planned_case derived{owner, {}, true};
-    for (const model::primitive& each :
-         model::inference_step(same ? own : model::load(path, owner.batch))) {
-      derived.step.push_back({each.layer, std::string(each.op.name()),
-                              std::string(op::name(each.pass)), each.op.key(), each.count()});
+  std::vector<planned_case> known = planned_cases(files);
+  std::erase_if(known, [&](const planned_case& each) { return each.owner.model != own.name; });
+  if (known.empty()) {
+    for (const auto& owner : detail::measured_conditions(files, own.name)) {
+      known.push_back({owner, {}});
     }
-    plans.push_back(std::move(derived));
   }
-  return plans;
+  std::vector<planned_case> cases;
+  for (planned_case& each : known) {
+    if (each.owner.phase() == "inference") {
+      auto derived = detail::step_at(own, path, each.owner.batch);
+      if (!derived) continue;
+      if (!detail::same_work(each.step, *derived)) each = {each.owner, std::move(*derived), true};
+    }
+    cases.push_back(std::move(each));
+  }
+  return cases;
 }
 
 }  // namespace layerbench::predict

@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <layerbench/predict/plan.hpp>
+#include <layerbench/predict/interval.hpp>
+#include <layerbench/predict/prediction.hpp>
+#include <layerbench/predict/select.hpp>
 #include <layerbench/predict/timings.hpp>
 
 /// From timings of primitives to the time of a model's step.
@@ -28,47 +27,6 @@ struct options {
   std::string cache = "hot";          ///< the cache state whose rows are added up
 };
 
-/// A measured primitive's part of a prediction.
-struct layer_time {
-  std::string name;
-  std::string op;
-  std::string pass;
-  std::string key;
-  std::int64_t count;
-  bool inserted;
-  double seconds;               ///< of one call: median over the rounds
-  double share;                 ///< of all measured layers' time, count * seconds
-  std::optional<double> flops;  ///< FLOPs of one call
-};
-
-/// Time of one step, between the least and the largest of its rounds.
-struct step_time {
-  double seconds;
-  double low;
-  double high;
-};
-
-struct prediction {
-  result::case_name owner;
-  std::vector<std::string> files;  ///< whose rows could serve
-  std::string cache;
-  std::string method;
-  bool derived = false;                ///< the step is from a shape file, not from a manifest
-  std::int64_t threads = 0;            ///< 0: the files do not say
-  double coverage = 0;                 ///< executions measured / executions in a step
-  std::vector<std::string> missing;    ///< layers without a timing, in manifest order
-  std::vector<layer_time> layers;      ///< layers with one, in manifest order
-  double disturbed = 0;                ///< share of the layers' timings that were disturbed
-  std::optional<step_time> step = {};  ///< nothing when refused: a layer is missing
-
-  /// Whether the step lacks layers although it has a time.
-  [[nodiscard]] bool partial() const { return step && !missing.empty(); }
-  [[nodiscard]] std::optional<double> images_per_second() const {
-    if (!step) return std::nullopt;
-    return static_cast<double>(owner.batch) / step->seconds;
-  }
-};
-
 namespace detail {
 
 /// Threads of a case: its own parameter, else what the files' context says.
@@ -80,110 +38,92 @@ namespace detail {
   return result::detail::count_of(common->second).value_or(0);
 }
 
-/// A planned primitive and its timing; null when there is none.
-using timed = std::pair<result::planned, const timing*>;
-
-/// The rounds that all measured primitives have.
-[[nodiscard]] inline std::vector<round_id> common_rounds(const std::vector<timed>& step) {
-  std::optional<std::vector<round_id>> common;
-  for (const auto& [planned, timing] : step) {
-    if (timing == nullptr) continue;
-    if (!common) {
-      common.emplace();
-      for (const auto& [round, seconds] : timing->rounds) common->push_back(round);
-    } else {
-      std::erase_if(*common, [&](const round_id& each) { return !timing->rounds.contains(each); });
-    }
-  }
-  return common.value_or(std::vector<round_id>{});
+[[nodiscard]] inline bool interrupted(const group& files) {
+  return std::ranges::any_of(files, [](const result::results* file) {
+    const auto found = file->context.find("interrupted");
+    return found != file->context.end() && found->second == "1";
+  });
 }
 
-/// The step's time: medians added up, and the spread of the rounds' own sums. Medians may add up
-/// to less or more than any round does; the interval is then widened to hold their sum.
-[[nodiscard]] inline step_time add_up(const std::vector<timed>& step) {
-  const auto sum = [&](const auto& seconds_of) {
-    double total = 0;
-    for (const auto& [planned, timing] : step) {
-      if (timing != nullptr) total += static_cast<double>(planned.count) * seconds_of(*timing);
-    }
-    return total;
-  };
-  const double seconds = sum([](const timing& each) { return each.seconds(); });
-  step_time time{seconds, seconds, seconds};
-  for (const round_id& round : common_rounds(step)) {
-    const double total = sum([&](const timing& each) { return each.rounds.at(round); });
-    time.low = std::min(time.low, total);
-    time.high = std::max(time.high, total);
+/// A planned primitive, its timing and the median of that.
+struct timed {
+  const result::planned* what;
+  timing rounds;
+  double seconds;
+};
+
+/// The step's time: medians added up, with an interval from the rounds that all primitives have.
+/// Medians may add up to less or more than any round does; the interval then reaches to their sum.
+[[nodiscard]] inline step_time add_up(const std::vector<timed>& step, std::size_t& rounds) {
+  std::vector<term> terms;
+  double seconds = 0;
+  for (const timed& each : step) {
+    const auto count = static_cast<double>(each.what->count);
+    terms.push_back({count, &each.rounds.rounds});
+    seconds += count * each.seconds;
   }
-  return time;
+  const std::vector<round_id> common = common_rounds(terms);
+  rounds = common.size();
+  if (const auto sure = bootstrap_interval(terms, common)) {
+    return {seconds, std::min(seconds, sure->low), std::max(seconds, sure->high),
+            interval_kind::bootstrap};
+  }
+  const auto range = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
+  return {seconds, std::min(seconds, range.low), std::max(seconds, range.high),
+          common.size() < 2 ? interval_kind::none : interval_kind::range};
 }
 
 [[nodiscard]] inline std::vector<layer_time> layer_times(const std::vector<timed>& step,
                                                          double total) {
   std::vector<layer_time> layers;
-  for (const auto& [planned, timing] : step) {
-    if (timing == nullptr) continue;
-    const double seconds = timing->seconds();
-    layers.push_back({planned.layer, planned.op, planned.pass, planned.key, planned.count,
-                      planned.inserted, seconds,
-                      static_cast<double>(planned.count) * seconds / total, timing->flops});
+  for (const auto& [what, timing, seconds] : step) {
+    layers.push_back({what->layer, what->op, what->pass, what->key, what->count, what->inserted,
+                      seconds, static_cast<double>(what->count) * seconds / total, timing.flops});
   }
   return layers;
 }
 
-[[nodiscard]] inline bool is_planned(std::span<const result::results> files,
-                                     std::string_view model) {
-  return std::ranges::any_of(files, [&](const result::results& file) {
-    return std::ranges::any_of(file.manifest,
-                               [&](const auto& item) { return item.first.model == model; });
-  });
+/// The measured primitives of a case; the others' names go to `missing`.
+[[nodiscard]] inline std::vector<timed> find_timings(const planned_case& planned,
+                                                     const timings& measured,
+                                                     const std::string& cache,
+                                                     std::vector<std::string>& missing) {
+  std::vector<timed> step;
+  for (const result::planned& each : planned.step) {
+    // Only the state `hot` has an empty signature; the others will need the manifest to tell.
+    auto found = measured.find(
+        result::identity(planned.owner, each.op, each.pass, each.key, cache, ""), planned.owner);
+    if (found) {
+      const double seconds = found->seconds();
+      step.push_back({&each, std::move(*found), seconds});
+    } else {
+      missing.push_back(each.layer);
+    }
+  }
+  return step;
 }
 
-/// Names the cases of the files, for whoever asked for another one.
-[[nodiscard]] inline std::string known_cases(std::span<const result::results> files) {
-  std::set<std::string> names;
+/// Share of the timings' rounds that something else disturbed.
+[[nodiscard]] inline double disturbed_share(const std::vector<timed>& step) {
+  double rounds = 0;
+  double disturbed = 0;
+  for (const timed& each : step) {
+    rounds += static_cast<double>(each.rounds.rounds.size());
+    disturbed += static_cast<double>(each.rounds.disturbed);
+  }
+  return rounds == 0 ? 0 : disturbed / rounds;
+}
+
+/// Refuses files without rounds: they would only look as if nothing had been measured.
+inline void require_rounds(std::span<const result::results> files) {
   for (const result::results& file : files) {
-    for (const auto& [owner, step] : file.manifest) names.insert(owner.text());
+    const bool some = std::ranges::any_of(
+        file.rows, [](const result::measurement& row) { return row.error.empty(); });
+    if (some || file.aggregates == 0) continue;
+    throw bad_input(file.file, "/benchmarks",
+                    "has no rows of rounds, only aggregates, which cannot be added up; measure "
+                    "without --benchmark_report_aggregates_only");
   }
-  if (names.empty()) return "the files have no manifest, so no cases";
-  return fmt::format("cases in the files: {}", fmt::join(names, " "));
-}
-
-/// The chosen models: those of manifests by name, the others with their shape files.
-struct selection {
-  bool all = true;  ///< nobody chose: whatever was planned
-  std::set<std::string> planned;
-  std::vector<std::filesystem::path> derived;
-};
-
-[[nodiscard]] inline selection select(std::span<const result::results> files,
-                                      const options& chosen) {
-  selection selected{chosen.models.empty(), {}, {}};
-  for (const std::string& each : chosen.models) {
-    if (is_planned(files, each)) {
-      selected.planned.insert(each);
-      continue;
-    }
-    try {
-      selected.derived.push_back(model::find(each, chosen.shapes));
-    } catch (const nothing_matched& unknown) {
-      throw nothing_matched(fmt::format("{}; {}", unknown.what(), known_cases(files)));
-    }
-  }
-  return selected;
-}
-
-/// The selected cases that rows of `files` can serve.
-[[nodiscard]] inline std::vector<planned_case> plans(const group& files,
-                                                     const selection& selected) {
-  std::vector<planned_case> all = planned_cases(files);
-  std::erase_if(all, [&](const planned_case& each) {
-    return !selected.all && !selected.planned.contains(each.owner.model);
-  });
-  for (const std::filesystem::path& path : selected.derived) {
-    std::ranges::move(derived_cases(files, path), std::back_inserter(all));
-  }
-  return all;
 }
 
 }  // namespace detail
@@ -201,32 +141,18 @@ struct selection {
                   {},
                   {}};
   for (const result::results* file : files) made.files.push_back(file->file);
-  std::vector<detail::timed> step;
-  double covered = 0;
-  double executions = 0;
-  double rounds = 0;
-  double disturbed = 0;
-  for (const result::planned& each : planned.step) {
-    // Only the state `hot` has an empty signature; the others will need the manifest to tell.
-    const timing* found = measured.find(
-        result::identity(planned.owner, each.op, each.pass, each.key, chosen.cache, ""));
-    executions += static_cast<double>(each.count);
-    if (found == nullptr) {
-      made.missing.push_back(each.layer);
-    } else {
-      covered += static_cast<double>(each.count);
-      rounds += static_cast<double>(found->rounds.size());
-      disturbed += static_cast<double>(found->disturbed);
-    }
-    step.emplace_back(each, found);
-  }
-  if (covered > 0) {
-    const step_time time = detail::add_up(step);
-    made.coverage = covered / executions;
-    made.disturbed = disturbed / rounds;
-    made.layers = detail::layer_times(step, time.seconds);
-    if (made.missing.empty() || chosen.allow_partial) made.step = time;
-  }
+  made.interrupted = detail::interrupted(files);
+  const auto step = detail::find_timings(planned, measured, chosen.cache, made.missing);
+  if (step.empty()) return made;
+  std::int64_t executions = 0;
+  std::int64_t covered = 0;
+  for (const result::planned& each : planned.step) executions += each.count;
+  for (const detail::timed& each : step) covered += each.what->count;
+  made.coverage = static_cast<double>(covered) / static_cast<double>(executions);
+  made.disturbed = detail::disturbed_share(step);
+  const step_time time = detail::add_up(step, made.rounds);
+  made.layers = detail::layer_times(step, time.seconds);
+  if (made.missing.empty() || chosen.allow_partial) made.step = time;
   return made;
 }
 
@@ -234,21 +160,20 @@ struct selection {
 /// where one knows the model, else from its shape file under every condition that was measured.
 /// Files of differing contexts are never mixed: each group of equal ones predicts for itself.
 /// Throws nothing_matched, listing the cases, when a chosen model is nowhere or nothing was
-/// planned.
+/// planned, and bad_input for a file that has aggregates, but no rounds.
 [[nodiscard]] inline std::vector<prediction> predict(std::span<const result::results> files,
                                                      const options& chosen = {}) {
-  const detail::selection selected = detail::select(files, chosen);
+  detail::require_rounds(files);
+  const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
   std::vector<prediction> predictions;
   for (const group& each : group_by_context(files)) {
     timings measured;
     for (const result::results* file : each) measured.add(*file);
-    for (const planned_case& planned : detail::plans(each, selected)) {
+    for (const planned_case& planned : chosen_cases(each, choices)) {
       predictions.push_back(predict_case(planned, measured, each, chosen));
     }
   }
-  if (predictions.empty()) {
-    throw nothing_matched("nothing to predict: " + detail::known_cases(files));
-  }
+  if (predictions.empty()) throw nothing_matched("nothing to predict: " + known_cases(files));
   return predictions;
 }
 

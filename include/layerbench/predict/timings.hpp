@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,12 +20,12 @@ namespace layerbench::predict {
 /// hold the same row, and rows of one file that share an identity, are passes of their own.
 using round_id = std::pair<std::size_t, std::int64_t>;
 
-/// Every timing of one primitive.
+/// Timings of one primitive.
 struct timing {
   std::map<round_id, double> rounds;  ///< seconds of one call
   std::size_t passes = 0;
   std::size_t disturbed = 0;    ///< rounds in which something else used the processors
-  std::optional<double> flops;  ///< FLOPs of one call, where a row says
+  std::optional<double> flops;  ///< FLOPs that one call really does, where a row says
 
   /// Median over all rounds.
   [[nodiscard]] double seconds() const {
@@ -32,10 +33,19 @@ struct timing {
     for (const auto& [round, value] : rounds) values.push_back(value);
     return stats::median(std::move(values));
   }
+
+  /// Takes over the rounds of `other` as further passes.
+  void append(const timing& other) {
+    for (const auto& [round, value] : other.rounds) {
+      rounds.emplace(round_id{passes + round.first, round.second}, value);
+    }
+    passes += other.passes;
+    disturbed += other.disturbed;
+    if (!flops) flops = other.flops;
+  }
 };
 
-/// Timings by identity (result::identity), so that it does not matter which file, model or layer a
-/// timing was made for.
+/// Timings by identity (result::identity), and by the case that they were made for.
 class timings {
  public:
   /// Takes over the rows of `file` that have a timing.
@@ -45,26 +55,41 @@ class timings {
       if (!row.error.empty()) continue;
       std::string identity = result::identity(row.name.owner, row.name.op, row.name.pass,
                                               row.label.key, row.name.cache, row.label.state);
-      timing& same = by_identity_[identity];
+      timing& same = of_case(identity, row.name.owner);
       const auto [pass, fresh] = passes.try_emplace({std::move(identity), row.name}, same.passes);
       // A file put together from several has a row's rounds more than once.
       if (fresh || same.rounds.contains({pass->second, row.round})) pass->second = same.passes++;
       same.rounds.emplace(round_id{pass->second, row.round}, row.seconds);
       const auto disturbed = row.counters.find("disturbed");
       if (disturbed != row.counters.end() && disturbed->second != 0) ++same.disturbed;
-      const auto flops = row.counters.find("flops");
+      const auto flops = row.counters.find("flops_exact");
       if (flops != row.counters.end()) same.flops = flops->second;
     }
   }
 
-  /// The timing of that identity, or null.
-  [[nodiscard]] const timing* find(const std::string& identity) const {
+  /// The timing of that identity for `owner`: from its own rows where it has any, else from all
+  /// rows of other cases.
+  [[nodiscard]] std::optional<timing> find(const std::string& identity,
+                                           const result::case_name& owner) const {
     const auto found = by_identity_.find(identity);
-    return found == by_identity_.end() ? nullptr : &found->second;
+    if (found == by_identity_.end()) return std::nullopt;
+    const auto own = std::ranges::find(found->second, owner, &owned::first);
+    if (own != found->second.end()) return own->second;
+    timing others;
+    for (const auto& [other, each] : found->second) others.append(each);
+    return others;
   }
 
  private:
-  std::map<std::string, timing, std::less<>> by_identity_;
+  using owned = std::pair<result::case_name, timing>;
+
+  timing& of_case(const std::string& identity, const result::case_name& owner) {
+    std::vector<owned>& all = by_identity_[identity];
+    const auto found = std::ranges::find(all, owner, &owned::first);
+    return found != all.end() ? found->second : all.emplace_back(owner, timing{}).second;
+  }
+
+  std::map<std::string, std::vector<owned>> by_identity_;
 };
 
 }  // namespace layerbench::predict

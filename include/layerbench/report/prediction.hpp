@@ -55,12 +55,27 @@ namespace detail {
   return text;
 }
 
+/// How sure a time is, and from how many rounds.
+[[nodiscard]] inline std::string spread(const predict::prediction& p) {
+  using enum predict::interval_kind;
+  const std::string bounds =
+      fmt::format("between {} and {}", milliseconds(p.step->low), milliseconds(p.step->high));
+  std::string text = " (no interval)";
+  if (p.step->kind == bootstrap) text = " (95 % " + bounds + ")";
+  if (p.step->kind == range) text = " (rounds " + bounds + ": too few for a 95 % interval)";
+  return text + fmt::format(", from {} round{}{}", p.rounds, p.rounds == 1 ? "" : "s",
+                            p.interrupted ? " (interrupted)" : "");
+}
+
 [[nodiscard]] inline std::string throughput(const predict::prediction& p) {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
-  return fmt::format("  {} images/s, {} ms a step (between {} and {}){}\n",
-                     rate(p.images_per_second()), milliseconds(p.step->seconds),
-                     milliseconds(p.step->low), milliseconds(p.step->high),
-                     p.partial() ? ", of the measured layers only" : "");
+  const std::string images = rate(p.images_per_second());
+  const std::string time = milliseconds(p.step->seconds) + " ms a step" + spread(p);
+  return p.partial()
+             ? fmt::format(
+                   "  PARTIAL, of the measured layers only: at least {}; at most {} images/s\n",
+                   time, images)
+             : fmt::format("  {} images/s, {}\n", images, time);
 }
 
 [[nodiscard]] inline std::string caveats(const predict::prediction& p) {
@@ -88,22 +103,36 @@ namespace detail {
   return text;
 }
 
-/// The `most` layers that take the largest part of a step.
+/// FLOPs that are really done a second, none on padding; nothing for layers that do none.
+[[nodiscard]] inline std::string gigaflops(const predict::layer_time& layer) {
+  const double flops = layer.flops.value_or(0);
+  return flops > 0 ? four_digits(flops / layer.seconds * 1e-9) : "";
+}
+
+/// The `most` layers that take the largest part of a step, and how much the others take.
 [[nodiscard]] inline table heaviest(const predict::prediction& p, std::size_t most) {
   std::vector<predict::layer_time> layers = p.layers;
   std::ranges::stable_sort(layers, std::ranges::greater{}, &predict::layer_time::share);
-  layers.resize(std::min(most, layers.size()));
   table t{{{"layer"},
            {"op"},
            {"count", align::right},
            {"time a call", align::right},
            {"share", align::right},
-           {"GFLOP/s", align::right}},
+           {"GFLOP/s (no padding)", align::right}},
           {}};
-  for (const predict::layer_time& each : layers) {
+  const auto percent = [](double share) { return fmt::format("{:.1f} %", share * 100); };
+  double rest = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const predict::layer_time& each = layers[i];
+    if (i >= most) {
+      rest += each.share;
+      continue;
+    }
     t.rows.push_back({each.name, each.op, std::to_string(each.count), units::duration(each.seconds),
-                      fmt::format("{:.1f} %", each.share * 100),
-                      each.flops ? four_digits(*each.flops / each.seconds * 1e-9) : ""});
+                      percent(each.share), gigaflops(each)});
+  }
+  if (layers.size() > most) {
+    t.rows.push_back({fmt::format("{} more", layers.size() - most), "", "", "", percent(rest), ""});
   }
   return t;
 }
@@ -123,18 +152,20 @@ namespace detail {
            {"method"}},
           {}};
   for (const predict::prediction& p : predictions) {
-    t.rows.push_back({p.owner.model, p.owner.backend, p.owner.dtype, std::to_string(p.owner.batch),
-                      p.threads > 0 ? std::to_string(p.threads) : "",
-                      detail::rate(p.images_per_second()),
-                      p.step ? detail::milliseconds(p.step->seconds) : "refused",
-                      detail::percent_covered(p.coverage), p.method});
+    // A part's time must not pass for the model's: it is a bound, and without a throughput.
+    t.rows.push_back(
+        {p.owner.model, p.owner.backend, p.owner.dtype, std::to_string(p.owner.batch),
+         p.threads > 0 ? std::to_string(p.threads) : "",
+         p.partial() ? "partial" : detail::rate(p.images_per_second()),
+         !p.step ? "refused" : (p.partial() ? "> " : "") + detail::milliseconds(p.step->seconds),
+         detail::percent_covered(p.coverage), p.method});
   }
   return t;
 }
 
 /// Each prediction with its heaviest layers, and a summary where there are several.
 [[nodiscard]] inline std::string text(std::span<const predict::prediction> predictions,
-                                      std::size_t heaviest_layers) {
+                                      std::size_t heaviest_layers = 10) {
   std::string out;
   for (const predict::prediction& p : predictions) {
     out += detail::headline(p) + '\n' + detail::throughput(p) + detail::caveats(p);
@@ -147,33 +178,57 @@ namespace detail {
   return out;
 }
 
+/// What a time's low and high are, in one word; nothing where there is no time.
+[[nodiscard]] inline std::string interval_name(const predict::prediction& p) {
+  using enum predict::interval_kind;
+  if (!p.step) return "";
+  switch (p.step->kind) {
+    case none: return "none";
+    case range: return "range";
+    case bootstrap: return "bootstrap";
+  }
+  return "";
+}
+
 /// One row a prediction with everything but its layers; empty cells where there is no number.
 [[nodiscard]] inline table records(std::span<const predict::prediction> predictions) {
-  table t{{{"model"},
-           {"phase"},
-           {"backend"},
-           {"dtype"},
-           {"batch"},
-           {"threads"},
-           {"case"},
-           {"cache"},
-           {"method"},
-           {"seconds_per_step"},
-           {"seconds_low"},
-           {"seconds_high"},
-           {"images_per_second"},
-           {"coverage"},
-           {"missing"}},
-          {}};
+  table t{};
+  for (const char* title : {"model",       "phase",
+                            "backend",     "dtype",
+                            "batch",       "threads",
+                            "case",        "cache",
+                            "method",      "seconds_per_step",
+                            "seconds_low", "seconds_high",
+                            "interval",    "rounds",
+                            "interrupted", "images_per_second",
+                            "partial",     "disturbed",
+                            "coverage",    "missing"}) {
+    t.columns.push_back({title});
+  }
   for (const predict::prediction& p : predictions) {
     const auto part = [&](double predict::step_time::* member) {
       return p.step ? detail::exact((*p.step).*member) : "";
     };
-    t.rows.push_back({p.owner.model, p.owner.phase(), p.owner.backend, p.owner.dtype,
-                      std::to_string(p.owner.batch), std::to_string(p.threads), p.owner.text(),
-                      p.cache, p.method, part(&predict::step_time::seconds),
-                      part(&predict::step_time::low), part(&predict::step_time::high),
-                      detail::exact(p.images_per_second()), detail::exact(p.coverage),
+    const auto truth = [](bool value) { return value ? "true" : "false"; };
+    t.rows.push_back({p.owner.model,
+                      p.owner.phase(),
+                      p.owner.backend,
+                      p.owner.dtype,
+                      std::to_string(p.owner.batch),
+                      std::to_string(p.threads),
+                      p.owner.text(),
+                      p.cache,
+                      p.method,
+                      part(&predict::step_time::seconds),
+                      part(&predict::step_time::low),
+                      part(&predict::step_time::high),
+                      interval_name(p),
+                      std::to_string(p.rounds),
+                      truth(p.interrupted),
+                      detail::exact(p.images_per_second()),
+                      truth(p.partial()),
+                      detail::exact(p.disturbed),
+                      detail::exact(p.coverage),
                       fmt::format("{}", fmt::join(p.missing, " "))});
   }
   return t;

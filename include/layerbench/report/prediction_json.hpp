@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include <layerbench/predict/predictor.hpp>
+#include <layerbench/report/prediction.hpp>
 #include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
@@ -50,6 +50,9 @@ namespace detail {
           {"seconds_per_step", or_null(seconds)},
           {"seconds_low", or_null(low)},
           {"seconds_high", or_null(high)},
+          {"interval", p.step ? json::value(interval_name(p)) : json::value(nullptr)},
+          {"rounds", p.rounds},
+          {"interrupted", p.interrupted},
           {"images_per_second", or_null(p.images_per_second())},
           {"partial", p.partial()},
           {"disturbed", p.disturbed},

@@ -17,6 +17,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/dims.hpp>
+#include <layerbench/shape/json_error.hpp>
 
 /// Result files: Google Benchmark's JSON with our names, counters and context (docs/formats.md).
 namespace layerbench::result {
@@ -55,7 +56,7 @@ namespace layerbench::result {
       if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
     }
   } catch (const nlohmann::json::exception& slip) {
-    throw bad_input(file, "/context/manifest", slip.what());
+    throw bad_input(file, "/context/manifest", json::plain_words(slip));
   }
   return cases;
 }
@@ -80,11 +81,15 @@ inline constexpr std::array<std::string_view, 13> own_fields{
   throw std::out_of_range(fmt::format("unknown time_unit '{}'", unit));
 }
 
-/// Adds the row to `into` when it is a round of ours; rows of other programs and aggregates pass.
+/// Adds the row to `into` when it is a round of ours; rows of other programs pass, and aggregates
+/// are only counted.
 inline void read_row(const nlohmann::json& row, results& into) {
-  if (row.value("run_type", "iteration") != "iteration") return;
   const auto name = parse_row(row.value("run_name", row.at("name").get<std::string>()));
   if (!name) return;
+  if (row.value("run_type", "iteration") != "iteration") {
+    ++into.aggregates;
+    return;
+  }
   measurement read;
   read.name = *name;
   read.label = label::parse(row.value("label", ""));
@@ -132,7 +137,7 @@ inline void read_row(const nlohmann::json& row, results& into) {
     try {
       detail::read_row(parsed, made);
     } catch (const std::exception& slip) {
-      throw bad_input(made.file, fmt::format("/benchmarks/{}", index), slip.what());
+      throw bad_input(made.file, fmt::format("/benchmarks/{}", index), json::plain_words(slip));
     }
     ++index;
     return false;
@@ -141,7 +146,8 @@ inline void read_row(const nlohmann::json& row, results& into) {
   try {
     file = nlohmann::json::parse(stream, take_rows);
   } catch (const nlohmann::json::exception& slip) {
-    throw bad_input(made.file, "", fmt::format("not a whole JSON file: {}", slip.what()));
+    throw bad_input(made.file, "",
+                    fmt::format("not a whole JSON file: {}", json::plain_words(slip)));
   }
   if (!file.is_object() || !file.contains("context") || !file["context"].is_object() ||
       !file.contains("benchmarks") || !file["benchmarks"].is_array()) {

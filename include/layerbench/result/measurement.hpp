@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/result/manifest.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::result {
@@ -65,25 +67,13 @@ struct measurement {
                      state, detail::parameter_text(parameters));
 }
 
-/// One distinct primitive of a case: an entry of the manifest.
-struct planned {
-  std::string layer;
-  std::string op;
-  std::string pass;
-  std::string key;
-  std::int64_t count = 1;
-  bool inserted = false;  ///< added by the backend; not a layer of the model
-};
-
-/// What one step of each case consists of, whether or not it was measured.
-using manifest = std::map<case_name, std::vector<planned>>;
-
 /// A result file.
 struct results {
   std::string file;
   std::map<std::string, std::string, std::less<>> context;
   result::manifest manifest;
   std::vector<measurement> rows;
+  std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
 };
 
 }  // namespace layerbench::result

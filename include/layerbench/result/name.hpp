@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,19 +125,38 @@ struct row_name {
   return parameters;
 }
 
+namespace detail {
+
+/// What names of rows and of cases end in.
+struct name_end {
+  std::int64_t batch;
+  name_parameters parameters;
+};
+
+/// Reads a name of `names` plain components, `batch:<n>` and, from component `fixed` on,
+/// parameters; nothing when it is no such name.
+[[nodiscard]] inline std::optional<name_end> parse_end(const std::vector<std::string_view>& parts,
+                                                       std::size_t names, std::size_t fixed) {
+  if (parts.size() < fixed) return std::nullopt;
+  if (!std::ranges::all_of(parts | std::views::take(names), &is_name)) return std::nullopt;
+  const auto text = value_of(parts[names], "batch");
+  const auto batch = text ? count_of(*text) : std::nullopt;
+  auto parameters = parse_parameters(parts, fixed);
+  if (!batch || !parameters) return std::nullopt;
+  return name_end{*batch, std::move(*parameters)};
+}
+
+}  // namespace detail
+
 /// The inverse of row_name::text; nothing for other benchmarks' names.
 [[nodiscard]] inline std::optional<row_name> parse_row(std::string_view text) {
   const std::vector<std::string_view> parts = detail::split(text, '/');
-  constexpr std::size_t fixed = 8;
-  if (parts.size() < fixed) return std::nullopt;
-  const auto batch_text = detail::value_of(parts[6], "batch");
-  const auto batch = batch_text ? detail::count_of(*batch_text) : std::nullopt;
+  auto end = detail::parse_end(parts, 6, 8);
+  if (!end) return std::nullopt;
   const auto cache = detail::value_of(parts[7], "cache");
-  auto parameters = parse_parameters(parts, fixed);
-  const bool named = std::ranges::all_of(parts.begin(), parts.begin() + 6, &is_name);
-  if (!named || !batch || !cache || !is_name(*cache) || !parameters) return std::nullopt;
-  return row_name{{std::string(parts[2]), std::string(parts[3]), std::string(parts[4]), *batch,
-                   std::move(*parameters)},
+  if (!cache || !is_name(*cache)) return std::nullopt;
+  return row_name{{std::string(parts[2]), std::string(parts[3]), std::string(parts[4]), end->batch,
+                   std::move(end->parameters)},
                   std::string(parts[0]),
                   std::string(parts[1]),
                   std::string(parts[5]),
@@ -146,16 +166,11 @@ struct row_name {
 /// The inverse of case_name::text; nothing for any other text.
 [[nodiscard]] inline std::optional<case_name> parse_case(std::string_view text) {
   const std::vector<std::string_view> parts = detail::split(text, '/');
-  constexpr std::size_t fixed = 5;
-  if (parts.size() < fixed) return std::nullopt;
-  const auto batch_text = detail::value_of(parts[4], "batch");
-  const auto batch = batch_text ? detail::count_of(*batch_text) : std::nullopt;
-  auto parameters = parse_parameters(parts, fixed);
-  const bool named = std::ranges::all_of(parts.begin(), parts.begin() + 4, &is_name);
-  if (!named || !batch || !parameters || parameters->contains("phase")) return std::nullopt;
-  if (parts[0] != "inference") parameters->emplace("phase", parts[0]);
-  return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), *batch,
-                   std::move(*parameters)};
+  auto end = detail::parse_end(parts, 4, 5);
+  if (!end || end->parameters.contains("phase")) return std::nullopt;
+  if (parts[0] != "inference") end->parameters.emplace("phase", parts[0]);
+  return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), end->batch,
+                   std::move(end->parameters)};
 }
 
 }  // namespace layerbench::result

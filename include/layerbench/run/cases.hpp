@@ -166,9 +166,8 @@ class suite_maker {
                      const model::graph& graph, const model::primitive& p,
                      const model::surroundings& around) {
     const bool inserted = std::ranges::find(graph.layers, p.layer, &model::layer::name)->inserted;
-    result::planned& planned = all_.manifest[c.owner].emplace_back(
-        result::planned{p.layer, std::string(p.op.name()), std::string(op::name(p.pass)),
-                        p.op.key(), p.count(), inserted});
+    const result::planned planned = result::planned_of(p, inserted);
+    all_.manifest[c.owner].push_back(planned);
     const bool wanted =
         what_.whole_model() || std::ranges::find(what_.ops, p.op.name()) != what_.ops.end();
     if (!wanted || !memory->here().implements_op(p.op)) return;

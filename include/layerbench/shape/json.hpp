@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/shape/json_error.hpp>
 
 /// JSON that is read with the place of each value at hand, so that errors can name it.
 namespace layerbench::json {
@@ -99,21 +100,6 @@ class duplicate_guard {
   return text;
 }
 
-/// What `slip` says, without its library's codes: "line 3, column 5: invalid literal; ...".
-[[nodiscard]] inline std::string plain_message(const nlohmann::json::exception& slip) {
-  // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while parsing
-  // value - invalid literal; ..."; other kinds say what is wrong right after the code.
-  std::string_view text = slip.what();
-  text.remove_prefix(text.find("] ") + 2);
-  constexpr std::string_view placed = "parse error at ";
-  if (!text.starts_with(placed)) return std::string(text);
-  text.remove_prefix(placed.size());
-  const std::size_t place = text.find(": syntax error");
-  const std::size_t reason = text.find(" - ");
-  if (place == std::string_view::npos || reason < place) return std::string(text);
-  return fmt::format("{}: {}", text.substr(0, place), text.substr(reason + 3));
-}
-
 /// JSON of `path`, duplicate keys refused. Throws bad_input naming line and column of a slip.
 [[nodiscard]] inline value parse_file(const std::filesystem::path& path) {
   const std::string text = read_text(path);
@@ -123,7 +109,7 @@ class duplicate_guard {
   try {
     return value::parse(text, detail::duplicate_guard(path.string()));
   } catch (const nlohmann::json::exception& slip) {  // a slip, or a number beyond any double
-    throw bad_input(path.string(), "", "not valid JSON: " + plain_message(slip));
+    throw bad_input(path.string(), "", "not valid JSON: " + plain_words(slip));
   }
 }
 

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <layerbench/result/name.hpp>
+
+namespace layerbench::predict {
+
+/// A measured primitive's part of a prediction.
+struct layer_time {
+  std::string name;
+  std::string op;
+  std::string pass;
+  std::string key;
+  std::int64_t count;
+  bool inserted;
+  double seconds;               ///< of one call: median over the rounds
+  double share;                 ///< of all measured layers' time, count * seconds
+  std::optional<double> flops;  ///< FLOPs that one call really does: none on padding
+};
+
+/// What the low and high of a time are.
+enum class interval_kind {
+  none,       ///< the time itself: there are not two rounds that all layers have
+  range,      ///< least and largest sum of a single round: too few of them for an interval
+  bootstrap,  ///< 95 % interval over rounds
+};
+
+/// Time of one step.
+struct step_time {
+  double seconds;
+  double low;
+  double high;
+  interval_kind kind;
+};
+
+struct prediction {
+  result::case_name owner;
+  std::vector<std::string> files;  ///< whose rows could serve
+  std::string cache;
+  std::string method;
+  bool derived = false;                ///< the step is from a shape file, not from a manifest
+  std::int64_t threads = 0;            ///< 0: the files do not say
+  double coverage = 0;                 ///< executions measured / executions in a step
+  std::vector<std::string> missing;    ///< layers without a timing, in manifest order
+  std::vector<layer_time> layers;      ///< layers with one, in manifest order
+  std::size_t rounds = 0;              ///< that all measured layers have
+  bool interrupted = false;            ///< a file's measuring was, so that rounds are missing
+  double disturbed = 0;                ///< share of the layers' timings that were disturbed
+  std::optional<step_time> step = {};  ///< nothing when refused: a layer is missing
+
+  /// Whether the step lacks layers although it has a time.
+  [[nodiscard]] bool partial() const { return step && !missing.empty(); }
+  [[nodiscard]] std::optional<double> images_per_second() const {
+    if (!step) return std::nullopt;
+    return static_cast<double>(owner.batch) / step->seconds;
+  }
+};
+
+}  // namespace layerbench::predict

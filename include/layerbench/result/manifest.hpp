@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/model/step.hpp>
+#include <layerbench/result/name.hpp>
+
+namespace layerbench::result {
+
+/// One distinct primitive of a case: an entry of the manifest.
+struct planned {
+  std::string layer;
+  std::string op;
+  std::string pass;
+  std::string key;
+  std::int64_t count = 1;
+  bool inserted = false;  ///< added by the backend; not a layer of the model
+};
+
+/// A model's primitive as a manifest has it.
+[[nodiscard]] inline planned planned_of(const model::primitive& primitive, bool inserted = false) {
+  return {primitive.layer,
+          std::string(primitive.op.name()),
+          std::string(op::name(primitive.pass)),
+          primitive.op.key(),
+          primitive.count(),
+          inserted};
+}
+
+/// What one step of each case consists of, whether or not it was measured. The cases stand in the
+/// order in which they came, which is the order in which people asked for them.
+class manifest {
+ public:
+  using item = std::pair<case_name, std::vector<planned>>;
+
+  /// The step of `owner`; empty when it is new.
+  std::vector<planned>& operator[](const case_name& owner) {
+    const auto found = std::ranges::find(items_, owner, &item::first);
+    if (found != items_.end()) return found->second;
+    return items_.emplace_back(owner, std::vector<planned>{}).second;
+  }
+
+  [[nodiscard]] bool contains(const case_name& owner) const {
+    return std::ranges::find(items_, owner, &item::first) != items_.end();
+  }
+
+  void erase(const case_name& owner) {
+    std::erase_if(items_, [&](const item& each) { return each.first == owner; });
+  }
+
+  /// Adds those cases of `other` that are not here yet.
+  void merge(const manifest& other) {
+    for (const item& each : other) {
+      if (!contains(each.first)) items_.push_back(each);
+    }
+  }
+
+  void clear() { items_.clear(); }
+  [[nodiscard]] bool empty() const { return items_.empty(); }
+  [[nodiscard]] std::size_t size() const { return items_.size(); }
+  [[nodiscard]] std::vector<item>::iterator begin() { return items_.begin(); }
+  [[nodiscard]] std::vector<item>::iterator end() { return items_.end(); }
+  [[nodiscard]] std::vector<item>::const_iterator begin() const { return items_.begin(); }
+  [[nodiscard]] std::vector<item>::const_iterator end() const { return items_.end(); }
+
+ private:
+  std::vector<item> items_;
+};
+
+}  // namespace layerbench::result

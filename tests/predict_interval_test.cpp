@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/predict/interval.hpp>
+
+namespace layerbench::predict {
+namespace {
+
+/// Rounds of several layers, as a machine gives them whose speed drifts from round to round.
+class machine {
+ public:
+  explicit machine(unsigned seed) : random_(seed) {}
+
+  /// Seconds of each layer in `rounds` rounds: the true seconds 1, 2, 3, ... times a drift that is
+  /// common to the layers of a round, times noise of their own. Both have the median 1.
+  std::vector<std::map<round_id, double>> measure(std::size_t layers, std::int64_t rounds,
+                                                  double drift, double noise) {
+    std::vector<std::map<round_id, double>> all(layers);
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      const double common = std::exp(drift * normal_(random_));
+      for (std::size_t i = 0; i < layers; ++i) {
+        const double own = std::exp(noise * normal_(random_));
+        all[i][{0, round}] = static_cast<double>(i + 1) * common * own;
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_;
+};
+
+std::vector<term> terms_of(const std::vector<std::map<round_id, double>>& layers) {
+  std::vector<term> terms;
+  for (const auto& each : layers) terms.push_back({2, &each});
+  return terms;
+}
+
+/// Share of 400 simulated files whose interval holds the true sum.
+double coverage(std::int64_t rounds, double drift, double noise) {
+  constexpr std::size_t layers = 10;
+  constexpr double truth = 2 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10);
+  constexpr int trials = 400;
+  machine m(7);
+  int held = 0;
+  for (int i = 0; i < trials; ++i) {
+    const auto measured = m.measure(layers, rounds, drift, noise);
+    const auto terms = terms_of(measured);
+    const auto found = bootstrap_interval(terms, common_rounds(terms)).value();
+    if (found.low <= truth && truth <= found.high) ++held;
+  }
+  return static_cast<double>(held) / trials;
+}
+
+TEST(Interval, HoldsTheTruthUnderDriftThatLayersShare) {
+  // 95 % is for many rounds; the fewer they are, the less can their spread show.
+  EXPECT_GE(coverage(5, 0.1, 0.01), 0.88);
+  EXPECT_GE(coverage(10, 0.1, 0.01), 0.9);
+  EXPECT_GE(coverage(25, 0.1, 0.01), 0.92);
+}
+
+TEST(Interval, HoldsTheTruthUnderNoiseOfEachLayersOwn) {
+  EXPECT_GE(coverage(10, 0, 0.1), 0.9);
+  EXPECT_GE(coverage(25, 0, 0.1), 0.92);
+}
+
+TEST(Interval, IsWideForDriftAndNarrowForNoise) {
+  // Noise of ten layers cancels in their sum; drift does not, and must not seem to.
+  machine m(3);
+  const auto width = [](const std::vector<std::map<round_id, double>>& layers) {
+    const auto terms = terms_of(layers);
+    const auto found = bootstrap_interval(terms, common_rounds(terms)).value();
+    return found.high - found.low;
+  };
+  const double drift = width(m.measure(10, 20, 0.1, 0));
+  const double noise = width(m.measure(10, 20, 0, 0.1));
+  EXPECT_GT(drift, 2 * noise);
+}
+
+TEST(Interval, LiesBetweenTheLeastAndTheLargestRound) {
+  // With drift alone the sum of medians is a median of sums, so rounds bound it.
+  machine m(5);
+  for (const std::int64_t rounds : {5, 6, 8, 13}) {
+    const auto layers = m.measure(4, rounds, 0.2, 0);
+    const auto terms = terms_of(layers);
+    const auto common = common_rounds(terms);
+    const auto found = bootstrap_interval(terms, common).value();
+    const auto range = range_of_rounds(terms, common).value();
+    EXPECT_GE(found.low, range.low * (1 - 1e-12));
+    EXPECT_LE(found.high, range.high * (1 + 1e-12));
+    EXPECT_LT(found.low, found.high);
+  }
+}
+
+TEST(Interval, IsExactWhereRoundsAgree) {
+  const std::map<round_id, double> same{
+      {{0, 0}, 3}, {{0, 1}, 3}, {{0, 2}, 3}, {{0, 3}, 3}, {{1, 0}, 3}};
+  const std::vector<term> terms{{2, &same}, {1, &same}};
+  const auto found = bootstrap_interval(terms, common_rounds(terms)).value();
+  EXPECT_EQ(found.low, 9);
+  EXPECT_EQ(found.high, 9);
+}
+
+TEST(Interval, NeedsFiveRounds) {
+  machine m(1);
+  const auto layers = m.measure(2, 4, 0.1, 0.1);
+  const auto terms = terms_of(layers);
+  EXPECT_FALSE(bootstrap_interval(terms, common_rounds(terms)));
+  EXPECT_TRUE(range_of_rounds(terms, common_rounds(terms)));
+  EXPECT_FALSE(range_of_rounds(terms, {}));
+}
+
+TEST(CommonRounds, AreThoseOfAllTerms) {
+  const std::map<round_id, double> many{{{0, 0}, 1}, {{0, 1}, 1}, {{1, 0}, 1}};
+  const std::map<round_id, double> few{{{0, 1}, 1}, {{1, 0}, 1}, {{1, 1}, 1}};
+  const std::vector<term> terms{{1, &many}, {1, &few}};
+  EXPECT_THAT(common_rounds(terms), ::testing::ElementsAre(round_id{0, 1}, round_id{1, 0}));
+  EXPECT_THAT(common_rounds({}), ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace layerbench::predict

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace layerbench::tool {
+namespace {
+
+std::string subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(each->get_name());
+  }
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* each : command.get_options()) {
+    if (each->nonpositional()) names.push_back(each->get_name(false, true));
+  }
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+/// Says what an argument is that `command` has no use for.
+std::string unexpected(const CLI::App& command, const std::string& argument, bool is_root) {
+  if (argument.starts_with('-')) {
+    return fmt::format("unknown option {}; there are: {}", argument, option_names(command));
+  }
+  if (!is_root) {
+    return fmt::format("'{}' takes no further argument: {}", command.get_name(), argument);
+  }
+  return fmt::format("unknown subcommand '{}'; there are: {}", argument, subcommand_names(command));
+}
+
+/// The environment variable that `slip` is about; nothing when it is about an argument.
+std::string guilty_variable(const CLI::App& app, std::string_view slip, int argc, char** argv) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::Option* each : command->get_options()) {
+      const std::string name = each->get_name();
+      const std::string variable = each->get_envname();
+      if (variable.empty() || slip.find(name) == std::string_view::npos) continue;
+      const bool given =
+          std::ranges::any_of(std::span(argv, static_cast<std::size_t>(argc)),
+                              [&](std::string_view text) { return text.starts_with(name); });
+      if (!given && std::getenv(variable.c_str()) != nullptr) return variable;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string explain(const CLI::App& app, const CLI::ParseError& slip, int argc, char** argv) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const bool at_root = chosen.empty() || !app.remaining().empty();
+  const CLI::App& command = at_root ? app : *chosen.front();
+  std::string what = slip.what();
+  if (const auto extra = command.remaining(); !extra.empty()) {
+    what = unexpected(command, extra.front(), at_root);
+  } else if (at_root) {
+    what = "a subcommand is missing; there are: " + subcommand_names(app);
+  } else if (what.ends_with(" missing")) {  // "--model: 1 required TEXT missing"
+    what = what.substr(0, what.find(':')) + " needs a value";
+  } else if (const auto variable = guilty_variable(app, what, argc, argv); !variable.empty()) {
+    what = fmt::format("environment variable {}, for {}", variable, what);
+  }
+  return fmt::format("{}\nTry: layerbench {}--help", what, at_root ? "" : command.get_name() + " ");
+}
+
+}  // namespace layerbench::tool
