@@ -95,8 +95,7 @@ class step_memory {
   [[nodiscard]] std::int64_t bytes_of(std::size_t i, bool weights) const {
     std::vector<op::operand> operands = graph_.layers[i].op.operands(op::pass::fwd, type_);
     std::erase_if(operands, [&](const op::operand& each) {
-      const bool activation =
-          each.role == op::role::source || each.role == op::role::destination;
+      const bool activation = each.role == op::role::source || each.role == op::role::destination;
       return weights ? activation : each.role != op::role::destination;
     });
     return op::least_bytes(operands);
@@ -123,9 +122,8 @@ class step_memory {
 
   [[nodiscard]] bool touches(std::size_t i, std::size_t tensor) const {
     return tensor_[i] == tensor ||
-           std::ranges::any_of(graph_.layers[i].inputs, [&](std::size_t input) {
-             return tensor_of(input) == tensor;
-           });
+           std::ranges::any_of(graph_.layers[i].inputs,
+                               [&](std::size_t input) { return tensor_of(input) == tensor; });
   }
 
   /// Bytes touched between the last layer before `i` that used `tensor` and `i`.

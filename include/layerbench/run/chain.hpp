@@ -49,6 +49,7 @@ class chain {
   /// Bytes of weights, activations and input.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
+  [[nodiscard]] int threads() const { return memory_->here().threads(); }
   void activate() { memory_->here().activate(); }
 
   /// Writes a fresh input; untimed.

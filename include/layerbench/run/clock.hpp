@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <string_view>
 #include <vector>
 
 #include <time.h>
@@ -12,13 +11,7 @@
 
 namespace layerbench::run {
 
-/// CPU time of the calling thread is what one thread is timed by: it repeats under load. Several
-/// threads are timed by the wall clock.
 enum class clock { wall, thread_cpu, process_cpu };
-
-[[nodiscard]] constexpr clock clock_for(int threads) {
-  return threads == 1 ? clock::thread_cpu : clock::wall;
-}
 
 /// Seconds since some fixed point.
 [[nodiscard]] inline double now(clock which) {
@@ -29,16 +22,56 @@ enum class clock { wall, thread_cpu, process_cpu };
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Seconds that one reading of the clock takes.
-[[nodiscard]] inline double clock_cost(clock which) {
-  constexpr int readings = 200;
-  std::vector<double> costs;
-  for (int i = 0; i < 9; ++i) {
-    const double start = now(which);
-    for (int j = 1; j < readings; ++j) static_cast<void>(now(which));
-    costs.push_back((now(which) - start) / readings);
+/// What passed between start() and stop() of a stopwatch.
+struct lap {
+  double seconds;  ///< by the clock that counts
+  double wall;
+  double cpu;  ///< of all threads
+};
+
+/// Times work of so many threads. CPU time is what counts for one, since waiting for a processor
+/// does not lengthen it; the wall clock for several.
+class stopwatch {
+ public:
+  explicit stopwatch(int threads) : one_(threads == 1) {
+    std::vector<double> costs;
+    for (int i = 0; i < 201; ++i) {
+      start();
+      costs.push_back(stop().seconds);
+    }
+    cost_ = stats::median(costs);
   }
-  return stats::median(costs);
-}
+
+  /// Seconds between a start() and a stop() with nothing between them.
+  [[nodiscard]] double cost() const { return cost_; }
+
+  // The clock that counts is read last and first, so that the others do not count.
+  void start() {
+    if (one_) {
+      wall_ = run::now(clock::wall);
+      cpu_ = run::now(clock::thread_cpu);
+    } else {
+      cpu_ = run::now(clock::process_cpu);
+      wall_ = run::now(clock::wall);
+    }
+  }
+  [[nodiscard]] lap stop() const {
+    if (one_) {
+      const double cpu = run::now(clock::thread_cpu) - cpu_;
+      return {cpu, run::now(clock::wall) - wall_, cpu};
+    }
+    const double wall = run::now(clock::wall) - wall_;
+    return {wall, wall, run::now(clock::process_cpu) - cpu_};
+  }
+
+  /// Wall time, for limits.
+  [[nodiscard]] static double now() { return run::now(clock::wall); }
+
+ private:
+  bool one_;
+  double cost_ = 0;
+  double wall_ = 0;
+  double cpu_ = 0;
+};
 
 }  // namespace layerbench::run

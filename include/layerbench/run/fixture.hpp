@@ -52,11 +52,34 @@ class fixture {
     moves_.emplace(*memory_, *plan_, what_.around, how.seed);
   }
 
+  /// Frees what prepare() made.
+  void release() {
+    moves_.reset();
+    plan_.reset();
+  }
+
   /// The rest only once it is prepared. Operands in their state, and calls on them; before any, on
   /// this thread, activate().
   void activate() { memory_->here().activate(); }
   [[nodiscard]] rotation& calls() { return *moves_; }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }
+
+  /// Fills in the counters that say what was timed and in which state.
+  void describe(result::measurement& into) const {
+    const plan_request& request = what_.around.request;
+    const op::work work = what_.op.work(request.pass);
+    auto& counters = into.counters;
+    counters["count"] = static_cast<double>(what_.count);
+    counters["flops"] = static_cast<double>(work.flops);
+    counters["flops_exact"] = static_cast<double>(work.flops_exact);
+    counters["bytes"] =
+        static_cast<double>(op::least_bytes(what_.op.operands(request.pass, request.type)));
+    counters["ring_bytes"] = static_cast<double>(moves_->ring_bytes());
+    counters["touched_bytes"] = static_cast<double>(moves_->touched_bytes());
+    counters["footprint_bytes"] = static_cast<double>(what_.around.footprint);
+    counters["workspace_bytes"] = static_cast<double>(plan_->workspace_bytes());
+    counters["verified"] = 1;  // prepare() throws otherwise
+  }
 
  private:
   row what_;

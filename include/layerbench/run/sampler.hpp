@@ -4,73 +4,83 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <layerbench/run/clock.hpp>
 
 namespace layerbench::run {
 
 /// How a round of one row is sampled.
 struct sampling {
-  double clock_cost = 0;     ///< seconds a clock reading takes
-  double warm_up = 0.002;    ///< untimed calls go on for this long, one at the least
-  double least_time = 0.04;  ///< timed calls go on for this long, one sample at the least
+  double warm_up = 0.002;         ///< calls that do not count go on for this long, one at least
+  double least_time = 0.007;      ///< calls that count go on for this long
+  double most_time = 0.03;        ///< but end here, what makes them ready included
+  std::size_t least_samples = 2;  ///< if there are so many
   std::int64_t most_calls = INT64_MAX;  ///< that can be made ready at once
-  double most_overhead = 3;  ///< untimed work ends a round when it takes this many times least_time
 };
 
 struct samples {
-  std::vector<double> seconds;  ///< time of one call, each from one pair of clock readings
-  std::int64_t calls = 0;       ///< timed calls in all
+  std::vector<double> seconds;  ///< time of one call, each from one lap of the stopwatch
+  std::int64_t calls = 0;       ///< in all laps
+  std::int64_t calls_a_sample = 0;
+  double wall = 0;  ///< of all laps
+  double cpu = 0;
 };
 
 namespace detail {
 
-/// Calls between two clock readings: so many that the clock costs under 0.1 % and that a round
-/// has no more than a thousand samples, as far as so many can be made ready.
-[[nodiscard]] inline std::int64_t calls_a_sample(double call_seconds, const sampling& how) {
+/// Calls in a lap: so many that the clock costs under 0.1 % and that a round has no more than a
+/// thousand samples, as far as so many can be made ready.
+[[nodiscard]] inline std::int64_t calls_a_sample(double call_seconds, double clock_cost,
+                                                 const sampling& how) {
   constexpr double clock_share = 0.001;
   constexpr double most_samples = 1000;
-  const double least = std::max(how.clock_cost / clock_share, how.least_time / most_samples);
-  return std::clamp<std::int64_t>(std::llround(std::ceil(least / call_seconds)), 1, how.most_calls);
+  const double least = std::max(clock_cost / clock_share, how.least_time / most_samples);
+  const double calls = std::ceil(least / call_seconds);
+  return calls >= static_cast<double>(how.most_calls)
+             ? how.most_calls
+             : std::max<std::int64_t>(1, static_cast<std::int64_t>(calls));
 }
 
 }  // namespace detail
 
-/// Samples `call(n)`, which runs the work n times and waits for it, by the clock `now`;
-/// `ready(n)` comes before it and is not timed. Ends after the running call, perhaps without any
-/// sample, when `stop` says so.
-template <class Clock, class Ready, class Call>
+/// Samples `call(n)`, which runs the work n times and waits for it, with `watch`; `ready(n)` comes
+/// before each and is not timed. Ends after the running call, perhaps without any sample, when
+/// `stop` says so.
+template <class Stopwatch, class Ready, class Call>
 [[nodiscard]] samples sample(
-    Clock&& now, Ready&& ready, Call&& call, const sampling& how,
+    Stopwatch& watch, Ready&& ready, Call&& call, const sampling& how,
     bool (*stop)() = [] { return false; }) {
-  std::int64_t batch = 1;
-  double call_seconds = 0;
-  const double start = now();
-  double end = start;
-  do {  // Doubling batches, so that a call shorter than the clock's own cost is not misjudged.
-    ready(batch);
-    const double before = now();
-    call(batch);
-    end = now();
-    call_seconds = std::max(end - before - how.clock_cost, 1e-10) / static_cast<double>(batch);
-    batch = std::min(2 * batch, how.most_calls);
-  } while (end - start < how.warm_up && !stop());
-
-  const std::int64_t calls = detail::calls_a_sample(call_seconds, how);
-  constexpr std::size_t few_samples = 5;
-  samples taken;
-  double timed = 0;
-  while (timed < how.least_time || taken.seconds.empty()) {
-    if (stop()) break;
-    const bool long_enough = end - start > (1 + how.most_overhead) * how.least_time;
-    if (long_enough && taken.seconds.size() >= few_samples) break;
+  const auto lap_of = [&](std::int64_t calls) {
     ready(calls);
-    const double before = now();
+    watch.start();
     call(calls);
-    end = now();
-    const double seconds = end - before - how.clock_cost;
-    taken.seconds.push_back(std::max(seconds, 0.0) / static_cast<double>(calls));
-    taken.calls += calls;
+    return watch.stop();
+  };
+  std::int64_t batch = 1;
+  double call_seconds = HUGE_VAL;  // the least seen: a stall must not make batches small
+  double start = watch.now();
+  do {  // Doubling batches, so that a call shorter than the clock's own cost is not misjudged.
+    const double seconds = std::max(lap_of(batch).seconds - watch.cost(), 1e-10);
+    call_seconds = std::min(call_seconds, seconds / static_cast<double>(batch));
+    batch = std::min(batch > INT64_MAX / 2 ? batch : 2 * batch, how.most_calls);
+  } while (watch.now() - start < how.warm_up && !stop());
+
+  samples taken;
+  taken.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost(), how);
+  double timed = 0;
+  start = watch.now();
+  while (!stop()) {
+    const bool some = taken.seconds.size() >= how.least_samples;
+    if (some && (timed >= how.least_time || watch.now() - start >= how.most_time)) break;
+    const lap each = lap_of(taken.calls_a_sample);
+    const double seconds = each.seconds - watch.cost();
+    taken.seconds.push_back(std::max(seconds, 0.0) / static_cast<double>(taken.calls_a_sample));
+    taken.calls += taken.calls_a_sample;
+    taken.wall += each.wall;
+    taken.cpu += each.cpu;
     timed += seconds;
   }
   return taken;
