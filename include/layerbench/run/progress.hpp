@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -14,6 +17,24 @@
 #include <layerbench/run/clock.hpp>
 
 namespace layerbench::run {
+
+/// How far a run is, in at most `width` characters: "[3/55] name  12 s left". `left` is in seconds;
+/// negative: unknown.
+[[nodiscard]] inline std::string progress_line(std::size_t step, std::size_t steps,
+                                               std::string_view name, double left,
+                                               std::size_t width) {
+  const std::string begin = fmt::format("[{}/{}] ", step, steps);
+  std::string end;
+  if (left >= 60) {
+    end = "  " + units::duration(left) + " left";
+  } else if (left >= 0) {
+    end = left < 1 ? "  <1 s left" : fmt::format("  {:.0f} s left", std::floor(left));
+  }
+  const std::size_t taken = begin.size() + end.size();
+  const std::string line =
+      begin + std::string(name.substr(0, width > taken ? width - taken : 0)) + end;
+  return line.substr(0, width);
+}
 
 /// One rewritten line on stderr with the time that is left; silent where stderr is no terminal or
 /// where a CI system is watching.
@@ -33,9 +54,8 @@ class progress {
     const double time = now(clock::wall);
     if (!shown_ || (time - last_ < 0.1 && done_ != steps_)) return;
     last_ = time;
-    const std::string eta =
-        left < 0 ? "" : fmt::format("  {} left", units::duration(std::max(left, 1.0)));
-    fmt::print(stderr, "\r\x1b[K[{}/{}] {:.80}{}", done_, steps_, what, eta);
+    // One less: a full line would wrap in some terminals.
+    fmt::print(stderr, "\r\x1b[K{}", progress_line(done_, steps_, what, left, columns() - 1));
     std::fflush(stderr);
   }
 
@@ -48,6 +68,12 @@ class progress {
   [[nodiscard]] double elapsed() const { return now(clock::wall) - start_; }
 
  private:
+  [[nodiscard]] static std::size_t columns() {
+    winsize window{};
+    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    return known ? window.ws_col : 80;
+  }
+
   std::size_t steps_;
   std::size_t done_ = 0;
   bool shown_;

@@ -11,9 +11,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -48,6 +50,8 @@ class interrupt_guard {
   static void note(int signal) {
     seen() = 1;
     std::signal(signal, SIG_DFL);
+    constexpr std::string_view text = "\nlayerbench: stopping after this call (again: at once)\n";
+    [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, text.data(), text.size());
   }
 };
 
