@@ -100,6 +100,7 @@ TEST(Filter, IsARegularExpressionFoundAnywhere) {
   const std::size_t all = listed("bench_conv", {}).size();
   EXPECT_THAT(listed("bench_conv", {"--benchmark_filter=cache:hot$"}), SizeIs(all));
   EXPECT_THAT(listed("bench_conv", {"--benchmark_filter=all"}), SizeIs(all));
+  EXPECT_THAT(listed("bench_conv", {"--benchmark_filter="}), SizeIs(all));
   EXPECT_THAT(listed("bench_gemm", {"--benchmark_filter=^gemm/.*/vgg16/"}), SizeIs(3));
   EXPECT_THAT(listed("bench_gemm", {"--benchmark_filter=vgg16/(fc6|fc8)/"}),
               ::testing::ElementsAre(HasSubstr("/vgg16/fc6/"), HasSubstr("/vgg16/fc8/")));

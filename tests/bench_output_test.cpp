@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -74,9 +76,11 @@ TEST(Console, HasOneLineARow) {
   const texts rows = rows_of(done.out);
   ASSERT_THAT(rows, SizeIs(6));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_THAT(rows[i], AllOf(HasSubstr("/" + testing::tiny_layers[i] + "/"), HasSubstr("count="),
-                               HasSubstr("FLOP/s="), HasSubstr("B/s="), HasSubstr("spread_%=")));
+    EXPECT_THAT(rows[i], HasSubstr("/" + testing::tiny_layers[i] + "/"));
+    EXPECT_THAT(rows[i], ::testing::ContainsRegex(" [0-9.]+ [num]?s .*%$"));
   }
+  EXPECT_THAT(done.out, AllOf(HasSubstr("Iterations GFLOP/s  spread"),
+                              HasSubstr("CPU time where a row has one thread")));
 }
 
 TEST(Console, HasAggregatesOrRoundsWhenAsked) {
@@ -92,8 +96,11 @@ TEST(Console, HasAggregatesOrRoundsWhenAsked) {
 
 TEST(Console, HasCountersAsColumnsWhenAsked) {
   const testing::tiny_directory here;
-  const testing::outcome done = here.bench("bench_conv", {"--benchmark_counters_tabular"});
-  EXPECT_THAT(done.out, AllOf(HasSubstr(" FLOP/s "), Not(HasSubstr("FLOP/s="))));
+  const auto shown = [&](const texts& options) { return here.bench("bench_conv", options).out; };
+  const std::string aggregates = "--benchmark_display_aggregates_only";
+  EXPECT_THAT(shown({aggregates}), HasSubstr(" flops_exact="));
+  EXPECT_THAT(shown({aggregates, "--benchmark_counters_tabular"}),
+              AllOf(HasSubstr(" flops_exact "), Not(HasSubstr("flops_exact="))));
 }
 
 TEST(Console, ThePredictionFollowsTheRows) {
@@ -102,6 +109,39 @@ TEST(Console, ThePredictionFollowsTheRows) {
   EXPECT_THAT(done.out, AllOf(HasSubstr(" images/s"), HasSubstr("naive hot sum")));
   EXPECT_LT(done.out.rfind("/tiny/"), done.out.find(" images/s"));
   EXPECT_THAT(here.bench("bench_conv", {}).out, Not(HasSubstr("images/s")));
+}
+
+TEST(Console, SaysWhyThereIsNoThroughputOfAFilteredModel) {
+  const testing::tiny_directory here;
+  const testing::outcome done = here.bench("bench_model", {"--benchmark_filter=conv1"});
+  EXPECT_EQ(done.exit_code, 0);
+  const std::string reason = "--benchmark_filter left out 5 rows of inference/";
+  EXPECT_THAT(done.out,
+              AllOf(HasSubstr(reason), Not(HasSubstr("images/s")), Not(HasSubstr("not measured"))));
+  EXPECT_THAT(
+      here.bench("bench_model", {"--benchmark_filter=conv1", "--benchmark_format=json"}).err,
+      HasSubstr(reason));
+}
+
+TEST(Console, PredictsTheCasesThatTheFilterLeavesWhole) {
+  const testing::tiny_directory here;
+  const testing::outcome done =
+      here.bench("bench_model", {"--batch=1,2", "--benchmark_filter=batch:2/"});
+  EXPECT_THAT(done.out, AllOf(HasSubstr("batch 2, 1 thread\n"), HasSubstr(" images/s"),
+                              Not(HasSubstr("no throughput")), Not(HasSubstr("batch 1,"))));
+}
+
+TEST(Console, SaysOnceThatThreadsShareProcessors) {
+  const testing::tiny_directory here;
+  const std::string many = std::to_string(2 * std::max(1U, std::thread::hardware_concurrency()));
+  const std::string warning = "--threads=" + many + ": ";
+  const texts options{"--threads=1," + many, "--benchmark_min_time=0", "--benchmark_repetitions=1",
+                      "--benchmark_filter=prob/"};
+  const testing::outcome done = here.bench("bench_softmax", options);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(done.err.find(warning) != std::string::npos, testing::has_onednn) << done.err;
+  EXPECT_EQ(done.err.find(warning), done.err.rfind(warning));
+  EXPECT_THAT(here.bench("bench_softmax", {}).err, Not(HasSubstr("--threads=")));
 }
 
 TEST(Color, FollowsTheTerminalUnlessToldOtherwise) {

@@ -137,6 +137,18 @@ TEST(Results, SayWhereTheyComeFrom) {
   }
 }
 
+TEST(Results, SayWhichCommandMadeThem) {
+  const testing::tiny_directory here;
+  const texts options{"--benchmark_filter=(conv|prob)", "--benchmark_context=who=it's me"};
+  const result::results made = here.measure(options);
+  EXPECT_THAT(made.context.at("command"),
+              AllOf(HasSubstr("bench_model "), HasSubstr(" '--benchmark_filter=(conv|prob)' "),
+                    HasSubstr(R"( '--benchmark_context=who=it'\''s me' )"),
+                    HasSubstr(" --benchmark_out=" + here.results)));
+  EXPECT_GE(std::stod(made.context.at("load_at_start")), 0);
+  EXPECT_EQ(made.context.at("interrupted"), "0");
+}
+
 TEST(Results, HaveTheManifestOfTheWholeModelWhateverWasSelected) {
   const testing::tiny_directory here;
   const result::results made = here.measure({"--benchmark_filter=^softmax"});

@@ -72,12 +72,36 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
     const testing::outcome done = refused(2, {option + "=" + value});
     EXPECT_THAT(done.err, HasSubstr(option)) << value;
   }
-  refused(2, {"conv"});
+  EXPECT_THAT(refused(2, {"conv"}).err, HasSubstr("conv: no such option"));
 }
 
-TEST_F(Refusal, OfWrongEnvironmentValues) {
-  refused(2, {}, {{"LAYERBENCH_BATCH", "0"}});
-  refused(2, {}, {{"BENCHMARK_FORMAT", "xml"}});
+TEST_F(Refusal, SaysInPlainWordsWhatWouldBeRight) {
+  const std::vector<std::pair<std::string, std::string>> answers{
+      {"--batch=0", "'0' is not a whole number from 1 to 2147483647"},
+      {"--threads=two", "'two' is not a whole number"},
+      {"--dtype=f31", "unknown value 'f31'; known: f32"},
+      {"--verify=maybe", "'maybe' is neither true nor false"},
+      {"--benchmark_min_time=soon", "'soon' is not a number of seconds, such as 0.2"},
+      {"--model=", "--model: a value is missing"},
+      {"--seed", "--seed: a value is missing"}};
+  for (const auto& [option, answer] : answers) {
+    EXPECT_THAT(refused(2, {option}).err, HasSubstr(answer));
+  }
+  EXPECT_THAT(refused(2, {"--no_such"}).err, HasSubstr("Try bench_model --help."));
+}
+
+TEST_F(Refusal, OfWrongEnvironmentValuesNamesTheVariable) {
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {"LAYERBENCH_BATCH", "0"},   {"LAYERBENCH_VERIFY", "maybe"}, {"LAYERBENCH_BACKEND", "nodnn"},
+      {"BENCHMARK_FORMAT", "xml"}, {"BENCHMARK_FILTER", "("},      {"BENCHMARK_CONTEXT", "seed=2"}};
+  for (const auto& [variable, value] : wrong) {
+    const testing::outcome done = refused(2, {}, {{variable, value}});
+    EXPECT_THAT(done.err, AllOf(HasSubstr("environment variable " + variable), HasSubstr(value)));
+  }
+  EXPECT_THAT(refused(5, {}, {{"BENCHMARK_FILTER", "resnet51"}}).err,
+              HasSubstr("environment variable BENCHMARK_FILTER"));
+  EXPECT_THAT(refused(2, {"--batch=0"}, {{"LAYERBENCH_BATCH", "x"}}).err,
+              HasSubstr("layerbench: --batch: "));
 }
 
 TEST_F(Refusal, OfAFilterThatMatchesNothingListsWhatExists) {

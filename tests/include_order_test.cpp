@@ -49,7 +49,7 @@ struct permission {
 const std::vector<permission> other_headers{
     {"benchmark/", {"run/"}},
     {"nlohmann/", {"shape/json.hpp", "result/google_json.hpp", "run/reporter.hpp"}},
-    {"CLI/", {"run/options.hpp", "tools/"}},
+    {"CLI/", {"run/options.hpp", "run/option_values.hpp", "tools/"}},
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"fmt/", {""}},

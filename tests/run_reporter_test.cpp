@@ -51,7 +51,7 @@ result::measurement failure(const std::string& layer, const std::string& why) {
 /// Rows of the JSON form.
 json::value json_rows(const measurements& rows,
                       row_choice choice = row_choice::rounds_and_aggregates) {
-  const std::string text = render(to_runs(rows, choice), "json", false, false);
+  const std::string text = render(to_runs(rows, choice), {"json"});
   EXPECT_TRUE(json::value::accept(text)) << text;
   return json::value::parse(text).at("benchmarks");
 }
@@ -97,19 +97,7 @@ TEST(Reporter, OneRoundHasNoAggregates) {
   }
 }
 
-TEST(Reporter, SummaryIsOneRowACase) {
-  measurements rows = three_rounds("fc1");
-  for (const result::measurement& row : three_rounds("fc2")) rows.push_back(row);
-  const json::value summary = json_rows(rows, row_choice::summary);
-  ASSERT_THAT(summary, SizeIs(2));
-  EXPECT_NEAR(summary.at(0).at("real_time").get<double>(), 4, 1e-12);
-  EXPECT_EQ(summary.at(0).at("iterations"), 300);
-  EXPECT_EQ(summary.at(0).at("label"), "loops");
-  EXPECT_NEAR(summary.at(0).at("FLOP/s").get<double>(), 1280 / 4e-6, 1);
-  EXPECT_NEAR(summary.at(0).at("spread_%").get<double>(), 75, 1e-9);
-}
-
-TEST(Reporter, CasesKeepTheirOrderAndRoundsGoUp) {
+TEST(Reporter, RowsKeepTheirOrderAndRoundsGoUp) {
   const measurements rows{round_of("fc2", 1, 1e-6), round_of("fc1", 0, 1e-6),
                           round_of("fc2", 0, 1e-6)};
   const json::value shown = json_rows(rows);
@@ -143,8 +131,7 @@ TEST(Reporter, CountersOfSomeRoundsOnlyDoNoHarm) {
   rows[1].counters["high_s"] = 2;
   rows[2].counters.erase("bytes");
   EXPECT_THAT(json_rows(rows), SizeIs(7));
-  const std::string csv =
-      render(to_runs(rows, row_choice::rounds_and_aggregates), "csv", false, false);
+  const std::string csv = render(to_runs(rows, row_choice::rounds_and_aggregates), {"csv"});
   EXPECT_THAT(csv, AllOf(HasSubstr("\"low_s\""), HasSubstr("\"high_s\"")));
   std::istringstream stream(csv);
   std::vector<std::ptrdiff_t> commas;
@@ -155,11 +142,10 @@ TEST(Reporter, CountersOfSomeRoundsOnlyDoNoHarm) {
   EXPECT_THAT(commas, ::testing::ElementsAre(14, 16, 16, 16, 16, 16, 16, 16));
 }
 
-TEST(Reporter, AFailedCaseIsOneRowWithItsReason) {
+TEST(Reporter, AFailedRowIsOneLineWithItsReason) {
   measurements rows = three_rounds();
   rows.push_back(failure("fc2", "no f64"));
-  for (const row_choice choice :
-       {row_choice::summary, row_choice::aggregates, row_choice::rounds_and_aggregates}) {
+  for (const row_choice choice : {row_choice::aggregates, row_choice::rounds_and_aggregates}) {
     const json::value shown = json_rows(rows, choice);
     const json::value& row = shown.back();
     EXPECT_THAT(row.at("name").get<std::string>(), HasSubstr("/fc2/"));
@@ -170,12 +156,11 @@ TEST(Reporter, AFailedCaseIsOneRowWithItsReason) {
     }
   }
   for (const char* format : {"csv", "console"}) {
-    EXPECT_THAT(render(to_runs(rows, row_choice::summary), format, false, false),
-                HasSubstr("no f64"));
+    EXPECT_THAT(render(to_runs(rows, row_choice::aggregates), {format}), HasSubstr("no f64"));
   }
 }
 
-TEST(Reporter, ACaseThatFailsLaterHasNoTimes) {
+TEST(Reporter, ARowThatFailsLaterHasNoTimes) {
   measurements rows = three_rounds();
   rows[1].error = "device lost";
   const json::value shown = json_rows(rows);
@@ -204,8 +189,8 @@ TEST(Reporter, JsonReadsBackAsItWas) {
   measurements rows = three_rounds();
   rows[1].counters["min_s"] = 0.1;
   rows.push_back(failure("fc2", "why \"not\""));
-  const result::results read = result::read(scratch.write(
-      "r.json", render(to_runs(rows, row_choice::rounds_and_aggregates), "json", false, false)));
+  const result::results read = result::read(
+      scratch.write("r.json", render(to_runs(rows, row_choice::rounds_and_aggregates), {"json"})));
   ASSERT_THAT(read.rows, SizeIs(rows.size()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(read.rows[i].name, rows[i].name);
@@ -218,24 +203,20 @@ TEST(Reporter, JsonReadsBackAsItWas) {
   }
 }
 
-TEST(Reporter, TimesForPeopleHaveTheUnitThatFits) {
-  const std::vector<std::pair<double, std::string>> units{
-      {5e-9, "ns"}, {5e-6, "us"}, {5e-3, "ms"}, {5, "s"}};
-  for (const auto& [seconds, unit] : units) {
-    const measurements one{round_of("fc1", 0, seconds)};
-    const json::value summary = json_rows(one, row_choice::summary);
-    EXPECT_EQ(summary.at(0).at("time_unit"), unit);
-    EXPECT_NEAR(summary.at(0).at("real_time").get<double>(), 5, 1e-9);
-    EXPECT_EQ(json_rows(one).at(0).at("time_unit"), "ns") << "the same in all files";
-  }
-}
-
 TEST(Reporter, NothingMeasuredIsStillJson) { EXPECT_THAT(json_rows({}), SizeIs(0)); }
 
+TEST(Reporter, JsonHasTheContextThatIsGiven) {
+  const context_fields context{{"quote", "say \"no\"\n"}, {"interrupted", "0"}};
+  const auto runs = to_runs(three_rounds(), row_choice::aggregates);
+  const json::value written = json::value::parse(render(runs, {"json"}, context));
+  for (const auto& [name, value] : context) EXPECT_EQ(written.at("context").at(name), value);
+  EXPECT_TRUE(written.at("context").contains("date")) << "Google Benchmark's own stays";
+}
+
 TEST(Reporter, ConsoleHasColourOnlyWhenAsked) {
-  const auto runs = to_runs(three_rounds(), row_choice::summary);
-  EXPECT_THAT(render(runs, "console", true, false), HasSubstr("\x1b["));
-  EXPECT_THAT(render(runs, "console", false, false), Not(HasSubstr("\x1b[")));
+  const auto runs = to_runs(three_rounds(), row_choice::aggregates);
+  EXPECT_THAT(render(runs, {"console", true}), HasSubstr("\x1b["));
+  EXPECT_THAT(render(runs, {"console", false}), Not(HasSubstr("\x1b[")));
 }
 
 }  // namespace

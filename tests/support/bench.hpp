@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <layerbench/result/google_json.hpp>
@@ -107,5 +108,30 @@ struct tiny_directory : temporary_directory {
     return names;
   }
 };
+
+/// Rounds of rows, by name and number.
+using rounds = std::map<std::pair<std::string, std::int64_t>, result::measurement>;
+
+/// Each round of each row; a round that is there twice fails.
+[[nodiscard]] inline rounds rounds_of(const result::results& results) {
+  rounds all;
+  for (const result::measurement& row : results.rows) {
+    EXPECT_TRUE(all.try_emplace({row.name.text(), row.round}, row).second) << row.name.text();
+  }
+  return all;
+}
+
+/// Every round of `before` is in `after` as it was.
+inline void expect_kept(const result::results& before, const result::results& after) {
+  const rounds later = rounds_of(after);
+  for (const auto& [which, row] : rounds_of(before)) {
+    const auto found = later.find(which);
+    ASSERT_NE(found, later.end()) << which.first;
+    EXPECT_DOUBLE_EQ(found->second.seconds, row.seconds) << which.first;
+    EXPECT_EQ(found->second.calls, row.calls);
+    EXPECT_EQ(found->second.counters, row.counters);
+    EXPECT_EQ(found->second.label.text(), row.label.text());
+  }
+}
 
 }  // namespace layerbench::testing

@@ -29,7 +29,7 @@ class output_file {
       path_ = std::filesystem::weakly_canonical(path_);
     }
     temporary_ =
-        replaceable_ ? path_.string() + ".partial" + std::to_string(::getpid()) : path_.string();
+        replaceable_ ? path_.string() + ".tmp" + std::to_string(::getpid()) : path_.string();
     if (replaceable_) {
       write_temporary("");
       discard();

@@ -15,6 +15,7 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/run/chain.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/reorders.hpp>
@@ -26,6 +27,7 @@ struct suite {
   std::vector<std::unique_ptr<fixture>> fixtures;
   result::manifest manifest;
   std::map<result::case_name, std::int64_t> footprint;  ///< distinct bytes that a step touches
+  std::vector<chain_plan> chains;                       ///< of programs that run whole models
   std::vector<std::string> notes;                       ///< what a user should know, for stderr
 };
 
@@ -58,7 +60,8 @@ template <backend... Bs>
       for (const auto& [each, reason] : all) known += " " + each;
       throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, known));
     }
-    if (found->second) {
+    const bool plans = std::size_t(found - all.begin()) < sizeof...(Bs);  // listing needs no more
+    if (found->second && !(plans && (o.list || o.list_tests))) {
       throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
     }
   }
@@ -147,6 +150,11 @@ class suite_maker {
       add_primitive(c, memory, graph, p, usual_surroundings(p, step));
     }
     if (chosen_orders && !what_.whole_model()) all_.manifest.erase(c.owner);
+    if (!what_.whole_model()) return;
+    all_.chains.push_back({c.owner, [=, seed = o_.seed] {
+                             const model::step_memory places(graph, c.request.type, in_place_ops());
+                             return std::make_unique<chain>(memory, graph, places, c.request, seed);
+                           }});
   }
 
   /// The conditions of a case, with those of its parameters that its name must show.
@@ -166,7 +174,8 @@ class suite_maker {
                      const model::graph& graph, const model::primitive& p,
                      const model::surroundings& around) {
     const bool inserted = std::ranges::find(graph.layers, p.layer, &model::layer::name)->inserted;
-    const result::planned planned = result::planned_of(p, inserted);
+    result::planned planned = result::planned_of(p, inserted);
+    planned.state = around.signature();
     all_.manifest[c.owner].push_back(planned);
     const bool wanted =
         what_.whole_model() || std::ranges::find(what_.ops, p.op.name()) != what_.ops.end();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/result/name.hpp>
 #include <layerbench/run/arena.hpp>
 #include <layerbench/run/device.hpp>
 #include <layerbench/run/test_data.hpp>
@@ -136,6 +138,12 @@ class chain {
   std::size_t input_offset_ = 0;
   std::size_t bytes_ = 0;
   std::vector<std::unique_ptr<bound_plan>> calls_;  ///< of the layers
+};
+
+/// A model run whole beside its rows.
+struct chain_plan {
+  result::case_name owner;
+  std::function<std::unique_ptr<chain>()> make;
 };
 
 }  // namespace layerbench::run

@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/run/options.hpp>
 
@@ -66,6 +68,9 @@ template <backend... Bs>
   facts["threads"] = std::to_string(o.default_threads);
   facts["clock"] = "thread CPU time for 1 thread, else wall time";
   facts["seed"] = std::to_string(o.seed);
+  facts["command"] = o.command;
+  double load = 0;
+  if (::getloadavg(&load, 1) == 1) facts["load_at_start"] = fmt::format("{:.2f}", load);
   for (const std::string_view switched :
        {"OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "OMP_DYNAMIC", "OMP_SCHEDULE",
         "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_AFFINITY",

@@ -3,28 +3,20 @@
 #pragma once
 
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 
-#include <layerbench/base/output_file.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/result/google_json.hpp>
 #include <layerbench/run/cases.hpp>
 #include <layerbench/run/context.hpp>
 #include <layerbench/run/options.hpp>
-#include <layerbench/run/reporter.hpp>
-#include <layerbench/run/scheduler.hpp>
 #include <layerbench/run/select.hpp>
+#include <layerbench/run/session.hpp>
 
 namespace layerbench::run {
 
@@ -33,16 +25,6 @@ namespace layerbench::run {
 using epilogue = std::function<void(const result::results&, bool machine_format)>;
 
 namespace detail {
-
-inline void note(const std::string& text) { fmt::print(stderr, "layerbench: {}\n", text); }
-
-[[nodiscard]] inline bool wants_color(const options& o) {
-  if (o.color != "auto") return o.color == "true" || o.color == "yes" || o.color == "1";
-  const char* off = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && (off == nullptr || *off == '\0') &&
-         (terminal == nullptr || std::string_view(terminal) != "dumb");
-}
 
 inline void print_list(const std::vector<fixture*>& selected) {
   fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
@@ -64,29 +46,9 @@ void print_backends(Backends built) {
   }
 }
 
-/// The file to resume; throws bad_input when it was not measured under the same conditions as what
-/// would follow.
-[[nodiscard]] inline result::results resumed(const std::string& file, const result::results& now) {
-  result::results before = result::read(file);
-  result::results comparable = now;
-  // Google Benchmark adds these itself when it writes; the caches are among ours too.
-  comparable.context["host_name"] = benchmark::SystemInfo::Get().name;
-  comparable.context["num_cpus"] = std::to_string(benchmark::CPUInfo::Get().num_cpus);
-  comparable.context["caches"] = before.context["caches"];
-  const std::vector<std::string> differing = result::differing_context(before, comparable);
-  if (!differing.empty()) {
-    throw bad_input(file, "/context",
-                    fmt::format("measured under other conditions, cannot be resumed; differing: {}",
-                                fmt::join(differing, " ")));
-  }
-  // What failed may work now; it is tried again.
-  std::erase_if(before.rows, [](const result::measurement& row) { return !row.error.empty(); });
-  return before;
-}
-
 inline void add_user_context(const options& o, result::results& results) {
   static const std::set<std::string, std::less<>> reserved{
-      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name",
+      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name", "interrupted",
       "load_avg", "library_build_type",  "manifest", "mhz_per_cpu", "num_cpus"};
   for (const std::string& pair : o.user_context) {
     const std::size_t equals = pair.find('=');
@@ -101,101 +63,42 @@ inline void add_user_context(const options& o, result::results& results) {
   }
 }
 
-/// The measuring part of a program: everything after the cases are known.
-class session {
- public:
-  /// Throws bad_input when the file to resume is of another machine, setting or shape.
-  session(const options& o, const suite& all, std::vector<fixture*> selected,
-          result::results results)
-      : o_(o), all_(all), selected_(std::move(selected)), results_(std::move(results)) {
-    results_.manifest = all.manifest;
-    if (!o.resume.empty()) {
-      result::results before = resumed(o.resume, results_);
-      results_.rows = std::move(before.rows);
-      refuse_other_shapes();
-      results_.manifest.merge(before.manifest);  // rows of other models still need theirs
-    }
-    if (!o.out.empty()) file_.emplace(o.out);
-    for (const auto& [name, value] : results_.context) benchmark::AddCustomContext(name, value);
-    benchmark::AddCustomContext("manifest", result::write_manifest(results_.manifest));
-  }
+/// Says once when threads will have to share processors.
+template <backend... Bs>
+void warn_of_crowding(const options& o, backend_list<Bs...> /*built*/) {
+  const int most = std::ranges::max(o.threads);
+  int processors = 0;
+  const auto look = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    const bool used =
+        o.backends.empty() || std::ranges::find(o.backends, B::name) != o.backends.end();
+    if (used && B::threads_used(most) > B::processors()) processors = B::processors();
+  };
+  (look(std::type_identity<Bs>{}), ...);
+  if (processors == 0) return;
+  note(
+      fmt::format("--threads={}: this program may use {} processor{}; threads that share one wait "
+                  "for each other, and say little of the library",
+                  most, processors, processors == 1 ? "" : "s"));
+}
 
-  /// Measures, writes and prints. Returns whether it was interrupted.
-  bool run() {
-    const schedule plan{.how = {.seed = o_.seed, .verify_every_output = o_.verify},
-                        .rounds = o_.repetitions,
-                        .least_time = std::stod(o_.min_time)};
-    scheduler measure(selected_, plan, all_.footprint);
-    const bool interrupted = measure.run(results_.rows, [this] {
-      if (file_ && file_->replaceable()) write_file();
-    });
-    if (file_) write_file();
-    print_rows();
-    return interrupted;
-  }
-
-  [[nodiscard]] const result::results& results() const { return results_; }
-
-  /// Says on stderr which rows have no timing; returns their number.
-  [[nodiscard]] std::size_t report_failures() const {
-    std::size_t failures = 0;
-    for (const result::measurement& row : results_.rows) {
-      if (row.error.empty()) continue;
-      note(fmt::format("{}: {}", row.name.text(), row.error));
-      ++failures;
-    }
-    return failures;
-  }
-
- private:
-  /// A model file may have changed since: its rows keep their names, but not their work.
-  void refuse_other_shapes() const {
-    std::map<result::row_name, std::string> keys;
-    for (const fixture* each : selected_) keys[each->name()] = each->what().op.key();
-    for (const result::measurement& row : results_.rows) {
-      const auto now = keys.find(row.name);
-      if (now == keys.end() || now->second == row.label.key) continue;
-      throw bad_input(o_.resume, "/benchmarks",
-                      fmt::format("{} was another shape then ({}, now {}); measure into a new file",
-                                  row.name.text(), row.label.key, now->second));
-    }
-  }
-
-  void write_file() const {
-    const row_choice rows =
-        o_.file_aggregates_only ? row_choice::aggregates : row_choice::rounds_and_aggregates;
-    file_->write(render(to_runs(results_.rows, rows), o_.out_format, false, false));
-  }
-
-  void print_rows() const {
-    row_choice rows = row_choice::rounds_and_aggregates;
-    if (o_.format == "console" && !o_.aggregates_only) rows = row_choice::summary;
-    if (o_.file_aggregates_only || o_.aggregates_only.value_or(false)) {
-      rows = row_choice::aggregates;
-    }
-    fmt::print("{}", render(to_runs(results_.rows, rows), o_.format, wants_color(o_),
-                            o_.counters_tabular));
-    std::fflush(stdout);
-  }
-
-  const options& o_;
-  const suite& all_;
-  std::vector<fixture*> selected_;
-  result::results results_;
-  std::optional<output_file> file_;
-};
+/// Predictions and the like, below the rows or on stderr where stdout is for a machine.
+inline void conclude(session& measured, const options& o, const epilogue& after) {
+  const bool machine_format = o.format != "console";
+  const std::string cut = measured.keep_predictable();
+  if (!measured.results().manifest.empty()) after(measured.results(), machine_format);
+  if (cut.empty()) return;
+  fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
+             cut);
+}
 
 template <class Ops, class Backends>
-exit_code run_program(int argc, char** argv, const program& what, Ops ops, Backends built,
+exit_code run_program(const options& o, char* self, const program& what, Ops ops, Backends built,
                       const op::catalog& catalog, const epilogue& after) {
-  const std::optional<options> parsed = parse(argc, argv, what, built);
-  if (!parsed) return exit_code::done;
-  const options& o = *parsed;
   if (o.list_backends) {
     print_backends(built);
     return exit_code::done;
   }
-  initialize_google_benchmark(argv[0]);
+  initialize_google_benchmark(self);
   const suite all = make_suite(o, what, ops, built, catalog);
   for (const std::string& text : all.notes) note(text);
   if (all.fixtures.empty()) {
@@ -211,17 +114,18 @@ exit_code run_program(int argc, char** argv, const program& what, Ops ops, Backe
     }
     return exit_code::done;
   }
+  warn_of_crowding(o, built);
   result::results results;
   for (const auto& [name, value] : describe_run(o, built)) {
     results.context[name] = printable(value);
   }
   add_user_context(o, results);
-  session measuring(o, all, std::move(selected), std::move(results));
+  session measuring(o, all, what.whole_model(), std::move(selected), std::move(results));
   const bool interrupted = measuring.run();
   const std::size_t failures = measuring.report_failures();
-  if (after) after(measuring.results(), o.format != "console");
+  if (after) conclude(measuring, o, after);
   if (interrupted) {
-    note(o.out.empty() ? "interrupted" : "interrupted; go on with --resume=" + o.out);
+    note(measuring.interruption());
     return exit_code::interrupted;
   }
   return failures == 0 ? exit_code::done : exit_code::incomplete;
@@ -235,19 +139,22 @@ template <op::operation... Ops, class Backends = built_backends>
 [[nodiscard]] int main(int argc, char** argv, const program& what, op::list<Ops...> ops,
                        const epilogue& after = {}, Backends built = {}) {
   settle_threads(argv);
+  std::optional<options> parsed;
   try {
+    parsed = parse(argc, argv, what, built);
     op::catalog catalog = op::catalog_of(op::builtin{});
     for (op::entry& each : op::catalog_of(ops)) {
       const bool known = std::ranges::find(catalog, each.name, &op::entry::name) != catalog.end();
       if (!known) catalog.push_back(std::move(each));
     }
-    const exit_code code = detail::run_program(argc, argv, what, ops, built, catalog, after);
+    exit_code code = exit_code::done;  // nothing parsed: --help or --version said it all
+    if (parsed) code = detail::run_program(*parsed, argv[0], what, ops, built, catalog, after);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw error("stdout takes no more: the output is not whole");
     }
     return static_cast<int>(code);
   } catch (const error& slip) {
-    detail::note(slip.what());
+    detail::note(parsed ? detail::about_variable(slip.what(), parsed->variables) : slip.what());
     return static_cast<int>(slip.code());
   } catch (const std::exception& slip) {
     detail::note(fmt::format("internal error: {}", slip.what()));

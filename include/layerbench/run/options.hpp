@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
+#include <algorithm>
 #include <cstdint>
-#include <functional>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@
 #include <layerbench/backend/list.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/run/option_values.hpp>
 #include <layerbench/run/program.hpp>
+#include <layerbench/run/rotation.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
 
@@ -37,6 +40,10 @@ struct options {
   bool verify = false;
   std::uint64_t seed = 1;
   std::string resume;
+  bool chain = false;
+  std::string precision = "1";  ///< percent
+  std::string most_time = "15";
+  std::string budget;
 
   std::string filter;
   bool list_tests = false;
@@ -48,10 +55,12 @@ struct options {
   std::optional<bool> aggregates_only;  ///< of the display; empty: one line a row
   bool file_aggregates_only = false;
   std::vector<std::string> user_context;
-  std::string min_time = "0.2";
-  int repetitions = 5;
+  std::string min_time = "0.05";
+  int repetitions = 7;
 
-  int default_threads = 1;  ///< all that a backend of this build can keep busy
+  int default_threads = 1;                       ///< all that a backend of this build can keep busy
+  std::string command;                           ///< the command line, as a shell reads it
+  std::map<std::string, std::string> variables;  ///< of the options that the environment set
 };
 
 namespace detail {
@@ -66,18 +75,6 @@ namespace detail {
   return names;
 }
 
-/// "0.2", or "0.2s" as newer versions of Google Benchmark have it.
-[[nodiscard]] inline std::string check_seconds(const std::string& text) {
-  double value = -1;
-  const char* end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, value);
-  const std::string_view unit(rest, end);
-  if (failed == std::errc() && value >= 0 && value <= 1e6 && (unit.empty() || unit == "s")) {
-    return {};
-  }
-  return "expected a number of seconds, such as 0.2";
-}
-
 inline void add_suite_options(CLI::App& app, options& o) {
   const auto list = [&](const char* names, auto& value, const char* help, const char* variable) {
     return app.add_option(names, value, help)->delimiter(',')->envname(variable);
@@ -88,35 +85,43 @@ inline void add_suite_options(CLI::App& app, options& o) {
   list("--model", o.models, "models: names, or paths of shape files", "LAYERBENCH_MODEL")
       ->capture_default_str();
   list("--batch", o.batches, "images in a batch [each model file's own]", "LAYERBENCH_BATCH")
-      ->check(CLI::Range(std::int64_t{1}, max_size));
+      ->check(whole_number(1, max_size));
   list("--dtype", o.dtypes, "data types", "LAYERBENCH_DTYPE")
-      ->check(CLI::IsMember(dtype_names()))
+      ->check(one_of(dtype_names()))
       ->capture_default_str();
   list("--backend", o.backends, "libraries [all that can run here; reference if no other can]",
        "LAYERBENCH_BACKEND");
   list("--threads", o.threads,
        fmt::format("threads [{}, one a processor]", o.default_threads).c_str(),
        "LAYERBENCH_THREADS")
-      ->check(CLI::Range(1, 4096));
-  one("--phase", o.phase, "what the model does", "LAYERBENCH_PHASE")
-      ->check(CLI::IsMember({"inference"}));
+      ->check(whole_number(1, 4096));
+  one("--phase", o.phase, "what the model does", "LAYERBENCH_PHASE")->check(one_of({"inference"}));
   list("--cache", o.caches, "states of the caches before each call", "LAYERBENCH_CACHE")
-      ->check(CLI::IsMember({"model", "hot", "cold"}))
+      ->check(one_of(text_list(enum_names<cache_state>)))
       ->capture_default_str();
   one("--layout", o.order, "memory order of activations", "LAYERBENCH_LAYOUT")
-      ->check(CLI::IsMember(text_list(enum_names<layout>)));
+      ->check(one_of(text_list(enum_names<layout>)));
   one("--device", o.device, "device number; CPU backends have one, 0", "LAYERBENCH_DEVICE")
-      ->check(CLI::Range(0, 0));
+      ->check(one_of({"0"}));
   one("--shapes", o.shapes, "folder with models/*.json", "LAYERBENCH_SHAPES");
-  one("--seed", o.seed, "seed of the test data", "LAYERBENCH_SEED")->check(CLI::NonNegativeNumber);
+  one("--seed", o.seed, "seed of the test data", "LAYERBENCH_SEED")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   app.add_flag("--verify", o.verify,
                "check every output against the reference before timing [a sample of them]")
       ->envname("LAYERBENCH_VERIFY");
+  one("--precision", o.precision, "percent; rounds go on until half the 95 % interval is narrower",
+      "LAYERBENCH_PRECISION")
+      ->check(check_percent);
+  one("--max-time", o.most_time, "or until a case has taken so many seconds", "LAYERBENCH_MAX_TIME")
+      ->check(check_seconds);
+  app.add_option("--budget", o.budget, "seconds for the whole run, shared out among cases [none]")
+      ->envname("LAYERBENCH_BUDGET")
+      ->check(check_seconds);
   one("--resume", o.resume,
       "go on from this result file; also where results go unless "
       "--benchmark_out is given",
       "LAYERBENCH_RESUME");
-  app.add_flag("--list", o.list, "print the cases with counts, FLOPs and bytes; run nothing");
+  app.add_flag("--list", o.list, "print the rows with counts, FLOPs and bytes; run nothing");
   app.add_flag("--backends", o.list_backends, "print each backend and whether it can run");
 }
 
@@ -135,16 +140,16 @@ inline void add_google_options(CLI::App& app, options& o) {
       "BENCHMARK_FILTER");
   flag("--benchmark_list_tests", o.list_tests, "print the names that match and stop",
        "BENCHMARK_LIST_TESTS");
-  one("--benchmark_out", o.out, "file for the results, written whole or not at all",
-      "BENCHMARK_OUT");
+  one("--benchmark_out", o.out,
+      "file for the results; an older one is replaced when they are whole", "BENCHMARK_OUT");
   one("--benchmark_out_format", o.out_format, "its format", "BENCHMARK_OUT_FORMAT")
-      ->check(CLI::IsMember(formats))
+      ->check(one_of(formats))
       ->capture_default_str();
   one("--benchmark_format", o.format, "format on stdout", "BENCHMARK_FORMAT")
-      ->check(CLI::IsMember(formats))
+      ->check(one_of(formats))
       ->capture_default_str();
   one("--benchmark_color", o.color, "auto follows the terminal and NO_COLOR", "BENCHMARK_COLOR")
-      ->check(CLI::IsMember({"auto", "true", "false", "yes", "no", "1", "0"}))
+      ->check(one_of({"auto", "true", "false", "yes", "no", "1", "0"}))
       ->capture_default_str();
   flag("--benchmark_counters_tabular", o.counters_tabular, "counters as columns on stdout",
        "BENCHMARK_COUNTERS_TABULAR");
@@ -162,12 +167,31 @@ inline void add_google_options(CLI::App& app, options& o) {
       "BENCHMARK_CONTEXT")
       ->delimiter(',')
       ->take_all();
-  one("--benchmark_min_time", o.min_time, "least seconds a case is measured", "BENCHMARK_MIN_TIME")
-      ->check(check_seconds)
+  one("--benchmark_min_time", o.min_time, "least seconds a row is measured", "BENCHMARK_MIN_TIME")
+      ->check(check_seconds, "SECONDS")
       ->capture_default_str();
   one("--benchmark_repetitions", o.repetitions, "least number of rounds", "BENCHMARK_REPETITIONS")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
+}
+
+/// The command line as one could type it again.
+[[nodiscard]] inline std::string quoted(int argc, char** argv) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
+      for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) {
+        word.replace(at, 1, R"('\'')");
+      }
+      word = fmt::format("'{}'", word);
+    }
+    line += i == 0 ? "" : " ";
+    line += word;
+  }
+  return line;
 }
 
 }  // namespace detail
@@ -183,14 +207,24 @@ template <backend... Bs>
   app.set_version_flag("--version", std::string(what.name) + " " LAYERBENCH_VERSION);
   app.get_formatter()->column_width(38);
   detail::add_suite_options(app, o);
+  if (what.whole_model()) {
+    app.add_flag("--chain", o.chain, "also run each model whole, to hold predictions against")
+        ->envname("LAYERBENCH_CHAIN");
+  }
   detail::add_google_options(app, o);
+  o.command = detail::quoted(argc, argv);
+  std::vector<std::string> words = detail::words_of(argc, argv);
+  o.variables = detail::options_from_environment(app, words);
   try {
-    app.parse(argc, argv);
+    std::ranges::reverse(words);  // as CLI11 wants them
+    app.parse(std::move(words));
   } catch (const CLI::Success& said) {
     app.exit(said);
     return std::nullopt;
   } catch (const CLI::ParseError& slip) {
-    throw usage_error(std::string(slip.what()) + "\nTry --help.");
+    throw usage_error(fmt::format("{}\nTry {} --help.",
+                                  detail::about_variable(detail::plain_words(slip), o.variables),
+                                  what.name));
   }
   const auto chosen = [&](std::string_view name) {
     return o.backends.empty() || std::ranges::find(o.backends, name) != o.backends.end();
@@ -200,8 +234,8 @@ template <backend... Bs>
   if (!o.resume.empty() && o.out.empty()) {
     if (o.out_format != "json" || o.file_aggregates_only) {
       throw usage_error(
-          "--resume would overwrite its file with one that cannot be resumed; name "
-          "another with --benchmark_out");
+          "--resume: its file would be replaced by one that cannot be resumed; name another with "
+          "--benchmark_out");
     }
     o.out = o.resume;
   }

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -15,29 +19,45 @@
 
 namespace layerbench::run {
 
+/// How far a run is, in at most `width` characters: "[3/55] name  12 s left". `left` is in seconds;
+/// negative: unknown.
+[[nodiscard]] inline std::string progress_line(std::size_t step, std::size_t steps,
+                                               std::string_view name, double left,
+                                               std::size_t width) {
+  const std::string begin = fmt::format("[{}/{}] ", step, steps);
+  std::string end;
+  if (left >= 60) {
+    end = "  " + units::duration(left) + " left";
+  } else if (left >= 0) {
+    end = left < 1 ? "  <1 s left" : fmt::format("  {:.0f} s left", std::floor(left));
+  }
+  const std::size_t taken = begin.size() + end.size();
+  const std::string line =
+      begin + std::string(name.substr(0, width > taken ? width - taken : 0)) + end;
+  return line.substr(0, width);
+}
+
 /// One rewritten line on stderr with the time that is left; silent where stderr is no terminal or
 /// where a CI system is watching.
 class progress {
  public:
   explicit progress(std::size_t steps)
-      : steps_(steps),
-        shown_(::isatty(STDERR_FILENO) == 1 && std::getenv("CI") == nullptr),
-        start_(now(clock::wall)) {}
+      : steps_(steps), shown_(::isatty(STDERR_FILENO) == 1 && std::getenv("CI") == nullptr) {}
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   ~progress() { clear(); }
 
-  /// Announces the next step. `left` estimates the seconds that remain; negative is unknown.
-  void step(std::string_view what, double left) {
+  /// Announces the next of the steps; what is left is judged by those that were taken.
+  void step(std::string_view what) {
+    if (done_ == 0) first_ = now(clock::wall);  // what was prepared before tells nothing
     ++done_;
-    const double time = now(clock::wall);
-    if (!shown_ || (time - last_ < 0.1 && done_ != steps_)) return;
-    last_ = time;
-    const std::string eta =
-        left < 0 ? "" : fmt::format("  {} left", units::duration(std::max(left, 1.0)));
-    fmt::print(stderr, "\r\x1b[K[{}/{}] {:.80}{}", done_, steps_, what, eta);
-    std::fflush(stderr);
+    const double each = (now(clock::wall) - first_) / static_cast<double>(done_);
+    const bool known = done_ > steps_ / 20 && done_ > 4;
+    show(what, known && done_ <= steps_ ? each * static_cast<double>(steps_ - done_) : -1);
   }
+
+  /// Announces something that is no step.
+  void note(std::string_view what) { show(what, -1); }
 
   /// Removes the line, so that something else can be written.
   void clear() {
@@ -45,13 +65,27 @@ class progress {
     std::fflush(stderr);
   }
 
-  [[nodiscard]] double elapsed() const { return now(clock::wall) - start_; }
-
  private:
+  void show(std::string_view what, double left) {
+    const double time = now(clock::wall);
+    if (!shown_ || (time - last_ < 0.1 && done_ != steps_)) return;
+    last_ = time;
+    // One less: a full line would wrap in some terminals.
+    fmt::print(stderr, "\r\x1b[K{}",
+               progress_line(done_, std::max(done_, steps_), what, left, columns() - 1));
+    std::fflush(stderr);
+  }
+
+  [[nodiscard]] static std::size_t columns() {
+    winsize window{};
+    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    return known ? window.ws_col : 80;
+  }
+
   std::size_t steps_;
   std::size_t done_ = 0;
   bool shown_;
-  double start_;
+  double first_ = 0;
   double last_ = 0;
 };
 

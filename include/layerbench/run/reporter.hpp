@@ -14,10 +14,11 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <layerbench/base/error.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/base/units.hpp>
 #include <layerbench/result/measurement.hpp>
 
 /// Results in Google Benchmark's own formats, written by its own reporters.
@@ -25,8 +26,8 @@ namespace layerbench::run {
 
 using google_run = benchmark::BenchmarkReporter::Run;
 
-/// Which rows of a case are reported.
-enum class row_choice { summary, aggregates, rounds_and_aggregates };
+/// What is reported of each row.
+enum class row_choice { aggregates, rounds_and_aggregates };
 
 namespace detail {
 
@@ -49,17 +50,24 @@ struct aggregate {
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-[[nodiscard]] inline benchmark::TimeUnit unit_for(double seconds) {
-  if (seconds < 1e-6) return benchmark::kNanosecond;
-  if (seconds < 1e-3) return benchmark::kMicrosecond;
-  return seconds < 1 ? benchmark::kMillisecond : benchmark::kSecond;
-}
-
-/// The rows of one case, in the order of rounds.
+/// The rounds of one row, in their order.
 using rounds = std::vector<const result::measurement*>;
 
+/// The rounds of each row, the rows in the order of their first one.
+[[nodiscard]] inline std::vector<rounds> by_row(const std::vector<result::measurement>& measured) {
+  std::vector<rounds> all;
+  std::map<result::row_name, std::size_t> index;
+  for (const result::measurement& each : measured) {
+    const auto [found, is_new] = index.try_emplace(each.name, all.size());
+    if (is_new) all.emplace_back();
+    all[found->second].push_back(&each);
+  }
+  for (rounds& row : all) std::ranges::stable_sort(row, {}, &result::measurement::round);
+  return all;
+}
+
 [[nodiscard]] inline google_run round_run(const result::measurement& row, std::size_t family,
-                                          std::size_t repetitions, benchmark::TimeUnit unit) {
+                                          std::size_t repetitions) {
   google_run run;
   run.run_name.function_name = row.name.text();
   run.family_index = static_cast<std::int64_t>(family);
@@ -69,7 +77,7 @@ using rounds = std::vector<const result::measurement*>;
   run.report_label = printable(row.label.text());
   run.error_occurred = !row.error.empty();
   run.error_message = printable(row.error);
-  run.time_unit = unit;
+  run.time_unit = benchmark::kNanosecond;  // compare.py leaves out rows whose units differ
   run.statistics = nullptr;
   run.iterations = row.calls;
   run.real_accumulated_time = row.seconds * static_cast<double>(row.calls);
@@ -122,66 +130,26 @@ using rounds = std::vector<const result::measurement*>;
   return runs;
 }
 
-/// One line for people: the median round, and what they read off a row.
-[[nodiscard]] inline google_run summary_run(const rounds& rows, google_run run) {
-  std::vector<double> seconds;
-  std::int64_t calls = 0;
-  for (const result::measurement* row : rows) {
-    seconds.push_back(row->seconds);
-    calls += row->calls;
-  }
-  const double median = stats::median(seconds);
-  const auto [least, most] = std::ranges::minmax(seconds);
-  std::vector<double> cpu;
-  for (const result::measurement* row : rows) cpu.push_back(row->cpu_seconds);
-  run.iterations = calls;
-  run.real_accumulated_time = median * static_cast<double>(calls);
-  run.cpu_accumulated_time = stats::median(cpu) * static_cast<double>(calls);
-  const benchmark::UserCounters all = std::move(run.counters);
-  run.counters.clear();
-  run.counters["count"] = all.at("count");
-  run.counters["FLOP/s"] = all.at("flops") / median;
-  run.counters["B/s"] = all.at("bytes") / median;
-  run.counters["spread_%"] = 100 * (most - least) / median;
-  run.report_label = rows.front()->label.algorithm;
-  return run;
-}
-
 }  // namespace detail
 
-/// Google Benchmark's form of `rows`, the cases in the order of their first row.
+/// Google Benchmark's form of `rows`, in the order of their first round.
 [[nodiscard]] inline std::vector<google_run> to_runs(const std::vector<result::measurement>& rows,
                                                      row_choice choice) {
-  std::vector<detail::rounds> cases;
-  std::map<result::row_name, std::size_t> index;
-  for (const result::measurement& row : rows) {
-    const auto [found, is_new] = index.try_emplace(row.name, cases.size());
-    if (is_new) cases.emplace_back();
-    cases[found->second].push_back(&row);
-  }
+  const std::vector<detail::rounds> all = detail::by_row(rows);
   std::vector<google_run> runs;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    detail::rounds& of_case = cases[i];
-    std::ranges::sort(of_case, {}, &result::measurement::round);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const detail::rounds& row = all[i];
     const auto failed =
-        std::ranges::find_if_not(of_case, &std::string::empty, &result::measurement::error);
-    if (failed != of_case.end()) {
-      runs.push_back(detail::round_run(**failed, i, of_case.size(), benchmark::kNanosecond));
+        std::ranges::find_if_not(row, &std::string::empty, &result::measurement::error);
+    if (failed != row.end()) {
+      runs.push_back(detail::round_run(**failed, i, row.size()));
       continue;
     }
-    // compare.py leaves out rows whose units differ, so only people get the unit that fits.
-    const benchmark::TimeUnit unit = choice == row_choice::summary
-                                         ? detail::unit_for(of_case.front()->seconds)
-                                         : benchmark::kNanosecond;
     std::vector<google_run> singles;
-    for (const result::measurement* row : of_case) {
-      singles.push_back(detail::round_run(*row, i, of_case.size(), unit));
+    for (const result::measurement* each : row) {
+      singles.push_back(detail::round_run(*each, i, row.size()));
     }
-    if (choice == row_choice::summary) {
-      runs.push_back(detail::summary_run(of_case, singles.front()));
-      continue;
-    }
-    const std::vector<google_run> summed = detail::aggregate_runs(of_case, singles.front());
+    const std::vector<google_run> summed = detail::aggregate_runs(row, singles.front());
     if (choice == row_choice::rounds_and_aggregates || summed.empty()) {
       runs.insert(runs.end(), singles.begin(), singles.end());
     }
@@ -190,13 +158,42 @@ using rounds = std::vector<const result::measurement*>;
   return runs;
 }
 
-/// `runs` as the text of a Google Benchmark report in `format`: json, csv or console.
+/// The context of a result file, by field name.
+using context_fields = std::map<std::string, std::string, std::less<>>;
+
+namespace detail {
+
+/// Adds `fields` to the context of Google Benchmark's JSON. Its own way to do that is global, and
+/// can neither change nor remove what it once has.
+[[nodiscard]] inline std::string with_context(std::string text, const context_fields& fields) {
+  constexpr std::string_view begin = "\"context\": {\n";
+  const std::size_t found = text.find(begin);
+  if (found == std::string::npos) throw error("Google Benchmark's JSON has no context");
+  std::string lines;
+  for (const auto& [name, value] : fields) {
+    lines +=
+        fmt::format("    {}: {},\n", nlohmann::json(name).dump(), nlohmann::json(value).dump());
+  }
+  return text.insert(found + begin.size(), lines);
+}
+
+}  // namespace detail
+
+/// How a report looks.
+struct report_form {
+  std::string format;    ///< json, csv or console
+  bool color = false;    ///< of the console
+  bool tabular = false;  ///< counters as columns on the console
+};
+
+/// `runs` as a report of Google Benchmark; JSON has `context` beside Google Benchmark's own.
 [[nodiscard]] inline std::string render(const std::vector<google_run>& runs,
-                                        std::string_view format, bool color, bool tabular) {
+                                        const report_form& form,
+                                        const context_fields& context = {}) {
   std::unique_ptr<benchmark::BenchmarkReporter> reporter;
-  if (format == "json") {
+  if (form.format == "json") {
     reporter = std::make_unique<benchmark::JSONReporter>();
-  } else if (format == "csv") {
+  } else if (form.format == "csv") {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     reporter = std::make_unique<benchmark::CSVReporter>();
@@ -204,21 +201,21 @@ using rounds = std::vector<const result::measurement*>;
   } else {
     using console = benchmark::ConsoleReporter;
     reporter = std::make_unique<console>(static_cast<console::OutputOptions>(
-        (color ? console::OO_Color : 0) | (tabular ? console::OO_Tabular : 0)));
+        (form.color ? console::OO_Color : 0) | (form.tabular ? console::OO_Tabular : 0)));
   }
   std::ostringstream text;
   std::ostringstream header;  // of the console format: goes to stderr with the context
   reporter->SetOutputStream(&text);
   reporter->SetErrorStream(&header);
-  benchmark::BenchmarkReporter::Context context;
-  context.name_field_width = 10;
+  benchmark::BenchmarkReporter::Context own;
+  own.name_field_width = 10;
   for (const google_run& run : runs) {
-    context.name_field_width = std::max(context.name_field_width, run.benchmark_name().size());
+    own.name_field_width = std::max(own.name_field_width, run.benchmark_name().size());
   }
-  reporter->ReportContext(context);
+  reporter->ReportContext(own);
   if (!runs.empty()) reporter->ReportRuns(runs);
   reporter->Finalize();
-  return text.str();
+  return form.format == "json" ? detail::with_context(text.str(), context) : text.str();
 }
 
 }  // namespace layerbench::run

@@ -33,12 +33,6 @@ struct schedule {
   bool whole_models = false;  ///< what is to be precise: the sum of a case's rows, or each row
 };
 
-/// A model run whole beside its rows.
-struct chain_plan {
-  result::case_name owner;
-  std::function<std::unique_ptr<chain>()> make;
-};
-
 /// Measures rows in rounds: each round visits every row of a group once, in an order of its own, so
 /// that the machine's drift is common to all of them. A group is what one compares: all cases of a
 /// model and batch. Rows measured before (of a resumed file) count as rounds done.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -19,17 +20,18 @@ namespace layerbench::run {
 /// too; the programs of the suite leave the measuring to the scheduler.
 inline void register_all(const std::vector<std::unique_ptr<fixture>>& fixtures) {
   for (const auto& each : fixtures) {
-    benchmark::RegisterBenchmark(each->name().text().c_str(),
-                                 [what = each.get()](benchmark::State& state) {
-                                   what->prepare({});
-                                   what->activate();
-                                   for (auto _ : state) {
-                                     state.PauseTiming();
-                                     what->calls().ready(1);
-                                     state.ResumeTiming();
-                                     what->calls().call(1);
-                                   }
-                                 });
+    const std::function<void(benchmark::State&)> body = [what =
+                                                             each.get()](benchmark::State& state) {
+      what->prepare({});
+      what->activate();
+      for (auto _ : state) {
+        state.PauseTiming();
+        what->calls().ready(1);
+        state.ResumeTiming();
+        what->calls().call(1);
+      }
+    };
+    benchmark::RegisterBenchmark(each->name().text().c_str(), body);
   }
 }
 
@@ -45,7 +47,7 @@ inline void register_all(const std::vector<std::unique_ptr<fixture>>& fixtures) 
   listing.SetErrorStream(&complaints);
   benchmark::RunSpecifiedBenchmarks(&listing, filter.empty() ? "." : filter);
   if (complaints.str().find("Could not compile") != std::string::npos) {
-    throw usage_error("--benchmark_filter: not a regular expression: " + filter);
+    throw usage_error("--benchmark_filter=" + filter + ": not a regular expression");
   }
   std::set<std::string> chosen;
   std::istringstream lines(names.str());
@@ -55,7 +57,7 @@ inline void register_all(const std::vector<std::unique_ptr<fixture>>& fixtures) 
     if (chosen.contains(each->name().text())) selected.push_back(each.get());
   }
   if (!selected.empty()) return selected;
-  std::string what = "nothing matches --benchmark_filter=" + filter + "; there are:";
+  std::string what = "--benchmark_filter=" + filter + ": nothing matches; there are:";
   constexpr std::size_t most_listed = 20;
   for (std::size_t i = 0; i < std::min(fixtures.size(), most_listed); ++i) {
     what += "\n  " + fixtures[i]->name().text();

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/stats.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/run/reporter.hpp>
+
+/// The table for people: one line a row, after the manner of Google Benchmark's console.
+namespace layerbench::run {
+
+namespace detail {
+
+/// What stands behind the name; 45 characters, so that lines with the longest names of the suite's
+/// models stay below 120. The colours are empty or have no width.
+constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}\n";
+
+struct palette {
+  std::string_view name, time, calls, error, off;
+};
+
+[[nodiscard]] inline palette colors(bool on) {
+  if (!on) return {};
+  return {"\x1b[0;32m", "\x1b[0;33m", "\x1b[0;36m", "\x1b[0;31m", "\x1b[m"};  // as Google Benchmark
+}
+
+/// About four digits without an exponent.
+[[nodiscard]] inline std::string gigaflops(double flops_per_second) {
+  const double value = flops_per_second * 1e-9;
+  return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
+}
+
+/// What people read off a row: medians over its rounds.
+[[nodiscard]] inline std::string console_line(const rounds& row, std::size_t width,
+                                              const palette& paint) {
+  const std::string name =
+      fmt::format("{}{:<{}}{}", paint.name, row.front()->name.text(), width, paint.off);
+  std::vector<double> seconds;
+  std::vector<double> cpu;
+  std::int64_t calls = 0;
+  for (const result::measurement* round : row) {
+    if (!round->error.empty()) {
+      return fmt::format("{} {}ERROR OCCURRED: '{}'{}\n", name, paint.error,
+                         printable(round->error), paint.off);
+    }
+    seconds.push_back(round->seconds);
+    cpu.push_back(round->cpu_seconds);
+    calls += round->calls;
+  }
+  const double median = stats::median(seconds);
+  const auto [least, most] = std::ranges::minmax(seconds);
+  const auto flops = row.front()->counters.find("flops_exact");
+  const bool computes = flops != row.front()->counters.end() && flops->second > 0;
+  const std::string spread =
+      row.size() < 2 ? "-" : fmt::format("{:.1f}%", 100 * (most - least) / median);
+  return name + fmt::format(console_columns, paint.time, units::si(median, "s"),
+                            units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls,
+                            paint.off, computes ? gigaflops(flops->second / median) : "-", spread);
+}
+
+}  // namespace detail
+
+/// `rows` as a table, in the order of their first round; docs/formats.md defines its columns.
+[[nodiscard]] inline std::string console_table(const std::vector<result::measurement>& rows,
+                                               bool color) {
+  const std::vector<detail::rounds> all = detail::by_row(rows);
+  std::size_t width = 10;
+  for (const detail::rounds& each : all) width = std::max(width, each.front()->name.text().size());
+  const std::string head = fmt::format("{:<{}}", "Benchmark", width) +
+                           fmt::format(detail::console_columns, "", "Time", "CPU", "", "",
+                                       "Iterations", "", "GFLOP/s", "spread");
+  const std::string rule = std::string(head.size() - 1, '-') + '\n';
+  std::string text =
+      "Time: median over rounds; CPU time where a row has one thread, else wall time. "
+      "spread: (max - min) / median\n" +
+      rule + head + rule;
+  for (const detail::rounds& each : all) {
+    text += detail::console_line(each, width, detail::colors(color));
+  }
+  return text;
+}
+
+}  // namespace layerbench::run

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <layerbench/base/output_file.hpp>
+
+namespace layerbench::run {
+
+/// Where the results of a run go. An older file is replaced by whole results only: until then,
+/// and after an interrupt, what was measured is in its neighbour `<file>.partial`. Where there is
+/// no older file, or its rows are among the new ones, the file itself grows.
+class result_file {
+ public:
+  /// `resumed` is the file whose rows are among the new ones, if any. Throws usage_error when
+  /// `path` cannot be written.
+  explicit result_file(std::string path, const std::string& resumed = {})
+      : path_(std::move(path)), whole_(path_) {
+    std::error_code absent;
+    const bool old = whole_.replaceable() && std::filesystem::file_size(path_, absent) > 0;
+    if (!old || absent) return;
+    const bool goes_on =
+        !resumed.empty() && std::filesystem::equivalent(path_, resumed, absent) && !absent;
+    if (!goes_on) partial_.emplace(partial_path());
+  }
+
+  /// Whether the older file stays until the results are whole.
+  [[nodiscard]] bool keeps_old() const { return partial_.has_value(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string partial_path() const { return path_ + ".partial"; }
+
+  /// Saves what was measured so far. Throws error when the disk does not take it.
+  void save(std::string_view text) const {
+    if (whole_.replaceable()) (partial_ ? *partial_ : whole_).write(text);
+  }
+
+  /// Writes the whole results. Throws error when the disk does not take them; what was saved before
+  /// is then still there.
+  void finish(std::string_view text) const {
+    whole_.write(text);
+    std::error_code ignored;
+    if (partial_) std::filesystem::remove(partial_path(), ignored);
+  }
+
+  /// Writes what an interrupted run has. Throws as save().
+  void interrupt(std::string_view text) const { (partial_ ? *partial_ : whole_).write(text); }
+
+ private:
+  std::string path_;
+  output_file whole_;
+  std::optional<output_file> partial_;
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <layerbench/result/google_json.hpp>
+#include <layerbench/run/cases.hpp>
+#include <layerbench/run/console.hpp>
+#include <layerbench/run/options.hpp>
+#include <layerbench/run/reporter.hpp>
+#include <layerbench/run/result_file.hpp>
+#include <layerbench/run/scheduler.hpp>
+
+namespace layerbench::run::detail {
+
+inline void note(const std::string& text) { fmt::print(stderr, "layerbench: {}\n", text); }
+
+[[nodiscard]] inline bool wants_color(const options& o) {
+  if (o.color != "auto") return o.color == "true" || o.color == "yes" || o.color == "1";
+  const char* off = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && (off == nullptr || *off == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+/// The file to resume; throws bad_input when it was not measured under the same conditions as what
+/// would follow.
+[[nodiscard]] inline result::results resumed(const std::string& file, const result::results& now) {
+  result::results before = result::read(file);
+  result::results comparable = now;
+  // Google Benchmark adds these itself when it writes; the caches are among ours too.
+  comparable.context["host_name"] = benchmark::SystemInfo::Get().name;
+  comparable.context["num_cpus"] = std::to_string(benchmark::CPUInfo::Get().num_cpus);
+  comparable.context["caches"] = before.context["caches"];
+  const std::vector<std::string> differing = result::differing_context(before, comparable);
+  if (!differing.empty()) {
+    throw bad_input(file, "/context",
+                    fmt::format("measured under other conditions, cannot be resumed; differing: {}",
+                                fmt::join(differing, " ")));
+  }
+  // What failed may work now; it is tried again.
+  const auto failed = [](const result::measurement& row) { return !row.error.empty(); };
+  std::erase_if(before.rows, failed);
+  std::erase_if(before.chains, failed);
+  return before;
+}
+
+/// The measuring part of a program: everything after the cases are known.
+class session {
+ public:
+  /// Throws bad_input when the file to resume is of another machine, setting or shape.
+  session(const options& o, const suite& all, bool whole_models, std::vector<fixture*> selected,
+          result::results results)
+      : o_(o),
+        all_(all),
+        whole_models_(whole_models),
+        selected_(std::move(selected)),
+        results_(std::move(results)) {
+    results_.manifest = all.manifest;
+    if (!o.resume.empty()) {
+      result::results before = resumed(o.resume, results_);
+      results_.rows = std::move(before.rows);
+      results_.chains = std::move(before.chains);
+      refuse_other_shapes();
+      results_.manifest.merge(before.manifest);  // rows of other models still need theirs
+    }
+    if (!o.out.empty()) file_.emplace(o.out, o.resume);
+  }
+
+  /// Measures, writes and prints. Returns whether it was interrupted.
+  bool run() {
+    if (file_ && file_->keeps_old()) {
+      note(fmt::format("{} is there already: it is replaced at the end; until then rows go to {}",
+                       file_->path(), file_->partial_path()));
+    }
+    scheduler measure(selected_, chains(), plan());
+    const bool interrupted = measure.run(results_, [this] {
+      in_order(results_);
+      if (file_) file_->save(file_text(true));
+    });
+    in_order(results_);
+    for (const auto& [owner, ending] : measure.endings()) {
+      results_.context["stopped"] += fmt::format("{}: {}; ", owner.text(), ending);
+    }
+    if (file_ && interrupted) {
+      file_->interrupt(file_text(true));
+    } else if (file_) {
+      file_->finish(file_text(false));
+    }
+    print_rows(interrupted);
+    return interrupted;
+  }
+
+  /// Where an interrupted run's rows are, and how to go on.
+  [[nodiscard]] std::string interruption() const {
+    if (!file_) return "interrupted";
+    std::string text = "interrupted";
+    if (file_->keeps_old()) {
+      text += fmt::format("; {} is as it was, the new rows are in {}", file_->path(),
+                          file_->partial_path());
+    }
+    if (o_.out_format != "json" || o_.file_aggregates_only) return text;
+    if (!file_->keeps_old()) return text + "; go on with --resume=" + file_->path();
+    return text + fmt::format("; go on with --resume={} --benchmark_out={}", file_->partial_path(),
+                              file_->path());
+  }
+
+  /// Drops from the manifest what this run is not to predict: cases that it was not asked for, and
+  /// those of which the filter left out rows that nobody measured. Says in words which the latter
+  /// are; empty: none.
+  std::string keep_predictable() {
+    std::set<result::row_name> there;
+    std::map<result::case_name, std::size_t> left_out;
+    for (const fixture* each : selected_) {
+      there.insert(each->name());
+      left_out[each->name().owner] = 0;
+    }
+    for (const result::measurement& row : results_.rows) there.insert(row.name);
+    for (const auto& each : all_.fixtures) {
+      const auto found = left_out.find(each->name().owner);
+      if (found != left_out.end() && !there.contains(each->name())) ++found->second;
+    }
+    std::string cut;
+    const result::manifest all = results_.manifest;
+    for (const auto& [owner, step] : all) {
+      const auto found = left_out.find(owner);
+      const bool selected = found != left_out.end();
+      if (!selected || found->second > 0) results_.manifest.erase(owner);
+      if (!selected || found->second == 0) continue;
+      cut += fmt::format("{}{} rows of {}", cut.empty() ? "" : ", ", found->second, owner.text());
+    }
+    return cut;
+  }
+
+  [[nodiscard]] const result::results& results() const { return results_; }
+
+  /// Says on stderr which rows have no timing; returns their number.
+  [[nodiscard]] std::size_t report_failures() const {
+    std::size_t failures = 0;
+    for (const result::measurement& row : all_rows()) {
+      if (row.error.empty()) continue;
+      note(fmt::format("{}: {}", row.name.text(), row.error));
+      ++failures;
+    }
+    return failures;
+  }
+
+ private:
+  [[nodiscard]] schedule plan() const {
+    schedule made{.how = {.seed = o_.seed, .verify_every_output = o_.verify},
+                  .rounds = o_.repetitions,
+                  .least_time = std::stod(o_.min_time),
+                  .precision = std::stod(o_.precision) / 100,
+                  .most_time = std::stod(o_.most_time),
+                  .whole_models = whole_models_};
+    if (!o_.budget.empty()) made.budget = std::stod(o_.budget);
+    return made;
+  }
+
+  /// The chains of the cases of which a row was selected.
+  [[nodiscard]] std::vector<chain_plan> chains() const {
+    std::vector<chain_plan> wanted;
+    if (!o_.chain) return wanted;
+    for (const chain_plan& each : all_.chains) {
+      const auto owned = [&](const fixture* row) { return row->name().owner == each.owner; };
+      if (std::ranges::any_of(selected_, owned)) wanted.push_back(each);
+    }
+    return wanted;
+  }
+
+  /// Rounds visit rows in random order; people and files get them in that of the model.
+  void in_order(result::results& results) const {
+    std::map<result::row_name, std::size_t> place;
+    for (const fixture* each : selected_) place.emplace(each->name(), place.size());
+    const auto key = [&](const result::measurement& row) {
+      const auto found = place.find(row.name);
+      return std::pair(found == place.end() ? place.size() : found->second, row.round);
+    };
+    std::ranges::stable_sort(results.rows, {}, key);
+  }
+
+  /// A model file may have changed since: its rows keep their names, but not their work.
+  void refuse_other_shapes() const {
+    std::map<result::row_name, std::string> keys;
+    for (const fixture* each : selected_) keys[each->name()] = each->what().op.key();
+    for (const result::measurement& row : results_.rows) {
+      const auto now = keys.find(row.name);
+      if (now == keys.end() || now->second == row.label.key) continue;
+      throw bad_input(o_.resume, "/benchmarks",
+                      fmt::format("{} was another shape then ({}, now {}); measure into a new file",
+                                  row.name.text(), row.label.key, now->second));
+    }
+  }
+
+  [[nodiscard]] std::vector<result::measurement> all_rows() const {
+    std::vector<result::measurement> all = results_.rows;
+    all.insert(all.end(), results_.chains.begin(), results_.chains.end());
+    return all;
+  }
+
+  [[nodiscard]] context_fields context(bool partial) const {
+    context_fields fields = results_.context;
+    fields["interrupted"] = partial ? "1" : "0";
+    fields["manifest"] = result::write_manifest(results_.manifest);
+    return fields;
+  }
+
+  [[nodiscard]] std::string file_text(bool partial) const {
+    const row_choice rows =
+        o_.file_aggregates_only ? row_choice::aggregates : row_choice::rounds_and_aggregates;
+    return render(to_runs(all_rows(), rows), {o_.out_format}, context(partial));
+  }
+
+  void print_rows(bool partial) const {
+    const bool aggregates = o_.file_aggregates_only || o_.aggregates_only.value_or(false);
+    if (o_.format == "console" && !aggregates && !o_.aggregates_only) {
+      fmt::print("{}", console_table(all_rows(), wants_color(o_)));
+    } else {
+      fmt::print("{}", render(to_runs(all_rows(), aggregates ? row_choice::aggregates
+                                                             : row_choice::rounds_and_aggregates),
+                              {o_.format, wants_color(o_), o_.counters_tabular}, context(partial)));
+    }
+    std::fflush(stdout);
+  }
+
+  const options& o_;
+  const suite& all_;
+  bool whole_models_;
+  std::vector<fixture*> selected_;
+  result::results results_;
+  std::optional<result_file> file_;
+};
+
+}  // namespace layerbench::run::detail

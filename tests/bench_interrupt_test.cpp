@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+/// Runs that do not come to their end, and what is left of them.
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::rounds_of;
+using ::testing::SizeIs;
+using testing::texts;
+using ::testing::UnorderedElementsAre;
+
+/// Measuring that would take minutes, stopped by a signal once `file` has rows.
+testing::outcome stopped(const testing::tiny_directory& here, int signal, const std::string& file,
+                         const texts& arguments = {}) {
+  texts all{"--benchmark_min_time=100", "--benchmark_repetitions=10000",
+            "--benchmark_out=" + here.results};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const auto written = [&] {
+    std::error_code absent;
+    const auto time = std::filesystem::last_write_time(file, absent);
+    return absent ? std::filesystem::file_time_type::min() : time;
+  };
+  const auto before = written();
+  testing::child running(testing::bench_path("bench_model"), testing::shortly(here.model, all));
+  for (int i = 0; i < 3000 && written() == before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  running.signal(signal);
+  return running.wait();
+}
+
+std::size_t rounds_in(const result::results& results) {
+  std::int64_t last = -1;
+  for (const result::measurement& row : results.rows) last = std::max(last, row.round);
+  return static_cast<std::size_t>(last + 1);
+}
+
+class Interrupt : public ::testing::TestWithParam<int> {
+ protected:
+  result::results interrupted() {
+    const testing::outcome done = stopped(here_, GetParam(), here_.results);
+    EXPECT_EQ(done.exit_code, 130);
+    EXPECT_THAT(done.err, AllOf(HasSubstr("stopping after this call"), HasSubstr("interrupted"),
+                                HasSubstr("--resume=" + here_.results)));
+    EXPECT_THAT(done.out, HasSubstr("/tiny/conv1/"));
+    return result::read(here_.results);
+  }
+
+  testing::tiny_directory here_;
+};
+
+TEST_P(Interrupt, KeepsWhatWasMeasured) {
+  const result::results left = interrupted();
+  const auto rounds = rounds_of(left);
+  EXPECT_GE(rounds.size(), 6U);
+  EXPECT_LT(rounds.size(), 6U * 10000);
+  EXPECT_EQ(left.context.at("interrupted"), "1");
+  EXPECT_THAT(here_.files(), UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+TEST_P(Interrupt, CanBeResumed) {
+  const result::results before = interrupted();
+  const std::size_t wanted = rounds_in(before) + 2;
+  const testing::outcome done =
+      here_.bench("bench_model", {"--resume=" + here_.results, "--benchmark_min_time=0.01",
+                                  "--benchmark_repetitions=" + std::to_string(wanted)});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const result::results after = result::read(here_.results);
+  EXPECT_THAT(rounds_of(after), SizeIs(6 * wanted));
+  EXPECT_EQ(after.context.at("interrupted"), "0");
+  testing::expect_kept(before, after);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, ::testing::Values(SIGINT, SIGTERM),
+                         [](const auto& instance) {
+                           return instance.param == SIGINT ? "Int" : "Term";
+                         });
+
+/// Where whole results are already.
+class OlderFile : public ::testing::Test {
+ protected:
+  testing::tiny_directory here_;
+  std::string partial_ = here_.results + ".partial";
+};
+
+TEST_F(OlderFile, StaysWhenANewRunIsInterrupted) {
+  static_cast<void>(here_.write("results.json", "old"));
+  const testing::outcome done = stopped(here_, SIGINT, partial_);
+  EXPECT_EQ(done.exit_code, 130);
+  const std::string again = "--resume=" + partial_ + " --benchmark_out=" + here_.results;
+  EXPECT_THAT(done.err, HasSubstr(again));
+  EXPECT_EQ(json::read_text(here_.results), "old");
+  EXPECT_EQ(result::read(partial_).context.at("interrupted"), "1");
+}
+
+TEST_F(OlderFile, IsReplacedWhenTheRunWasResumedToItsEnd) {
+  static_cast<void>(here_.write("results.json", "old"));
+  static_cast<void>(stopped(here_, SIGINT, partial_));
+  const result::results before = result::read(partial_);
+  const std::size_t wanted = rounds_in(before) + 1;
+  const testing::outcome done =
+      here_.bench("bench_model", {"--resume=" + partial_, "--benchmark_out=" + here_.results,
+                                  "--benchmark_repetitions=" + std::to_string(wanted)});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const result::results after = result::read(here_.results);
+  EXPECT_THAT(rounds_of(after), SizeIs(6 * wanted));
+  testing::expect_kept(before, after);
+  EXPECT_THAT(here_.files(), UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+TEST_F(OlderFile, StaysWhenANewRunIsKilled) {
+  static_cast<void>(here_.write("results.json", "old"));
+  EXPECT_EQ(stopped(here_, SIGKILL, partial_).exit_code, 128 + SIGKILL);
+  EXPECT_EQ(json::read_text(here_.results), "old");
+  EXPECT_THAT(rounds_of(result::read(partial_)), Not(SizeIs(0)));
+}
+
+TEST_F(OlderFile, IsReplacedByAWholeRunWhichSaysSo) {
+  static_cast<void>(here_.write("results.json", "old"));
+  const testing::outcome done = here_.bench("bench_model", {"--benchmark_out=" + here_.results});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.err, HasSubstr(partial_));
+  EXPECT_EQ(result::read(here_.results).context.at("interrupted"), "0");
+  EXPECT_THAT(here_.files(), UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+TEST_F(OlderFile, GrowsWhenItIsTheOneThatIsResumed) {
+  const result::results before = here_.measure();
+  const testing::outcome done =
+      stopped(here_, SIGINT, here_.results, {"--resume=" + here_.results});
+  EXPECT_EQ(done.exit_code, 130);
+  const result::results after = result::read(here_.results);
+  EXPECT_GT(after.rows.size(), before.rows.size());
+  testing::expect_kept(before, after);
+  EXPECT_THAT(here_.files(), UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+TEST_F(OlderFile, ThatIsEmptyHasNothingToKeep) {
+  static_cast<void>(here_.write("results.json", ""));
+  EXPECT_EQ(stopped(here_, SIGINT, here_.results).exit_code, 130);
+  EXPECT_THAT(rounds_of(result::read(here_.results)), Not(SizeIs(0)));
+  EXPECT_THAT(here_.files(), UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+TEST_F(OlderFile, IsNotToBeResumedFromAFormWithoutItsRows) {
+  static_cast<void>(here_.write("results.json", "old"));
+  const testing::outcome done = stopped(here_, SIGINT, partial_, {"--benchmark_out_format=csv"});
+  EXPECT_EQ(done.exit_code, 130);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(partial_), Not(HasSubstr("--resume"))));
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/op/list.hpp>
+#include <layerbench/run/main.hpp>
+
+#include "support/temporary_directory.hpp"
+
+/// A library that is built but cannot run on this machine.
+struct elsewhere : layerbench::reference::backend {
+  static constexpr std::string_view name = "elsewhere";
+  using backend::backend;
+  static std::optional<std::string> probe() noexcept { return "no such device"; }
+};
+template <>
+struct layerbench::plan<elsewhere, layerbench::op::activation>
+    : plan<reference::backend, op::activation> {
+  using plan<reference::backend, op::activation>::plan;
+};
+
+namespace layerbench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
+
+/// Runs a program with that backend in this process.
+int run_with_it(std::vector<std::string> words) {
+  ::setenv("OMP_PROC_BIND", "close", 0);  // else it would restart this test
+  ::setenv("OMP_PLACES", "cores", 0);
+  const testing::temporary_directory scratch;
+  const std::string model = scratch.write("tiny.json", R"({"name": "tiny", "layers": [
+      {"name": "relu1", "op": "activation", "shape": {"kind": "relu", "dims": [2, 3]}}]})");
+  words.insert(words.begin(), {"bench_relu", "--model=" + model});
+  std::vector<char*> arguments;
+  for (std::string& each : words) arguments.push_back(each.data());
+  const int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  return run::main(count, arguments.data(), {"bench_relu", "Times activations.", {"activation"}},
+                   op::list<op::activation>{}, {}, backend_list<elsewhere>{});
+}
+
+TEST(ABackendThatCannotRun, IsListedNevertheless) {
+  for (const char* option : {"--benchmark_list_tests", "--list"}) {
+    CaptureStdout();
+    EXPECT_EQ(run_with_it({"--backend=elsewhere", option}), 0);
+    EXPECT_THAT(GetCapturedStdout(), HasSubstr("activation/fwd/elsewhere/f32/tiny/relu1/batch:1/"));
+  }
+}
+
+TEST(ABackendThatCannotRun, IsRefusedWithItsReason) {
+  CaptureStderr();
+  EXPECT_EQ(run_with_it({"--backend=elsewhere"}), 77);
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("backend elsewhere cannot run here: no such device"));
+}
+
+}  // namespace
+}  // namespace layerbench
