@@ -21,7 +21,8 @@ struct planned {
   std::string pass;
   std::string key;
   std::int64_t count = 1;
-  bool inserted = false;  ///< added by the backend; not a layer of the model
+  bool inserted = false;   ///< added by the backend; not a layer of the model
+  std::string state = {};  ///< signature of its operands' states in the model; empty: unknown
 };
 
 /// A model's primitive as a manifest has it.

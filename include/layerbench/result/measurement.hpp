@@ -44,7 +44,7 @@ struct label {
   }
 };
 
-/// One round of one row.
+/// One round of one row; one call of a chain is one step.
 struct measurement {
   row_name name;
   result::label label;
@@ -72,7 +72,8 @@ struct results {
   std::string file;
   std::map<std::string, std::string, std::less<>> context;
   result::manifest manifest;
-  std::vector<measurement> rows;
+  std::vector<measurement> rows;    ///< of primitives
+  std::vector<measurement> chains;  ///< of whole steps: what predictions are held against
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
 };
 

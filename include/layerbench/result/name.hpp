@@ -11,6 +11,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -90,7 +91,8 @@ struct case_name {
   friend auto operator<=>(const case_name&, const case_name&) = default;
 };
 
-/// The name of a row: a case, and which of its primitives in which cache state.
+/// The name of a row: a case, and which of its primitives in which cache state; or the whole step
+/// of the case, run layer after layer as a model runs.
 struct row_name {
   case_name owner;
   std::string op;
@@ -98,8 +100,16 @@ struct row_name {
   std::string layer;
   std::string cache;
 
-  /// `<op>/<pass>/<backend>/<dtype>/<model>/<layer>/batch:<n>/cache:<state>[/<parameter>:<value>]`
+  /// The row of the whole step of `owner`.
+  [[nodiscard]] static row_name chain(case_name owner) {
+    return {std::move(owner), "chain", "", "", ""};
+  }
+  [[nodiscard]] bool is_chain() const { return op == "chain" && layer.empty(); }
+
+  /// `<op>/<pass>/<backend>/<dtype>/<model>/<layer>/batch:<n>/cache:<state>[/<parameter>:<value>]`;
+  /// `chain/<case>` of a whole step.
   [[nodiscard]] std::string text() const {
+    if (is_chain()) return "chain/" + owner.text();
     return fmt::format("{}/{}/{}/{}/{}/{}/batch:{}/cache:{}{}", op, pass, owner.backend,
                        owner.dtype, owner.model, layer, owner.batch, cache,
                        detail::parameter_text(owner.parameters));
@@ -148,8 +158,24 @@ struct name_end {
 
 }  // namespace detail
 
+/// The inverse of case_name::text; nothing for any other text.
+[[nodiscard]] inline std::optional<case_name> parse_case(std::string_view text) {
+  const std::vector<std::string_view> parts = detail::split(text, '/');
+  auto end = detail::parse_end(parts, 4, 5);
+  if (!end || end->parameters.contains("phase")) return std::nullopt;
+  if (parts[0] != "inference") end->parameters.emplace("phase", parts[0]);
+  return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), end->batch,
+                   std::move(end->parameters)};
+}
+
 /// The inverse of row_name::text; nothing for other benchmarks' names.
 [[nodiscard]] inline std::optional<row_name> parse_row(std::string_view text) {
+  constexpr std::string_view chain = "chain/";
+  if (text.starts_with(chain)) {
+    if (auto owner = parse_case(text.substr(chain.size()))) {
+      return row_name::chain(std::move(*owner));
+    }
+  }
   const std::vector<std::string_view> parts = detail::split(text, '/');
   auto end = detail::parse_end(parts, 6, 8);
   if (!end) return std::nullopt;
@@ -161,16 +187,6 @@ struct name_end {
                   std::string(parts[1]),
                   std::string(parts[5]),
                   std::string(*cache)};
-}
-
-/// The inverse of case_name::text; nothing for any other text.
-[[nodiscard]] inline std::optional<case_name> parse_case(std::string_view text) {
-  const std::vector<std::string_view> parts = detail::split(text, '/');
-  auto end = detail::parse_end(parts, 4, 5);
-  if (!end || end->parameters.contains("phase")) return std::nullopt;
-  if (parts[0] != "inference") end->parameters.emplace("phase", parts[0]);
-  return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), end->batch,
-                   std::move(end->parameters)};
 }
 
 }  // namespace layerbench::result
