@@ -42,15 +42,6 @@ concept memory = requires(const M& block) {
   { block.data() } noexcept -> std::same_as<address>;
 };
 
-/// Memory in which windows move round: `ring(length)` is the address of a ring of its first
-/// `length` bytes. A window, no longer than the ring, may start at any byte of it; where it runs
-/// over the end it goes on at the beginning (or, where addresses cannot be mapped so, in bytes that
-/// follow). Rings of all lengths share the same bytes.
-template <class R>
-concept rings = requires(R& block) {
-  { block.ring(std::size_t{}) } -> std::same_as<address>;
-};
-
 /// A place where ops run. `probe` says why it cannot be used on this machine, or nothing;
 /// `processors` how many threads it can keep busy; `threads_used` how many it uses when offered
 /// some. `activate` applies the thread count (or device) that the object was made for to this
@@ -67,7 +58,6 @@ concept backend = requires(B& here, address there, description& facts) {
   { B::cache_bytes() } noexcept -> std::same_as<std::size_t>;
   here.activate();
   { here.allocate(std::size_t{}) } -> memory;
-  { here.allocate_rings(std::size_t{}) } -> rings;
   here.fill(there, std::size_t{}, std::byte{});
   here.copy(there, there, std::size_t{});
   here.synchronize();

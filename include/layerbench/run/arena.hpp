@@ -21,18 +21,12 @@ class arena {
 
   [[nodiscard]] device& here() const { return *here_; }
 
-  /// A stretch of memory of which a row uses the first `length` bytes; a ring when it `wraps`.
-  struct stretch {
-    std::size_t length = 0;
-    bool wraps = false;
-  };
-
   /// For what calls only read: weights, old activations. Random numbers of magnitude 1/4 to 2 in
-  /// every floating-point type.
-  [[nodiscard]] address constants(stretch wanted) { return constants_.get(*here_, wanted); }
+  /// every floating-point type. What was given before may move.
+  [[nodiscard]] address constants(std::size_t bytes) { return constants_.get(*here_, bytes); }
   /// For what calls write. Nothing that was not written since should be read from it, lest results
   /// of results grow without bounds.
-  [[nodiscard]] address activations(stretch wanted) { return activations_.get(*here_, wanted); }
+  [[nodiscard]] address activations(std::size_t bytes) { return activations_.get(*here_, bytes); }
 
   /// Scratch memory, the same for all that ask for no more than `bytes`; it stays where it is.
   [[nodiscard]] address workspace(std::size_t bytes) {
@@ -47,14 +41,14 @@ class arena {
   /// As much as was ever asked for.
   class pool {
    public:
-    [[nodiscard]] address get(device& here, stretch wanted) {
-      if (bytes_ < wanted.length) {
-        rings_.reset();  // first, so that both are never there together
-        rings_ = here.allocate_rings(wanted.length);
-        bytes_ = wanted.length;
-        fill(here, rings_->ring(bytes_), bytes_);
+    [[nodiscard]] address get(device& here, std::size_t bytes) {
+      if (!memory_ || bytes_ < bytes) {
+        memory_.reset();  // first, so that both are never there together
+        memory_ = here.allocate(bytes);
+        bytes_ = bytes;
+        fill(here, memory_->data(), bytes_);
       }
-      return rings_->ring(wanted.wraps ? wanted.length : bytes_);
+      return memory_->data();
     }
 
    private:
@@ -76,7 +70,7 @@ class arena {
       }
     }
 
-    std::unique_ptr<device_rings> rings_;
+    std::unique_ptr<device_memory> memory_;
     std::size_t bytes_ = 0;
   };
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +17,7 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/run/arena.hpp>
+#include <layerbench/run/clock.hpp>
 #include <layerbench/run/device.hpp>
 #include <layerbench/run/test_data.hpp>
 
@@ -31,19 +32,12 @@ class chain {
         const plan_request& request, std::uint64_t seed)
       : memory_(std::move(memory)) {
     make_plans(graph, request);
-    make_tensors(graph, step);
-    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-      std::vector<address> places = weights_of(i, seed);
-      std::size_t source = 0;
-      for (std::size_t j = 0; j < plans_[i]->operands().size(); ++j) {
-        const op::role role = plans_[i]->operands()[j].logical.role;
-        if (role == op::role::source) {
-          const std::size_t from = graph.layers[i].inputs[source++];
-          places[j] =
-              from == model::model_input ? input_->data() : tensors_.at(step.tensor(from))->data();
-        }
-        if (role == op::role::destination) places[j] = tensors_.at(step.tensor(i))->data();
-      }
+    const std::vector<std::vector<std::size_t>> offsets = lay_out(graph, step);
+    block_ = memory_->here().allocate(bytes_);
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      std::vector<address> places;
+      for (const std::size_t offset : offsets[i]) places.push_back(at(offset));
+      fill_weights(*plans_[i], places, seed + i);
       calls_.push_back(plans_[i]->bind(places, memory_->workspace(plans_[i]->workspace_bytes())));
     }
   }
@@ -56,10 +50,10 @@ class chain {
 
   /// Writes a fresh input; untimed.
   void ready() {
-    const auto* pool = static_cast<std::byte*>(memory_->constants({2 * input_bytes_, false}));
-    input_offset_ = (input_offset_ + 4096) % (input_bytes_ + 1) / 64 * 64;
-    memory_->here().copy(input_->data(), const_cast<std::byte*>(pool) + input_offset_,
-                         input_bytes_);
+    constexpr std::size_t shift = 64;
+    shift_ = (shift_ + shift) % (input_bytes_ / shift * shift + shift);
+    auto* fresh = static_cast<std::byte*>(memory_->constants(2 * input_bytes_ + shift)) + shift_;
+    memory_->here().copy(at(input_), fresh, input_bytes_);
     memory_->here().synchronize();
   }
 
@@ -71,7 +65,22 @@ class chain {
     memory_->here().synchronize();
   }
 
+  /// Runs the step once and leaves the wall time of each layer, in graph order, in `seconds`.
+  void call_layers(std::vector<double>& seconds) {
+    seconds.clear();
+    for (const auto& each : calls_) {
+      const double start = now(clock::wall);
+      each->run();
+      memory_->here().synchronize();
+      seconds.push_back(now(clock::wall) - start);
+    }
+  }
+
  private:
+  [[nodiscard]] address at(std::size_t offset) const {
+    return static_cast<std::byte*>(block_->data()) + offset;
+  }
+
   void make_plans(const model::graph& graph, const plan_request& request) {
     std::map<std::string, std::shared_ptr<any_plan>> by_work;
     for (const model::layer& each : graph.layers) {
@@ -81,62 +90,73 @@ class chain {
     }
   }
 
-  void make_tensors(const model::graph& graph, const model::step_memory& step) {
-    std::map<std::size_t, std::size_t> bytes;  // a reader may see more of a tensor than its writer
-    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-      std::size_t source = 0;
-      for (const plan_operand& each : plans_[i]->operands()) {
-        if (each.logical.role == op::role::destination) {
-          std::size_t& size = bytes[step.tensor(i)];
-          size = std::max(size, each.bytes);
-        }
-        if (each.logical.role == op::role::source) {
-          const std::size_t from = graph.layers[i].inputs[source++];
-          std::size_t& size = from == model::model_input ? input_bytes_ : bytes[step.tensor(from)];
-          size = std::max(size, each.bytes);
+  /// Offsets of the layers' operands in one block, where each tensor starts at a page of its own.
+  std::vector<std::vector<std::size_t>> lay_out(const model::graph& graph,
+                                                const model::step_memory& step) {
+    std::map<std::size_t, std::size_t> sizes;  // of tensors; a reader may see more than the writer
+    const auto tensor_of = [&](std::size_t layer, op::role role, std::size_t& source) {
+      if (role == op::role::destination) return step.tensor(layer);
+      const std::size_t from = graph.layers[layer].inputs[source++];
+      return from == model::model_input ? model::model_input : step.tensor(from);
+    };
+    const auto each_operand = [&](auto&& visit) {
+      for (std::size_t i = 0; i < plans_.size(); ++i) {
+        std::size_t source = 0;
+        for (const plan_operand& each : plans_[i]->operands()) {
+          const op::role role = each.logical.role;
+          const bool kept = role == op::role::weights || role == op::role::statistics;
+          visit(i, each, kept ? std::nullopt : std::optional(tensor_of(i, role, source)));
         }
       }
-    }
-    for (const auto& [tensor, size] : bytes) tensors_[tensor] = allocate(size);
-    input_ = allocate(input_bytes_);
+    };
+    each_operand([&](std::size_t, const plan_operand& each, std::optional<std::size_t> tensor) {
+      if (tensor) sizes[*tensor] = std::max(sizes[*tensor], each.bytes);
+    });
+    std::map<std::size_t, std::size_t> starts;
+    for (const auto& [tensor, size] : sizes) starts[tensor] = room(size);
+    std::vector<std::vector<std::size_t>> offsets(plans_.size());
+    each_operand([&](std::size_t i, const plan_operand& each, std::optional<std::size_t> tensor) {
+      offsets[i].push_back(tensor ? starts.at(*tensor) : room(each.bytes));
+    });
+    input_ = starts.at(model::model_input);
+    input_bytes_ = sizes.at(model::model_input);
+    return offsets;
   }
 
-  std::unique_ptr<device_memory> allocate(std::size_t bytes) {
-    bytes_ += bytes;
-    return memory_->here().allocate(bytes);
+  std::size_t room(std::size_t size) {
+    constexpr std::size_t page = 4096;
+    const std::size_t start = bytes_;
+    bytes_ += (size + page - 1) / page * page;
+    return start;
   }
 
-  /// Memory and test data for the weights and statistics of layer `i`; scaled so that activations
-  /// keep their magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
-  std::vector<address> weights_of(std::size_t i, std::uint64_t seed) {
-    const auto& operands = plans_[i]->operands();
-    std::vector<address> places(operands.size(), nullptr);
+  /// Test data for weights and statistics. Weights are scaled so that activations keep their
+  /// magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
+  static void fill_weights(const any_plan& plan, const std::vector<address>& places,
+                           std::uint64_t seed) {
+    const auto& operands = plan.operands();
     for (std::size_t j = 0; j < operands.size(); ++j) {
       const op::operand& logical = operands[j].logical;
       if (logical.role != op::role::weights && logical.role != op::role::statistics) continue;
-      weights_.push_back(allocate(operands[j].bytes));
-      places[j] = weights_.back()->data();
-      std::vector<float> values = random_values(logical, operand_seed(seed + weights_.size(), j));
-      const dims& out = operands.back().logical.extents;
-      const auto fan_in = static_cast<double>(values.size()) / static_cast<double>(out.at(1));
+      std::vector<float> values = random_values(logical, operand_seed(seed, j));
       if (logical.extents.size() > 1) {
-        const double scale = std::sqrt(6 / std::max(1.0, fan_in));
-        for (float& v : values)
-          v = static_cast<float>(round_to(logical.type, v * scale, logical.quantum));
+        const auto outputs = static_cast<double>(operands.back().logical.extents.at(1));
+        const double scale = std::sqrt(6 * outputs / static_cast<double>(values.size()));
+        for (float& v : values) {
+          v = static_cast<float>(round_to(logical.type, v * std::min(scale, 1.0), logical.quantum));
+        }
       }
-      plans_[i]->upload(j, values, places[j]);
+      plan.upload(j, values, places[j]);
     }
-    return places;
   }
 
   std::shared_ptr<arena> memory_;
-  std::vector<std::shared_ptr<any_plan>> plans_;                   ///< of the layers
-  std::map<std::size_t, std::unique_ptr<device_memory>> tensors_;  ///< by layer that owns it
-  std::vector<std::unique_ptr<device_memory>> weights_;
-  std::unique_ptr<device_memory> input_;
-  std::size_t input_bytes_ = 0;
-  std::size_t input_offset_ = 0;
+  std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the layers
+  std::unique_ptr<device_memory> block_;
   std::size_t bytes_ = 0;
+  std::size_t input_ = 0;
+  std::size_t input_bytes_ = 0;
+  std::size_t shift_ = 0;
   std::vector<std::unique_ptr<bound_plan>> calls_;  ///< of the layers
 };
 

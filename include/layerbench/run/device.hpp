@@ -27,16 +27,6 @@ class device_memory {
   [[nodiscard]] virtual address data() const noexcept = 0;
 };
 
-/// See the concept `rings`.
-class device_rings {
- public:
-  device_rings() = default;
-  device_rings(const device_rings&) = delete;
-  device_rings& operator=(const device_rings&) = delete;
-  virtual ~device_rings() = default;
-  [[nodiscard]] virtual address ring(std::size_t length) = 0;
-};
-
 /// A plan tied to operands.
 class bound_plan {
  public:
@@ -87,7 +77,6 @@ class device {
   virtual void activate() = 0;
   /// Page-aligned. Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<device_memory> allocate(std::size_t bytes) = 0;
-  [[nodiscard]] virtual std::unique_ptr<device_rings> allocate_rings(std::size_t bytes) = 0;
   virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
   virtual void copy(address to, address from, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
@@ -109,16 +98,6 @@ class memory_of final : public device_memory {
 
  private:
   M block_;
-};
-
-template <rings R>
-class rings_of final : public device_rings {
- public:
-  explicit rings_of(R block) : block_(std::move(block)) {}
-  [[nodiscard]] address ring(std::size_t length) override { return block_.ring(length); }
-
- private:
-  R block_;
 };
 
 template <class B, class Op>
@@ -183,10 +162,6 @@ class backend_device final : public device {
   [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t bytes) override {
     using made = decltype(here().allocate(bytes));
     return std::make_unique<detail::memory_of<made>>(here().allocate(bytes));
-  }
-  [[nodiscard]] std::unique_ptr<device_rings> allocate_rings(std::size_t bytes) override {
-    using made = decltype(here().allocate_rings(bytes));
-    return std::make_unique<detail::rings_of<made>>(here().allocate_rings(bytes));
   }
   void fill(address to, std::size_t bytes, std::byte value) override {
     here().fill(to, bytes, value);

@@ -43,7 +43,7 @@ struct origin {
 
 /// What there is to bring into state.
 struct surrounded_op {
-  plan_request request;
+  plan_request request = {};
   cache_state cache = cache_state::hot;
   std::int64_t footprint = 0;   ///< of the model's step
   std::vector<origin> sources;  ///< one a source operand
@@ -58,7 +58,7 @@ class rotation {
  public:
   /// `plan` must outlive this. `seed` is of the test data of small operands.
   rotation(arena& memory, const any_plan& plan, const surrounded_op& what, std::uint64_t seed)
-      : memory_(memory), plan_(plan), cache_(what.cache) {
+      : memory_(memory), plan_(plan), reach_(reach_of(what)) {
     lay_out(what);
     set_lengths(what);
     fill_own(seed);
@@ -70,8 +70,9 @@ class rotation {
 
   /// Brings the operands of the next calls into their state; untimed.
   void ready(std::int64_t calls) {
-    bases_ = {memory_.constants({constants_.length, wraps_}),
-              memory_.activations({activations_.length, wraps_}), own_ ? own_->data() : nullptr};
+    bases_ = {memory_.constants(constants_.length + constants_.window),
+              memory_.activations(activations_.length + activations_.window),
+              own_ ? own_->data() : nullptr};
     const std::int64_t different = std::min(calls, slots_wanted_);
     for (std::int64_t i = 0; i < different; ++i) {
       for (preparer& each : preparers_) write(each, next_ + i + each.lead);
@@ -106,6 +107,8 @@ class rotation {
     where in;
     std::size_t offset;
   };
+  /// Each call's window starts one window after the last call's, and less the length where it would
+  /// start beyond that.
   struct ring {
     std::size_t window = 0;
     std::size_t length = 0;
@@ -134,6 +137,23 @@ class rotation {
     const std::size_t grain = in == where::own ? 64 : page;
     window += (bytes + grain - 1) / grain * grain;
     return made;
+  }
+
+  /// Bytes to be touched between two uses of weights.
+  [[nodiscard]] std::size_t reach_of(const surrounded_op& what) const {
+    const std::size_t known = memory_.here().cache_bytes();
+    // More than that survives in no cache.
+    const std::size_t beyond_caches = 4 * (known == 0 ? std::size_t{64} << 20U : known);
+    switch (what.cache) {
+      case cache_state::hot: return 0;
+      case cache_state::model:
+        return std::min(static_cast<std::size_t>(static_cast<double>(what.footprint) *
+                                                     (getenv("RF") ? atof(getenv("RF")) : 1.0) +
+                                                 (getenv("RA") ? atof(getenv("RA")) : 0.0)),
+                        beyond_caches);
+      case cache_state::cold: break;
+    }
+    return beyond_caches;
   }
 
   void lay_out(const surrounded_op& what) {
@@ -165,7 +185,7 @@ class rotation {
 
   part add_source(const surrounded_op& what, std::size_t source, std::size_t bytes) {
     const bool overwritten = what.in_place && source == 0;
-    if (what.cache != cache_state::model || 2 * what.sources[source].distance > what.footprint) {
+    if (what.cache != cache_state::model || is_old(what.sources[source].distance)) {
       return add(overwritten ? where::activations : where::constants, bytes);
     }
     const origin& from = what.sources[source];
@@ -185,6 +205,11 @@ class rotation {
     add_places(writer, to, bytes);
     preparers_.push_back(std::move(writer));
     return to;
+  }
+
+  /// Whether a source was last used so long ago that a turn of the ring stands for it.
+  [[nodiscard]] bool is_old(std::int64_t distance) const {
+    return 2 * static_cast<std::size_t>(distance) > reach_;
   }
 
   static std::size_t written_bytes(const any_plan& plan) {
@@ -218,21 +243,9 @@ class rotation {
   }
 
   void set_lengths(const surrounded_op& what) {
-    const std::size_t known = memory_.here().cache_bytes();
-    // More than that survives in no cache; the operands of one call always have room.
-    const std::size_t beyond_caches = 4 * (known == 0 ? std::size_t{64} << 20U : known);
-    std::size_t target = 0;
-    if (what.cache == cache_state::cold) target = beyond_caches;
-    if (what.cache == cache_state::model) {
-      target = std::min(static_cast<std::size_t>(what.footprint), beyond_caches);
-    }
-    const double turns = std::max(1.0, static_cast<double>(target) / static_cast<double>(touched_));
-    // Many windows may as well end where the ring does.
-    constexpr double many = 8;
-    wraps_ = turns < many;
-    const double whole = wraps_ ? turns : std::floor(turns);
+    const double turns = std::max(1.0, static_cast<double>(reach_) / static_cast<double>(touched_));
     for (ring* each : {&constants_, &activations_}) {
-      const double length = std::ceil(whole * static_cast<double>(each->window));
+      const double length = std::ceil(turns * static_cast<double>(each->window));
       each->length = (static_cast<std::size_t>(length) + page - 1) / page * page;
     }
     constexpr std::size_t most_own_bytes = std::size_t{64} << 20U;
@@ -313,13 +326,12 @@ class rotation {
 
   arena& memory_;
   const any_plan& plan_;
-  cache_state cache_;
+  std::size_t reach_;        ///< bytes between two uses of weights, as far as the state asks for it
   std::vector<part> parts_;  ///< of the plan's operands
   std::vector<preparer> preparers_;
   std::size_t touched_ = 0;  ///< bytes touched by a call and its preparers
   ring constants_;
   ring activations_;
-  bool wraps_ = false;
   std::unique_ptr<device_memory> own_;
   std::size_t own_window_ = 0;
   std::size_t own_copies_ = 0;

@@ -73,7 +73,7 @@ class scheduler {
  private:
   struct measured_row {
     fixture* what;
-    std::map<std::int64_t, double> rounds;  ///< seconds of a call
+    std::map<std::int64_t, double> rounds;  ///< mean seconds of a call
     bool done;
   };
   struct measured_case {
@@ -113,7 +113,8 @@ class scheduler {
   void take_over() {
     std::map<result::row_name, std::map<std::int64_t, double>> known;
     for (const result::measurement& row : into_->rows) {
-      known[row.name][row.round] = row.seconds;
+      const auto mean = row.counters.find("mean_s");
+      known[row.name][row.round] = mean == row.counters.end() ? row.seconds : mean->second;
       next_round_ = std::max(next_round_, row.round + 1);
     }
     for (group& each : groups_) {
@@ -286,7 +287,7 @@ class scheduler {
     best.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
                   what.what().inserted};
     what.describe(best);
-    row.rounds[round] = best.seconds;
+    row.rounds[round] = best.counters.at("mean_s");
     into_->rows.push_back(std::move(best));
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include <sys/resource.h>
 
@@ -34,6 +35,16 @@ namespace detail {
 
 }  // namespace detail
 
+/// Adds the mean of `sorted` without its stalls. Small disturbances are part of every step, and only
+/// means of layers add up to the step's; long ones, that few steps meet, are left out and counted.
+inline void add_mean(const std::vector<double>& sorted, result::measurement& row) {
+  constexpr double stall = 2;  // times the median
+  const double limit = stall * stats::quantile(sorted, 0.5);
+  const auto usual = std::ranges::upper_bound(sorted, limit);
+  row.counters["mean_s"] = stats::mean({sorted.begin(), usual});
+  row.counters["stalls"] = static_cast<double>(sorted.end() - usual);
+}
+
 /// How much of the processors' time the threads got in a visit, from 0 to 1.
 struct visit_quality {
   double busy = 0;
@@ -58,7 +69,7 @@ inline visit_quality visit(const subject& what, stopwatch& watch, sampling how,
     counters["low_s"] = range->low;
     counters["high_s"] = range->high;
   }
-  counters["mean_s"] = stats::mean(taken.seconds);
+  add_mean(taken.seconds, row);
   counters["min_s"] = taken.seconds.front();
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
   counters["samples"] = static_cast<double>(taken.seconds.size());

@@ -32,7 +32,6 @@ class backend {
   void activate() {}
   static std::size_t cache_bytes() noexcept { return host_cache_bytes(); }
   [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
-  [[nodiscard]] static host_rings allocate_rings(std::size_t bytes) { return host_rings(bytes); }
   static void fill(address to, std::size_t bytes, std::byte value) {
     std::memset(to, std::to_integer<int>(value), bytes);
   }
