@@ -233,6 +233,7 @@ TEST(Environment, NamesOutputFileAndModel) {
                      {{"BENCHMARK_OUT", here.results},
                       {"LAYERBENCH_MODEL", here.model},
                       {"BENCHMARK_MIN_TIME", "0.001"},
+                      {"LAYERBENCH_MAX_TIME", "0"},
                       {"BENCHMARK_FORMAT", "json"}});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(result::read(here.results).rows, SizeIs(6));

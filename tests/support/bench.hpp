@@ -65,7 +65,8 @@ inline const texts tiny_layers{"conv1", "relu1", "add1", "pool1", "fc1", "prob"}
        std::map<std::string, std::string>{{"--model=", model},
                                           {"--threads=", "1"},
                                           {"--benchmark_min_time=", "0.003"},
-                                          {"--benchmark_repetitions=", "3"}}) {
+                                          {"--benchmark_repetitions=", "3"},
+                                          {"--max-time=", "0"}}) {
     const auto replaces = [&, name = option](const std::string& a) { return a.starts_with(name); };
     if (std::ranges::none_of(arguments, replaces)) all.push_back(option + value);
   }
