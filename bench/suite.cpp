@@ -6,8 +6,9 @@
 #include <span>
 
 #include <layerbench/op/list.hpp>
-#include <layerbench/predict/predictor.hpp>
+#include <layerbench/predict/validation.hpp>
 #include <layerbench/report/prediction.hpp>
+#include <layerbench/report/validation.hpp>
 #include <layerbench/run/main.hpp>
 
 namespace {
@@ -20,8 +21,12 @@ void print_predictions(const layerbench::result::results& results, bool machine_
     const auto found = results.context.find(name);
     return found == results.context.end() ? std::string("none") : found->second;
   };
-  fmt::print(machine_format ? stderr : stdout, "\non {}, oneDNN {} {}\n\n{}", fact("device"),
-             fact("onednn_version"), fact("onednn_isa"), report::text(predictions));
+  std::FILE* out = machine_format ? stderr : stdout;
+  fmt::print(out, "\non {}, oneDNN {} {}\n\n{}", fact("device"), fact("onednn_version"),
+             fact("onednn_isa"), report::text(predictions));
+  if (!results.chains.empty()) {
+    fmt::print(out, "\n{}", report::text(predict::validate(std::span(&results, 1))));
+  }
 }
 
 }  // namespace

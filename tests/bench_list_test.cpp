@@ -52,7 +52,7 @@ TEST(ListTests, NamesAreThoseOfResultFiles) {
       EXPECT_EQ(parsed->text(), name);
       EXPECT_EQ(parsed->owner.backend, testing::usable_backend);
       EXPECT_EQ(parsed->owner.dtype, "f32");
-      EXPECT_EQ(parsed->cache, "hot");
+      EXPECT_EQ(parsed->cache, "model");
       EXPECT_TRUE(parsed->owner.parameters.empty()) << name;
     }
   }
@@ -88,7 +88,7 @@ TEST(ListTests, ModelIsTheUnionOfTheOtherPrograms) {
 
 TEST(ListTests, NamesShowThreadsThatDifferFromTheDefault) {
   EXPECT_THAT(listed("bench_conv", {"--model=alexnet", "--threads=3"}),
-              ::testing::Each(::testing::EndsWith("/batch:1/cache:hot/threads:3")));
+              ::testing::Each(::testing::EndsWith("/batch:1/cache:model/threads:3")));
 }
 
 TEST(ListTests, NameEveryRowOnceWhateverIsAskedForTwice) {
@@ -98,7 +98,7 @@ TEST(ListTests, NameEveryRowOnceWhateverIsAskedForTwice) {
 
 TEST(Filter, IsARegularExpressionFoundAnywhere) {
   const std::size_t all = listed("bench_conv", {}).size();
-  EXPECT_THAT(listed("bench_conv", {"--benchmark_filter=cache:hot$"}), SizeIs(all));
+  EXPECT_THAT(listed("bench_conv", {"--benchmark_filter=cache:model$"}), SizeIs(all));
   EXPECT_THAT(listed("bench_conv", {"--benchmark_filter=all"}), SizeIs(all));
   EXPECT_THAT(listed("bench_conv", {"--benchmark_filter="}), SizeIs(all));
   EXPECT_THAT(listed("bench_gemm", {"--benchmark_filter=^gemm/.*/vgg16/"}), SizeIs(3));
@@ -169,7 +169,7 @@ TEST(Help, HasEveryOption) {
 TEST(Help, HasDefaultsAndEnvironmentNames) {
   EXPECT_THAT(bench("bench_conv", {"--help"}).out,
               AllOf(HasSubstr("resnet50,vgg16,alexnet"), HasSubstr("LAYERBENCH_BATCH"),
-                    HasSubstr("BENCHMARK_OUT"), HasSubstr("=0.2"), HasSubstr("=console")));
+                    HasSubstr("BENCHMARK_OUT"), HasSubstr("=0.05"), HasSubstr("=console")));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST(Compare, PairsRowsOfOneFileByFilters) {
   EXPECT_EQ(done.exit_code, 0) << done.err;
   for (const std::string& layer : testing::tiny_layers) {
     EXPECT_THAT(testing::lines(done.out),
-                Contains(HasSubstr("/tiny/" + layer + "/[batch:1/ vs. batch:2/]cache:hot")));
+                Contains(HasSubstr("/tiny/" + layer + "/[batch:1/ vs. batch:2/]cache:model")));
   }
 }
 

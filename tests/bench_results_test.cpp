@@ -17,6 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using testing::texts;
 
 TEST(Results, HaveEveryRowAndRound) {
@@ -49,9 +50,10 @@ TEST(Results, ReplaceAnOlderFile) {
 TEST(Results, HaveEveryCounter) {
   const testing::tiny_directory here;
   const std::set<std::string> always{
-      "min_s",    "p95_s",     "samples",       "clock_s",         "cpu_s",
-      "count",    "flops",     "flops_exact",   "bytes",           "ring_bytes",
-      "verified", "disturbed", "touched_bytes", "footprint_bytes", "workspace_bytes"};
+      "min_s",   "p95_s",         "mean_s",          "samples",        "calls_a_sample",
+      "clock_s", "cpu_s",         "wall_s",          "count",          "flops",
+      "bytes",   "flops_exact",   "ring_bytes",      "verified",       "disturbed",
+      "retries", "touched_bytes", "footprint_bytes", "workspace_bytes"};
   for (const result::measurement& row : here.measure().rows) {
     std::set<std::string> expected = always;
     if (row.counters.at("samples") >= 6) expected.insert({"low_s", "high_s"});
@@ -117,7 +119,7 @@ TEST(Results, HaveLabelsWithKeyAndAlgorithm) {
   for (const result::measurement& row : here.measure().rows) {
     EXPECT_EQ(row.label.key, keys.at(row.name.layer));
     EXPECT_NE(row.label.algorithm, "") << row.name.text();
-    EXPECT_EQ(row.label.state, "");
+    EXPECT_THAT(row.label.state, StartsWith("step:6.81kB,src:fresh"));
     EXPECT_FALSE(row.label.inserted);
   }
 }

@@ -98,10 +98,31 @@ TEST(PredictionJson, IsTheContract) {
   EXPECT_EQ(all.at("schema"), 1);
   ASSERT_THAT(all.at("predictions"), SizeIs(3));
   const json::value& tiny = all.at("predictions").at(0);
-  EXPECT_THAT(keys(tiny),
-              IsSupersetOf({"model", "phase", "backend", "dtype", "batch", "threads", "devices",
-                            "seconds_per_step", "seconds_low", "seconds_high", "images_per_second",
-                            "disturbed", "coverage", "missing", "naive_seconds", "layers"}));
+  EXPECT_THAT(keys(tiny), IsSupersetOf({"model",
+                                        "phase",
+                                        "backend",
+                                        "dtype",
+                                        "batch",
+                                        "threads",
+                                        "devices",
+                                        "seconds_per_step",
+                                        "seconds_low",
+                                        "seconds_high",
+                                        "images_per_second",
+                                        "disturbed",
+                                        "coverage",
+                                        "missing",
+                                        "naive_seconds",
+                                        "layers",
+                                        "layers_seconds",
+                                        "overhead_seconds",
+                                        "sampling_low",
+                                        "sampling_high",
+                                        "protocol_half_width"}));
+  EXPECT_DOUBLE_EQ(tiny.at("layers_seconds"), 3e-3);
+  EXPECT_EQ(tiny.at("overhead_seconds"), 0);
+  EXPECT_DOUBLE_EQ(tiny.at("sampling_low"), 2.8e-3);
+  EXPECT_TRUE(tiny.at("protocol_half_width").is_null());
   EXPECT_EQ(tiny.at("model"), "tiny");
   EXPECT_DOUBLE_EQ(tiny.at("seconds_per_step"), 3e-3);
   EXPECT_DOUBLE_EQ(tiny.at("naive_seconds"), 3e-3);

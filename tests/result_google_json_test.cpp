@@ -57,6 +57,15 @@ TEST(Read, KeepsWhyARowFailed) {
   EXPECT_EQ(failed->name.owner.batch, 4);
 }
 
+TEST(Read, KeepsChainsApart) {
+  const results file = read(LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json");
+  EXPECT_THAT(file.chains, SizeIs(6 + 2 + 2));
+  EXPECT_EQ(file.chains.front().name.text(), "chain/inference/reference/f32/tiny/batch:2");
+  EXPECT_DOUBLE_EQ(file.chains.front().seconds, 3.125e-3);
+  EXPECT_EQ(file.chains.at(6).counters.at("disturbed"), 1);
+  for (const measurement& row : file.rows) EXPECT_FALSE(row.name.is_chain());
+}
+
 TEST(Read, ConvertsTimeUnits) {
   const testing::temporary_directory scratch;
   const std::vector<std::pair<std::string, double>> units{
@@ -85,11 +94,15 @@ TEST(Manifest, IsReadBack) {
       << "not the order of the file";
   manifest changed = cases;
   changed.begin()->second.push_back({"conv1_src", "reorder", "fwd", "dims:1x2", 1, true});
+  changed.begin()->second.push_back({"conv2", "conv", "fwd", "k:2", 1, true, "src:\"warm\""});
   const std::string text = write_manifest(changed);
   const manifest again = read_manifest(text, "r.json");
   EXPECT_EQ(write_manifest(again), text);
-  EXPECT_TRUE(again.begin()->second.back().inserted);
-  EXPECT_FALSE(again.begin()->second.front().inserted);
+  const std::vector<planned>& step = again.begin()->second;
+  EXPECT_TRUE(step.at(3).inserted);
+  EXPECT_FALSE(step.front().inserted);
+  EXPECT_EQ(step.front().state, "");
+  EXPECT_EQ(step.at(4).state, "src:\"warm\"");
 }
 
 TEST(Manifest, AddsOnlyNewCases) {
@@ -189,6 +202,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "/context/manifest"},
         bad_file{"manifest_types",
                  with_manifest(R"({"inference/a/f32/m/batch:1": [[1, 2, 3, 4, 5]]})"),
+                 "/context/manifest"},
+        bad_file{"manifest_word", with_manifest(R"({"inference/a/f32/m/batch:1":
+                     [["a", "b", "c", "d", 1, "inserted"]]})"),
+                 "/context/manifest"},
+        bad_file{"manifest_state", with_manifest(R"({"inference/a/f32/m/batch:1":
+                     [["a", "b", "c", "d", 1, {"state": 7}]]})"),
                  "/context/manifest"},
         bad_file{"manifest_count",
                  with_manifest(R"({"inference/a/f32/m/batch:1": [["a", "b", "c", "d", "e"]]})"),

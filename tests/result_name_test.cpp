@@ -36,6 +36,24 @@ TEST(CaseName, IsWrittenAndReadBack) {
   for (const case_name& owner : {plain, rich}) EXPECT_EQ(parse_case(owner.text()), owner);
 }
 
+TEST(ChainName, IsThatOfTheCaseAndIsReadBack) {
+  EXPECT_EQ(row_name::chain(plain).text(), "chain/inference/onednn/f32/resnet50/batch:8");
+  EXPECT_EQ(row_name::chain(rich).text(),
+            "chain/training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2");
+  for (const case_name& owner : {plain, rich}) {
+    const auto read = parse_row(row_name::chain(owner).text());
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->is_chain());
+    EXPECT_EQ(read->owner, owner);
+  }
+}
+
+TEST(ChainName, LeavesARowOfAnOpOfThatName) {
+  const row_name row{plain, "chain", "fwd", "c1", "hot"};
+  EXPECT_FALSE(row.is_chain());
+  EXPECT_EQ(parse_row(row.text()), row);
+}
+
 class ForeignName : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ForeignName, IsNoRow) { EXPECT_EQ(parse_row(GetParam()), std::nullopt); }
@@ -58,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/layout:nchw",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/threads:2",
+                      "chain/inference/onednn/f32/resnet50/batch:8/cache:hot",
+                      "chain/inference/onednn/f32/resnet50", "chain/",
                       "inference/onednn/f32/resnet50/batch:", "inference/onednn/f32/batch:8",
                       "inference/onednn/f32/resnet50/batch:8/colour:red",
                       "inference/onednn/f32/resnet50/batch:8/threads:2/layout:nchw"));

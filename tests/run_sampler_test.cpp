@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <chrono>
 #include <cstdint>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -17,20 +18,31 @@ namespace {
 using ::testing::Each;
 using ::testing::SizeIs;
 
-/// A machine on which nothing disturbs. Its times are powers of two, so that sums are exact.
+/// A machine on which nothing disturbs, as its own stopwatch. Its times are powers of two, so that
+/// sums are exact.
 struct machine {
   double call_seconds;
   double clock_seconds;
+  double ready_seconds = 0;  ///< to make one call ready
   double time = 0;
+  double started = 0;
   std::vector<std::int64_t> batches = {};  ///< `times` of each use of call()
 
-  double now() { return time += clock_seconds; }
+  [[nodiscard]] double cost() const { return clock_seconds; }
+  [[nodiscard]] double now() const { return time; }
+  void start() { started = time; }
+  [[nodiscard]] lap stop() {
+    const double seconds = (time += clock_seconds) - started;
+    return {seconds, seconds, seconds};
+  }
+  void ready(std::int64_t times) { time += ready_seconds * static_cast<double>(times); }
   void call(std::int64_t times) {
     batches.push_back(times);
     time += call_seconds * static_cast<double>(times);
   }
   samples sample(const sampling& how) {
-    return run::sample([this] { return now(); }, [this](std::int64_t n) { call(n); }, how);
+    return run::sample(
+        *this, [this](std::int64_t n) { ready(n); }, [this](std::int64_t n) { call(n); }, how);
   }
   [[nodiscard]] std::int64_t calls() const {
     return std::accumulate(batches.begin(), batches.end(), std::int64_t{0});
@@ -40,29 +52,27 @@ struct machine {
 constexpr double microsecond = 0x1p-20;
 constexpr double millisecond = 0x1p-10;
 
-/// What the scheduler asks for: a fifth of a second in five rounds.
-constexpr sampling usual(double clock_cost) {
-  return {.clock_cost = clock_cost, .warm_up = 2 * millisecond, .least_time = 40 * millisecond};
-}
+constexpr sampling usual{
+    .warm_up = 2 * millisecond, .least_time = 40 * millisecond, .most_time = 160 * millisecond};
 
 TEST(Sampler, TellsAConstantTimeExactly) {
   for (const double call_seconds : {0x1p-30, 0x1p-24, 0x1p-20, 0x1p-12, 0x1p-3}) {
     for (const double clock_seconds : {0.0, 0x1p-25, 0x1p-21}) {
       machine here{call_seconds, clock_seconds};
-      const samples taken = here.sample(usual(clock_seconds));
+      const samples taken = here.sample(usual);
       EXPECT_THAT(taken.seconds, Each(::testing::DoubleNear(call_seconds, 1e-9 * call_seconds)))
           << call_seconds << ' ' << clock_seconds;
     }
   }
   machine here{0x1p-12, 0x1p-22};
-  EXPECT_EQ(stats::median(here.sample(usual(0x1p-22)).seconds), 0x1p-12);
+  EXPECT_EQ(stats::median(here.sample(usual).seconds), 0x1p-12);
 }
 
 TEST(Sampler, TheClockIsAtMostAThousandthOfASample) {
   const double clock_seconds = microsecond / 4;
   for (const double call_seconds : {0x1p-30, 0x1p-26, 0x1p-22, 0x1p-18, 0x1p-10}) {
     machine here{call_seconds, clock_seconds};
-    const samples taken = here.sample(usual(clock_seconds));
+    const samples taken = here.sample(usual);
     const double sample_seconds = call_seconds * static_cast<double>(here.batches.back());
     EXPECT_GE(sample_seconds, 1000 * clock_seconds * (1 - 1e-9)) << call_seconds;
     EXPECT_GE(taken.seconds.size(), 40U) << call_seconds;
@@ -72,14 +82,14 @@ TEST(Sampler, TheClockIsAtMostAThousandthOfASample) {
 TEST(Sampler, KnowsCallsFarShorterThanTheClock) {
   const double clock_seconds = 64 * microsecond;
   machine here{0x1p-30, clock_seconds};
-  const samples taken = here.sample(usual(clock_seconds));
+  const samples taken = here.sample(usual);
   EXPECT_NEAR(stats::median(taken.seconds), 0x1p-30, 0x1p-30 * 1e-6);
   EXPECT_GE(static_cast<double>(here.batches.back()) * 0x1p-30, 999 * clock_seconds);
 }
 
 TEST(Sampler, HasNoMoreThanAThousandSamples) {
   machine here{microsecond, 0};
-  const samples taken = here.sample(usual(0));
+  const samples taken = here.sample(usual);
   EXPECT_LE(taken.seconds.size(), 1000U);
   EXPECT_GE(taken.seconds.size(), 900U);
 }
@@ -88,7 +98,7 @@ TEST(Sampler, WarmsUpForTheTimeAskedFor) {
   for (const double warm_up : {millisecond, 8 * millisecond, 128 * millisecond}) {
     machine here{16 * microsecond, 0};
     const samples taken =
-        here.sample({.clock_cost = 0, .warm_up = warm_up, .least_time = millisecond});
+        here.sample({.warm_up = warm_up, .least_time = millisecond, .most_time = millisecond});
     const double untimed = static_cast<double>(here.calls() - taken.calls) * 16 * microsecond;
     EXPECT_GE(untimed, warm_up);
     EXPECT_LT(untimed, 3 * warm_up);
@@ -101,14 +111,14 @@ TEST(Sampler, WarmUpIsNotInTheSamples) {
     here.call(times);
     if (here.batches.size() == 1) here.time += 1;  // pages, caches, code that is made now
   };
-  const samples taken = sample([&] { return here.now(); }, slow_at_first, usual(0));
+  const samples taken = sample(here, [](std::int64_t) {}, slow_at_first, usual);
   EXPECT_THAT(taken.seconds, Each(millisecond));
 }
 
 TEST(Sampler, CountsTheTimedCalls) {
   for (const double call_seconds : {0x1p-26, 0x1p-20, 0x1p-8, 1.0}) {
     machine here{call_seconds, 0};
-    const samples taken = here.sample(usual(0));
+    const samples taken = here.sample(usual);
     const auto samples_taken = static_cast<std::int64_t>(taken.seconds.size());
     EXPECT_EQ(taken.calls, samples_taken * here.batches.back()) << call_seconds;
     const auto warm_up = static_cast<std::int64_t>(here.batches.size()) - samples_taken;
@@ -117,23 +127,60 @@ TEST(Sampler, CountsTheTimedCalls) {
   }
 }
 
-TEST(Sampler, TakesOneSampleOfALongCall) {
+TEST(Sampler, TakesFewSamplesOfALongCall) {
   machine here{8.0, microsecond};
-  const samples taken = here.sample(usual(microsecond));
-  EXPECT_THAT(taken.seconds, ::testing::ElementsAre(8.0));
-  EXPECT_EQ(taken.calls, 1);
-  EXPECT_THAT(here.batches, SizeIs(2));  // and one warm-up call
+  const samples taken = here.sample(usual);
+  EXPECT_THAT(taken.seconds, ::testing::ElementsAre(8.0, 8.0));
+  EXPECT_EQ(taken.calls, 2);
+  EXPECT_THAT(here.batches, SizeIs(3));  // and one warm-up call
+}
+
+TEST(Sampler, MakesCallsReadyOutsideOfTheTiming) {
+  machine here{16 * microsecond, 0, 32 * microsecond};
+  const samples taken = here.sample(usual);
+  EXPECT_THAT(taken.seconds, Each(16 * microsecond));
+  EXPECT_DOUBLE_EQ(taken.wall, 16 * microsecond * static_cast<double>(taken.calls));
+}
+
+TEST(Sampler, EndsWhenMakingReadyTakesTooLong) {
+  machine here{16 * microsecond, 0, 16 * millisecond};
+  // Three calls a lap, so that there are no more than a thousand samples.
+  EXPECT_THAT(here.sample(usual).seconds, SizeIs(4));
+  machine slower{16 * microsecond, 0, 1.0};
+  EXPECT_THAT(slower.sample(usual).seconds, SizeIs(usual.least_samples));
+}
+
+TEST(Sampler, NeverMakesMoreCallsReadyThanItMay) {
+  for (const std::int64_t most : {1, 3, 64}) {
+    machine here{0x1p-24, microsecond};
+    sampling how = usual;
+    how.most_calls = most;
+    const samples taken = here.sample(how);
+    EXPECT_THAT(here.batches, Each(::testing::Le(most)));
+    EXPECT_EQ(taken.calls_a_sample, most);
+    EXPECT_THAT(taken.seconds, Each(::testing::DoubleNear(0x1p-24, 1e-12)));
+  }
+}
+
+TEST(Sampler, AStallInTheWarmUpDoesNotMakeBatchesSmall) {
+  machine here{microsecond, microsecond / 4};
+  const auto stalls = [&](std::int64_t times) {
+    here.call(times);
+    if (here.batches.size() == 5) here.time += 64 * millisecond;
+  };
+  const samples taken = sample(here, [](std::int64_t) {}, stalls, usual);
+  EXPECT_GE(static_cast<double>(taken.calls_a_sample) * microsecond, 999 * microsecond / 4);
 }
 
 TEST(Sampler, MeasuresForTheTimeAskedFor) {
   for (const double least_time : {0.0, millisecond, 64 * millisecond, 1.0}) {
     machine here{32 * microsecond, 0};
     const samples taken =
-        here.sample({.clock_cost = 0, .warm_up = millisecond, .least_time = least_time});
+        here.sample({.warm_up = millisecond, .least_time = least_time, .most_time = 2.0});
     const double timed = static_cast<double>(taken.calls) * 32 * microsecond;
     EXPECT_GE(timed, least_time);
-    EXPECT_LE(timed, least_time * 1.1 + 32 * microsecond);
-    EXPECT_GE(taken.seconds.size(), 1U);
+    EXPECT_LE(timed, least_time * 1.1 + 64 * microsecond);
+    EXPECT_GE(taken.seconds.size(), 2U);
   }
 }
 
@@ -144,31 +191,40 @@ TEST(Sampler, KeepsTheDisturbedSamplesApart) {
     here.call(times);
     if (++uses % 10 == 0) here.time += 5 * millisecond;
   };
-  const samples taken = sample([&] { return here.now(); }, disturbed, usual(0));
+  const samples taken = sample(here, [](std::int64_t) {}, disturbed, usual);
   EXPECT_EQ(stats::median(taken.seconds), millisecond);
   EXPECT_THAT(taken.seconds, ::testing::Contains(6 * millisecond));
 }
 
-TEST(Sampler, NeverGivesNegativeTimes) {
-  machine here{0x1p-30, microsecond};
-  const samples taken = here.sample({.clock_cost = 2 * microsecond,  // it was slower at first
-                                     .warm_up = millisecond,
-                                     .least_time = millisecond});
-  EXPECT_THAT(taken.seconds, Each(::testing::Ge(0.0)));
-}
-
-TEST(Clock, GoesForwardAndHasACost) {
-  for (const clock which : {clock::wall, clock::thread_cpu, clock::process_cpu}) {
-    const double before = now(which);
-    const double cost = clock_cost(which);
-    EXPECT_GT(cost, 0);
-    EXPECT_GE(now(which) - before, 200 * cost);
+TEST(Stopwatch, GoesForwardAndHasACost) {
+  for (const int threads : {1, 2}) {
+    stopwatch watch(threads);
+    EXPECT_GT(watch.cost(), 0);
+    EXPECT_LT(watch.cost(), millisecond);
+    watch.start();
+    volatile double sum = 0;
+    for (int i = 0; i < 100'000; ++i) sum = sum + i;
+    const lap first = watch.stop();
+    EXPECT_GT(first.seconds, watch.cost());
+    EXPECT_GT(first.cpu, 0);
+    EXPECT_GE(first.wall, threads == 1 ? 0 : first.seconds);
   }
 }
 
-TEST(Clock, OfOneThreadIsItsCpuTime) {
-  EXPECT_EQ(clock_for(1), clock::thread_cpu);
-  EXPECT_EQ(clock_for(2), clock::wall);
+TEST(Stopwatch, OfOneThreadDoesNotCountWaiting) {
+  stopwatch watch(1);
+  watch.start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  const lap waited = watch.stop();
+  EXPECT_GE(waited.wall, 0.03);
+  EXPECT_LT(waited.seconds, 0.5 * waited.wall);
+}
+
+TEST(Stopwatch, OfSeveralThreadsDoes) {
+  stopwatch watch(2);
+  watch.start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_GE(watch.stop().seconds, 0.03);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ struct wrong_line {
 
 TEST(Tool, NamesWhatItDoesNotKnowAndWhatThereIs) {
   const std::vector<wrong_line> wrong{
-      {{}, {"subcommand is missing", "list show predict", "layerbench --help"}},
+      {{}, {"subcommand is missing", "list show predict validate", "layerbench --help"}},
       {{"frobnicate"}, {"unknown subcommand 'frobnicate'", "list show predict"}},
       {{"--colour", "list"}, {"unknown option --colour", "--version", "layerbench --help"}},
       {{"list", "--colour"}, {"unknown option --colour", "--format", "--schema", "list --help"}},

@@ -4,8 +4,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::tool {
 
@@ -24,9 +28,16 @@ std::shared_ptr<const common_options> add_common(CLI::App& command);
 /// all. Throws usage_error when it cannot be written.
 void write(const common_options& common, const std::string& result);
 
+/// Reads result files, and says on stderr which of them are kept apart, and why. Throws bad_input.
+std::vector<result::results> read_results(const std::vector<std::string>& files);
+
+/// `value` as JSON text; file names may hold any bytes, JSON may not.
+std::string json_text(const json::value& value);
+
 /// One function a subcommand: its options, and what it does once they are read.
 void add_list(CLI::App& app);
 void add_show(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_validate(CLI::App& app);
 
 }  // namespace layerbench::tool

@@ -7,6 +7,8 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/predict/plan.hpp>
+#include <layerbench/result/google_json.hpp>
 
 #include "commands.hpp"
 
@@ -32,6 +34,23 @@ void write(const common_options& common, const std::string& result) {
       std::fflush(stdout) != 0) {
     throw error("cannot write to stdout: " + std::generic_category().message(errno));
   }
+}
+
+std::vector<result::results> read_results(const std::vector<std::string>& files) {
+  std::vector<result::results> read;
+  for (const std::string& each : files) read.push_back(result::read(each));
+  const std::vector<predict::group> groups = predict::group_by_context(read);
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    const result::results& first = *groups.front().front();
+    const result::results& other = *groups[i].front();
+    fmt::print(stderr, "layerbench: {} and {} are not merged: they differ in {}\n", first.file,
+               other.file, fmt::join(result::differing_context(first, other), ", "));
+  }
+  return read;
+}
+
+std::string json_text(const json::value& value) {
+  return value.dump(2, ' ', false, json::value::error_handler_t::replace) + '\n';
 }
 
 }  // namespace layerbench::tool

@@ -26,6 +26,7 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_list(app);
   layerbench::tool::add_show(app);
   layerbench::tool::add_predict(app);
+  layerbench::tool::add_validate(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& said) {  // help or version

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <charconv>
 #include <memory>
+#include <system_error>
 
 #include <layerbench/predict/predictor.hpp>
 #include <layerbench/report/prediction.hpp>
 #include <layerbench/report/prediction_json.hpp>
-#include <layerbench/result/google_json.hpp>
 
 #include "commands.hpp"
 
@@ -21,20 +21,16 @@ struct predict_options {
 std::string render(const std::vector<predict::prediction>& predictions, const std::string& format) {
   if (format == "csv") return csv(report::records(predictions));
   if (format == "text") return report::text(predictions);
-  // File names may hold any bytes; JSON may not.
-  return report::to_json(predictions).dump(2, ' ', false, json::value::error_handler_t::replace) +
-         '\n';
+  return json_text(report::to_json(predictions));
 }
 
-/// Says which files were kept apart, and why.
-void explain_groups(const std::vector<result::results>& files) {
-  const std::vector<predict::group> groups = predict::group_by_context(files);
-  for (std::size_t i = 1; i < groups.size(); ++i) {
-    const result::results& first = *groups.front().front();
-    const result::results& other = *groups[i].front();
-    fmt::print(stderr, "layerbench: {} and {} are not merged: they differ in {}\n", first.file,
-               other.file, fmt::join(result::differing_context(first, other), ", "));
-  }
+/// What is wrong with `text` as a number of seconds; nothing when it is one.
+std::string check_seconds(const std::string& text) {
+  double value = -1;
+  const char* end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, value);
+  if (failed == std::errc() && rest == end && value >= 0 && value <= 1e6) return {};
+  return "expected a number of seconds, such as 2e-6, found " + text;
 }
 
 /// Throws when a prediction lacks layers, naming them.
@@ -65,12 +61,24 @@ void add_predict(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_flag("--allow-partial", options->predict.allow_partial,
                     "Add up what was measured although layers are missing");
+  command
+      ->add_option("--cache", options->predict.cache,
+                   "State of the timings to add up; default: model where it was measured, else hot")
+      ->check(CLI::IsMember({"hot", "model"}));
+  command
+      ->add_option("--overhead-per-layer", options->predict.overhead_per_layer,
+                   "Seconds that your framework adds to each layer")
+      ->check(check_seconds)
+      ->capture_default_str();
+  command
+      ->add_option("--overhead-per-step", options->predict.overhead_per_step,
+                   "Seconds that your framework adds to each step")
+      ->check(check_seconds)
+      ->capture_default_str();
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     options->predict.shapes = common->shapes;
-    std::vector<result::results> files;
-    for (const std::string& each : options->files) files.push_back(result::read(each));
-    explain_groups(files);
+    const std::vector<result::results> files = read_results(options->files);
     const std::vector<predict::prediction> predictions = predict::predict(files, options->predict);
     write(*common, render(predictions, common->format));
     if (!options->predict.allow_partial) require_complete(predictions);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -10,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <layerbench/model/find.hpp>
@@ -46,14 +48,26 @@ struct planned_case {
   bool derived = false;  ///< from a shape file: what a backend would insert is not in it
 };
 
+namespace detail {
+
+/// How much a manifest's step says: its entries, and those whose state is known.
+[[nodiscard]] inline std::pair<std::size_t, std::ptrdiff_t> knowledge(
+    const std::vector<result::planned>& step) {
+  const auto stated = [](const result::planned& each) { return !each.state.empty(); };
+  return {step.size(), std::ranges::count_if(step, stated)};
+}
+
+}  // namespace detail
+
 /// The cases of the files' manifests, in their order. Where several files know a case, the longest
-/// step wins: a program that inserted reorders knows more than one that did not.
+/// step wins: a program that inserted reorders knows more than one that did not; and among those,
+/// the one that knows more states.
 [[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
     for (const auto& [owner, step] : file->manifest) {
       std::vector<result::planned>& known = cases[owner];
-      if (step.size() > known.size()) known = step;
+      if (detail::knowledge(step) > detail::knowledge(known)) known = step;
     }
   }
   std::vector<planned_case> plans;
@@ -98,7 +112,7 @@ namespace detail {
     std::map<std::string, std::int64_t> counts;
     for (const result::planned& each : step) {
       if (!each.inserted)
-        counts[fmt::format("{}/{}/{}", each.op, each.pass, each.key)] = each.count;
+        counts[fmt::format("{}/{}/{}", each.op, each.pass, each.key)] += each.count;
     }
     return counts;
   };

@@ -25,35 +25,52 @@ struct layer_time {
   std::optional<double> flops;  ///< FLOPs that one call really does: none on padding
 };
 
-/// What the low and high of a time are.
+/// What the low and high of a sampled time are.
 enum class interval_kind {
   none,       ///< the time itself: there are not two rounds that all layers have
   range,      ///< least and largest sum of a single round: too few of them for an interval
   bootstrap,  ///< 95 % interval over rounds
 };
 
-/// Time of one step.
+/// How far sums of `cache:model` timings are from measured steps of other models, relative to the
+/// step. Sums of hot timings have no such error: they are no estimate of a step, but a bound.
+/// Source: the validation in docs/measuring.md.
+struct protocol_error {
+  static constexpr double relative = 0.0;
+};
+
+/// Share of disturbed timings from which on a result is marked.
+inline constexpr double much_disturbed = 0.1;
+
+/// Time of one step in seconds.
 struct step_time {
+  double layers;    ///< what the layers add up to
+  double overhead;  ///< the framework's own, as the user said; part of all times below
   double seconds;
-  double low;
-  double high;
-  interval_kind kind;
+  double sampling_low;  ///< bounds of `seconds` that the rounds give
+  double sampling_high;
+  interval_kind kind;                         ///< what those bounds are
+  std::optional<double> protocol_half_width;  ///< what is added to them on either side
+
+  [[nodiscard]] double low() const { return sampling_low - protocol_half_width.value_or(0); }
+  [[nodiscard]] double high() const { return sampling_high + protocol_half_width.value_or(0); }
 };
 
 struct prediction {
   result::case_name owner;
-  std::vector<std::string> files;  ///< whose rows could serve
-  std::string cache;
-  std::string method;
-  bool derived = false;                ///< the step is from a shape file, not from a manifest
-  std::int64_t threads = 0;            ///< 0: the files do not say
-  double coverage = 0;                 ///< executions measured / executions in a step
-  std::vector<std::string> missing;    ///< layers without a timing, in manifest order
-  std::vector<layer_time> layers;      ///< layers with one, in manifest order
-  std::size_t rounds = 0;              ///< that all measured layers have
-  bool interrupted = false;            ///< a file's measuring was, so that rounds are missing
-  double disturbed = 0;                ///< share of the layers' timings that were disturbed
-  std::optional<step_time> step = {};  ///< nothing when refused: a layer is missing
+  std::vector<std::string> files;       ///< whose rows could serve
+  std::string cache;                    ///< state of the timings that are added up
+  std::string method;                   ///< in words
+  bool derived = false;                 ///< the step is from a shape file, not from a manifest
+  std::int64_t threads = 0;             ///< 0: the files do not say
+  double coverage = 0;                  ///< executions measured / executions in a step
+  std::vector<std::string> missing;     ///< layers without a timing, in manifest order
+  std::vector<layer_time> layers;       ///< layers with one, in manifest order
+  std::size_t rounds = 0;               ///< that all measured layers have
+  bool interrupted = false;             ///< a file's measuring was, so that rounds are missing
+  double disturbed = 0;                 ///< share of the layers' timings that were disturbed
+  std::optional<double> naive_seconds;  ///< sum of hot timings; nothing while one is missing
+  std::optional<step_time> step;        ///< nothing when refused: a layer is missing
 
   /// Whether the step lacks layers although it has a time.
   [[nodiscard]] bool partial() const { return step && !missing.empty(); }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,11 +21,12 @@
 namespace layerbench::predict {
 
 struct options {
-  std::vector<std::string> models;  ///< names or paths of shape files; empty: what was planned
-  bool allow_partial = false;       ///< add up what was measured although something is missing
-  /// Where models lie that no manifest knows.
-  std::filesystem::path shapes = {};  // NOLINT(readability-redundant-member-init): g++ 12 warns
-  std::string cache = "hot";          ///< the cache state whose rows are added up
+  std::vector<std::string> models;    ///< names or paths of shape files; empty: what was planned
+  bool allow_partial = false;         ///< add up what was measured although something is missing
+  std::filesystem::path shapes = {};  ///< where models lie that no manifest knows
+  std::string cache = {};             ///< state whose timings are used; empty: see predict()
+  double overhead_per_layer = 0;      ///< seconds of a framework's own, an execution of a layer
+  double overhead_per_step = 0;       ///< seconds of a framework's own, a step
 };
 
 namespace detail {
@@ -52,25 +54,50 @@ struct timed {
   double seconds;
 };
 
-/// The step's time: medians added up, with an interval from the rounds that all primitives have.
-/// Medians may add up to less or more than any round does; the interval then reaches to their sum.
-[[nodiscard]] inline step_time add_up(const std::vector<timed>& step, std::size_t& rounds) {
-  std::vector<term> terms;
+/// What the timings add up to, count * median.
+[[nodiscard]] inline double sum(const std::vector<timed>& step) {
   double seconds = 0;
+  for (const timed& each : step) seconds += static_cast<double>(each.what->count) * each.seconds;
+  return seconds;
+}
+
+/// The step's time, with an interval from the rounds that all primitives have; their number goes to
+/// `rounds`. Medians may add up to less or more than any round does; the interval then reaches to
+/// their sum.
+[[nodiscard]] inline step_time add_up(const std::vector<timed>& step, std::size_t& rounds) {
+  const double seconds = sum(step);
+  std::vector<term> terms;
   for (const timed& each : step) {
-    const auto count = static_cast<double>(each.what->count);
-    terms.push_back({count, &each.rounds.rounds});
-    seconds += count * each.seconds;
+    terms.push_back({static_cast<double>(each.what->count), &each.rounds.rounds});
   }
   const std::vector<round_id> common = common_rounds(terms);
   rounds = common.size();
-  if (const auto sure = bootstrap_interval(terms, common)) {
-    return {seconds, std::min(seconds, sure->low), std::max(seconds, sure->high),
-            interval_kind::bootstrap};
+  interval_kind kind = interval_kind::bootstrap;
+  std::optional<stats::interval> sure = bootstrap_interval(terms, common);
+  if (!sure) {
+    kind = common.size() < 2 ? interval_kind::none : interval_kind::range;
+    sure = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
   }
-  const auto range = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
-  return {seconds, std::min(seconds, range.low), std::max(seconds, range.high),
-          common.size() < 2 ? interval_kind::none : interval_kind::range};
+  return {seconds, 0, seconds, std::min(seconds, sure->low), std::max(seconds, sure->high),
+          kind,    {}};
+}
+
+/// `time` with a framework's own cost in it, which is the same in each round.
+[[nodiscard]] inline step_time with_overhead(step_time time, double overhead) {
+  time.overhead = overhead;
+  time.seconds += overhead;
+  time.sampling_low += overhead;
+  time.sampling_high += overhead;
+  return time;
+}
+
+/// Seconds of a framework's own in a step: what a backend inserts is not the framework's.
+[[nodiscard]] inline double overhead(const planned_case& planned, const options& chosen) {
+  double executions = 0;
+  for (const result::planned& each : planned.step) {
+    if (!each.inserted) executions += static_cast<double>(each.count);
+  }
+  return chosen.overhead_per_step + executions * chosen.overhead_per_layer;
 }
 
 [[nodiscard]] inline std::vector<layer_time> layer_times(const std::vector<timed>& step,
@@ -83,24 +110,39 @@ struct timed {
   return layers;
 }
 
-/// The measured primitives of a case; the others' names go to `missing`.
-[[nodiscard]] inline std::vector<timed> find_timings(const planned_case& planned,
-                                                     const timings& measured,
-                                                     const std::string& cache,
-                                                     std::vector<std::string>& missing) {
+/// What one cache state's timings cover of a case.
+struct covered_step {
   std::vector<timed> step;
+  std::vector<std::string> missing;  ///< layers without a timing
+  bool own = false;                  ///< some of the timings were made for the case itself
+};
+
+/// A step from a shape file has no states, so that no timing is known to be in the right one.
+[[nodiscard]] inline covered_step find_timings(const planned_case& planned, const timings& measured,
+                                               std::string_view cache) {
+  covered_step found;
   for (const result::planned& each : planned.step) {
-    // Only the state `hot` has an empty signature; the others will need the manifest to tell.
-    auto found = measured.find(
-        result::identity(planned.owner, each.op, each.pass, each.key, cache, ""), planned.owner);
-    if (found) {
-      const double seconds = found->seconds();
-      step.push_back({&each, std::move(*found), seconds});
+    const std::string state = cache == "hot" ? "" : each.state;
+    auto timing = measured.find(
+        result::identity(planned.owner, each.op, each.pass, each.key, cache, state), planned.owner);
+    if (timing && (cache == "hot" || !planned.derived)) {
+      const double seconds = timing->seconds();
+      found.own = found.own || timing->own;
+      found.step.push_back({&each, std::move(*timing), seconds});
     } else {
-      missing.push_back(each.layer);
+      found.missing.push_back(each.layer);
     }
   }
-  return step;
+  return found;
+}
+
+/// Executions measured / executions in a step.
+[[nodiscard]] inline double coverage(const planned_case& planned, const std::vector<timed>& step) {
+  std::int64_t executions = 0;
+  std::int64_t covered = 0;
+  for (const result::planned& each : planned.step) executions += each.count;
+  for (const timed& each : step) covered += each.what->count;
+  return static_cast<double>(covered) / static_cast<double>(executions);
 }
 
 /// Share of the timings' rounds that something else disturbed.
@@ -131,36 +173,42 @@ inline void require_rounds(std::span<const result::results> files) {
 /// Predicts one case from `timings` of the files in `files`.
 [[nodiscard]] inline prediction predict_case(const planned_case& planned, const timings& measured,
                                              const group& files, const options& chosen) {
-  prediction made{planned.owner,
-                  {},
-                  chosen.cache,
-                  "naive " + chosen.cache + " sum",
-                  planned.derived,
-                  detail::threads(planned.owner, files),
-                  0,
-                  {},
-                  {}};
-  for (const result::results* file : files) made.files.push_back(file->file);
+  prediction made;
+  made.owner = planned.owner;
+  made.derived = planned.derived;
+  made.threads = detail::threads(planned.owner, files);
   made.interrupted = detail::interrupted(files);
-  const auto step = detail::find_timings(planned, measured, chosen.cache, made.missing);
-  if (step.empty()) return made;
-  std::int64_t executions = 0;
-  std::int64_t covered = 0;
-  for (const result::planned& each : planned.step) executions += each.count;
-  for (const detail::timed& each : step) covered += each.what->count;
-  made.coverage = static_cast<double>(covered) / static_cast<double>(executions);
-  made.disturbed = detail::disturbed_share(step);
-  const step_time time = detail::add_up(step, made.rounds);
-  made.layers = detail::layer_times(step, time.seconds);
-  if (made.missing.empty() || chosen.allow_partial) made.step = time;
+  for (const result::results* file : files) made.files.push_back(file->file);
+
+  const detail::covered_step hot = detail::find_timings(planned, measured, "hot");
+  const detail::covered_step model = detail::find_timings(planned, measured, "model");
+  const bool as_in_model =
+      chosen.cache.empty() ? model.own || model.missing.empty() : chosen.cache == "model";
+  const detail::covered_step& used = as_in_model ? model : hot;
+  made.cache = as_in_model ? "model" : "hot";
+  made.method = as_in_model ? "sum of cache:model timings" : "naive hot sum";
+  made.missing = used.missing;
+  if (hot.missing.empty()) made.naive_seconds = detail::sum(hot.step);
+  if (used.step.empty()) return made;
+
+  made.coverage = detail::coverage(planned, used.step);
+  made.disturbed = detail::disturbed_share(used.step);
+  step_time time = detail::add_up(used.step, made.rounds);
+  if (as_in_model) time.protocol_half_width = protocol_error::relative * time.layers;
+  made.layers = detail::layer_times(used.step, time.layers);
+  if (made.missing.empty() || chosen.allow_partial) {
+    made.step = detail::with_overhead(time, detail::overhead(planned, chosen));
+  }
   return made;
 }
 
 /// Predicts every case of the files' manifests, or those of the chosen models: from a manifest
 /// where one knows the model, else from its shape file under every condition that was measured.
-/// Files of differing contexts are never mixed: each group of equal ones predicts for itself.
-/// Throws nothing_matched, listing the cases, when a chosen model is nowhere or nothing was
-/// planned, and bad_input for a file that has aggregates, but no rounds.
+/// Unless a cache state is chosen, it is `model` for cases that have rows of their own in it, or
+/// all rows from others, else `hot`; the two never mix. Files of differing contexts are never
+/// mixed: each group of equal ones predicts for itself. Throws nothing_matched, listing the cases,
+/// when a chosen model is nowhere or nothing was planned, and bad_input for a file that has
+/// aggregates, but no rounds.
 [[nodiscard]] inline std::vector<prediction> predict(std::span<const result::results> files,
                                                      const options& chosen = {}) {
   detail::require_rounds(files);

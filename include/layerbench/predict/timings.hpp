@@ -26,6 +26,7 @@ struct timing {
   std::size_t passes = 0;
   std::size_t disturbed = 0;    ///< rounds in which something else used the processors
   std::optional<double> flops;  ///< FLOPs that one call really does, where a row says
+  bool own = false;             ///< made for the case that asked
 
   /// Median over all rounds.
   [[nodiscard]] double seconds() const {
@@ -74,7 +75,11 @@ class timings {
     const auto found = by_identity_.find(identity);
     if (found == by_identity_.end()) return std::nullopt;
     const auto own = std::ranges::find(found->second, owner, &owned::first);
-    if (own != found->second.end()) return own->second;
+    if (own != found->second.end()) {
+      timing its = own->second;
+      its.own = true;
+      return its;
+    }
     timing others;
     for (const auto& [other, each] : found->second) others.append(each);
     return others;

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -55,42 +57,68 @@ namespace detail {
   return text;
 }
 
-/// How sure a time is, and from how many rounds.
-[[nodiscard]] inline std::string spread(const predict::prediction& p) {
+/// How sure the rounds make a time.
+[[nodiscard]] inline std::string sampling(const predict::step_time& step) {
   using enum predict::interval_kind;
-  const std::string bounds =
-      fmt::format("between {} and {}", milliseconds(p.step->low), milliseconds(p.step->high));
-  std::string text = " (no interval)";
-  if (p.step->kind == bootstrap) text = " (95 % " + bounds + ")";
-  if (p.step->kind == range) text = " (rounds " + bounds + ": too few for a 95 % interval)";
-  return text + fmt::format(", from {} round{}{}", p.rounds, p.rounds == 1 ? "" : "s",
-                            p.interrupted ? " (interrupted)" : "");
+  const std::string bounds = fmt::format("between {} and {}", milliseconds(step.sampling_low),
+                                         milliseconds(step.sampling_high));
+  if (step.kind == none) return "no interval";
+  return step.kind == bootstrap ? "95 % " + bounds
+                                : "rounds " + bounds + ": too few for a 95 % interval";
 }
 
 [[nodiscard]] inline std::string throughput(const predict::prediction& p) {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
+  const predict::step_time& step = *p.step;
+  const std::string sure =
+      step.protocol_half_width
+          ? fmt::format("between {} and {}", milliseconds(step.low()), milliseconds(step.high()))
+          : sampling(step);
+  const std::string time =
+      fmt::format("{} ms a step ({}), from {} round{}{}", milliseconds(step.seconds), sure,
+                  p.rounds, p.rounds == 1 ? "" : "s", p.interrupted ? " (interrupted)" : "");
   const std::string images = rate(p.images_per_second());
-  const std::string time = milliseconds(p.step->seconds) + " ms a step" + spread(p);
-  return p.partial()
-             ? fmt::format(
-                   "  PARTIAL, of the measured layers only: at least {}; at most {} images/s\n",
-                   time, images)
-             : fmt::format("  {} images/s, {}\n", images, time);
+  std::string text =
+      p.partial()
+          ? fmt::format(
+                "  PARTIAL, of the measured layers only: at least {}; at most {} images/s\n", time,
+                images)
+          : fmt::format("  {} images/s, {}\n", images, time);
+  if (step.protocol_half_width) {
+    text += fmt::format("  of which sampling: {}; protocol: +-{} ms ({:.2f} % of the layers)\n",
+                        sampling(step), milliseconds(*step.protocol_half_width),
+                        100 * *step.protocol_half_width / step.layers);
+  }
+  if (step.overhead > 0) {
+    text += fmt::format("  of which layers: {} ms; framework, as given: {} ms\n",
+                        milliseconds(step.layers), milliseconds(step.overhead));
+  }
+  return text;
+}
+
+/// How the time came about, and what the plain sum of hot timings would have said.
+[[nodiscard]] inline std::string method(const predict::prediction& p) {
+  if (!p.step) return "";
+  if (p.cache == "hot") {
+    return fmt::format(
+        "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
+        p.method);
+  }
+  std::string text = fmt::format("  {}: each operand as cached as in the model\n", p.method);
+  if (p.naive_seconds && !p.partial()) {
+    const double lower = 1 - *p.naive_seconds / p.step->layers;
+    text += fmt::format("  naive hot sum: {} ms, {:.1f} % {}\n", milliseconds(*p.naive_seconds),
+                        std::abs(100 * lower), lower < 0 ? "higher" : "lower");
+  }
+  return text;
 }
 
 [[nodiscard]] inline std::string caveats(const predict::prediction& p) {
   std::string text;
-  if (p.step) {
-    text = fmt::format(
-        "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
-        p.method);
-  }
-  constexpr double worth_a_word = 0.1;
-  if (p.disturbed > worth_a_word) {
+  if (p.disturbed > predict::much_disturbed) {
     text += fmt::format(
         "  disturbed: something else used the processors during {:.0f} % of the timings; they may "
-        "be "
-        "too slow\n",
+        "be too slow\n",
         100 * p.disturbed);
   }
   if (p.derived) {
@@ -168,7 +196,8 @@ namespace detail {
                                       std::size_t heaviest_layers = 10) {
   std::string out;
   for (const predict::prediction& p : predictions) {
-    out += detail::headline(p) + '\n' + detail::throughput(p) + detail::caveats(p);
+    out +=
+        detail::headline(p) + '\n' + detail::throughput(p) + detail::method(p) + detail::caveats(p);
     if (!p.layers.empty() && heaviest_layers > 0) {
       out += '\n' + text(detail::heaviest(p, heaviest_layers));
     }
@@ -176,6 +205,24 @@ namespace detail {
   }
   if (predictions.size() > 1) out += text(summary(predictions));
   return out;
+}
+
+/// The times of a prediction in seconds, by their names in JSON and CSV.
+[[nodiscard]] inline std::vector<std::pair<std::string, std::optional<double>>> times(
+    const predict::prediction& p) {
+  const auto of_step = [&](auto&& value) {
+    return p.step ? std::optional<double>(std::invoke(value, *p.step)) : std::nullopt;
+  };
+  using step = predict::step_time;
+  return {{"seconds_per_step", of_step(&step::seconds)},
+          {"seconds_low", of_step(&step::low)},
+          {"seconds_high", of_step(&step::high)},
+          {"sampling_low", of_step(&step::sampling_low)},
+          {"sampling_high", of_step(&step::sampling_high)},
+          {"protocol_half_width", p.step ? p.step->protocol_half_width : std::nullopt},
+          {"layers_seconds", of_step(&step::layers)},
+          {"overhead_seconds", of_step(&step::overhead)},
+          {"naive_seconds", p.naive_seconds}};
 }
 
 /// What a time's low and high are, in one word; nothing where there is no time.
@@ -193,43 +240,51 @@ namespace detail {
 /// One row a prediction with everything but its layers; empty cells where there is no number.
 [[nodiscard]] inline table records(std::span<const predict::prediction> predictions) {
   table t{};
-  for (const char* title : {"model",       "phase",
-                            "backend",     "dtype",
-                            "batch",       "threads",
-                            "case",        "cache",
-                            "method",      "seconds_per_step",
-                            "seconds_low", "seconds_high",
-                            "interval",    "rounds",
-                            "interrupted", "images_per_second",
-                            "partial",     "disturbed",
-                            "coverage",    "missing"}) {
+  for (const char* title : {"model",
+                            "phase",
+                            "backend",
+                            "dtype",
+                            "batch",
+                            "threads",
+                            "case",
+                            "cache",
+                            "method",
+                            "seconds_per_step",
+                            "seconds_low",
+                            "seconds_high",
+                            "sampling_low",
+                            "sampling_high",
+                            "protocol_half_width",
+                            "layers_seconds",
+                            "overhead_seconds",
+                            "naive_seconds",
+                            "interval",
+                            "rounds",
+                            "interrupted",
+                            "images_per_second",
+                            "partial",
+                            "disturbed",
+                            "coverage",
+                            "missing"}) {
     t.columns.push_back({title});
   }
+  const auto truth = [](bool value) { return value ? "true" : "false"; };
   for (const predict::prediction& p : predictions) {
-    const auto part = [&](double predict::step_time::* member) {
-      return p.step ? detail::exact((*p.step).*member) : "";
-    };
-    const auto truth = [](bool value) { return value ? "true" : "false"; };
-    t.rows.push_back({p.owner.model,
-                      p.owner.phase(),
-                      p.owner.backend,
-                      p.owner.dtype,
-                      std::to_string(p.owner.batch),
-                      std::to_string(p.threads),
-                      p.owner.text(),
-                      p.cache,
-                      p.method,
-                      part(&predict::step_time::seconds),
-                      part(&predict::step_time::low),
-                      part(&predict::step_time::high),
-                      interval_name(p),
-                      std::to_string(p.rounds),
-                      truth(p.interrupted),
-                      detail::exact(p.images_per_second()),
-                      truth(p.partial()),
-                      detail::exact(p.disturbed),
-                      detail::exact(p.coverage),
-                      fmt::format("{}", fmt::join(p.missing, " "))});
+    std::vector<std::string> cells{p.owner.model,
+                                   p.owner.phase(),
+                                   p.owner.backend,
+                                   p.owner.dtype,
+                                   std::to_string(p.owner.batch),
+                                   std::to_string(p.threads),
+                                   p.owner.text(),
+                                   p.cache,
+                                   p.method};
+    for (const auto& [name, number] : times(p)) cells.push_back(detail::exact(number));
+    cells.insert(cells.end(), {interval_name(p), std::to_string(p.rounds), truth(p.interrupted),
+                               detail::exact(p.images_per_second()), truth(p.partial()),
+                               detail::exact(p.disturbed), detail::exact(p.coverage),
+                               fmt::format("{}", fmt::join(p.missing, " "))});
+    t.rows.push_back(std::move(cells));
   }
   return t;
 }

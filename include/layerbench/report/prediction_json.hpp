@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <layerbench/report/prediction.hpp>
 #include <layerbench/shape/json.hpp>
@@ -25,41 +26,24 @@ namespace detail {
 }
 
 [[nodiscard]] inline json::value prediction_json(const predict::prediction& p) {
-  std::optional<double> seconds;
-  std::optional<double> low;
-  std::optional<double> high;
-  if (p.step) {
-    seconds = p.step->seconds;
-    low = p.step->low;
-    high = p.step->high;
-  }
   json::value layers = json::value::array();
   for (const predict::layer_time& each : p.layers) layers.push_back(layer_json(each));
-  return {{"model", p.owner.model},
-          {"phase", p.owner.phase()},
-          {"backend", p.owner.backend},
-          {"dtype", p.owner.dtype},
-          {"batch", p.owner.batch},
-          {"threads", p.threads},
-          {"devices", 1},
-          {"case", p.owner.text()},
-          {"files", p.files},
-          {"derived", p.derived},
-          {"cache", p.cache},
-          {"method", p.method},
-          {"seconds_per_step", or_null(seconds)},
-          {"seconds_low", or_null(low)},
-          {"seconds_high", or_null(high)},
-          {"interval", p.step ? json::value(interval_name(p)) : json::value(nullptr)},
-          {"rounds", p.rounds},
-          {"interrupted", p.interrupted},
-          {"images_per_second", or_null(p.images_per_second())},
-          {"partial", p.partial()},
-          {"disturbed", p.disturbed},
-          {"coverage", p.coverage},
-          {"missing", p.missing},
-          {"naive_seconds", or_null(seconds)},
-          {"layers", layers}};
+  json::value made{
+      {"model", p.owner.model}, {"phase", p.owner.phase()}, {"backend", p.owner.backend},
+      {"dtype", p.owner.dtype}, {"batch", p.owner.batch},   {"threads", p.threads},
+      {"devices", 1},           {"case", p.owner.text()},   {"files", p.files},
+      {"derived", p.derived},   {"cache", p.cache},         {"method", p.method}};
+  for (const auto& [name, seconds] : times(p)) made[name] = or_null(seconds);
+  made["interval"] = p.step ? json::value(interval_name(p)) : json::value(nullptr);
+  made["rounds"] = p.rounds;
+  made["interrupted"] = p.interrupted;
+  made["images_per_second"] = or_null(p.images_per_second());
+  made["partial"] = p.partial();
+  made["disturbed"] = p.disturbed;
+  made["coverage"] = p.coverage;
+  made["missing"] = p.missing;
+  made["layers"] = std::move(layers);
+  return made;
 }
 
 }  // namespace detail

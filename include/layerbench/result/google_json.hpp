@@ -23,14 +23,18 @@
 namespace layerbench::result {
 
 /// The manifest as the text that stands in the context: an object from case to a list of
-/// [layer, op, pass, key, count], with a sixth element "inserted" for primitives of the backend.
+/// [layer, op, pass, key, count], with an object as sixth element where there is more to say:
+/// {"state": signature, "inserted": true}.
 [[nodiscard]] inline std::string write_manifest(const manifest& cases) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (const auto& [owner, step] : cases) {
     auto& list = out[owner.text()] = nlohmann::ordered_json::array();
     for (const planned& each : step) {
       list.push_back({each.layer, each.op, each.pass, each.key, each.count});
-      if (each.inserted) list.back().push_back("inserted");
+      nlohmann::ordered_json more = nlohmann::ordered_json::object();
+      if (!each.state.empty()) more["state"] = each.state;
+      if (each.inserted) more["inserted"] = true;
+      if (!more.empty()) list.back().push_back(more);
     }
   }
   return out.dump();
@@ -50,8 +54,9 @@ namespace layerbench::result {
         if (!count.is_number_integer() || count < 1 || count > max_size) {
           throw bad_input(file, "/context/manifest", "not a count: " + count.dump());
         }
+        const auto more = each.size() > 5 ? each.at(5) : nlohmann::ordered_json::object();
         step.push_back({each.at(0), each.at(1), each.at(2), each.at(3), count,
-                        each.size() > 5 && each.at(5) == "inserted"});
+                        more.value("inserted", false), more.value("state", "")});
       }
       if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
     }
@@ -87,7 +92,7 @@ inline void read_row(const nlohmann::json& row, results& into) {
   const auto name = parse_row(row.value("run_name", row.at("name").get<std::string>()));
   if (!name) return;
   if (row.value("run_type", "iteration") != "iteration") {
-    ++into.aggregates;
+    if (!name->is_chain()) ++into.aggregates;
     return;
   }
   measurement read;
@@ -110,7 +115,7 @@ inline void read_row(const nlohmann::json& row, results& into) {
       read.counters[item.key()] = item.value().get<double>();
     }
   }
-  into.rows.push_back(std::move(read));
+  (read.name.is_chain() ? into.chains : into.rows).push_back(std::move(read));
 }
 
 }  // namespace detail

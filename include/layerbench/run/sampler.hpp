@@ -79,8 +79,8 @@ template <class Stopwatch, class Ready, class Call>
     const double seconds = each.seconds - watch.cost();
     taken.seconds.push_back(std::max(seconds, 0.0) / static_cast<double>(taken.calls_a_sample));
     taken.calls += taken.calls_a_sample;
-    taken.wall += each.wall;
-    taken.cpu += each.cpu;
+    taken.wall += std::max(each.wall - watch.cost(), 0.0);
+    taken.cpu += std::max(each.cpu - watch.cost(), 0.0);
     timed += seconds;
   }
   return taken;

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/base/stats.hpp>
+#include <layerbench/predict/predictor.hpp>
+
+/// Predictions held against measured steps: rows `chain/...`, in which whole models ran.
+namespace layerbench::predict {
+
+/// Time of a whole step as measured: median over rounds, and its 95 % interval; below 6 rounds,
+/// where no such interval exists, the least and the largest round.
+struct measured_step {
+  double seconds = 0;
+  double low = 0;
+  double high = 0;
+  std::size_t rounds = 0;
+  double disturbed = 0;  ///< share of the rounds that something else disturbed
+};
+
+/// A prediction, which has a step, and what it predicts.
+struct validated {
+  prediction predicted;
+  measured_step measured;
+
+  /// Relative to the measured time: 0.1 is a prediction that is 10 % too slow.
+  [[nodiscard]] double error() const { return predicted.step->seconds / measured.seconds - 1; }
+  [[nodiscard]] std::optional<double> naive_error() const {
+    if (!predicted.naive_seconds) return std::nullopt;
+    return *predicted.naive_seconds / measured.seconds - 1;
+  }
+  /// Whether the predicted interval holds the measured time.
+  [[nodiscard]] bool covered() const {
+    return predicted.step->low() <= measured.seconds && measured.seconds <= predicted.step->high();
+  }
+  [[nodiscard]] bool disturbed() const {
+    return std::max(predicted.disturbed, measured.disturbed) > much_disturbed;
+  }
+};
+
+/// A case whose chain was asked for, but which has no prediction or no measured time.
+struct unvalidated {
+  result::case_name owner;
+  std::vector<std::string> files;
+  std::string reason;
+};
+
+struct validation {
+  std::vector<validated> cases;
+  std::vector<unvalidated> left_out;
+};
+
+/// What the errors of several cases amount to; all relative to the measured times.
+struct error_summary {
+  double mean_abs;
+  double median_abs;
+  double max_abs;
+  double bias;  ///< mean, with signs
+  double within_2_percent;
+  double within_5_percent;
+};
+
+/// Nothing for no errors.
+[[nodiscard]] inline std::optional<error_summary> summarize(const std::vector<double>& errors) {
+  if (errors.empty()) return std::nullopt;
+  std::vector<double> sizes;
+  for (const double each : errors) sizes.push_back(std::abs(each));
+  const auto within = [&](double bound) {
+    const auto count = std::ranges::count_if(sizes, [&](double each) { return each <= bound; });
+    return static_cast<double>(count) / static_cast<double>(sizes.size());
+  };
+  return error_summary{stats::mean(sizes),  stats::median(sizes), std::ranges::max(sizes),
+                       stats::mean(errors), within(0.02),         within(0.05)};
+}
+
+namespace detail {
+
+/// The rows of a case's chain, of all files of a group.
+using chain_rows = std::vector<const result::measurement*>;
+
+/// The chains of `files`, in their order.
+[[nodiscard]] inline std::vector<std::pair<result::case_name, chain_rows>> chains(
+    const group& files) {
+  std::vector<std::pair<result::case_name, chain_rows>> all;
+  for (const result::results* file : files) {
+    for (const result::measurement& row : file->chains) {
+      const auto same =
+          std::ranges::find(all, row.name.owner, [](const auto& e) { return e.first; });
+      if (same == all.end()) {
+        all.push_back({row.name.owner, {&row}});
+      } else {
+        same->second.push_back(&row);
+      }
+    }
+  }
+  return all;
+}
+
+/// Nothing when no row has a time.
+[[nodiscard]] inline std::optional<measured_step> measure(const chain_rows& rows) {
+  std::vector<double> seconds;
+  double disturbed = 0;
+  for (const result::measurement* row : rows) {
+    if (!row->error.empty()) continue;
+    seconds.push_back(row->seconds);
+    const auto mark = row->counters.find("disturbed");
+    if (mark != row->counters.end() && mark->second != 0) ++disturbed;
+  }
+  if (seconds.empty()) return std::nullopt;
+  std::ranges::sort(seconds);
+  const auto sure =
+      stats::median_interval(seconds).value_or(stats::interval{seconds.front(), seconds.back()});
+  return measured_step{stats::median(seconds), sure.low, sure.high, seconds.size(),
+                       disturbed / static_cast<double>(seconds.size())};
+}
+
+/// Adds a case to `all`: to those validated where that is possible.
+inline void validate_case(const result::case_name& owner, const chain_rows& rows,
+                          const timings& measured, const group& files, const options& chosen,
+                          validation& all) {
+  const std::vector<planned_case> plans = planned_cases(files);
+  const auto planned = std::ranges::find(plans, owner, &planned_case::owner);
+  const auto leave_out = [&](std::string reason) {
+    all.left_out.push_back({owner, {}, std::move(reason)});
+    for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
+  };
+  const std::optional<measured_step> step = measure(rows);
+  if (!step) return leave_out("the chain failed: " + rows.front()->error);
+  if (planned == plans.end()) return leave_out("no manifest has the case");
+  prediction predicted = predict_case(*planned, measured, files, chosen);
+  if (!predicted.step) {
+    return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
+  }
+  all.cases.push_back({std::move(predicted), *step});
+}
+
+}  // namespace detail
+
+/// Holds the predictions of all cases that have a chain against it, each group of comparable files
+/// for itself. Of `chosen`, the cache state counts. Throws nothing_matched when no file has a
+/// chain, and what predict() throws.
+[[nodiscard]] inline validation validate(std::span<const result::results> files,
+                                         const options& chosen = {}) {
+  if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
+    throw nothing_matched(
+        "no measured step to validate against: the files have no rows chain/...; measure with "
+        "bench_model --chain");
+  }
+  detail::require_rounds(files);
+  validation all;
+  for (const group& each : group_by_context(files)) {
+    timings measured;
+    for (const result::results* file : each) measured.add(*file);
+    for (const auto& [owner, rows] : detail::chains(each)) {
+      detail::validate_case(owner, rows, measured, each, {.models = {}, .cache = chosen.cache},
+                            all);
+    }
+  }
+  return all;
+}
+
+}  // namespace layerbench::predict

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/reuse.hpp>
+
+#include "support/temporary_directory.hpp"
+
+namespace layerbench::model {
+namespace {
+
+/// A residual block of 1x4x8x8 tensors, 1024 bytes each in f32; a convolution's weights are 64
+/// bytes, a batch norm's 64 in all.
+constexpr auto block = R"({"name": "block", "layers": [
+  {"name": "conv1", "op": "conv", "shape": {"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1}},
+  {"name": "relu1", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
+  {"name": "conv2", "op": "conv", "shape": {"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1}},
+  {"name": "bn2", "op": "batchnorm", "shape": {"n": 1, "c": 4, "h": 8, "w": 8}},
+  {"name": "relu2", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
+  {"name": "conv3", "op": "conv", "shape": {"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1}},
+  {"name": "add", "op": "add", "after": ["conv3", "relu1"], "shape": {"dims": [1, 4, 8, 8]}},
+  {"name": "relu3", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}}
+]})";
+constexpr std::int64_t tensor = 1024;
+constexpr std::int64_t weights = 64;
+
+class Reuse : public ::testing::Test {
+ protected:
+  testing::temporary_directory here_;
+  graph graph_ = load(here_.write("block.json", block));
+  step_memory step_{graph_, dtype::f32, {"activation"}};
+
+  [[nodiscard]] std::size_t layer(std::string_view name) const {
+    return static_cast<std::size_t>(std::ranges::find(graph_.layers, name, &model::layer::name) -
+                                    graph_.layers.begin());
+  }
+  [[nodiscard]] surroundings around(std::string_view name) const {
+    return step_.around(layer(name));
+  }
+};
+
+TEST_F(Reuse, FootprintIsWhatAStepTouches) {
+  // The input, five tensors (relu2 and relu3 work in place, as does relu1) and four sets of
+  // weights.
+  EXPECT_EQ(step_.footprint(), 6 * tensor + 4 * weights);
+  const step_memory apart(graph_, dtype::f32, {});
+  EXPECT_EQ(apart.footprint(), 9 * tensor + 4 * weights);
+  const step_memory half(graph_, dtype::bf16, {"activation"});
+  EXPECT_LT(half.footprint(), step_.footprint());
+}
+
+TEST_F(Reuse, InPlaceOpsWriteOverTheirSourceWhereNobodyElseReadsIt) {
+  EXPECT_TRUE(around("relu1").in_place);
+  EXPECT_EQ(step_.tensor(layer("relu1")), layer("conv1"));
+  EXPECT_TRUE(around("relu3").in_place);
+  EXPECT_FALSE(around("add").in_place);
+  const step_memory adds(graph_, dtype::f32, {"activation", "add"});
+  EXPECT_TRUE(adds.in_place(layer("add")));  // conv3's output has one reader
+  EXPECT_EQ(adds.tensor(layer("relu3")), layer("conv3"));
+}
+
+TEST_F(Reuse, AForkedTensorIsNotOverwritten) {
+  const graph forked = load(here_.write("forked.json", R"({"name": "forked", "layers": [
+    {"name": "a", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
+    {"name": "b", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
+    {"name": "c", "op": "add", "after": ["a", "b"], "shape": {"dims": [1, 4, 8, 8]}}]})"));
+  const step_memory step(forked, dtype::f32, {"activation"});
+  EXPECT_FALSE(step.in_place(0));  // the model's input is not its own
+  EXPECT_FALSE(step.in_place(1));  // the add reads a, too
+}
+
+TEST_F(Reuse, WhatWasJustWrittenIsFresh) {
+  for (const auto* name : {"conv1", "relu1", "conv2", "bn2", "relu2", "conv3", "relu3"}) {
+    EXPECT_EQ(around(name).inputs.front().distance, 0) << name;
+  }
+  EXPECT_EQ(around("conv1").inputs.front().producer, model_input);
+  EXPECT_EQ(around("bn2").inputs.front().producer, layer("conv2"));
+}
+
+TEST_F(Reuse, AResidualWasUsedByteByByteAgo) {
+  const surroundings found = around("add");
+  ASSERT_EQ(found.inputs.size(), 2U);
+  EXPECT_EQ(found.inputs[0].distance, 0);
+  EXPECT_EQ(found.inputs[1].producer, layer("relu1"));
+  // conv2 read it last. Since then: bn2 (conv2's tensor, its own, statistics), relu2, conv3.
+  EXPECT_EQ(found.inputs[1].distance, 3 * tensor + 2 * weights);
+}
+
+TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {
+  surroundings a{1'000'000, {{0, 0}}, false};
+  surroundings b{1'150'000, {{3, 100}}, false};
+  EXPECT_EQ(a.signature(), b.signature());  // another producer, a few bytes more
+  EXPECT_EQ(a.signature(), "step:1.00MB,src:fresh");
+  b.footprint = 1'500'000;
+  EXPECT_NE(a.signature(), b.signature());
+  b = a;
+  b.in_place = true;
+  EXPECT_NE(a.signature(), b.signature());
+  b = a;
+  b.inputs[0].distance = 50'000;
+  EXPECT_NE(a.signature(), b.signature());
+  EXPECT_EQ(b.signature().find_first_of("; "), std::string::npos);  // labels are split at these
+}
+
+TEST_F(Reuse, FootprintsOfTheModels) {
+  const auto footprint = [](const char* name, std::int64_t batch) {
+    const graph g = load(find(name, LAYERBENCH_SHAPES_DIR), batch);
+    return step_memory(g, dtype::f32, {"activation"}).footprint();
+  };
+  // 4 bytes for each parameter and running statistic, activation that is kept, and input value
+  // (totals as published; see `layerbench show`).
+  EXPECT_EQ(footprint("alexnet", 1), 4 * (61100840 + 582504 - 0 + 3 * 224 * 224) + 0);
+  EXPECT_EQ(footprint("vgg16", 1), 4 * (138357544 + 15087080 + 3 * 224 * 224));
+  EXPECT_EQ(footprint("resnet50", 1), 4 * (25557032 + 53120 + 27951080 + 3 * 224 * 224));
+}
+
+}  // namespace
+}  // namespace layerbench::model

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/predict/validation.hpp>
+
+#include "support/timings.hpp"
+
+namespace layerbench::predict {
+namespace {
+
+using result::case_name;
+using result::measurement;
+using result::results;
+using ::testing::ElementsAre;
+using testing::file_with;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::net;
+using testing::rounds;
+using ::testing::SizeIs;
+
+/// The rounds of the whole step of `owner`.
+std::vector<measurement> chain(const case_name& owner, const std::vector<double>& seconds) {
+  std::vector<measurement> rows;
+  for (const double each : seconds) {
+    measurement row;
+    row.name = result::row_name::chain(owner);
+    row.round = static_cast<std::int64_t>(rows.size());
+    row.seconds = each;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// A file that predicts 12 s for `net`, whose step took these seconds.
+results file_of(const std::vector<double>& seconds) {
+  results file = file_with(
+      {rounds(net, "a", "k:1", {1, 1, 1, 1, 1}), rounds(net, "b", "k:2", {10, 9, 11, 9.5, 10.5})});
+  file.chains = chain(net, seconds);
+  return file;
+}
+
+validated only_case(const std::vector<results>& files) {
+  const validation all = validate(files);
+  EXPECT_THAT(all.cases, SizeIs(1));
+  EXPECT_THAT(all.left_out, IsEmpty());
+  return all.cases.at(0);
+}
+
+TEST(Validate, ComparesWithTheMedianOfTheRounds) {
+  const validated v = only_case({file_of({16, 10, 15})});
+  EXPECT_DOUBLE_EQ(v.predicted.step->seconds, 12);
+  EXPECT_DOUBLE_EQ(v.measured.seconds, 15);
+  EXPECT_DOUBLE_EQ(v.measured.low, 10) << "the range, as there are fewer than 6 rounds";
+  EXPECT_DOUBLE_EQ(v.measured.high, 16);
+  EXPECT_EQ(v.measured.rounds, 3);
+  EXPECT_DOUBLE_EQ(v.error(), -0.2);
+  EXPECT_DOUBLE_EQ(v.naive_error().value(), -0.2);
+  EXPECT_FALSE(v.covered());
+  EXPECT_TRUE(only_case({file_of({12.5})}).covered());
+}
+
+TEST(Validate, HasAnIntervalOfTheMedianFromManyRounds) {
+  std::vector<double> seconds;
+  for (int i = 1; i <= 20; ++i) seconds.push_back(i);
+  const validated v = only_case({file_of(seconds)});
+  EXPECT_DOUBLE_EQ(v.measured.seconds, 10.5);
+  EXPECT_DOUBLE_EQ(v.measured.low, 6) << "order statistics 6 and 15 of 20";
+  EXPECT_DOUBLE_EQ(v.measured.high, 15);
+}
+
+TEST(Validate, TakesTheChainOfAnotherFile) {
+  results layers = file_of({});
+  results steps;
+  steps.file = "steps.json";
+  steps.context = layers.context;
+  steps.chains = chain(net, {12});
+  EXPECT_DOUBLE_EQ(only_case({layers, steps}).error(), 0);
+  steps.context["device"] = "y";  // another machine's step says nothing of this one
+  const validation apart = validate(std::vector{layers, steps});
+  EXPECT_THAT(apart.cases, IsEmpty());
+  EXPECT_THAT(apart.left_out.at(0).reason, HasSubstr("no manifest"));
+}
+
+TEST(Validate, CountsEachCaseOfEachMachine) {
+  const results here = file_of({12});
+  results there = file_of({15});
+  there.context["device"] = "y";
+  const validation all = validate(std::vector{here, there});
+  ASSERT_THAT(all.cases, SizeIs(2));
+  EXPECT_DOUBLE_EQ(all.cases[0].error(), 0);
+  EXPECT_DOUBLE_EQ(all.cases[1].error(), -0.2);
+}
+
+TEST(Validate, PassesOverCasesWithoutAChain) {
+  results file = file_of({12});
+  case_name other = net;
+  other.model = "other";
+  file.manifest[other] = {{"z", "conv", "fwd", "k:3", 1}};
+  EXPECT_THAT(validate(std::vector{file}).left_out, IsEmpty());
+}
+
+TEST(Validate, LeavesOutWhatItCannotCompare) {
+  results unmeasured = file_of({12});
+  std::erase_if(unmeasured.rows, [](const measurement& row) { return row.name.layer == "b"; });
+  const validation one = validate(std::vector{unmeasured});
+  EXPECT_THAT(one.cases, IsEmpty());
+  EXPECT_EQ(one.left_out.at(0).reason, "layers without a timing: b");
+  EXPECT_THAT(one.left_out.at(0).files, ElementsAre("r.json"));
+
+  results failed = file_of({12});
+  failed.chains.at(0).error = "out of memory";
+  EXPECT_THAT(validate(std::vector{failed}).left_out.at(0).reason, HasSubstr("out of memory"));
+}
+
+TEST(Validate, SaysWhatToMeasureWhereNoStepWas) {
+  try {
+    static_cast<void>(validate(std::vector{file_of({})}));
+    ADD_FAILURE() << "nothing to validate";
+  } catch (const nothing_matched& slip) {
+    EXPECT_THAT(slip.what(), HasSubstr("bench_model --chain"));
+  }
+}
+
+TEST(Validate, MarksWhatWasDisturbed) {
+  results file = file_of({12, 12, 12});
+  EXPECT_FALSE(only_case({file}).disturbed());
+  file.chains.at(1).counters["disturbed"] = 1;
+  EXPECT_TRUE(only_case({file}).disturbed());
+  results layers = file_of({12});
+  for (measurement& row : layers.rows) row.counters["disturbed"] = 1;
+  EXPECT_TRUE(only_case({layers}).disturbed());
+}
+
+TEST(Validate, PredictsByTheChosenState) {
+  results file = file_of({12});
+  const auto model = testing::in_state(rounds(net, "a", "k:1", {2}), "");
+  file.rows.insert(file.rows.end(), model.begin(), model.end());
+  EXPECT_THAT(validate(std::vector{file}).cases, IsEmpty());
+  EXPECT_THAT(validate(std::vector{file}, {.models = {}, .cache = "hot"}).cases, SizeIs(1));
+}
+
+TEST(Summary, IsOfTheErrorsSizesAndOfTheirMean) {
+  const error_summary s = summarize({0.01, -0.04, 0.06, -0.02}).value();
+  EXPECT_DOUBLE_EQ(s.mean_abs, 0.0325);
+  EXPECT_DOUBLE_EQ(s.median_abs, 0.03);
+  EXPECT_DOUBLE_EQ(s.max_abs, 0.06);
+  EXPECT_NEAR(s.bias, 0.0025, 1e-15);
+  EXPECT_DOUBLE_EQ(s.within_2_percent, 0.5);
+  EXPECT_DOUBLE_EQ(s.within_5_percent, 0.75);
+  EXPECT_FALSE(summarize({}));
+}
+
+}  // namespace
+}  // namespace layerbench::predict

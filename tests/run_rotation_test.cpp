@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/rotation.hpp>
+
+/// A backend that computes nothing, but remembers where its operands lay.
+namespace layerbench::recorder {
+
+struct call {
+  std::string_view op;
+  std::vector<address> operands;
+};
+inline std::vector<call> calls;
+
+struct backend : reference::backend {
+  static constexpr std::string_view name = "recorder";
+  using reference::backend::backend;
+  static std::size_t cache_bytes() noexcept { return 1U << 20U; }
+};
+
+}  // namespace layerbench::recorder
+
+namespace layerbench {
+
+template <op::operation Op>
+class plan<recorder::backend, Op> : public plan<reference::backend, Op> {
+ public:
+  using base = plan<reference::backend, Op>;
+  plan(recorder::backend& here, const Op& op, const plan_request& request)
+      : base(here, op, request) {}
+  [[nodiscard]] static std::vector<address> bind(std::span<const address> places, address) {
+    return {places.begin(), places.end()};
+  }
+  static void place(std::vector<address>& bound, std::span<const address> places) {
+    bound.assign(places.begin(), places.end());
+  }
+  static void run(const std::vector<address>& bound) {
+    recorder::calls.push_back({Op::name, bound});
+  }
+};
+
+namespace run {
+namespace {
+
+using ::testing::Each;
+using ::testing::Ge;
+using ::testing::Le;
+using ::testing::SizeIs;
+
+const op::conv conv{.n = 1, .c = 64, .h = 8, .w = 8, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
+const op::activation relu{.kind = op::activation_kind::relu, .dims = {1, 64, 8, 8}};
+constexpr std::size_t tensor_bytes = 64 * 64 * 4;  // 4 pages
+constexpr std::size_t weights_bytes = 64 * 64 * 9 * 4;
+
+class Rotation : public ::testing::Test {
+ protected:
+  Rotation() { recorder::calls.clear(); }
+
+  arena memory_{std::make_unique<
+      backend_device<recorder::backend, op::conv, op::activation, op::batchnorm, op::add>>(1)};
+  std::unique_ptr<any_plan> plan_;
+
+  rotation turn(const auto& op, const surrounded_op& how) {
+    plan_ = memory_.here().plan(op::any(op), how.request);
+    return {memory_, *plan_, how, 1};
+  }
+
+  /// Where operand `operand` of the op lay in each of so many calls.
+  static std::vector<std::byte*> places(std::string_view op, std::size_t operand) {
+    std::vector<std::byte*> found;
+    for (const recorder::call& each : recorder::calls) {
+      if (each.op == op) found.push_back(static_cast<std::byte*>(each.operands[operand]));
+    }
+    return found;
+  }
+  static void make_calls(rotation& turns, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      turns.ready(1);
+      turns.call(1);
+    }
+  }
+};
+
+/// A convolution after a relu, in a model of that footprint.
+surrounded_op after_relu(std::int64_t footprint) {
+  return {.cache = cache_state::model, .footprint = footprint, .sources = {{op::any(relu), 0}}};
+}
+
+TEST_F(Rotation, HotMeansTheSameOperandsEveryCall) {
+  rotation hot = turn(conv, {});
+  make_calls(hot, 3);
+  hot.ready(1000);
+  hot.call(1000);
+  EXPECT_THAT(recorder::calls, SizeIs(1003));
+  for (std::size_t operand = 0; operand < 3; ++operand) {
+    const auto where = places("conv", operand);
+    EXPECT_EQ(std::set(where.begin(), where.end()).size(), 1U);
+  }
+}
+
+TEST_F(Rotation, ASourceIsWrittenByItsProducerJustBefore) {
+  rotation turns = turn(conv, after_relu(8 << 20));
+  make_calls(turns, 30);
+  const auto sources = places("conv", 0);
+  EXPECT_EQ(sources, places("activation", 1));
+  for (std::size_t i = 0; i < recorder::calls.size(); ++i) {
+    EXPECT_EQ(recorder::calls[i].op, i % 2 == 0 ? "activation" : "conv");
+  }
+}
+
+TEST_F(Rotation, BatchesAreMadeReadyAtOnce) {
+  rotation turns = turn(
+      relu, {.cache = cache_state::model, .footprint = 8 << 20, .sources = {{op::any(relu), 0}}});
+  const std::int64_t calls = turns.most_calls();
+  ASSERT_GT(calls, 1);
+  turns.ready(calls);
+  EXPECT_THAT(recorder::calls, SizeIs(calls));
+  turns.call(calls);
+  EXPECT_THAT(recorder::calls, SizeIs(2 * calls));
+  // What was written for all of them is near when the first one runs.
+  EXPECT_LE(static_cast<std::size_t>(calls) * 3 * tensor_bytes, 256U << 10U);
+}
+
+TEST_F(Rotation, WeightsComeBackAfterTheModelsFootprint) {
+  // A call of the pair touches the weights, the relu's source and the convolution's two tensors.
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  constexpr int turns_to_make = 20;
+  rotation turns = turn(conv, after_relu(turns_to_make * touched));
+  make_calls(turns, 3 * turns_to_make);
+  const auto weights = places("conv", 1);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    for (std::size_t j = i + 1; j < weights.size(); ++j) {
+      EXPECT_EQ(weights[i] == weights[j], (j - i) % turns_to_make == 0) << i << ' ' << j;
+    }
+  }
+}
+
+TEST_F(Rotation, AFewWindowsRunRoundTheEndOfTheRing) {
+  // Two and a half calls' worth: bytes come back after exactly that much.
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  rotation turns = turn(conv, after_relu(5 * touched / 2));
+  make_calls(turns, 12);
+  const auto weights = places("conv", 1);
+  const std::byte* first = *std::ranges::min_element(weights);
+  std::set<std::ptrdiff_t> offsets;
+  for (const std::byte* each : weights) offsets.insert(each - first);
+  EXPECT_GE(offsets.size(), 5U);
+  for (std::size_t i = 0; i + 5 < weights.size(); ++i) {
+    EXPECT_LE(std::abs(weights[i] - weights[i + 5]), 5 * 4096);  // lengths are whole pages
+  }
+}
+
+TEST_F(Rotation, AModelThatFitsOneCallStaysInPlace) {
+  rotation turns = turn(conv, after_relu(1000));
+  make_calls(turns, 5);
+  const auto weights = places("conv", 1);
+  EXPECT_EQ(std::set(weights.begin(), weights.end()).size(), 1U);
+}
+
+TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
+  surrounded_op how = after_relu(8 << 20);
+  how.in_place = true;
+  how.sources = {{op::any(conv), 0}};
+  rotation turns = turn(relu, how);
+  make_calls(turns, 10);
+  EXPECT_EQ(places("activation", 0), places("activation", 1));
+  EXPECT_EQ(places("activation", 0), places("conv", 2));
+}
+
+TEST_F(Rotation, AProducerReadsWhatNobodyWrites) {
+  surrounded_op how = after_relu(8 << 20);
+  rotation turns = turn(conv, how);
+  make_calls(turns, 200);
+  const auto written = places("conv", 2);
+  for (const std::byte* read : places("activation", 0)) {
+    for (const std::byte* each : written)
+      EXPECT_GE(std::abs(read - each), std::ptrdiff_t{tensor_bytes});
+  }
+}
+
+TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
+  const op::add add{{1, 64, 8, 8}};
+  surrounded_op how{.cache = cache_state::model,
+                    .footprint = 64 << 20,
+                    .sources = {{op::any(conv), 0}, {op::any(relu), 3 << 20}}};
+  rotation turns = turn(add, how);
+  make_calls(turns, 60);
+  const auto residual = places("add", 1);
+  const auto relus = places("activation", 1);
+  const auto convs = places("conv", 2);
+  EXPECT_EQ(places("add", 0), convs);
+  const auto found = std::ranges::find(relus, residual.back());
+  ASSERT_NE(found, relus.end());
+  const auto lead = residual.size() - 1 - static_cast<std::size_t>(found - relus.begin());
+  const std::size_t touched = 3 * tensor_bytes + tensor_bytes + weights_bytes + tensor_bytes;
+  EXPECT_NEAR(static_cast<double>(lead), (3 << 20) / static_cast<double>(touched), 0.51);
+}
+
+TEST_F(Rotation, ColdTouchesMoreThanAllCachesHold) {
+  rotation cold = turn(conv, {.cache = cache_state::cold, .sources = {{op::any(relu), 0}}});
+  EXPECT_GE(cold.ring_bytes(), 4U * recorder::backend::cache_bytes() - weights_bytes);
+  EXPECT_EQ(cold.touched_bytes(), 0U);
+  make_calls(cold, 10);
+  EXPECT_THAT(places("activation", 0), SizeIs(0));
+  const auto sources = places("conv", 0);
+  EXPECT_EQ(std::set(sources.begin(), sources.end()).size(), 10U);
+}
+
+TEST_F(Rotation, BeyondTheCachesALargerFootprintChangesNothing) {
+  const std::size_t large = turn(conv, after_relu(std::int64_t{1} << 34U)).ring_bytes();
+  const std::size_t larger = turn(conv, after_relu(std::int64_t{1} << 40U)).ring_bytes();
+  EXPECT_EQ(large, larger);
+  EXPECT_LE(large, 4U * recorder::backend::cache_bytes());
+}
+
+TEST_F(Rotation, StatisticsAreValidInEveryCopy) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  rotation turns = turn(
+      norm, {.cache = cache_state::model, .footprint = 4 << 20, .sources = {{op::any(conv), 0}}});
+  make_calls(turns, 40);
+  const auto operands = norm.operands(op::pass::fwd, dtype::f32);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].role != op::role::statistics && operands[i].role != op::role::weights) continue;
+    const auto where = places("batchnorm", i);
+    EXPECT_GT(std::set(where.begin(), where.end()).size(), 10U);
+    for (const std::byte* each : where) {
+      const auto* values = reinterpret_cast<const float*>(each);
+      const std::vector<float> all(values, values + 64);
+      EXPECT_THAT(all, Each(::testing::AllOf(Ge(operands[i].low), Le(operands[i].high))));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace run
+}  // namespace layerbench

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/predict/predictor.hpp>
+
+/// Small result files in memory, and what they predict.
+namespace layerbench::testing {
+
+inline const result::case_name net{"reference", "f32", "net", 4, {}};
+
+/// The rounds of one row of `owner` that takes `seconds`.
+inline std::vector<result::measurement> rounds(const result::case_name& owner,
+                                               const std::string& layer, const std::string& key,
+                                               const std::vector<double>& seconds) {
+  std::vector<result::measurement> rows;
+  for (const double each : seconds) {
+    result::measurement row;
+    row.name = {owner, "conv", "fwd", layer, "hot"};
+    row.label.key = key;
+    row.round = static_cast<std::int64_t>(rows.size());
+    row.seconds = each;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// The same rows, timed in the state `state` of cache `model`.
+inline std::vector<result::measurement> in_state(std::vector<result::measurement> rows,
+                                                 const std::string& state) {
+  for (result::measurement& row : rows) {
+    row.name.cache = "model";
+    row.label.state = state;
+  }
+  return rows;
+}
+
+/// A file of one machine: what is planned for `net`, a times 2 and b times 1, and these rows.
+inline result::results file_with(const std::vector<std::vector<result::measurement>>& rows) {
+  result::results file;
+  file.file = "r.json";
+  file.context = {{"device", "x"}, {"threads", "3"}};
+  file.manifest[net] = {{"a", "conv", "fwd", "k:1", 2}, {"b", "conv", "fwd", "k:2", 1}};
+  for (const auto& each : rows) file.rows.insert(file.rows.end(), each.begin(), each.end());
+  return file;
+}
+
+/// The only prediction of these files.
+inline predict::prediction only(const std::vector<result::results>& files,
+                                const predict::options& chosen = {}) {
+  const std::vector<predict::prediction> all = predict::predict(files, chosen);
+  EXPECT_THAT(all, ::testing::SizeIs(1));
+  return all.at(0);
+}
+
+}  // namespace layerbench::testing

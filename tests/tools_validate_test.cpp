@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/program.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json";
+
+testing::outcome tool(const std::vector<std::string>& arguments) {
+  return testing::run(LAYERBENCH_TOOL, arguments);
+}
+
+/// The golden file with only those rows whose names begin with one of `names`.
+json::value file_of(const std::vector<std::string>& names) {
+  json::value file = json::value::parse(json::read_text(golden));
+  json::value kept = json::value::array();
+  for (const json::value& row : file["benchmarks"]) {
+    for (const std::string& name : names) {
+      if (row.at("name").get<std::string>().starts_with(name)) kept.push_back(row);
+    }
+  }
+  file["benchmarks"] = kept;
+  return file;
+}
+
+const std::vector<std::string> layers{"conv/", "activation/", "reorder/"};
+
+TEST(Validate, HoldsPredictionsAgainstSteps) {
+  const testing::temporary_directory scratch;
+  std::vector<std::string> names = layers;
+  names.insert(names.end(), {"chain/inference/reference/f32/tiny/batch:2",
+                             "chain/inference/reference/f32/small"});
+  const std::string path = scratch.write("r.json", file_of(names).dump()).string();
+  const testing::outcome text = tool({"validate", path});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(StartsWith("| case "), HasSubstr("predicted: mean absolute error"),
+                              HasSubstr("naive hot sum: mean absolute error")));
+  const testing::outcome form = tool({"validate", path, "--format", "json"});
+  EXPECT_THAT(json::value::parse(form.out).at("cases"), SizeIs(2));
+  EXPECT_THAT(tool({"validate", path, "--format", "csv"}).out, StartsWith("model,phase,"));
+  const testing::outcome hot = tool({"validate", path, "--cache", "hot", "--format", "json"});
+  EXPECT_NEAR(json::value::parse(hot.out).at("cases").at(0).at("error"), -0.248, 1e-9);
+}
+
+TEST(Validate, ExitsIncompleteAndSaysWhatIsLacking) {
+  for (const std::string format : {"text", "json", "csv"}) {
+    const testing::outcome done = tool({"validate", golden, "--format", format});
+    EXPECT_EQ(done.exit_code, 4);
+    EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/tiny/batch:4: layers without a "
+                                    "timing: relu1"));
+    EXPECT_THAT(done.out, HasSubstr("relu1"));
+  }
+}
+
+TEST(Validate, SaysHowToMeasureASteps) {
+  const testing::temporary_directory scratch;
+  const std::string path = scratch.write("r.json", file_of(layers).dump()).string();
+  const testing::outcome done = tool({"validate", path});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, HasSubstr("bench_model --chain"));
+}
+
+TEST(Validate, RefusesAWrongCommandLine) {
+  EXPECT_EQ(tool({"validate"}).exit_code, 2);
+  EXPECT_EQ(tool({"validate", golden, "--cache", "cold"}).exit_code, 2);
+  EXPECT_EQ(tool({"validate", "/nowhere.json"}).exit_code, 3);
+  EXPECT_THAT(tool({"validate", "--help"}).out, HasSubstr("Usage: layerbench validate"));
+}
+
+TEST(Predict, IsTheSameWithoutTheStepsItIsHeldAgainst) {
+  const testing::temporary_directory scratch;
+  const auto predicted = [&](const json::value& file) {
+    const std::string path = scratch.write("r.json", file.dump()).string();
+    const testing::outcome done = tool({"predict", path, "--format", "json"});
+    EXPECT_EQ(done.exit_code, 4);
+    return done.out;
+  };
+  const json::value whole = json::value::parse(json::read_text(golden));
+  EXPECT_EQ(predicted(whole), predicted(file_of(layers)));
+}
+
+TEST(Predict, PrintsTheNaiveSumBesideThePrediction) {
+  const testing::outcome done = tool({"predict", golden, "--model", "tiny"});
+  EXPECT_THAT(done.out, AllOf(HasSubstr("3.100 ms a step (between "),
+                              HasSubstr("of which sampling: 95 % between "),
+                              HasSubstr("protocol: +-"), HasSubstr("sum of cache:model timings"),
+                              HasSubstr("naive hot sum: 2.350 ms, 24.2 % lower")));
+  const testing::outcome hot = tool({"predict", golden, "--model", "tiny", "--cache", "hot"});
+  EXPECT_THAT(hot.out, AllOf(HasSubstr("2.350 ms a step"), HasSubstr("lower bound")));
+}
+
+TEST(Predict, AddsTheFrameworksOwnTimeAsATermOfItsOwn) {
+  const std::vector<std::string> costs{"--overhead-per-layer=1e-4", "--overhead-per-step=0.002"};
+  std::vector<std::string> arguments{"predict", golden, "--model", "tiny"};
+  arguments.insert(arguments.end(), costs.begin(), costs.end());
+  EXPECT_THAT(tool(arguments).out,
+              AllOf(HasSubstr("5.600 ms a step"),
+                    HasSubstr("of which layers: 3.100 ms; framework, as given: 2.500 ms")));
+  arguments.insert(arguments.end(), {"--format", "json"});
+  const json::value tiny = json::value::parse(tool(arguments).out).at("predictions").at(0);
+  EXPECT_DOUBLE_EQ(tiny.at("overhead_seconds"), 2.5e-3);
+  EXPECT_DOUBLE_EQ(tiny.at("layers_seconds"), 3.1e-3);
+  EXPECT_DOUBLE_EQ(tiny.at("seconds_per_step"), 5.6e-3);
+  for (const std::string wrong : {"-1", "nan", "inf", "2ms", "", "1e7"}) {
+    const testing::outcome done = tool({"predict", golden, "--overhead-per-step=" + wrong});
+    EXPECT_EQ(done.exit_code, 2) << wrong;
+    EXPECT_THAT(done.err, HasSubstr("--overhead-per-step"));
+  }
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <layerbench/predict/validation.hpp>
+#include <layerbench/report/validation.hpp>
+
+#include "commands.hpp"
+
+namespace layerbench::tool {
+namespace {
+
+struct validate_options {
+  std::vector<std::string> files;
+  predict::options predict;
+};
+
+std::string render(const predict::validation& all, const std::string& format) {
+  if (format == "csv") return csv(report::records(all));
+  if (format == "text") return report::text(all);
+  return json_text(report::to_json(all));
+}
+
+/// Throws when a case could not be validated, saying why.
+void require_complete(const predict::validation& all) {
+  std::string lacking;
+  for (const predict::unvalidated& each : all.left_out) {
+    lacking += fmt::format("\n  {}: {}", each.owner.text(), each.reason);
+  }
+  if (!lacking.empty()) throw error("not validated:" + lacking, exit_code::incomplete);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("validate", "Holds predictions against measured steps of whole models");
+  const auto options = std::make_shared<validate_options>();
+  command
+      ->add_option("results", options->files, "Result files that have steps (bench_model --chain)")
+      ->required();
+  command
+      ->add_option("--cache", options->predict.cache,
+                   "State of the timings to add up; default: model where it was measured, else hot")
+      ->check(CLI::IsMember({"hot", "model"}));
+  const std::shared_ptr<const common_options> common = add_common(*command);
+  command->callback([common, options] {
+    const std::vector<result::results> files = read_results(options->files);
+    const predict::validation all = predict::validate(files, options->predict);
+    write(*common, render(all, common->format));
+    require_complete(all);
+  });
+}
+
+}  // namespace layerbench::tool
