@@ -4,6 +4,8 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <map>
+#include <ranges>
 #include <string>
 #include <thread>
 
@@ -49,6 +51,14 @@ std::size_t rounds_in(const result::results& results) {
   return static_cast<std::size_t>(last + 1);
 }
 
+/// Rounds of the row that has the fewest.
+std::size_t fewest_rounds(const result::results& results) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [which, row] : rounds_of(results)) ++counts[which.first];
+  EXPECT_THAT(counts, SizeIs(6));
+  return std::ranges::min(counts | std::views::values);
+}
+
 class Interrupt : public ::testing::TestWithParam<int> {
  protected:
   result::results interrupted() {
@@ -80,7 +90,7 @@ TEST_P(Interrupt, CanBeResumed) {
                                   "--benchmark_repetitions=" + std::to_string(wanted)});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results after = result::read(here_.results);
-  EXPECT_THAT(rounds_of(after), SizeIs(6 * wanted));
+  EXPECT_GE(fewest_rounds(after), wanted);
   EXPECT_EQ(after.context.at("interrupted"), "0");
   testing::expect_kept(before, after);
 }
@@ -117,7 +127,7 @@ TEST_F(OlderFile, IsReplacedWhenTheRunWasResumedToItsEnd) {
                                   "--benchmark_repetitions=" + std::to_string(wanted)});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results after = result::read(here_.results);
-  EXPECT_THAT(rounds_of(after), SizeIs(6 * wanted));
+  EXPECT_GE(fewest_rounds(after), wanted);
   testing::expect_kept(before, after);
   EXPECT_THAT(here_.files(), UnorderedElementsAre("tiny.json", "results.json"));
 }

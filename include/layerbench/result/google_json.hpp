@@ -177,8 +177,9 @@ inline void read_row(const nlohmann::json& row, results& into) {
 [[nodiscard]] inline std::vector<std::string> differing_context(const results& a,
                                                                 const results& b) {
   static const std::set<std::string, std::less<>> varies{
-      "date",          "executable",  "load_avg", "mhz_per_cpu",         "command",
-      "load_at_start", "interrupted", "stopped",  "cpu_scaling_enabled", "library_build_type"};
+      "date",    "executable",          "load_avg",          "mhz_per_cpu",
+      "command", "load_at_start",       "machine_check",     "interrupted",
+      "stopped", "cpu_scaling_enabled", "library_build_type"};
   std::vector<std::string> names;
   const auto check = [&](const results& from, const results& to) {
     for (const auto& [name, value] : from.context) {

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/run/cases.hpp>
 #include <layerbench/run/context.hpp>
+#include <layerbench/run/machine_watch.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/select.hpp>
 #include <layerbench/run/session.hpp>
@@ -63,22 +66,62 @@ inline void add_user_context(const options& o, result::results& results) {
   }
 }
 
-/// Says once when threads will have to share processors.
+/// What the rows of these options use of the machine.
 template <backend... Bs>
-void warn_of_crowding(const options& o, backend_list<Bs...> /*built*/) {
-  const int most = std::ranges::max(o.threads);
-  int processors = 0;
+[[nodiscard]] machine::demand demand_of(const options& o, const suite& all,
+                                        backend_list<Bs...> /*built*/) {
+  machine::demand most;
+  const int asked = std::ranges::max(o.threads);
   const auto look = [&]<backend B>(std::type_identity<B> /*tag*/) {
     const bool used =
         o.backends.empty() || std::ranges::find(o.backends, B::name) != o.backends.end();
-    if (used && B::threads_used(most) > B::processors()) processors = B::processors();
+    if (!used || B::threads_used(asked) < most.threads) return;
+    most.threads = B::threads_used(asked);
+    most.processors = B::processors();
   };
   (look(std::type_identity<Bs>{}), ...);
-  if (processors == 0) return;
+  for (const auto& [owner, bytes] : all.footprint) most.footprint = std::max(most.footprint, bytes);
+  return most;
+}
+
+inline void warn_of_crowding(const machine::demand& of) {
+  if (of.threads <= of.processors) return;
   note(
       fmt::format("--threads={}: this program may use {} processor{}; threads that share one wait "
                   "for each other, and say little of the library",
-                  most, processors, processors == 1 ? "" : "s"));
+                  of.threads, of.processors, of.processors == 1 ? "" : "s"));
+}
+
+/// What the libraries say of themselves.
+template <backend B>
+[[nodiscard]] machine::finding check_library() {
+  if (const auto reason = B::probe()) {
+    return {std::string(B::name), machine::verdict::note, "cannot run here: " + *reason};
+  }
+  description facts;
+  B::describe(facts);
+  machine::finding made{std::string(B::name), machine::verdict::ok, "can run here"};
+  const std::string prefix = std::string(B::name) + "_";
+  for (const auto& [name, value] : facts) {
+    if (!name.starts_with(prefix) || name == prefix + "hash") continue;
+    made.what += fmt::format("; {} {}", name.substr(prefix.size()), value);
+  }
+  const auto compiled = facts.find(prefix + "compiled_version");
+  if (compiled != facts.end() && compiled->second != facts[prefix + "version"]) {
+    made.how = machine::verdict::note;
+    made.remedy = "LD_LIBRARY_PATH puts another library before the one it was built with";
+  }
+  return made;
+}
+
+/// Prints whether the machine is fit to measure, on one screen.
+template <backend... Bs>
+exit_code check_machine(const machine_watch& watch, backend_list<Bs...> /*built*/) {
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::vector<machine::finding> all = watch.findings();
+  (all.push_back(check_library<Bs>()), ...);
+  fmt::print("layerbench {} on {}\n\n{}", LAYERBENCH_VERSION, cpu_model(), machine::report(all));
+  return machine::short_form(all) == "fit" ? exit_code::done : exit_code::incomplete;
 }
 
 /// Predictions and the like, below the rows or on stderr where stdout is for a machine.
@@ -101,6 +144,8 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
   initialize_google_benchmark(self);
   const suite all = make_suite(o, what, ops, built, catalog);
   for (const std::string& text : all.notes) note(text);
+  const machine::demand demand = demand_of(o, all, built);
+  if (o.check_machine) return check_machine(machine_watch(demand), built);
   if (all.fixtures.empty()) {
     throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
                                       fmt::join(o.models, ", "), what.name));
@@ -114,13 +159,14 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
     }
     return exit_code::done;
   }
-  warn_of_crowding(o, built);
+  warn_of_crowding(demand);
+  const machine_watch watch(demand);
   result::results results;
   for (const auto& [name, value] : describe_run(o, built)) {
     results.context[name] = printable(value);
   }
   add_user_context(o, results);
-  session measuring(o, all, what.whole_model(), std::move(selected), std::move(results));
+  session measuring(o, all, watch, what.whole_model(), std::move(selected), std::move(results));
   const bool interrupted = measuring.run();
   const std::size_t failures = measuring.report_failures();
   if (after) conclude(measuring, o, after);

@@ -37,6 +37,7 @@ struct options {
   std::string shapes = model::default_shapes_directory();
   bool list = false;
   bool list_backends = false;
+  bool check_machine = false;
   bool verify = false;
   std::uint64_t seed = 1;
   std::string resume;
@@ -123,6 +124,8 @@ inline void add_suite_options(CLI::App& app, options& o) {
       "LAYERBENCH_RESUME");
   app.add_flag("--list", o.list, "print the rows with counts, FLOPs and bytes; run nothing");
   app.add_flag("--backends", o.list_backends, "print each backend and whether it can run");
+  app.add_flag("--check-machine", o.check_machine,
+               "say whether this machine is fit to measure these models; run nothing");
 }
 
 inline void add_google_options(CLI::App& app, options& o) {

@@ -18,6 +18,7 @@
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/run/cases.hpp>
 #include <layerbench/run/console.hpp>
+#include <layerbench/run/machine_watch.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/reporter.hpp>
 #include <layerbench/run/result_file.hpp>
@@ -61,10 +62,11 @@ inline void note(const std::string& text) { fmt::print(stderr, "layerbench: {}\n
 class session {
  public:
   /// Throws bad_input when the file to resume is of another machine, setting or shape.
-  session(const options& o, const suite& all, bool whole_models, std::vector<fixture*> selected,
-          result::results results)
+  session(const options& o, const suite& all, const machine_watch& watch, bool whole_models,
+          std::vector<fixture*> selected, result::results results)
       : o_(o),
         all_(all),
+        watch_(watch),
         whole_models_(whole_models),
         selected_(std::move(selected)),
         results_(std::move(results)) {
@@ -212,6 +214,7 @@ class session {
 
   [[nodiscard]] context_fields context(bool partial) const {
     context_fields fields = results_.context;
+    fields["machine_check"] = machine::short_form(watch_.findings());
     fields["interrupted"] = partial ? "1" : "0";
     fields["manifest"] = result::write_manifest(results_.manifest);
     return fields;
@@ -237,6 +240,7 @@ class session {
 
   const options& o_;
   const suite& all_;
+  const machine_watch& watch_;
   bool whole_models_;
   std::vector<fixture*> selected_;
   result::results results_;

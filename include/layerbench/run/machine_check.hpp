@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/units.hpp>
+#include <layerbench/run/machine.hpp>
+
+/// Whether a machine is fit to measure on, fact by fact.
+namespace layerbench::run::machine {
+
+enum class verdict { ok, note, bad };
+
+/// A fact, what it means for timings, and what to do about it.
+struct finding {
+  std::string name;
+  verdict how = verdict::ok;
+  std::string what;
+  std::string remedy = {};  // else g++ 12 warns where it is left out
+};
+
+/// What the measuring would need, and what this process knows of itself.
+struct demand {
+  int threads = 1;             ///< the most that rows use
+  int processors = 1;          ///< that the library may use
+  std::int64_t footprint = 0;  ///< bytes that the largest case touches; 0: not known
+  std::map<std::string, std::string> environment = {};  ///< of the OpenMP run time
+  double clock_resolution = 0;                          ///< seconds
+  double clock_cost = 0;                                ///< seconds of a reading
+};
+
+/// What else used the processors between two moments.
+struct disturbance {
+  double others = 0;  ///< processors that other programs kept busy
+  double stolen = 0;  ///< share of the time that the host took away
+  int processors = 0;
+};
+
+/// Nothing when too little time lies between. `own` is the CPU time of this process, in ticks.
+[[nodiscard]] inline std::optional<disturbance> between(
+    const std::optional<processor_times>& before, const std::optional<processor_times>& after,
+    double own) {
+  constexpr std::int64_t least_ticks = 20;  // a processor; of 10 ms
+  if (!before || !after) return std::nullopt;
+  const std::int64_t busy = after->busy - before->busy;
+  const std::int64_t stolen = after->stolen - before->stolen;
+  const std::int64_t all = busy + stolen + after->idle - before->idle;
+  if (all < least_ticks * after->processors) return std::nullopt;
+  const auto ticks = static_cast<double>(all);
+  const double others = std::max(0.0, static_cast<double>(busy) - own) / ticks;
+  return disturbance{others * after->processors, static_cast<double>(stolen) / ticks,
+                     after->processors};
+}
+
+[[nodiscard]] inline finding check_load(const path& root, const demand& of,
+                                        const std::optional<disturbance>& seen) {
+  finding made{"load", verdict::ok, ""};
+  if (const auto line = line_of(root / "proc/loadavg")) {
+    made.what = fmt::format("{} in the last minute", line->substr(0, line->find(' ')));
+  }
+  if (const auto running = field_of(root / "proc/stat", "procs_running")) {
+    made.what += fmt::format("{}{} in the run queue besides this", made.what.empty() ? "" : ", ",
+                             std::max<std::int64_t>(0, *running - 1));
+  }
+  if (!seen) return made;
+  made.what += fmt::format("; other programs keep {:.2f} of {} processors busy", seen->others,
+                           seen->processors);
+  constexpr double little = 0.1;
+  constexpr double much = 0.5;
+  if (seen->others > little) made.how = verdict::note;
+  // Where others have processors of their own they take no time, only bandwidth.
+  if (seen->others > much && seen->processors - seen->others < of.threads) {
+    made.how = verdict::bad;
+    made.remedy = "end the other programs (top shows them), or measure later";
+  }
+  return made;
+}
+
+[[nodiscard]] inline finding check_steal(const std::optional<disturbance>& seen) {
+  if (!seen) return {"steal", verdict::note, "/proc/stat does not say"};
+  finding made{"steal", verdict::ok,
+               fmt::format("the host took {:.1f} % of the processors' time", 100 * seen->stolen)};
+  constexpr double little = 0.005;
+  constexpr double much = 0.02;
+  if (seen->stolen > little) made.how = verdict::note;
+  if (seen->stolen > much) {
+    made.how = verdict::bad;
+    made.remedy = "measure later, or on a host that is not shared";
+  }
+  return made;
+}
+
+[[nodiscard]] inline finding check_clock_rate(const path& root) {
+  const std::set<std::string> governors = per_processor(root, "cpufreq/scaling_governor");
+  const std::set<std::string> drivers = per_processor(root, "cpufreq/scaling_driver");
+  const auto boost = turbo(root);
+  finding made{"frequency", verdict::ok, ""};
+  if (governors.empty() && !boost) {
+    made.what = "not to be seen or set here (no cpufreq), as in most virtual machines";
+    made.how = verdict::note;
+    return made;
+  }
+  const std::string turbo_text = !boost ? "unknown" : *boost ? "on" : "off";
+  made.what = fmt::format(
+      "governor {}, turbo {}",
+      governors.empty() ? "unknown" : fmt::format("{}", fmt::join(governors, " ")), turbo_text);
+  if (boost.value_or(false)) {
+    made.how = verdict::note;
+    made.what += ": the rate depends on heat and on how many cores work";
+  }
+  if (governors.empty() || governors == std::set<std::string>{"performance"}) return made;
+  made.how = verdict::note;
+  made.remedy = "cpupower frequency-set -g performance";
+  // With these drivers it is a dynamic one; with others it holds the lowest rate.
+  const bool dynamic = drivers.contains("intel_pstate") || drivers.contains("amd-pstate-epp");
+  if (governors.contains("powersave") && !dynamic) made.how = verdict::bad;
+  return made;
+}
+
+[[nodiscard]] inline finding check_cores(const path& root, const demand& of) {
+  const std::set<std::string> cores = per_processor(root, "topology/thread_siblings_list");
+  finding made{"cores", verdict::ok, ""};
+  if (cores.empty()) return {"cores", verdict::note, "the system does not say which there are"};
+  const std::size_t processors = processors_of(root).size();
+  const bool shared = cores.size() < processors;
+  made.what = fmt::format("{} processors on {} cores{}", processors, cores.size(),
+                          shared ? " (SMT)" : "; no SMT, or hidden by the host");
+  if (shared && of.threads > static_cast<int>(cores.size())) {
+    made.how = verdict::note;
+    made.what += fmt::format("; {} threads share cores", of.threads);
+    made.remedy = fmt::format("--threads={}", cores.size());
+  }
+  return made;
+}
+
+[[nodiscard]] inline finding check_binding(const path& root, const demand& of) {
+  const auto set = [&](const char* name) {
+    const auto found = of.environment.find(name);
+    return found == of.environment.end() ? std::string() : found->second;
+  };
+  finding made{"binding", verdict::ok, ""};
+  for (const auto& [name, value] : of.environment) {
+    made.what += fmt::format("{}{}={}", made.what.empty() ? "" : " ", name, value);
+  }
+  made.what +=
+      fmt::format("{}{} thread{} on {} of {} processors", made.what.empty() ? "" : "; ", of.threads,
+                  of.threads == 1 ? "" : "s", of.processors, processors_of(root).size());
+  const std::string bind = set("OMP_PROC_BIND");
+  const bool own = !set("GOMP_CPU_AFFINITY").empty() || !set("KMP_AFFINITY").empty();
+  if (!own && (bind.empty() || bind == "false" || bind == "FALSE")) {
+    made.how = verdict::note;
+    made.what += "; they may move";
+    made.remedy = "unset OMP_PROC_BIND: the programs bind threads to cores";
+  }
+  if (of.threads > of.processors) {
+    made.how = verdict::bad;
+    made.remedy = fmt::format("--threads={}", of.processors);
+  }
+  return made;
+}
+
+[[nodiscard]] inline finding check_quota(const path& root, const demand& of) {
+  const auto quota = processor_quota(root);
+  if (!quota) return {"quota", verdict::ok, "no limit of processor time"};
+  finding made{"quota", verdict::ok,
+               fmt::format("a control group grants {:.4g} processors", *quota)};
+  if (*quota < of.threads) {
+    made.how = verdict::bad;
+    made.what += fmt::format(": {} threads are stopped again and again", of.threads);
+    made.remedy = *quota >= 1
+                      ? fmt::format("--threads={}, or lift cpu.max", static_cast<int>(*quota))
+                      : "lift cpu.max of the control group (docker run --cpus)";
+  }
+  return made;
+}
+
+[[nodiscard]] inline finding check_hypervisor(const path& root) {
+  const auto name = hypervisor(root);
+  if (!name) return {"machine", verdict::ok, "no virtual one, as far as can be seen"};
+  return {"machine", verdict::note,
+          fmt::format("virtual{}: others on the host may share caches and memory bandwidth",
+                      name->empty() ? "" : " (" + *name + ")")};
+}
+
+[[nodiscard]] inline finding check_memory(const path& root, const demand& of) {
+  const auto available = available_memory_bytes(root);
+  if (!available) return {"memory", verdict::note, "the system does not say how much is free"};
+  finding made{"memory", verdict::ok,
+               units::si(static_cast<double>(*available), "B") + " available"};
+  if (of.footprint == 0) return made;
+  const std::int64_t needed = 2 * of.footprint;  // a ring of what is read, one of what is written
+  made.what +=
+      fmt::format(", the largest case needs {}", units::si(static_cast<double>(needed), "B"));
+  if (*available < needed) {
+    made.how = verdict::bad;
+    made.remedy = "a smaller --batch, or another --model";
+  }
+  return made;
+}
+
+[[nodiscard]] inline finding check_clock(const path& root, const demand& of) {
+  const auto source =
+      line_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
+  finding made{"clock", verdict::ok,
+               fmt::format("{}, resolution {}, a reading takes {}", source.value_or("unknown"),
+                           units::si(of.clock_resolution, "s"), units::si(of.clock_cost, "s"))};
+  constexpr double slow = 1e-6;
+  if (of.clock_cost > slow) made.how = verdict::note;
+  if (of.clock_resolution > slow) made.how = verdict::bad;
+  if (made.how != verdict::ok) {
+    made.remedy = "boot with a faster source: sys/devices/system/clocksource lists them";
+  }
+  return made;
+}
+
+[[nodiscard]] inline finding check_huge_pages(const path& root) {
+  const auto line = line_of(root / "sys/kernel/mm/transparent_hugepage/enabled");
+  std::string mode = "not in this kernel";
+  if (line) {  // "always [madvise] never"
+    const std::size_t begin = line->find('[') + 1;
+    mode = line->substr(begin, line->find(']') - begin);
+  }
+  return {"huge pages", verdict::ok, "transparent ones: " + mode};
+}
+
+/// All of them. `root` is "/", or a folder with a copy of the system's files.
+[[nodiscard]] inline std::vector<finding> check(const path& root, const demand& of,
+                                                const std::optional<disturbance>& seen) {
+  return {check_load(root, of, seen), check_steal(seen),       check_clock_rate(root),
+          check_cores(root, of),      check_binding(root, of), check_quota(root, of),
+          check_hypervisor(root),     check_memory(root, of),  check_clock(root, of),
+          check_huge_pages(root)};
+}
+
+/// "fit", or the names of what is bad.
+[[nodiscard]] inline std::string short_form(const std::vector<finding>& all) {
+  std::string names;
+  for (const finding& each : all) {
+    if (each.how == verdict::bad) names += (names.empty() ? "" : " ") + each.name;
+  }
+  return names.empty() ? "fit" : names;
+}
+
+/// The findings for people, one a line, a remedy below where there is one; the verdict at the end.
+[[nodiscard]] inline std::string report(const std::vector<finding>& all) {
+  std::string text;
+  for (const finding& each : all) {
+    const std::string_view how = each.how == verdict::ok     ? "ok"
+                                 : each.how == verdict::note ? "note"
+                                                             : "BAD";
+    text += fmt::format("{:<4}  {:<10}  {}\n", how, each.name, each.what);
+    if (!each.remedy.empty()) text += fmt::format("{:>18}remedy: {}\n", "", each.remedy);
+  }
+  const std::string bad = short_form(all);
+  return text + (bad == "fit" ? "\nfit to measure\n" : "\nnot fit to measure: " + bad + '\n');
+}
+
+}  // namespace layerbench::run::machine

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+/// Whether this machine is fit to measure: what is found depends on it, what is said does not.
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using testing::texts;
+
+TEST(CheckMachine, TellsEveryFactAndAVerdict) {
+  const testing::tiny_directory here;
+  for (const char* program : {"bench_model", "bench_batchnorm"}) {  // the latter has no row there
+    const testing::outcome done = here.bench(program, {"--check-machine"});
+    const texts lines = testing::lines(done.out);
+    ASSERT_FALSE(lines.empty()) << done.err;
+    EXPECT_LE(lines.size(), 30U) << done.out;
+    for (const char* name : {"load", "steal", "frequency", "cores", "binding", "quota", "machine",
+                             "memory", "clock", "huge pages", "reference"}) {
+      EXPECT_THAT(lines, Contains(ContainsRegex("^(ok  |note|BAD )  " + std::string(name) + " ")));
+    }
+    const bool fit = lines.back() == "fit to measure";
+    EXPECT_EQ(done.exit_code, fit ? 0 : 4) << done.out;
+    EXPECT_EQ(done.out.find("\nBAD ") == std::string::npos, fit) << done.out;
+  }
+}
+
+TEST(CheckMachine, IsForTheModelsAndThreadsThatAreAskedFor) {
+  const testing::tiny_directory here;
+  const testing::outcome large =
+      here.bench("bench_model", {"--check-machine", "--batch=2000000000"});
+  EXPECT_EQ(large.exit_code, 4) << large.err;
+  EXPECT_THAT(large.out, AllOf(HasSubstr("BAD   memory"), HasSubstr("--batch")));
+  if (!testing::has_onednn) return;  // the reference has one thread
+  const testing::outcome crowd = here.bench("bench_model", {"--check-machine", "--threads=4096"});
+  EXPECT_EQ(crowd.exit_code, 4);
+  EXPECT_THAT(crowd.out, AllOf(HasSubstr("BAD   binding"), HasSubstr("remedy: --threads=")));
+}
+
+TEST(CheckMachine, RefusesWhatMeasuringWouldRefuse) {
+  EXPECT_EQ(testing::bench("bench_model", {"--check-machine", "--model=resnet51"}).exit_code, 5);
+}
+
+TEST(Results, SayWhetherTheMachineWasFit) {
+  const testing::tiny_directory here;
+  EXPECT_THAT(here.measure().context.at("machine_check"),
+              ::testing::MatchesRegex("fit|[a-z]+( [a-z]+)*"));
+}
+
+TEST(Results, OfAnUnfitMachineCanBeResumed) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure({"--benchmark_filter=conv1"}));
+  json::value edited = here.written();
+  edited["context"]["machine_check"] = "steal";
+  const std::string path = here.write("edited.json", edited.dump()).string();
+  EXPECT_EQ(here.bench("bench_model", {"--resume=" + path}).exit_code, 0);
+  EXPECT_THAT(testing::rounds_of(result::read(path)), ::testing::Not(SizeIs(0)));
+}
+
+}  // namespace
+}  // namespace layerbench
