@@ -46,6 +46,13 @@ struct timing {
   }
 };
 
+/// The time of one call of a row that adds up to the time of a step: the mean without stalls where
+/// the row has it. Hot timings are added up as everybody does, by their medians.
+[[nodiscard]] inline double additive_seconds(const result::measurement& row) {
+  const auto mean = row.counters.find("mean_s");
+  return row.name.cache == "hot" || mean == row.counters.end() ? row.seconds : mean->second;
+}
+
 /// Timings by identity (result::identity), and by the case that they were made for.
 class timings {
  public:
@@ -60,7 +67,7 @@ class timings {
       const auto [pass, fresh] = passes.try_emplace({std::move(identity), row.name}, same.passes);
       // A file put together from several has a row's rounds more than once.
       if (fresh || same.rounds.contains({pass->second, row.round})) pass->second = same.passes++;
-      same.rounds.emplace(round_id{pass->second, row.round}, row.seconds);
+      same.rounds.emplace(round_id{pass->second, row.round}, additive_seconds(row));
       const auto disturbed = row.counters.find("disturbed");
       if (disturbed != row.counters.end() && disturbed->second != 0) ++same.disturbed;
       const auto flops = row.counters.find("flops_exact");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include <time.h>
@@ -34,16 +35,21 @@ struct lap {
 class stopwatch {
  public:
   explicit stopwatch(int threads) : one_(threads == 1) {
-    std::vector<double> costs;
+    std::vector<lap> laps;
     for (int i = 0; i < 201; ++i) {
       start();
-      costs.push_back(stop().seconds);
+      laps.push_back(stop());
     }
-    cost_ = stats::median(costs);
+    const auto median = [&](double lap::* clock) {
+      std::vector<double> values;
+      for (const lap& each : laps) values.push_back(each.*clock);
+      return stats::median(std::move(values));
+    };
+    cost_ = {median(&lap::seconds), median(&lap::wall), median(&lap::cpu)};
   }
 
-  /// Seconds between a start() and a stop() with nothing between them.
-  [[nodiscard]] double cost() const { return cost_; }
+  /// What passes between a start() and a stop() with nothing between them.
+  [[nodiscard]] const lap& cost() const { return cost_; }
 
   // The clock that counts is read last and first, so that the others do not count.
   void start() {
@@ -69,7 +75,7 @@ class stopwatch {
 
  private:
   bool one_;
-  double cost_ = 0;
+  lap cost_{};
   double wall_ = 0;
   double cpu_ = 0;
 };

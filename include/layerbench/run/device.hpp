@@ -170,6 +170,7 @@ class backend_device final : public device {
   void synchronize() override { here().synchronize(); }
   [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
                                                const plan_request& request) override {
+    activate();  // libraries choose algorithms by the thread count
     std::unique_ptr<any_plan> made;
     (try_op<Ops>(made, op, request), ...);
     if (!made) throw unsupported(fmt::format("{} has no {}", B::name, op.name()));

@@ -147,10 +147,7 @@ class rotation {
     switch (what.cache) {
       case cache_state::hot: return 0;
       case cache_state::model:
-        return std::min(static_cast<std::size_t>(static_cast<double>(what.footprint) *
-                                                     (getenv("RF") ? atof(getenv("RF")) : 1.0) +
-                                                 (getenv("RA") ? atof(getenv("RA")) : 0.0)),
-                        beyond_caches);
+        return std::min(static_cast<std::size_t>(what.footprint), beyond_caches);
       case cache_state::cold: break;
     }
     return beyond_caches;

@@ -63,24 +63,24 @@ template <class Stopwatch, class Ready, class Call>
   double call_seconds = HUGE_VAL;  // the least seen: a stall must not make batches small
   double start = watch.now();
   do {  // Doubling batches, so that a call shorter than the clock's own cost is not misjudged.
-    const double seconds = std::max(lap_of(batch).seconds - watch.cost(), 1e-10);
+    const double seconds = std::max(lap_of(batch).seconds - watch.cost().seconds, 1e-10);
     call_seconds = std::min(call_seconds, seconds / static_cast<double>(batch));
     batch = std::min(batch > INT64_MAX / 2 ? batch : 2 * batch, how.most_calls);
   } while (watch.now() - start < how.warm_up && !stop());
 
   samples taken;
-  taken.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost(), how);
+  taken.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost().seconds, how);
   double timed = 0;
   start = watch.now();
   while (!stop()) {
     const bool some = taken.seconds.size() >= how.least_samples;
     if (some && (timed >= how.least_time || watch.now() - start >= how.most_time)) break;
     const lap each = lap_of(taken.calls_a_sample);
-    const double seconds = each.seconds - watch.cost();
+    const double seconds = each.seconds - watch.cost().seconds;
     taken.seconds.push_back(std::max(seconds, 0.0) / static_cast<double>(taken.calls_a_sample));
     taken.calls += taken.calls_a_sample;
-    taken.wall += std::max(each.wall - watch.cost(), 0.0);
-    taken.cpu += std::max(each.cpu - watch.cost(), 0.0);
+    taken.wall += std::max(each.wall - watch.cost().wall, 0.0);
+    taken.cpu += std::max(each.cpu - watch.cost().cpu, 0.0);
     timed += seconds;
   }
   return taken;

@@ -35,7 +35,8 @@ struct schedule {
 
 /// Measures rows in rounds: each round visits every row of a group once, in an order of its own, so
 /// that the machine's drift is common to all of them. A group is what one compares: all cases of a
-/// model and batch. Rows measured before (of a resumed file) count as rounds done.
+/// model, batch and thread count (threads that wait for work would disturb a case of fewer). Rows
+/// measured before (of a resumed file) count as rounds done.
 class scheduler {
  public:
   scheduler(const std::vector<fixture*>& rows, const std::vector<chain_plan>& chains, schedule plan)
@@ -85,9 +86,17 @@ class scheduler {
     bool done = false;
   };
   struct group {
-    std::string model;
-    std::int64_t batch;
+    result::case_name first;
     std::vector<measured_case> cases;
+
+    [[nodiscard]] bool alike(const result::case_name& owner) const {
+      const auto threads = [](const result::case_name& of) {
+        const auto own = of.parameters.find("threads");
+        return own == of.parameters.end() ? "" : own->second;
+      };
+      return owner.model == first.model && owner.batch == first.batch &&
+             threads(owner) == threads(first);
+    }
   };
 
   static constexpr double seconds_between_checkpoints = 10;
@@ -96,9 +105,9 @@ class scheduler {
 
   group& group_of(const result::case_name& owner) {
     for (group& each : groups_) {
-      if (each.model == owner.model && each.batch == owner.batch) return each;
+      if (each.alike(owner)) return each;
     }
-    return groups_.emplace_back(group{owner.model, owner.batch, {}});
+    return groups_.emplace_back(group{owner, {}});
   }
   static measured_case& case_of(group& members, const result::case_name& owner) {
     const auto known = std::ranges::find(members.cases, owner, &measured_case::owner);
@@ -353,12 +362,15 @@ class scheduler {
     return (range->high - range->low) / 2 / stats::quantile(values, 0.5);
   }
 
-  /// Sums of the case's rows, round by round, over rounds that all of them have.
+  /// Sums of the case's rows, round by round, over rounds that all of them have. Where rows of
+  /// several cache states are measured, those that predictions use count.
   [[nodiscard]] static std::vector<double> sums(const measured_case& of) {
     std::map<std::int64_t, std::pair<double, std::size_t>> by_round;
     std::size_t rows = 0;
+    const auto used = [](const measured_row& row) { return row.what->name().cache == "model"; };
+    const bool some_used = std::ranges::any_of(of.rows, used);
     for (const measured_row& row : of.rows) {
-      if (row.rounds.empty()) continue;
+      if (row.rounds.empty() || (some_used && !used(row))) continue;
       ++rows;
       for (const auto& [round, seconds] : row.rounds) {
         auto& [sum, terms] = by_round[round];

@@ -26,17 +26,49 @@ struct subject {
 
 namespace detail {
 
-/// How often something else took a processor from one of this process's threads.
-[[nodiscard]] inline long involuntary_switches() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  return used.ru_nivcsw;
-}
+/// Who had the processors since it was made. An involuntary switch is something else taking a
+/// processor from a thread.
+class processor_watch {
+ public:
+  explicit processor_watch(int threads) : threads_(threads) {}
+
+  /// Share of the processors' time that the threads got, from 0 to 1.
+  [[nodiscard]] double busy() const {
+    const double cpu = threads_ == 1 ? own_share() : (now(clock::process_cpu) - all_) / wall();
+    return cpu / threads_;
+  }
+
+  /// Threads that wait spin, so undisturbed ones keep all processors busy all the time. Work that
+  /// the library does on this thread alone does not; then nobody pushes the others, which sleep.
+  [[nodiscard]] bool disturbed() const {
+    constexpr double undisturbed = 0.9;
+    const bool pushed = others_pushed() > pushed_;
+    return own_share() < undisturbed || (threads_ > 1 && pushed && busy() < undisturbed);
+  }
+
+ private:
+  [[nodiscard]] double wall() const { return now(clock::wall) - start_; }
+  [[nodiscard]] double own_share() const { return (now(clock::thread_cpu) - own_) / wall(); }
+  [[nodiscard]] static long others_pushed() {
+    rusage all{};
+    rusage own{};
+    ::getrusage(RUSAGE_SELF, &all);
+    ::getrusage(RUSAGE_THREAD, &own);
+    return all.ru_nivcsw - own.ru_nivcsw;
+  }
+
+  int threads_;
+  double start_ = now(clock::wall);
+  double own_ = now(clock::thread_cpu);
+  double all_ = now(clock::process_cpu);
+  long pushed_ = others_pushed();
+};
 
 }  // namespace detail
 
-/// Adds the mean of `sorted` without its stalls. Small disturbances are part of every step, and only
-/// means of layers add up to the step's; long ones, that few steps meet, are left out and counted.
+/// Adds the mean of `sorted` without its stalls. Small disturbances are part of every step, and
+/// only means of layers add up to the step's; long ones, that few steps meet, are left out and
+/// counted.
 inline void add_mean(const std::vector<double>& sorted, result::measurement& row) {
   constexpr double stall = 2;  // times the median
   const double limit = stall * stats::quantile(sorted, 0.5);
@@ -45,9 +77,8 @@ inline void add_mean(const std::vector<double>& sorted, result::measurement& row
   row.counters["stalls"] = static_cast<double>(sorted.end() - usual);
 }
 
-/// How much of the processors' time the threads got in a visit, from 0 to 1.
 struct visit_quality {
-  double busy = 0;
+  double busy = 0;  ///< share of the processors' time that the threads got
   bool disturbed = false;
 };
 
@@ -56,8 +87,9 @@ struct visit_quality {
 inline visit_quality visit(const subject& what, stopwatch& watch, sampling how,
                            result::measurement& row) {
   how.most_calls = what.most_calls;
-  const long switches = detail::involuntary_switches();
+  const detail::processor_watch processors(what.threads);
   samples taken = sample(watch, what.ready, what.call, how, &interrupt_guard::interrupted);
+  const visit_quality quality{processors.busy(), processors.disturbed()};
   if (taken.seconds.empty()) return {};
   std::ranges::sort(taken.seconds);
   const auto calls = static_cast<double>(taken.calls);
@@ -74,17 +106,11 @@ inline visit_quality visit(const subject& what, stopwatch& watch, sampling how,
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
   counters["samples"] = static_cast<double>(taken.seconds.size());
   counters["calls_a_sample"] = static_cast<double>(taken.calls_a_sample);
-  counters["clock_s"] = watch.cost();
+  counters["clock_s"] = watch.cost().seconds;
   counters["cpu_s"] = row.cpu_seconds;
   counters["wall_s"] = taken.wall / calls;
-  // Threads that wait spin, so undisturbed ones keep all processors busy all the time. Work that
-  // the library does on fewer threads does not; then nobody was pushed off a processor either.
-  constexpr double undisturbed = 0.9;
-  const double busy = taken.cpu / taken.wall / what.threads;
-  const bool pushed = what.threads == 1 || detail::involuntary_switches() > switches;
-  const bool disturbed = busy < undisturbed && pushed;
-  counters["disturbed"] = disturbed ? 1 : 0;
-  return {busy, disturbed};
+  counters["disturbed"] = quality.disturbed ? 1 : 0;
+  return quality;
 }
 
 }  // namespace layerbench::run
