@@ -41,15 +41,14 @@ TEST(Predict, AgreesWithTheProgramThatMeasured) {
   EXPECT_EQ(throughput_of(text.out), throughput_of(measured.out));
 }
 
-TEST(Predict, AddsUpTheMediansOfTheRounds) {
+TEST(Predict, AddsUpTheRoundsMedianMeans) {
   const testing::tiny_directory here;
   static_cast<void>(here.measure({"--batch=3"}));
   double seconds = 0;
   const json::value written = here.written();
   for (const json::value& row : written.at("benchmarks")) {
     if (!row.at("name").get<std::string>().ends_with("_median")) continue;
-    ASSERT_EQ(row.at("time_unit"), "ns");
-    seconds += row.at("count").get<double>() * row.at("real_time").get<double>() * 1e-9;
+    seconds += row.at("count").get<double>() * row.at("mean_s").get<double>();
   }
   const json::value all = json::value::parse(predict({here.results, "--format", "json"}).out);
   ASSERT_THAT(all.at("predictions"), SizeIs(1));
@@ -61,6 +60,24 @@ TEST(Predict, AddsUpTheMediansOfTheRounds) {
   EXPECT_EQ(found.at("coverage"), 1.0);
   EXPECT_NEAR(found.at("seconds_per_step").get<double>(), seconds, 1e-9 * seconds);
   EXPECT_NEAR(found.at("images_per_second").get<double>(), 3 / seconds, 3e-9 / seconds);
+}
+
+TEST(Validate, HoldsPredictionsAgainstChains) {
+  const testing::tiny_directory here;
+  const result::results made = here.measure({"--chain", "--cache=model,hot", "--batch=1,2"});
+  EXPECT_THAT(made.rows, SizeIs(2 * 2 * 6 * 3));
+  ASSERT_THAT(made.chains, SizeIs(2 * 3));
+  for (const result::measurement& each : made.chains) EXPECT_GT(each.seconds, 0);
+  const testing::outcome done =
+      testing::run(LAYERBENCH_TOOL, {"validate", here.results, "--format", "json"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const json::value found = json::value::parse(done.out);
+  ASSERT_THAT(found.at("cases"), SizeIs(2));
+  for (const json::value& each : found.at("cases")) {
+    EXPECT_GT(each.at("predicted_seconds"), 0);
+    EXPECT_GT(each.at("measured_seconds"), 0);
+    EXPECT_GT(each.at("naive_seconds"), 0);
+  }
 }
 
 TEST(Predict, RefusesAThroughputWithoutALayer) {

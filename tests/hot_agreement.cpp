@@ -19,7 +19,8 @@
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/run/scheduler.hpp>
+#include <layerbench/run/fixture.hpp>
+#include <layerbench/run/sampler.hpp>
 
 namespace {
 
@@ -89,12 +90,14 @@ class bare_loop {
 
 /// The row's round, measured as the programs measure it.
 double row_round(run::fixture& row) {
-  std::vector<result::measurement> rows;
-  run::scheduler one({&row}, {.how = {}, .rounds = 1, .least_time = seconds_a_round},
-                     {{row.name().owner, 0}});
-  one.run(rows, [] {});
-  if (!rows.front().error.empty()) throw error(rows.front().error);
-  return rows.front().seconds;
+  static run::stopwatch watch(1);
+  row.prepare({});
+  row.activate();
+  run::rotation& calls = row.calls();
+  const run::samples taken = run::sample(
+      watch, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
+      {.least_time = seconds_a_round, .most_time = 10, .most_calls = calls.most_calls()});
+  return stats::median(taken.seconds);
 }
 
 void compare(const model::primitive& p, int rounds) {

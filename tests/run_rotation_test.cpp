@@ -192,7 +192,7 @@ TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   const op::add add{{1, 64, 8, 8}};
   surrounded_op how{.cache = cache_state::model,
                     .footprint = 64 << 20,
-                    .sources = {{op::any(conv), 0}, {op::any(relu), 3 << 20}}};
+                    .sources = {{op::any(conv), 0}, {op::any(relu), 1 << 20}}};
   rotation turns = turn(add, how);
   make_calls(turns, 60);
   const auto residual = places("add", 1);
@@ -207,7 +207,7 @@ TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   std::size_t lead = 0;
   while (lead < residual.size() && !leads(lead)) ++lead;
   const std::size_t touched = 3 * tensor_bytes + tensor_bytes + weights_bytes + tensor_bytes;
-  EXPECT_NEAR(static_cast<double>(lead), (3 << 20) / static_cast<double>(touched), 0.51);
+  EXPECT_NEAR(static_cast<double>(lead), (1 << 20) / static_cast<double>(touched), 0.51);
 }
 
 TEST_F(Rotation, ColdTouchesMoreThanAllCachesHold) {
@@ -224,7 +224,7 @@ TEST_F(Rotation, BeyondTheCachesALargerFootprintChangesNothing) {
   const std::size_t large = turn(conv, after_relu(std::int64_t{1} << 34U)).ring_bytes();
   const std::size_t larger = turn(conv, after_relu(std::int64_t{1} << 40U)).ring_bytes();
   EXPECT_EQ(large, larger);
-  EXPECT_LE(large, 4U * recorder::backend::cache_bytes());
+  EXPECT_LE(large, 4U * recorder::backend::cache_bytes() + 2U * 4096);  // in whole pages
 }
 
 TEST_F(Rotation, StatisticsAreValidInEveryCopy) {

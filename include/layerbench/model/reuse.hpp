@@ -130,7 +130,7 @@ class step_memory {
   [[nodiscard]] std::int64_t distance(std::size_t i, std::size_t tensor) const {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
-    for (std::size_t k = i; k-- > 0 && !touches(k, tensor);) bytes += touch(k, seen);
+    for (std::size_t k = i; k > 0 && !touches(k - 1, tensor); --k) bytes += touch(k - 1, seen);
     return bytes;
   }
 

@@ -17,6 +17,7 @@
 #include <layerbench/run/arena.hpp>
 #include <layerbench/run/device.hpp>
 #include <layerbench/run/test_data.hpp>
+#include <layerbench/run/window.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench::run {
@@ -70,9 +71,8 @@ class rotation {
 
   /// Brings the operands of the next calls into their state; untimed.
   void ready(std::int64_t calls) {
-    bases_ = {memory_.constants(constants_.length + constants_.window),
-              memory_.activations(activations_.length + activations_.window),
-              own_ ? own_->data() : nullptr};
+    window_.set_memory(room::constants, memory_.constants(window_.bytes(room::constants)));
+    window_.set_memory(room::activations, memory_.activations(window_.bytes(room::activations)));
     const std::int64_t different = std::min(calls, slots_wanted_);
     for (std::int64_t i = 0; i < different; ++i) {
       for (preparer& each : preparers_) write(each, next_ + i + each.lead);
@@ -91,7 +91,9 @@ class rotation {
   }
 
   /// Bytes between two uses of weights, and of memory that is written.
-  [[nodiscard]] std::size_t ring_bytes() const { return constants_.length + activations_.length; }
+  [[nodiscard]] std::size_t ring_bytes() const {
+    return window_.length(room::constants) + window_.length(room::activations);
+  }
   /// Bytes of sources that are written before each call.
   [[nodiscard]] std::size_t touched_bytes() const {
     std::size_t sum = 0;
@@ -100,19 +102,6 @@ class rotation {
   }
 
  private:
-  enum class where : std::uint8_t { constants, activations, own };
-
-  /// An operand's place in the window of a call.
-  struct part {
-    where in;
-    std::size_t offset;
-  };
-  /// Each call's window starts one window after the last call's, and less the length where it would
-  /// start beyond that.
-  struct ring {
-    std::size_t window = 0;
-    std::size_t length = 0;
-  };
   /// What writes a source, `lead` calls before the call that reads it.
   struct preparer {
     std::unique_ptr<any_plan> plan;  ///< null: bytes are copied
@@ -123,21 +112,8 @@ class rotation {
     std::int64_t lead = 0;
   };
 
-  static constexpr std::size_t page = 4096;
   static constexpr std::size_t small_bytes = 65536;
   static constexpr std::int64_t most_slots = 64;
-
-  /// Room for `bytes` in the window of `in`.
-  part add(where in, std::size_t bytes) {
-    std::size_t& window = in == where::constants     ? constants_.window
-                          : in == where::activations ? activations_.window
-                                                     : own_window_;
-    const part made{in, window};
-    // Operands that lie as a model's tensors do, at the start of a page; own ones are packed.
-    const std::size_t grain = in == where::own ? 64 : page;
-    window += (bytes + grain - 1) / grain * grain;
-    return made;
-  }
 
   /// Bytes to be touched between two uses of weights.
   [[nodiscard]] std::size_t reach_of(const surrounded_op& what) const {
@@ -155,15 +131,13 @@ class rotation {
 
   void lay_out(const surrounded_op& what) {
     std::size_t source = 0;
-    const auto& operands = plan_.operands();
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      const plan_operand& each = operands[i];
+    for (const plan_operand& each : plan_.operands()) {
       touched_ += each.bytes;
       switch (each.logical.role) {
         case op::role::weights:
         case op::role::statistics:
           parts_.push_back(
-              add(each.bytes <= small_bytes ? where::own : where::constants, each.bytes));
+              window_.add(each.bytes <= small_bytes ? room::own : room::constants, each.bytes));
           break;
         case op::role::source: parts_.push_back(add_source(what, source++, each.bytes)); break;
         case op::role::destination:
@@ -171,7 +145,7 @@ class rotation {
             parts_.push_back(parts_.front());
             touched_ -= each.bytes;
           } else {
-            parts_.push_back(add(where::activations, each.bytes));
+            parts_.push_back(window_.add(room::activations, each.bytes));
           }
           break;
       }
@@ -183,7 +157,7 @@ class rotation {
   part add_source(const surrounded_op& what, std::size_t source, std::size_t bytes) {
     const bool overwritten = what.in_place && source == 0;
     if (what.cache != cache_state::model || is_old(what.sources[source].distance)) {
-      return add(overwritten ? where::activations : where::constants, bytes);
+      return window_.add(overwritten ? room::activations : room::constants, bytes);
     }
     const origin& from = what.sources[source];
     preparer writer;
@@ -195,8 +169,8 @@ class rotation {
         writer.plan = nullptr;  // whoever writes it in the model, it is not this library
       }
     }
-    const part to =
-        add(where::activations, std::max(bytes, writer.plan ? written_bytes(*writer.plan) : 0));
+    const part to = window_.add(room::activations,
+                                std::max(bytes, writer.plan ? written_bytes(*writer.plan) : 0));
     writer.bytes = bytes;
     touched_ += bytes_read(writer, bytes);
     add_places(writer, to, bytes);
@@ -230,26 +204,19 @@ class rotation {
   /// results would grow from round to round.
   void add_places(preparer& writer, part to, std::size_t copied) {
     if (!writer.plan) {
-      writer.places = {add(where::constants, copied), to};
+      writer.places = {window_.add(room::constants, copied), to};
       return;
     }
     for (const plan_operand& each : writer.plan->operands()) {
-      writer.places.push_back(
-          each.logical.role == op::role::destination ? to : add(where::constants, each.bytes));
+      writer.places.push_back(each.logical.role == op::role::destination
+                                  ? to
+                                  : window_.add(room::constants, each.bytes));
     }
   }
 
   void set_lengths(const surrounded_op& what) {
     const double turns = std::max(1.0, static_cast<double>(reach_) / static_cast<double>(touched_));
-    for (ring* each : {&constants_, &activations_}) {
-      const double length = std::ceil(turns * static_cast<double>(each->window));
-      each->length = (static_cast<std::size_t>(length) + page - 1) / page * page;
-    }
-    constexpr std::size_t most_own_bytes = std::size_t{64} << 20U;
-    own_copies_ = own_window_ == 0 ? 0
-                                   : std::clamp<std::size_t>(
-                                         static_cast<std::size_t>(std::ceil(turns)), 1,
-                                         std::max<std::size_t>(1, most_own_bytes / own_window_));
+    window_.set_turns(turns);
     for (preparer& each : preparers_) {
       each.lead = std::llround(static_cast<double>(each.distance) / static_cast<double>(touched_));
     }
@@ -267,39 +234,23 @@ class rotation {
 
   /// Small weights and statistics get valid values: a variance is not just any number.
   void fill_own(std::uint64_t seed) {
-    if (own_window_ == 0) return;
-    own_ = memory_.here().allocate(own_window_ * own_copies_);
+    const std::size_t size = window_.size(room::own);
+    if (size == 0) return;
+    own_ = memory_.here().allocate(window_.length(room::own));
+    window_.set_memory(room::own, own_->data());
     auto* first = static_cast<std::byte*>(own_->data());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (parts_[i].in != where::own) continue;
+      if (parts_[i].in != room::own) continue;
       plan_.upload(i, random_values(plan_.operands()[i].logical, operand_seed(seed, i)),
                    first + parts_[i].offset);
     }
-    for (std::size_t copy = 1; copy < own_copies_; ++copy) {
-      memory_.here().copy(first + copy * own_window_, first, own_window_);
+    for (std::size_t done = size; done < window_.length(room::own); done += size) {
+      memory_.here().copy(first + done, first, size);
     }
-  }
-
-  [[nodiscard]] address at(const part& p, std::int64_t call) const {
-    const auto turn = static_cast<std::size_t>(call);
-    std::size_t start = 0;
-    switch (p.in) {
-      case where::constants: start = turn * constants_.window % constants_.length; break;
-      case where::activations: start = turn * activations_.window % activations_.length; break;
-      case where::own: start = turn % own_copies_ * own_window_; break;
-    }
-    return static_cast<std::byte*>(bases_.at(static_cast<std::size_t>(p.in))) + start + p.offset;
-  }
-
-  [[nodiscard]] std::vector<address> at(const std::vector<part>& parts, std::int64_t call) const {
-    std::vector<address> places;
-    places.reserve(parts.size());
-    for (const part& each : parts) places.push_back(at(each, call));
-    return places;
   }
 
   void write(preparer& writer, std::int64_t call) {
-    const std::vector<address> places = at(writer.places, call);
+    const std::vector<address> places = window_.at(writer.places, call);
     if (!writer.plan) {
       memory_.here().copy(places[1], places[0], writer.bytes);
       return;
@@ -313,7 +264,7 @@ class rotation {
   }
 
   void place(std::size_t slot, std::int64_t call) {
-    const std::vector<address> places = at(parts_, call);
+    const std::vector<address> places = window_.at(parts_, call);
     if (slot < slots_.size()) {
       slots_[slot]->place(places);
     } else {
@@ -327,12 +278,8 @@ class rotation {
   std::vector<part> parts_;  ///< of the plan's operands
   std::vector<preparer> preparers_;
   std::size_t touched_ = 0;  ///< bytes touched by a call and its preparers
-  ring constants_;
-  ring activations_;
+  window window_;
   std::unique_ptr<device_memory> own_;
-  std::size_t own_window_ = 0;
-  std::size_t own_copies_ = 0;
-  std::array<address, 3> bases_{};
   std::vector<std::unique_ptr<bound_plan>> slots_;
   std::int64_t slots_wanted_ = 1;
   std::int64_t most_calls_ = 1;

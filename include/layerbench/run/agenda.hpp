@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/base/stats.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/run/chain.hpp>
+#include <layerbench/run/fixture.hpp>
+
+/// What is to be measured, how far that is, and when it is enough.
+namespace layerbench::run {
+
+/// How long things are measured. A case, or a row where rows are what counts, is done when it has
+/// the least number of rounds and is known precisely enough, or has had its time.
+struct schedule {
+  preparation how = {};
+  std::int64_t rounds = 7;   ///< the least number
+  double least_time = 0.05;  ///< seconds a row is measured in that many rounds
+  double precision = 0.01;   ///< half the width of the 95 % interval / median
+  double most_time = 15;     ///< seconds for a case
+  double budget = std::numeric_limits<double>::infinity();  ///< seconds for the whole run
+  bool whole_models = false;  ///< what is to be precise: the sum of a case's rows, or each row
+};
+
+struct measured_row {
+  fixture* what;
+  std::map<std::int64_t, double> rounds = {};  ///< mean seconds of a call
+  bool done = false;
+};
+
+struct measured_case {
+  result::case_name owner;
+  std::vector<measured_row> rows = {};
+  std::function<std::unique_ptr<chain>()> chain_of = {};
+  std::unique_ptr<chain> whole = {};
+  double spent = 0;  ///< seconds
+  bool done = false;
+};
+
+/// Cases that are measured in the same rounds, since people compare them: all of a model, batch and
+/// thread count. Threads that wait for work would disturb a case of fewer.
+struct case_group {
+  std::vector<measured_case> cases;
+
+  [[nodiscard]] bool alike(const result::case_name& owner) const {
+    const auto threads = [](const result::case_name& of) {
+      const auto own = of.parameters.find("threads");
+      return own == of.parameters.end() ? "" : own->second;
+    };
+    const result::case_name& first = cases.front().owner;
+    return owner.model == first.model && owner.batch == first.batch &&
+           threads(owner) == threads(first);
+  }
+};
+
+namespace detail {
+
+/// Relative half-width of the 95 % interval of the median of `values`; infinite for too few.
+[[nodiscard]] inline double precision_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto range = stats::median_interval(values);
+  if (!range) return std::numeric_limits<double>::infinity();
+  return (range->high - range->low) / 2 / stats::quantile(values, 0.5);
+}
+
+/// Sums of the case's rows, round by round, over rounds that all of them have. Where rows of
+/// several cache states are measured, those that predictions use count.
+[[nodiscard]] inline std::vector<double> sums(const measured_case& of) {
+  const auto used = [](const measured_row& row) { return row.what->name().cache == "model"; };
+  const bool some_used = std::ranges::any_of(of.rows, used);
+  std::map<std::int64_t, std::pair<double, std::size_t>> by_round;
+  std::size_t rows = 0;
+  for (const measured_row& row : of.rows) {
+    if (row.rounds.empty() || (some_used && !used(row))) continue;
+    ++rows;
+    for (const auto& [round, seconds] : row.rounds) {
+      auto& [sum, terms] = by_round[round];
+      sum += static_cast<double>(row.what->what().count) * seconds;
+      ++terms;
+    }
+  }
+  std::vector<double> whole;
+  for (const auto& [round, sum] : by_round) {
+    if (sum.second == rows) whole.push_back(sum.first);
+  }
+  return whole;
+}
+
+}  // namespace detail
+
+class agenda {
+ public:
+  agenda(const std::vector<fixture*>& rows, const std::vector<chain_plan>& chains, schedule plan)
+      : plan_(plan) {
+    for (fixture* each : rows) case_of(each->name().owner).rows.push_back({each});
+    for (const chain_plan& each : chains) case_of(each.owner).chain_of = each.make;
+  }
+
+  [[nodiscard]] const schedule& plan() const { return plan_; }
+  [[nodiscard]] std::vector<case_group>& groups() { return groups_; }
+
+  /// Takes over the rounds of earlier runs; returns the number of the next one. A round is what
+  /// was measured close together, so none is continued.
+  std::int64_t take_over(const std::vector<result::measurement>& rows) {
+    std::map<result::row_name, std::map<std::int64_t, double>> known;
+    std::int64_t next = 0;
+    for (const result::measurement& row : rows) {
+      const auto mean = row.counters.find("mean_s");
+      known[row.name][row.round] = mean == row.counters.end() ? row.seconds : mean->second;
+      next = std::max(next, row.round + 1);
+    }
+    for (case_group& each : groups_) {
+      for (measured_case& one : each.cases) {
+        for (measured_row& row : one.rows) {
+          row.rounds = known[row.what->name()];
+          row.done = has_rounds(row);
+        }
+        one.done = std::ranges::all_of(one.rows, &measured_row::done);
+      }
+    }
+    return next;
+  }
+
+  /// Visits of rows that the least number of rounds asks for.
+  [[nodiscard]] std::size_t visits_to_do() const {
+    std::size_t sum = 0;
+    const auto rounds = static_cast<std::size_t>(plan_.rounds);
+    for (const case_group& each : groups_) {
+      for (const measured_case& one : each.cases) {
+        for (const measured_row& row : one.rows) {
+          sum += rounds - std::min(rounds, row.rounds.size());
+        }
+      }
+    }
+    return sum;
+  }
+
+  /// Seconds that a visit of `row` samples at least. More for rows that make up most of the step,
+  /// so that all contribute alike to its uncertainty.
+  [[nodiscard]] double least_time(const measured_case& owner, const measured_row& row) const {
+    const double equal = plan_.least_time / static_cast<double>(plan_.rounds);
+    const auto weight = [](const measured_row& each) {
+      if (each.rounds.empty()) return 0.0;
+      return static_cast<double>(each.what->what().count) * each.rounds.rbegin()->second;
+    };
+    double sum = 0;
+    for (const measured_row& each : owner.rows) sum += weight(each);
+    if (!plan_.whole_models || row.rounds.empty() || sum <= 0) return equal;
+    const double share = weight(row) / sum * static_cast<double>(owner.rows.size());
+    return equal * std::clamp(share, 0.5, 4.0);
+  }
+
+  /// Decides after a round of the case what is done. Says in words why, once it is.
+  std::string close_round(measured_case& each) {
+    if (each.done) return {};
+    const bool late = each.spent >= time_allowed();
+    double precision = 0;
+    if (plan_.whole_models) {
+      precision = detail::precision_of(detail::sums(each));
+      const auto enough = [&](const measured_row& row) { return row.done || has_rounds(row); };
+      each.done = std::ranges::all_of(each.rows, enough) && (late || precision <= plan_.precision);
+    } else {
+      for (measured_row& row : each.rows) precision = std::max(precision, close_row(row, late));
+      each.done = std::ranges::all_of(each.rows, &measured_row::done);
+    }
+    if (!each.done) return {};
+    const std::string known =
+        precision > 1 ? "not known" : fmt::format("known to {:.1f} %", 100 * precision);
+    return fmt::format("{} after {:.1f} s: {} {}",
+                       precision <= plan_.precision ? "precise enough" : "time was up", each.spent,
+                       plan_.whole_models ? "the sum of its rows is" : "every row is", known);
+  }
+
+ private:
+  measured_case& case_of(const result::case_name& owner) {
+    const auto group =
+        std::ranges::find_if(groups_, [&](const case_group& each) { return each.alike(owner); });
+    if (group == groups_.end()) {
+      case_group& made = groups_.emplace_back();
+      return made.cases.emplace_back(measured_case{owner});
+    }
+    const auto known = std::ranges::find(group->cases, owner, &measured_case::owner);
+    return known != group->cases.end() ? *known : group->cases.emplace_back(measured_case{owner});
+  }
+
+  [[nodiscard]] bool has_rounds(const measured_row& row) const {
+    return static_cast<std::int64_t>(row.rounds.size()) >= plan_.rounds;
+  }
+
+  /// How precisely the row is known; 0 where it has no timing at all.
+  double close_row(measured_row& row, bool late) const {
+    if (row.rounds.empty()) return 0;
+    std::vector<double> seconds;
+    for (const auto& [round, value] : row.rounds) seconds.push_back(value);
+    const double precision = detail::precision_of(std::move(seconds));
+    row.done = row.done || (has_rounds(row) && (late || precision <= plan_.precision));
+    return precision;
+  }
+
+  /// Seconds that a case may take: its own limit, or its share of what the budget leaves.
+  [[nodiscard]] double time_allowed() const {
+    double spent = 0;
+    std::size_t open = 0;
+    for (const case_group& each : groups_) {
+      for (const measured_case& one : each.cases) {
+        if (one.done) {
+          spent += one.spent;
+        } else {
+          ++open;
+        }
+      }
+    }
+    const double share =
+        (plan_.budget - spent) / static_cast<double>(std::max<std::size_t>(1, open));
+    return std::min(plan_.most_time, share);
+  }
+
+  schedule plan_;
+  std::vector<case_group> groups_;
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+
+namespace layerbench::run {
+
+/// Kinds of memory in which a call's operands lie: what is only read, what is written, and the
+/// row's own copies of small weights.
+enum class room : std::uint8_t { constants, activations, own };
+
+/// An operand's place in the window of a call.
+struct part {
+  room in;
+  std::size_t offset;
+};
+
+/// The memory of one call, which moves on from call to call. In each kind it starts one window
+/// after that of the call before, and less the length of the ring where it would start beyond that.
+class window {
+ public:
+  /// Room for an operand.
+  part add(room in, std::size_t bytes) {
+    // Operands that lie as a model's tensors do, at the start of a page; own ones are packed.
+    const std::size_t grain = in == room::own ? 64 : page;
+    std::size_t& size = of(in).size;
+    const part made{in, size};
+    size += (bytes + grain - 1) / grain * grain;
+    return made;
+  }
+
+  /// Sets the rings' lengths: so many windows, not always a whole number.
+  void set_turns(double turns) {
+    for (const room each : {room::constants, room::activations}) {
+      const double length = std::ceil(turns * static_cast<double>(of(each).size));
+      of(each).length = (static_cast<std::size_t>(length) + page - 1) / page * page;
+    }
+    of(room::own).length = copies(turns) * of(room::own).size;
+  }
+
+  [[nodiscard]] std::size_t size(room in) const { return rings_.at(index(in)).size; }
+  [[nodiscard]] std::size_t length(room in) const { return rings_.at(index(in)).length; }
+  /// Memory that windows may lie in; the last one runs over the end of the ring.
+  [[nodiscard]] std::size_t bytes(room in) const { return length(in) + size(in); }
+
+  /// Where `memory` of each kind starts.
+  void set_memory(room in, address memory) { of(in).memory = memory; }
+
+  [[nodiscard]] address at(const part& p, std::int64_t call) const {
+    const ring& in = rings_.at(index(p.in));
+    const std::size_t start = static_cast<std::size_t>(call) * in.size % in.length;
+    return static_cast<std::byte*>(in.memory) + start + p.offset;
+  }
+  [[nodiscard]] std::vector<address> at(const std::vector<part>& parts, std::int64_t call) const {
+    std::vector<address> places;
+    places.reserve(parts.size());
+    for (const part& each : parts) places.push_back(at(each, call));
+    return places;
+  }
+
+ private:
+  struct ring {
+    std::size_t size = 0;  ///< of a window
+    std::size_t length = 0;
+    address memory = nullptr;
+  };
+  static constexpr std::size_t page = 4096;
+
+  static constexpr std::size_t index(room in) { return static_cast<std::size_t>(in); }
+  ring& of(room in) { return rings_.at(index(in)); }
+
+  /// Own copies are whole, and no more than memory can bear.
+  [[nodiscard]] std::size_t copies(double turns) {
+    constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+    const std::size_t most = most_bytes / std::max<std::size_t>(1, of(room::own).size);
+    return std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(turns)), 1,
+                                   std::max<std::size_t>(1, most));
+  }
+
+  std::array<ring, 3> rings_;
+};
+
+}  // namespace layerbench::run
