@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
 # Sets up, builds, and times every layer of ResNet-50, VGG-16 and AlexNet on this machine (batch 1,
-# f32, all cores); ends with the images/s that the layers add up to.
+# f32, all cores); ends with the images/s that the layers add up to, and with what the models take
+# when they run whole.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,6 +14,6 @@ cmake --preset release -DLAYERBENCH_TESTS=OFF >/dev/null
 cmake --build --preset release
 mkdir -p "$(dirname "$results")"
 build/release/bench/bench_model --model=resnet50,vgg16,alexnet --batch=1 --dtype=f32 \
-  --benchmark_out="$results"
+  --cache=model,hot --chain --benchmark_out="$results"
 printf '\nEvery row, with its spread and what it ran on: %s\n' "$results"
 printf 'Look again: build/release/tools/layerbench predict %s\n' "$results"

@@ -29,19 +29,24 @@ class window {
  public:
   /// Room for an operand.
   part add(room in, std::size_t bytes) {
-    // Operands that lie as a model's tensors do, at the start of a page; own ones are packed.
-    const std::size_t grain = in == room::own ? 64 : page;
-    std::size_t& size = of(in).size;
-    const part made{in, size};
-    size += (bytes + grain - 1) / grain * grain;
+    ring& to = of(in);
+    // As a model's tensors lie, at the start of a page; but small ones are packed, lest a ring of
+    // them take many times the memory that is touched.
+    const std::size_t grain = in == room::own || bytes < page ? line : page;
+    const part made{in, rounded(to.size, grain)};
+    to.size = made.offset + bytes;
+    to.grain = std::max(to.grain, grain);
     return made;
   }
 
-  /// Sets the rings' lengths: so many windows, not always a whole number.
+  /// Sets the rings' lengths, once all operands have their room: so many windows, not always a
+  /// whole number.
   void set_turns(double turns) {
+    for (ring& each : rings_) each.size = rounded(each.size, each.grain);
     for (const room each : {room::constants, room::activations}) {
-      const double length = std::ceil(turns * static_cast<double>(of(each).size));
-      of(each).length = (static_cast<std::size_t>(length) + page - 1) / page * page;
+      ring& in = of(each);
+      const double length = std::ceil(turns * static_cast<double>(in.size));
+      in.length = rounded(static_cast<std::size_t>(length), in.grain);
     }
     of(room::own).length = copies(turns) * of(room::own).size;
   }
@@ -67,13 +72,19 @@ class window {
   }
 
  private:
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t line = 64;  ///< of a cache
+
   struct ring {
     std::size_t size = 0;  ///< of a window
     std::size_t length = 0;
+    std::size_t grain = line;  ///< of both
     address memory = nullptr;
   };
-  static constexpr std::size_t page = 4096;
 
+  static constexpr std::size_t rounded(std::size_t bytes, std::size_t grain) {
+    return (bytes + grain - 1) / grain * grain;
+  }
   static constexpr std::size_t index(room in) { return static_cast<std::size_t>(in); }
   ring& of(room in) { return rings_.at(index(in)); }
 
