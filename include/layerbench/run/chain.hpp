@@ -17,7 +17,6 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/run/arena.hpp>
-#include <layerbench/run/clock.hpp>
 #include <layerbench/run/device.hpp>
 #include <layerbench/run/test_data.hpp>
 
@@ -63,17 +62,6 @@ class chain {
       for (const auto& each : calls_) each->run();
     }
     memory_->here().synchronize();
-  }
-
-  /// Runs the step once and leaves the wall time of each layer, in graph order, in `seconds`.
-  void call_layers(std::vector<double>& seconds) {
-    seconds.clear();
-    for (const auto& each : calls_) {
-      const double start = now(clock::wall);
-      each->run();
-      memory_->here().synchronize();
-      seconds.push_back(now(clock::wall) - start);
-    }
   }
 
  private:
