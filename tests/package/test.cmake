@@ -56,7 +56,7 @@ run(${configure} -S ${here} -B ${work}/build)
 run(${CMAKE_COMMAND} --build ${work}/build --config ${config})
 file(GLOB_RECURSE program ${work}/build/bench_axpy)
 run(${program} --model ${here}/model.json --benchmark_format=json
-    --benchmark_min_time=0.001 --benchmark_repetitions=1)
+    --benchmark_min_time=0.001 --benchmark_repetitions=1 --max-time=0)
 string(JSON rows LENGTH "${out}" benchmarks)
 string(JSON name GET "${out}" benchmarks 0 name)
 string(JSON verified GET "${out}" benchmarks 0 verified)
