@@ -12,7 +12,9 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using testing::texts;
@@ -78,6 +80,84 @@ TEST(Validate, HoldsPredictionsAgainstChains) {
     EXPECT_GT(each.at("measured_seconds"), 0);
     EXPECT_GT(each.at("naive_seconds"), 0);
   }
+}
+
+TEST(Validate, ShowsWhereErrorsComeFromByClocksInTheChain) {
+  const testing::tiny_directory here;
+  const result::results made = here.measure({"--chain=layers", "--benchmark_min_time=0.03"});
+  EXPECT_THAT(made.chains, SizeIs(3));
+  EXPECT_THAT(made.rows, SizeIs(6 * 3)) << "times from inside a chain are no rows";
+  double inside = 0;
+  for (const auto& [owner, step] : made.manifest) {
+    for (const result::planned& each : step) {
+      ASSERT_TRUE(each.chain_seconds) << each.layer;
+      EXPECT_GT(*each.chain_seconds, 0) << each.layer;
+      inside += static_cast<double>(each.count) * *each.chain_seconds;
+    }
+  }
+  const testing::outcome done =
+      testing::run(LAYERBENCH_TOOL, {"validate", here.results, "--format", "json"});
+  const json::value found = json::value::parse(done.out).at("cases").at(0);
+  double ops = 0;
+  for (const json::value& each : found.at("ops")) ops += each.at("chain_seconds").get<double>();
+  EXPECT_NEAR(ops, inside, 1e-9 * inside);
+  EXPECT_THAT(found.at("ops"), SizeIs(6));
+  EXPECT_THAT(found.at("layers"), SizeIs(6));
+  const testing::outcome text = testing::run(LAYERBENCH_TOOL, {"validate", here.results});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("by op: conv "), HasSubstr("furthest off: ")));
+}
+
+TEST(Chain, KeepsTheClocksOfAResumedRun) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure({"--chain=layers"}));
+  const result::results again = here.measure({"--resume=" + here.results});
+  for (const auto& [owner, step] : again.manifest) {
+    for (const result::planned& each : step) EXPECT_TRUE(each.chain_seconds) << each.layer;
+  }
+}
+
+TEST(Predict, ServesAModelOfTheSameStatesFromTheTimingsOfAnother) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure());
+  std::string twin = testing::tiny_model;
+  twin.replace(twin.find("\"tiny\""), 6, "\"twin\"");
+  const std::string path = here.write("twin.json", twin).string();
+  const auto first_of = [](const testing::outcome& done) {
+    return json::value::parse(done.out).at("predictions").at(0);
+  };
+  const json::value own = first_of(predict({here.results, "--format=json"}));
+  const json::value other = first_of(predict({here.results, "--format=json", "--model=" + path}));
+  EXPECT_EQ(other.at("derived"), true);
+  EXPECT_EQ(other.at("cache"), "model");
+  EXPECT_EQ(other.at("seconds_per_step"), own.at("seconds_per_step"));
+  // In a step of many times the memory the same layers are in another state.
+  twin.insert(twin.find("{\"name\": \"prob\""),
+              R"({"name": "wide", "op": "gemm", "shape": {"m": "batch", "n": 10000, "k": 10}},
+                 {"name": "back", "op": "gemm", "shape": {"m": "batch", "n": 10, "k": 10000}},)");
+  static_cast<void>(here.write("twin.json", twin));
+  const testing::outcome refused = predict({here.results, "--format=json", "--model=" + path});
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_EQ(first_of(refused).at("cache"), "hot");
+}
+
+TEST(InPlace, IsAChoiceOfRowsAndChains) {
+  const testing::tiny_directory here;
+  const auto in_place = [&](const std::string& ops) {
+    texts layers;
+    const result::results made = here.measure({"--chain", "--in-place=" + ops});
+    EXPECT_EQ(made.context.at("in_place"), ops);
+    for (const auto& [owner, step] : made.manifest) {
+      for (const result::planned& each : step) {
+        if (each.state.ends_with(",in_place")) layers.push_back(each.layer);
+      }
+    }
+    EXPECT_THAT(made.chains, SizeIs(3));
+    return layers;
+  };
+  EXPECT_THAT(in_place("none"), IsEmpty());
+  EXPECT_THAT(in_place("activation"), ElementsAre("relu1"));
+  EXPECT_THAT(in_place("activation,add"), ElementsAre("relu1"))
+      << "the first source of the add has another reader";
 }
 
 TEST(Predict, RefusesAThroughputWithoutALayer) {

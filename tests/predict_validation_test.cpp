@@ -126,6 +126,26 @@ TEST(Validate, SaysWhatToMeasureWhereNoStepWas) {
   }
 }
 
+TEST(Validate, TakesTheMeanWithoutStallsAsRowsDo) {
+  results file = file_of({13, 13, 13});
+  for (measurement& row : file.chains) row.counters["mean_s"] = 12;
+  EXPECT_DOUBLE_EQ(only_case({file}).error(), 0);
+}
+
+TEST(Validate, TellsLayersAndOpsByClocksInTheChain) {
+  results file = file_of({12});
+  EXPECT_THAT(only_case({file}).layers(), IsEmpty());
+  file.manifest[net][0].chain_seconds = 1.25;
+  file.manifest[net][1].chain_seconds = 7.5;
+  const validated v = only_case({file});
+  ASSERT_THAT(v.layers(), SizeIs(2));
+  EXPECT_DOUBLE_EQ(v.layers()[0].measured, 2.5) << "a runs twice";
+  EXPECT_DOUBLE_EQ(v.layers()[0].error(), -0.2);
+  ASSERT_THAT(v.ops(), SizeIs(1));
+  EXPECT_EQ(v.ops()[0].name, "conv");
+  EXPECT_DOUBLE_EQ(v.ops()[0].error(), 0.2) << "12 s for 2 * 1.25 + 7.5";
+}
+
 TEST(Validate, MarksWhatWasDisturbed) {
   results file = file_of({12, 12, 12});
   EXPECT_FALSE(only_case({file}).disturbed());

@@ -95,6 +95,7 @@ TEST(Manifest, IsReadBack) {
   manifest changed = cases;
   changed.begin()->second.push_back({"conv1_src", "reorder", "fwd", "dims:1x2", 1, true});
   changed.begin()->second.push_back({"conv2", "conv", "fwd", "k:2", 1, true, "src:\"warm\""});
+  changed.begin()->second.front().chain_seconds = 0x1.8p-20;
   const std::string text = write_manifest(changed);
   const manifest again = read_manifest(text, "r.json");
   EXPECT_EQ(write_manifest(again), text);
@@ -102,6 +103,8 @@ TEST(Manifest, IsReadBack) {
   EXPECT_TRUE(step.at(3).inserted);
   EXPECT_FALSE(step.front().inserted);
   EXPECT_EQ(step.front().state, "");
+  EXPECT_EQ(step.front().chain_seconds, 0x1.8p-20);
+  EXPECT_FALSE(step.at(3).chain_seconds);
   EXPECT_EQ(step.at(4).state, "src:\"warm\"");
 }
 

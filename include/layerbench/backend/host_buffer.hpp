@@ -19,15 +19,15 @@ namespace layerbench {
   return static_cast<std::size_t>(std::max(last > 0 ? last : ::sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
 }
 
-/// Page-aligned host memory; in huge pages where it is large and the system lets programs ask for
-/// them. In small pages it depends on the luck of their places how fast memory is read and how much
-/// of it a cache holds (docs/measuring.md).
+/// Page-aligned host memory; in huge pages where it is not small and the system lets programs ask
+/// for them. In small pages it depends on the luck of their places how fast memory is read and how
+/// much of it a cache holds (docs/measuring.md), which counts from sizes near a core's own cache on.
 class host_buffer {
  public:
   host_buffer() = default;
   /// Throws std::bad_alloc.
   explicit host_buffer(std::size_t bytes) {
-    const bool large = bytes >= huge_page;
+    const bool large = bytes >= huge_page / 8;
     const std::size_t page = large ? huge_page : small_page;
     const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
     memory_ = {::operator new(whole, std::align_val_t(page)), release{std::align_val_t(page)}};

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/graph.hpp>
+#include <layerbench/model/step.hpp>
 
 /// What a model's step does to the caches: which memory each layer touches, and how much of it
 /// between two uses of the same bytes (the reuse distance).
@@ -84,6 +87,18 @@ class step_memory {
       found.inputs.push_back({input, distance(i, tensor_of(input))});
     }
     return found;
+  }
+
+  /// The state in which layers that share their work find their operands most often.
+  [[nodiscard]] surroundings usual(const primitive& shared) const {
+    std::map<std::string, std::pair<int, surroundings>> seen;
+    for (const std::size_t layer : shared.layers) {
+      surroundings found = around(layer);
+      std::string signature = found.signature();
+      ++seen.try_emplace(std::move(signature), 0, std::move(found)).first->second.first;
+    }
+    const auto often = [](const auto& each) { return each.second.first; };
+    return std::ranges::max_element(seen, {}, often)->second.second;
   }
 
  private:

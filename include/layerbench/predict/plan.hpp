@@ -11,11 +11,14 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/graph.hpp>
+#include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -50,18 +53,20 @@ struct planned_case {
 
 namespace detail {
 
-/// How much a manifest's step says: its entries, and those whose state is known.
-[[nodiscard]] inline std::pair<std::size_t, std::ptrdiff_t> knowledge(
+/// How much a manifest's step says: its entries, those whose state is known, and those that clocks
+/// in a chain have timed.
+[[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t> knowledge(
     const std::vector<result::planned>& step) {
   const auto stated = [](const result::planned& each) { return !each.state.empty(); };
-  return {step.size(), std::ranges::count_if(step, stated)};
+  const auto clocked = [](const result::planned& each) { return each.chain_seconds.has_value(); };
+  return {step.size(), std::ranges::count_if(step, stated), std::ranges::count_if(step, clocked)};
 }
 
 }  // namespace detail
 
 /// The cases of the files' manifests, in their order. Where several files know a case, the longest
 /// step wins: a program that inserted reorders knows more than one that did not; and among those,
-/// the one that knows more states.
+/// the one that knows more.
 [[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
@@ -92,15 +97,35 @@ namespace detail {
   return conditions;
 }
 
-/// The step of model `own`, read from `path`, at another batch; nothing where the file has no
-/// parameter of that name.
-[[nodiscard]] inline std::optional<std::vector<result::planned>> step_at(
-    const model::graph& own, const std::filesystem::path& path, std::int64_t batch) {
-  const bool same = batch == model::batch(own);
+/// Ops that the files' chains and rows ran in place; nothing where the context does not say.
+[[nodiscard]] inline std::optional<std::set<std::string, std::less<>>> in_place_ops(
+    const group& files) {
+  const auto said = files.front()->context.find("in_place");
+  if (said == files.front()->context.end()) return std::nullopt;
+  std::set<std::string, std::less<>> ops;
+  for (const std::string_view each : result::detail::split(said->second, ',')) ops.emplace(each);
+  return ops;
+}
+
+/// The step of the case `owner` of model `own`, read from `path`; nothing where that has no
+/// parameter for the batch. With the states of its operands where `files` say what runs in place,
+/// and the backend inserts nothing, as it may with layout any.
+[[nodiscard]] inline std::optional<std::vector<result::planned>> step_of(
+    const model::graph& own, const std::filesystem::path& path, const result::case_name& owner,
+    const group& files) {
+  const bool same = owner.batch == model::batch(own);
   if (!same && !own.parameters.contains("batch")) return std::nullopt;
+  const model::graph graph = same ? own : model::load(path, owner.batch);
+  const auto order = owner.parameters.find("layout");
+  const auto type = dtype_from(owner.dtype);
+  auto in_place = in_place_ops(files);
+  if (!type || (order != owner.parameters.end() && order->second == "any")) in_place.reset();
+  std::optional<model::step_memory> memory;
+  if (in_place) memory.emplace(graph, *type, *in_place);
   std::vector<result::planned> step;
-  for (const auto& each : model::inference_step(same ? own : model::load(path, batch))) {
+  for (const model::primitive& each : model::inference_step(graph)) {
     step.push_back(result::planned_of(each));
+    if (memory) step.back().state = memory->usual(each).signature();
   }
   return step;
 }
@@ -138,7 +163,7 @@ namespace detail {
   std::vector<planned_case> cases;
   for (planned_case& each : known) {
     if (each.owner.phase() == "inference") {
-      auto derived = detail::step_at(own, path, each.owner.batch);
+      auto derived = detail::step_of(own, path, each.owner, files);
       if (!derived) continue;
       if (!detail::same_work(each.step, *derived)) each = {each.owner, std::move(*derived), true};
     }

@@ -20,9 +20,10 @@ struct layer_time {
   std::string key;
   std::int64_t count;
   bool inserted;
-  double seconds;               ///< of one call: median over the rounds
-  double share;                 ///< of all measured layers' time, count * seconds
-  std::optional<double> flops;  ///< FLOPs that one call really does: none on padding
+  double seconds;                            ///< of one call: median over the rounds
+  double share;                              ///< of all measured layers' time, count * seconds
+  std::optional<double> flops;               ///< FLOPs that one call really does: none on padding
+  std::optional<double> chain_seconds = {};  ///< of one call, by clocks inside a chain
 };
 
 /// What the low and high of a sampled time are.

@@ -105,7 +105,8 @@ struct timed {
   std::vector<layer_time> layers;
   for (const auto& [what, timing, seconds] : step) {
     layers.push_back({what->layer, what->op, what->pass, what->key, what->count, what->inserted,
-                      seconds, static_cast<double>(what->count) * seconds / total, timing.flops});
+                      seconds, static_cast<double>(what->count) * seconds / total, timing.flops,
+                      what->chain_seconds});
   }
   return layers;
 }
@@ -117,7 +118,8 @@ struct covered_step {
   bool own = false;                  ///< some of the timings were made for the case itself
 };
 
-/// A step from a shape file has no states, so that no timing is known to be in the right one.
+/// A primitive of unknown state is served by hot timings alone: none is known to be in the right
+/// one.
 [[nodiscard]] inline covered_step find_timings(const planned_case& planned, const timings& measured,
                                                std::string_view cache) {
   covered_step found;
@@ -125,7 +127,8 @@ struct covered_step {
     const std::string state = cache == "hot" ? "" : each.state;
     auto timing = measured.find(
         result::identity(planned.owner, each.op, each.pass, each.key, cache, state), planned.owner);
-    if (timing && (cache == "hot" || !planned.derived)) {
+    const bool known = cache == "hot" || !each.state.empty() || !planned.derived;
+    if (timing && known) {
       const double seconds = timing->seconds();
       found.own = found.own || timing->own;
       found.step.push_back({&each, std::move(*timing), seconds});

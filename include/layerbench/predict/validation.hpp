@@ -27,6 +27,15 @@ struct measured_step {
   double disturbed = 0;  ///< share of the rounds that something else disturbed
 };
 
+/// Layers' times in a step: as predicted, and by clocks between the layers of a chain.
+struct part {
+  std::string name;
+  double predicted = 0;  ///< seconds
+  double measured = 0;
+
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+};
+
 /// A prediction, which has a step, and what it predicts.
 struct validated {
   prediction predicted;
@@ -44,6 +53,29 @@ struct validated {
   }
   [[nodiscard]] bool disturbed() const {
     return std::max(predicted.disturbed, measured.disturbed) > much_disturbed;
+  }
+  /// Where clocks inside the chain were read: its layers, those that share a row as one.
+  [[nodiscard]] std::vector<part> layers() const {
+    std::vector<part> all;
+    for (const layer_time& each : predicted.layers) {
+      if (!each.chain_seconds) continue;
+      const auto count = static_cast<double>(each.count);
+      all.push_back({each.name, count * each.seconds, count * *each.chain_seconds});
+    }
+    return all;
+  }
+  /// The same by kind of op.
+  [[nodiscard]] std::vector<part> ops() const {
+    std::vector<part> all;
+    for (const layer_time& each : predicted.layers) {
+      if (!each.chain_seconds) continue;
+      auto same = std::ranges::find(all, each.op, &part::name);
+      if (same == all.end()) same = all.insert(all.end(), {each.op});
+      const auto count = static_cast<double>(each.count);
+      same->predicted += count * each.seconds;
+      same->measured += count * *each.chain_seconds;
+    }
+    return all;
   }
 };
 
@@ -111,7 +143,7 @@ using chain_rows = std::vector<const result::measurement*>;
   double disturbed = 0;
   for (const result::measurement* row : rows) {
     if (!row->error.empty()) continue;
-    seconds.push_back(row->seconds);
+    seconds.push_back(additive_seconds(*row));
     const auto mark = row->counters.find("disturbed");
     if (mark != row->counters.end() && mark->second != 0) ++disturbed;
   }

@@ -95,6 +95,46 @@ namespace detail {
   return t;
 }
 
+/// Where a case's error comes from: by kind of op, and the layers that are furthest off in seconds.
+/// Empty where no clocks were read inside the chain.
+[[nodiscard]] inline std::string parts_text(const predict::validated& of) {
+  std::vector<predict::part> layers = of.layers();
+  if (layers.empty()) return {};
+  const auto list = [&](const std::vector<predict::part>& parts) {
+    std::vector<std::string> words;
+    for (const predict::part& each : parts) {
+      words.push_back(fmt::format("{} {:+.1f} % ({:.1f} % of the step)", each.name,
+                                  100 * each.error(), 100 * each.measured / of.measured.seconds));
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+  };
+  constexpr std::size_t most_layers = 5;
+  const auto off = [](const predict::part& each) {
+    return std::abs(each.predicted - each.measured);
+  };
+  std::ranges::sort(layers, std::ranges::greater{}, off);
+  if (layers.size() > most_layers) layers.resize(most_layers);
+  double clocked = 0;
+  for (const predict::part& each : of.ops()) clocked += each.measured;
+  return fmt::format(
+      "{}: its layers by clocks in the chain: {:+.1f} % of the step together\n"
+      "  by op: {}\n  furthest off: {}\n",
+      headline(of.predicted), 100 * (clocked / of.measured.seconds - 1), list(of.ops()),
+      list(layers));
+}
+
+[[nodiscard]] inline json::value parts_json(const std::vector<predict::part>& parts,
+                                            const char* name) {
+  json::value all = json::value::array();
+  for (const predict::part& each : parts) {
+    all.push_back({{name, each.name},
+                   {"predicted_seconds", each.predicted},
+                   {"chain_seconds", each.measured},
+                   {"error", each.error()}});
+  }
+  return all;
+}
+
 [[nodiscard]] inline json::value case_json(const predict::validated& each) {
   const predict::prediction& p = each.predicted;
   json::value made{{"model", p.owner.model},     {"phase", p.owner.phase()},
@@ -107,6 +147,10 @@ namespace detail {
   made["predicted_rounds"] = p.rounds;
   made["measured_rounds"] = each.measured.rounds;
   made["disturbed"] = each.disturbed();
+  if (!each.layers().empty()) {
+    made["ops"] = parts_json(each.ops(), "op");
+    made["layers"] = parts_json(each.layers(), "layer");
+  }
   return made;
 }
 
@@ -122,6 +166,7 @@ namespace detail {
     out += fmt::format("measured time inside the predicted interval: {:.0f} % of {} case{}\n",
                        100 * detail::covered(all).value_or(0), all.cases.size(),
                        all.cases.size() == 1 ? "" : "s");
+    for (const predict::validated& each : all.cases) out += detail::parts_text(each);
   }
   for (const predict::unvalidated& each : all.left_out) {
     out += fmt::format("not validated: {}: {}\n", each.owner.text(), each.reason);

@@ -24,7 +24,7 @@ namespace layerbench::result {
 
 /// The manifest as the text that stands in the context: an object from case to a list of
 /// [layer, op, pass, key, count], with an object as sixth element where there is more to say:
-/// {"state": signature, "inserted": true}.
+/// {"state": signature, "inserted": true, "chain_s": seconds}.
 [[nodiscard]] inline std::string write_manifest(const manifest& cases) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (const auto& [owner, step] : cases) {
@@ -34,6 +34,7 @@ namespace layerbench::result {
       nlohmann::ordered_json more = nlohmann::ordered_json::object();
       if (!each.state.empty()) more["state"] = each.state;
       if (each.inserted) more["inserted"] = true;
+      if (each.chain_seconds) more["chain_s"] = *each.chain_seconds;
       if (!more.empty()) list.back().push_back(more);
     }
   }
@@ -57,6 +58,7 @@ namespace layerbench::result {
         const auto more = each.size() > 5 ? each.at(5) : nlohmann::ordered_json::object();
         step.push_back({each.at(0), each.at(1), each.at(2), each.at(3), count,
                         more.value("inserted", false), more.value("state", "")});
+        if (more.contains("chain_s")) step.back().chain_seconds = more["chain_s"].get<double>();
       }
       if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,9 @@ struct planned {
   std::int64_t count = 1;
   bool inserted = false;   ///< added by the backend; not a layer of the model
   std::string state = {};  ///< signature of its operands' states in the model; empty: unknown
+  /// Seconds of a call by clocks inside a chain: shows where errors come from, and is never added
+  /// up to a prediction.
+  std::optional<double> chain_seconds = {};
 };
 
 /// A model's primitive as a manifest has it.
@@ -56,10 +60,15 @@ class manifest {
     std::erase_if(items_, [&](const item& each) { return each.first == owner; });
   }
 
-  /// Adds those cases of `other` that are not here yet.
+  /// Adds those cases of `other` that are not here yet, and what its clocks inside chains say of
+  /// the same steps.
   void merge(const manifest& other) {
     for (const item& each : other) {
-      if (!contains(each.first)) items_.push_back(each);
+      std::vector<planned>& step = (*this)[each.first];
+      if (step.empty()) step = each.second;
+      for (std::size_t i = 0; i < step.size() && step.size() == each.second.size(); ++i) {
+        if (!step[i].chain_seconds) step[i].chain_seconds = each.second[i].chain_seconds;
+      }
     }
   }
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/chain.hpp>
 #include <layerbench/run/fixture.hpp>
+#include <layerbench/run/layer_clocks.hpp>
 
 /// What is to be measured, how far that is, and when it is enough.
 namespace layerbench::run {
@@ -42,8 +44,9 @@ struct measured_row {
 struct measured_case {
   result::case_name owner;
   std::vector<measured_row> rows = {};
-  std::function<std::unique_ptr<chain>()> chain_of = {};
+  chain_plan truth = {};  ///< without `make`: no chain is wanted
   std::unique_ptr<chain> whole = {};
+  std::optional<layer_clocks> clocks = {};
   double spent = 0;  ///< seconds
   bool done = false;
 };
@@ -104,7 +107,11 @@ class agenda {
   agenda(const std::vector<fixture*>& rows, const std::vector<chain_plan>& chains, schedule plan)
       : plan_(plan) {
     for (fixture* each : rows) case_of(each->name().owner).rows.push_back({each});
-    for (const chain_plan& each : chains) case_of(each.owner).chain_of = each.make;
+    for (const chain_plan& each : chains) {
+      measured_case& owner = case_of(each.owner);
+      owner.truth = each;
+      if (!each.primitives.empty()) owner.clocks.emplace();
+    }
   }
 
   [[nodiscard]] const schedule& plan() const { return plan_; }

@@ -112,23 +112,6 @@ class arenas<op::list<Ops...>, backend_list<Bs...>> {
   std::map<std::pair<std::string, int>, std::shared_ptr<arena>> made_;
 };
 
-/// The state in which layers that share their work find their operands most often.
-[[nodiscard]] inline model::surroundings usual_surroundings(const model::primitive& p,
-                                                            const model::step_memory& step) {
-  struct counted {
-    model::surroundings around;
-    int count;
-  };
-  std::map<std::string, counted> seen;
-  for (const std::size_t layer : p.layers) {
-    model::surroundings around = step.around(layer);
-    std::string signature = around.signature();
-    ++seen.try_emplace(std::move(signature), counted{std::move(around), 0}).first->second.count;
-  }
-  return std::ranges::max_element(seen, {}, [](const auto& each) { return each.second.count; })
-      ->second.around;
-}
-
 /// Fills a suite, case by case.
 template <class Ops, class Backends>
 class suite_maker {
@@ -144,17 +127,21 @@ class suite_maker {
     const model::graph graph = chosen_orders && what_.whole_model()
                                    ? with_reorders(as_written, memory->here(), c.request)
                                    : as_written;
-    const model::step_memory step(graph, c.request.type, in_place_ops());
+    const std::set<std::string, std::less<>> in_place(o_.in_place.begin(), o_.in_place.end());
+    const model::step_memory step(graph, c.request.type, in_place);
     all_.footprint[c.owner] = step.footprint();
+    std::vector<std::vector<std::size_t>> primitives;
     for (const model::primitive& p : model::inference_step(graph)) {
-      add_primitive(c, memory, graph, p, usual_surroundings(p, step));
+      add_primitive(c, memory, graph, p, step.usual(p));
+      primitives.push_back(p.layers);
     }
     if (chosen_orders && !what_.whole_model()) all_.manifest.erase(c.owner);
     if (!what_.whole_model()) return;
-    all_.chains.push_back({c.owner, [=, seed = o_.seed] {
-                             const model::step_memory places(graph, c.request.type, in_place_ops());
-                             return std::make_unique<chain>(memory, graph, places, c.request, seed);
-                           }});
+    const auto make = [=, seed = o_.seed] {
+      const model::step_memory places(graph, c.request.type, in_place);
+      return std::make_unique<chain>(memory, graph, places, c.request, seed);
+    };
+    all_.chains.push_back({c.owner, make, std::move(primitives)});
   }
 
   /// The conditions of a case, with those of its parameters that its name must show.
@@ -168,8 +155,6 @@ class suite_maker {
   }
 
  private:
-  [[nodiscard]] static std::set<std::string, std::less<>> in_place_ops() { return {"activation"}; }
-
   void add_primitive(const conditions& c, const std::shared_ptr<arena>& memory,
                      const model::graph& graph, const model::primitive& p,
                      const model::surroundings& around) {

@@ -56,6 +56,18 @@ class chain {
     memory_->here().synchronize();
   }
 
+  [[nodiscard]] std::size_t layers() const { return calls_.size(); }
+
+  /// Runs the step once; `after` is called with the number of each layer when it has ended.
+  template <class After>
+  void call_layers(After&& after) {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      calls_[i]->run();
+      memory_->here().synchronize();
+      after(i);
+    }
+  }
+
   /// Runs the step `times` times, to the end.
   void call(std::int64_t times) {
     for (std::int64_t i = 0; i < times; ++i) {
@@ -152,6 +164,7 @@ class chain {
 struct chain_plan {
   result::case_name owner;
   std::function<std::unique_ptr<chain>()> make;
+  std::vector<std::vector<std::size_t>> primitives = {};  ///< layers of each, as in the manifest
 };
 
 }  // namespace layerbench::run

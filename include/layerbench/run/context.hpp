@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/run/options.hpp>
@@ -67,6 +68,7 @@ template <backend... Bs>
   if (::uname(&system) == 0) facts["kernel"] = system.release;
   facts["threads"] = std::to_string(o.default_threads);
   facts["clock"] = "thread CPU time for 1 thread, else wall time";
+  facts["in_place"] = fmt::format("{}", fmt::join(o.in_place, ","));
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;
   double load = 0;

@@ -33,6 +33,7 @@ struct options {
   std::string phase = "inference";
   std::vector<std::string> caches{"model"};
   std::string order = "nhwc";
+  std::vector<std::string> in_place{"activation"};  ///< ops; or none
   int device = 0;
   std::string shapes = model::default_shapes_directory();
   bool list = false;
@@ -41,7 +42,7 @@ struct options {
   bool verify = false;
   std::uint64_t seed = 1;
   std::string resume;
-  bool chain = false;
+  std::string chain;            ///< empty: none; steps, or layers too
   std::string precision = "1";  ///< percent
   std::string most_time = "15";
   std::string budget;
@@ -102,6 +103,11 @@ inline void add_suite_options(CLI::App& app, options& o) {
       ->capture_default_str();
   one("--layout", o.order, "memory order of activations", "LAYERBENCH_LAYOUT")
       ->check(one_of(text_list(enum_names<layout>)));
+  list("--in-place", o.in_place,
+       "ops that write over their source where nobody else reads it, in chains too; or none",
+       "LAYERBENCH_IN_PLACE")
+      ->check(one_of({"activation", "add", "none"}))
+      ->capture_default_str();
   one("--device", o.device, "device number; CPU backends have one, 0", "LAYERBENCH_DEVICE")
       ->check(one_of({"0"}));
   one("--shapes", o.shapes, "folder with models/*.json", "LAYERBENCH_SHAPES");
@@ -211,8 +217,11 @@ template <backend... Bs>
   app.get_formatter()->column_width(38);
   detail::add_suite_options(app, o);
   if (what.whole_model()) {
-    app.add_flag("--chain", o.chain, "also run each model whole, to hold predictions against")
-        ->envname("LAYERBENCH_CHAIN");
+    app.add_flag("--chain{steps}", o.chain,
+                 "also run each model whole, to hold predictions against; =layers: with clocks "
+                 "between its layers too, to see where errors come from")
+        ->envname("LAYERBENCH_CHAIN")
+        ->check(detail::one_of({"steps", "layers"}));
   }
   detail::add_google_options(app, o);
   o.command = detail::quoted(argc, argv);

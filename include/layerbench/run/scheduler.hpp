@@ -72,7 +72,7 @@ class scheduler {
         display_->note("preparing " + row.what->name().text());
         row.done = !attempt(*row.what, [&] { row.what->prepare(agenda_.plan().how); });
       }
-      if (each.chain_of && !each.done) attempt_chain(each);
+      if (each.truth.make && !each.done) attempt_chain(each);
     }
   }
 
@@ -98,7 +98,7 @@ class scheduler {
   void attempt_chain(measured_case& each) {
     display_->note("preparing the chain of " + each.owner.text());
     try {
-      each.whole = each.chain_of();
+      each.whole = each.truth.make();
     } catch (const std::exception& slip) {
       result::measurement failed;
       failed.name = result::row_name::chain(each.owner);
@@ -153,6 +153,7 @@ class scheduler {
       if (stopwatch::now() - saved_ > seconds_between_checkpoints) save();
     }
     for (auto& [owner, visits] : chains) add_chain(visits);
+    for (measured_case& each : members.cases) clock_layers(each);
     for (measured_case& each : members.cases) {
       std::string ending = agenda_.close_round(each);
       if (!ending.empty()) endings_.emplace_back(each.owner, std::move(ending));
@@ -224,14 +225,29 @@ class scheduler {
     visits.push_back(std::move(row));
   }
 
+  /// Runs a round of the clocks inside the chain, where they are wanted.
+  void clock_layers(measured_case& each) {
+    if (!each.whole || !each.clocks || each.done) return;
+    display_->note("clocks in the chain of " + each.owner.text());
+    const double start = stopwatch::now();
+    each.whole->activate();
+    each.clocks->visit(*each.whole, agenda_.plan().least_time);
+    std::vector<result::planned>& step = into_->manifest[each.owner];
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      step[i].chain_seconds = each.clocks->seconds(each.truth.primitives.at(i));
+    }
+    each.spent += stopwatch::now() - start;
+  }
+
   /// The visits of one round as one row: the median visit. Visits that differ say that the machine
   /// changed within the round.
   void add_chain(std::vector<result::measurement>& visits) {
     if (visits.empty()) return;
-    std::ranges::sort(visits, {}, &result::measurement::seconds);
+    const auto mean = [](const result::measurement& visit) { return visit.counters.at("mean_s"); };
+    std::ranges::sort(visits, {}, mean);
     result::measurement row = visits[visits.size() / 2];
     constexpr double much = 0.1;
-    const double apart = visits.back().seconds / visits.front().seconds - 1;
+    const double apart = mean(visits.back()) / mean(visits.front()) - 1;
     row.counters["spread"] = apart;
     if (apart > much) row.counters["disturbed"] = 1;
     into_->chains.push_back(std::move(row));

@@ -174,10 +174,12 @@ class session {
   /// The chains of the cases of which a row was selected.
   [[nodiscard]] std::vector<chain_plan> chains() const {
     std::vector<chain_plan> wanted;
-    if (!o_.chain) return wanted;
+    if (o_.chain.empty()) return wanted;
     for (const chain_plan& each : all_.chains) {
       const auto owned = [&](const fixture* row) { return row->name().owner == each.owner; };
-      if (std::ranges::any_of(selected_, owned)) wanted.push_back(each);
+      if (std::ranges::none_of(selected_, owned)) continue;
+      wanted.push_back(each);
+      if (o_.chain != "layers") wanted.back().primitives.clear();
     }
     return wanted;
   }

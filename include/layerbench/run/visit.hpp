@@ -66,15 +66,18 @@ class processor_watch {
 
 }  // namespace detail
 
-/// Adds the mean of `sorted` without its stalls. Small disturbances are part of every step, and
-/// only means of layers add up to the step's; long ones, that few steps meet, are left out and
-/// counted.
-inline void add_mean(const std::vector<double>& sorted, result::measurement& row) {
+/// Those of `sorted` that are no stalls. Small disturbances are part of every step, and only means
+/// of layers add up to the step's; long ones, that few steps meet, are left out of them.
+[[nodiscard]] inline std::vector<double> without_stalls(const std::vector<double>& sorted) {
   constexpr double stall = 2;  // times the median
   const double limit = stall * stats::quantile(sorted, 0.5);
-  const auto usual = std::ranges::upper_bound(sorted, limit);
-  row.counters["mean_s"] = stats::mean({sorted.begin(), usual});
-  row.counters["stalls"] = static_cast<double>(sorted.end() - usual);
+  return {sorted.begin(), std::ranges::upper_bound(sorted, limit)};
+}
+
+inline void add_mean(const std::vector<double>& sorted, result::measurement& row) {
+  const std::vector<double> usual = without_stalls(sorted);
+  row.counters["mean_s"] = stats::mean(usual);
+  row.counters["stalls"] = static_cast<double>(sorted.size() - usual.size());
 }
 
 struct visit_quality {
