@@ -132,6 +132,35 @@ TEST_F(OlderFile, IsReplacedWhenTheRunWasResumedToItsEnd) {
   EXPECT_THAT(here_.files(), UnorderedElementsAre("tiny.json", "results.json"));
 }
 
+TEST_F(OlderFile, IsNotToLoseTheRowsOfTheRunThatWasInterrupted) {
+  static_cast<void>(here_.write("results.json", "old"));
+  static_cast<void>(stopped(here_, SIGINT, partial_));
+  const std::string left = json::read_text(partial_);
+  const testing::outcome done = here_.bench("bench_model", {"--benchmark_out=" + here_.results});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_EQ(done.out, "");
+  EXPECT_THAT(done.err,
+              AllOf(HasSubstr("--resume=" + partial_ + " --benchmark_out=" + here_.results),
+                    HasSubstr("or remove it")));
+  EXPECT_EQ(json::read_text(partial_), left);
+  EXPECT_EQ(json::read_text(here_.results), "old");
+
+  std::filesystem::remove(partial_);
+  EXPECT_EQ(here_.bench("bench_model", {"--benchmark_out=" + here_.results}).exit_code, 0);
+  EXPECT_EQ(result::read(here_.results).context.at("interrupted"), "0");
+}
+
+TEST_F(OlderFile, IsNotToLoseThemToARunThatResumesAnotherFile) {
+  static_cast<void>(here_.measure());
+  const std::string other = here_.write("other.json", json::read_text(here_.results)).string();
+  static_cast<void>(here_.write("results.json.partial", "rows"));
+  const testing::outcome done =
+      here_.bench("bench_model", {"--resume=" + other, "--benchmark_out=" + here_.results});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, HasSubstr(partial_));
+  EXPECT_EQ(json::read_text(partial_), "rows");
+}
+
 TEST_F(OlderFile, StaysWhenANewRunIsKilled) {
   static_cast<void>(here_.write("results.json", "old"));
   EXPECT_EQ(stopped(here_, SIGKILL, partial_).exit_code, 128 + SIGKILL);

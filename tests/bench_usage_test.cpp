@@ -118,6 +118,17 @@ TEST_F(Refusal, OfAnUnknownModelListsWhatExists) {
                     HasSubstr("vgg16")));
 }
 
+TEST_F(Refusal, OfAFolderWithoutModelsSaysHowToNameAnother) {
+  const std::string empty = here_.path().string();
+  const std::string absent = empty + "/absent";
+  const auto remedy = AllOf(HasSubstr("--shapes"), HasSubstr("LAYERBENCH_SHAPES"));
+  const texts named{"--model=resnet50"};
+  EXPECT_THAT(refused(5, named, {{"LAYERBENCH_SHAPES", absent}}).err,
+              AllOf(HasSubstr("'" + absent + "' does not exist"), remedy));
+  EXPECT_THAT(refused(5, named, {{"LAYERBENCH_SHAPES", empty}}).err,
+              AllOf(HasSubstr("'" + empty + "' has no models/*.json"), remedy));
+}
+
 TEST_F(Refusal, OfTwoModelsWithOneName) {
   std::filesystem::create_directory(here_.path() / "two");
   const std::string other = here_.write("two/tiny.json", testing::tiny_model).string();

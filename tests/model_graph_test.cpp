@@ -165,6 +165,22 @@ TEST(find, takes_paths_and_names) {
   EXPECT_TRUE(std::filesystem::exists(find("vgg16", LAYERBENCH_SHAPES_DIR)));
 }
 
+TEST(find, says_what_to_do_where_there_are_no_models) {
+  const testing::temporary_directory empty;
+  for (const auto& [shapes, reason] :
+       {std::pair(empty.path(), "has no models"), std::pair(empty.path() / "absent", "exist")}) {
+    try {
+      static_cast<void>(find("vgg16", shapes));
+      FAIL() << "found";
+    } catch (const nothing_matched& slip) {
+      for (const std::string& word : {shapes.string(), std::string(reason), std::string("--shapes"),
+                                      std::string("LAYERBENCH_SHAPES")}) {
+        EXPECT_NE(std::string(slip.what()).find(word), std::string::npos) << slip.what();
+      }
+    }
+  }
+}
+
 TEST(find, lists_what_exists_for_an_unknown_name) {
   try {
     static_cast<void>(find("vgg17", LAYERBENCH_SHAPES_DIR));

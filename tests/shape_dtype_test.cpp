@@ -26,9 +26,9 @@ struct format {
   bool has_infinity;  ///< else the top exponent is an ordinary one, all ones alone being NaN
 };
 
-constexpr std::array formats{format{dtype::f16, 5, 10, 15, true},
-                             format{dtype::bf16, 8, 7, 127, true},
-                             format{dtype::f8_e4m3, 4, 3, 7, false}};
+constexpr std::array formats{
+    format{dtype::f16, 5, 10, 15, true}, format{dtype::tf32, 8, 10, 127, true},
+    format{dtype::bf16, 8, 7, 127, true}, format{dtype::f8_e4m3, 4, 3, 7, false}};
 
 /// All values from zero up to the largest finite one; position i has the bits i.
 std::vector<double> values_of(const format& f) {
@@ -130,7 +130,6 @@ TEST(round_to, agrees_with_the_compiler_for_f32) {
   for (int i = 0; i < 200000; ++i) {
     const double value = std::ldexp(d.real(-1, 1), static_cast<int>(d.between(-155, 128)));
     ASSERT_EQ(round_to(dtype::f32, value), static_cast<double>(static_cast<float>(value))) << value;
-    ASSERT_EQ(round_to(dtype::tf32, value), round_to(dtype::f32, value));
   }
 }
 

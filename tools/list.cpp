@@ -25,11 +25,7 @@ std::vector<listed> load_all(const std::string& shapes) {
     const model::totals totals = model::count(graph);
     models.push_back({std::move(graph), totals});
   }
-  if (models.empty()) {
-    throw nothing_matched(shapes +
-                          " has no models/*.json; name another directory with --shapes "
-                          "or in LAYERBENCH_SHAPES");
-  }
+  if (models.empty()) throw model::no_models(shapes);
   return models;
 }
 

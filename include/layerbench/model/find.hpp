@@ -37,8 +37,16 @@ namespace layerbench::model {
   return names;
 }
 
+/// What is wrong with a directory without models: the remedy is to name another.
+[[nodiscard]] inline nothing_matched no_models(const std::filesystem::path& shapes) {
+  return nothing_matched(fmt::format(
+      "'{}' {}; name another directory with --shapes or in LAYERBENCH_SHAPES", shapes.string(),
+      std::filesystem::is_directory(shapes) ? "has no models/*.json" : "does not exist"));
+}
+
 /// The shape file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a model
-/// of `shapes`. Throws nothing_matched, listing what exists, for an unknown name.
+/// of `shapes`. Throws nothing_matched for an unknown name, listing what exists, and where there
+/// are no models at all.
 [[nodiscard]] inline std::filesystem::path find(const std::string& name_or_path,
                                                 const std::filesystem::path& shapes) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) {
@@ -46,10 +54,12 @@ namespace layerbench::model {
   }
   std::filesystem::path path = shapes / "models" / (name_or_path + ".json");
   if (std::filesystem::exists(path)) return path;
+  const std::vector<std::string> known = list(shapes);
+  if (known.empty()) throw no_models(shapes);
   throw nothing_matched(
       fmt::format("no model '{}' in {}; there are: {} (or give the path of a "
                   "shape file)",
-                  name_or_path, shapes.string(), fmt::join(list(shapes), " ")));
+                  name_or_path, shapes.string(), fmt::join(known, " ")));
 }
 
 }  // namespace layerbench::model

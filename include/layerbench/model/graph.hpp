@@ -133,17 +133,18 @@ struct draft {
 [[nodiscard]] inline std::vector<std::size_t> graph_order(const std::vector<draft>& drafts) {
   std::vector<std::size_t> order;
   std::vector<bool> placed(drafts.size(), false);
+  std::size_t first = 0;  // that is not placed
   while (order.size() < drafts.size()) {
     const auto ready = [&](const draft& d) {
       return std::ranges::all_of(d.node.inputs,
                                  [&](std::size_t in) { return in == model_input || placed[in]; });
     };
-    std::size_t next = 0;
+    while (placed[first]) ++first;
+    std::size_t next = first;
     while (next < drafts.size() && (placed[next] || !ready(drafts[next]))) ++next;
     if (next == drafts.size()) {
-      next = static_cast<std::size_t>(std::ranges::find(placed, false) - placed.begin());
-      drafts[next].at["after"].fail(
-          fmt::format("'{}' can never run: the graph has a cycle", drafts[next].node.name));
+      drafts[first].at["after"].fail(
+          fmt::format("'{}' can never run: the graph has a cycle", drafts[first].node.name));
     }
     placed[next] = true;
     order.push_back(next);

@@ -22,6 +22,11 @@ struct wrong_result : error {
   explicit wrong_result(const std::string& what) : error(what, exit_code::incomplete) {}
 };
 
+/// Largest error of rounding a number below the normal ones to `type`.
+[[nodiscard]] inline double roundoff_at_zero(dtype type) {
+  return std::ldexp(1.0, traits(type).min_exponent - traits(type).significand_bits);
+}
+
 /// Largest difference from the exact `result` that correct arithmetic may show: rounding to the
 /// type once, and the error of summing the terms in single precision in any order. Its expected
 /// size grows with the square root of their number (Higham, Accuracy and Stability, 4.2); the
@@ -31,11 +36,34 @@ struct wrong_result : error {
   const double growth = 1 + std::sqrt(static_cast<double>(result.terms));
   const double accumulation = factor * unit_roundoff(dtype::f32) * growth * result.magnitude;
   if (output.type == dtype::s8) return accumulation + output.quantum * 0.5001;
-  const dtype_traits& t = traits(output.type);
-  const double spacing_at_zero = std::ldexp(1.0, t.min_exponent - t.significand_bits);
   return accumulation +
          1.001 * result.roundings * unit_roundoff(output.type) * std::abs(result.value) +
-         spacing_at_zero;
+         roundoff_at_zero(output.type);
+}
+
+/// Mean square of the difference from the exact `result` that rounding explains. Roundings to
+/// nearest are taken as independent and of mean zero (Higham and Mary, A New Approach to
+/// Probabilistic Rounding Error Analysis, 2019) and as uniform, so that one that makes the number s
+/// has a variance of at most (u s)^2 / 3. Rounded are the terms, the partial sums and the result.
+/// Partial sums are largest where one term follows another: the squares of those of n terms in
+/// random order have the mean (n + 1) (2 value^2 + squares) / 6 in total, by the variance of a
+/// sample without replacement. The factors are room: for transforms such as Winograd's F(4x4, 3x3),
+/// whose errors are up to ten times as large, and for results that all lie where their rounding is
+/// worst (sqrt(3) times).
+[[nodiscard]] inline double explained_square(const op::operand& output,
+                                             const reference::sum& result) {
+  constexpr double sum_factor = 12;
+  constexpr double result_factor = 2;
+  const auto square = [](double x) { return x * x; };
+  const double value = square(result.value);
+  const double partial_sums =
+      static_cast<double>(result.terms + 1) * (2 * value + result.squares) / 6;
+  const double sum =
+      square(sum_factor * unit_roundoff(dtype::f32)) * (result.squares + partial_sums) / 3;
+  if (output.type == dtype::s8) return sum + square(result_factor * output.quantum) / 12;
+  const double roundings = result.roundings * square(unit_roundoff(output.type)) * value +
+                           square(roundoff_at_zero(output.type));
+  return sum + square(result_factor) * roundings / 3;
 }
 
 /// Outputs that a sampled check looks at, spread evenly.
@@ -88,19 +116,26 @@ class trial {
   std::unique_ptr<bound_plan> bound_;
 };
 
-inline void compare(const any_plan& plan, std::span<const std::vector<float>> inputs,
-                    std::size_t output, const std::vector<float>& got, bool every_output) {
+/// Compares element by element; throws wrong_result where the error is beyond its bound. The result
+/// is the root mean square of the errors, each in units of what rounding explains.
+[[nodiscard]] inline double compare(const any_plan& plan,
+                                    std::span<const std::vector<float>> inputs, std::size_t output,
+                                    const std::vector<float>& got, bool every_output) {
   const op::operand& logical = plan.operands()[output].logical;
   std::vector<std::span<const float>> in(inputs.begin(), inputs.end());
   const auto count = static_cast<std::int64_t>(got.size());
+  double squares = 0;
   const auto check = [&](std::int64_t i) {
     reference::sum exact = plan.expected(in, output, i);
     const double bound = error_bound(logical, exact);
+    const double explained = explained_square(logical, exact);
     if (logical.type == dtype::s8) {
       exact.value = std::clamp(exact.value, -128 * logical.quantum, 127 * logical.quantum);
     }
     const double value = got[static_cast<std::size_t>(i)];
-    if (std::abs(value - exact.value) <= bound) return;
+    const double off = value - exact.value;
+    if (off != 0) squares += off * off / explained;  // nothing is rounded where both are 0
+    if (std::abs(off) <= bound) return;
     throw wrong_result(fmt::format("{}[{}] is {:.9g}, the reference says {:.9g} (bound {:.2g})",
                                    logical.name, i, value, exact.value, bound));
   };
@@ -109,6 +144,7 @@ inline void compare(const any_plan& plan, std::span<const std::vector<float>> in
   for (std::int64_t j = 0; j < checks; ++j) {
     check(checks == count ? j : j * (count - 1) / (checks - 1));
   }
+  return std::sqrt(squares / static_cast<double>(checks));
 }
 
 }  // namespace detail
@@ -137,7 +173,13 @@ inline void verify(device& here, const any_plan& plan, std::uint64_t seed, bool 
         }
       }
     }
-    detail::compare(plan, ready.inputs(), i, got, every_output);
+    const double rms = detail::compare(plan, ready.inputs(), i, got, every_output);
+    if (rms > 1) {
+      throw wrong_result(fmt::format(
+          "{} is less precise than {}: its errors are {:.3g} times what rounding explains "
+          "(root mean square)",
+          logical.name, name(logical.type), rms));
+    }
   }
 }
 

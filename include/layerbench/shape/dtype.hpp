@@ -13,21 +13,21 @@
 
 namespace layerbench {
 
-/// Data types by their field's names. `tf32` is f32 storage with tensor-float arithmetic: it never
-/// goes by the name f32.
+/// Data types by their field's names. `tf32` is f32 storage of which arithmetic uses 11 bits of the
+/// significand: it never goes by the name f32.
 enum class dtype { f32, tf32, f16, bf16, f64, s8, f8_e4m3 };
 
 struct dtype_traits {
   std::string_view name;
   std::size_t bytes;     ///< storage of one element
-  int significand_bits;  ///< of what is stored, hidden bit included; 0 for integers
+  int significand_bits;  ///< that count, hidden bit included; 0 for integers
   int min_exponent;      ///< of the smallest normal number, 2^min_exponent
   double largest;        ///< largest finite value
 };
 
 inline constexpr std::array dtype_table{
     dtype_traits{"f32", 4, 24, -126, 3.4028234663852886e38},
-    dtype_traits{"tf32", 4, 24, -126, 3.4028234663852886e38},
+    dtype_traits{"tf32", 4, 11, -126, 3.4011621342146535e38},
     dtype_traits{"f16", 2, 11, -14, 65504},
     dtype_traits{"bf16", 2, 8, -126, 3.3895313892515355e38},
     dtype_traits{"f64", 8, 53, -1022, 1.7976931348623157e308},

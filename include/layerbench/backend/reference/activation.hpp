@@ -33,7 +33,8 @@ struct formula<op::activation> {
     const double x = in[0][static_cast<std::size_t>(index)];
     const bool exact = o.kind == op::activation_kind::relu || o.kind == op::activation_kind::relu6;
     // Libraries approximate the others, with an error relative to the argument (docs/concepts.md).
-    return {activate(o.kind, x), exact ? 0 : std::abs(x) + 1, 1, 1};
+    const double scale = exact ? 0 : std::abs(x) + 1;
+    return {activate(o.kind, x), scale, scale * scale, 1, 1};
   }
 };
 

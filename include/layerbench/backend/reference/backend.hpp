@@ -39,18 +39,20 @@ class backend {
   void synchronize() {}
 };
 
-/// One output element as the sum it is: its value, the sum of the terms' magnitudes and their
-/// number. The last two bound the rounding error of whoever sums the same terms in another order.
-/// `roundings` is how often the result may be rounded to the data type on its way.
+/// One output element as the sum it is: its value, the sums of the terms' magnitudes and squares,
+/// and their number. The last three bound the rounding error of whoever sums the same terms in
+/// another order. `roundings` is how often the result may be rounded to the data type on its way.
 struct sum {
   double value = 0;
   double magnitude = 0;
+  double squares = 0;
   std::int64_t terms = 0;
   int roundings = 1;
 
   void add(double term) {
     value += term;
     magnitude += std::abs(term);
+    squares += term * term;
     ++terms;
   }
 };

@@ -27,13 +27,14 @@ struct formula<op::pool> {
         total.add(value);
       }
     }
-    if (o.kind == op::pool_kind::max) return {largest, 0, 0, 1};  // a maximum is exact
+    if (o.kind == op::pool_kind::max) return {largest, 0, 0, 0, 1};  // a maximum is exact
     double divisor = static_cast<double>(total.terms);
     if (o.count_padding) {
       divisor = static_cast<double>((std::min(top + o.r, o.h + o.pad.bottom) - top) *
                                     (std::min(left + o.s, o.w + o.pad.right) - left));
     }
-    return {total.value / divisor, total.magnitude / divisor, total.terms, 1};
+    return {total.value / divisor, total.magnitude / divisor, total.squares / (divisor * divisor),
+            total.terms, 1};
   }
 };
 

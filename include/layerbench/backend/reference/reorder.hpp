@@ -12,7 +12,7 @@ template <>
 struct formula<op::reorder> {
   [[nodiscard]] static sum at(const op::reorder& /*o*/, op::pass /*pass*/, tensors in,
                               std::size_t /*output*/, std::int64_t index) {
-    return {in[0][static_cast<std::size_t>(index)], 0, 0, 1};
+    return {in[0][static_cast<std::size_t>(index)], 0, 0, 0, 1};
   }
 };
 

@@ -26,7 +26,7 @@ struct formula<op::softmax> {
     for (std::int64_t i = 0; i < length; ++i) total += std::exp(source(i) - largest);
     const double value = std::exp(in[0][static_cast<std::size_t>(index)] - largest) / total;
     // Libraries keep the exponentials in the destination before they divide by their sum.
-    return {value, value, length, 2};
+    return {value, value, value * value, length, 2};
   }
 };
 
