@@ -56,6 +56,10 @@ TEST(Mean, OfTwoSamplesLeavesOutNone) {
 TEST(Mean, CountsBothModesOfWorkThatHasTwo) {
   EXPECT_DOUBLE_EQ(mean_of(mixed(60, 1.5, 40)).counters.at("mean_s"), 1.2);
   EXPECT_DOUBLE_EQ(mean_of(mixed(40, 3, 60)).counters.at("mean_s"), 2.2);
+  // Too frequent for stalls: every step of a model meets some.
+  const result::measurement row = mean_of(mixed(60, 3, 40));
+  EXPECT_DOUBLE_EQ(row.counters.at("mean_s"), 1.8);
+  EXPECT_EQ(row.counters.at("stalls"), 40);
 }
 
 /// A row of calls that do what `call` does, for at least `least_time`.
