@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using testing::owner_of;
 using ::testing::SizeIs;
 
-class Budget : public testing::agenda_test {
+class budget_test : public testing::agenda_test {
  protected:
   /// Seconds after which the case is done for want of time: rounds of a second each, that never
   /// agree.
@@ -33,6 +33,7 @@ class Budget : public testing::agenda_test {
     return HUGE_VAL;
   }
 };
+using Budget = budget_test;
 
 TEST_F(Budget, TheBudgetIsSharedAmongTheCasesThatAreLeft) {
   add_row(owner_of("f32", 1, "1"), "a");

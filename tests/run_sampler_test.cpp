@@ -44,8 +44,11 @@ struct machine {
     time += call_seconds * static_cast<double>(times);
   }
   samples sample(const sampling& how) {
-    return run::sample(
-        *this, [this](std::int64_t n) { ready(n); }, [this](std::int64_t n) { call(n); }, how);
+    return sample(how, [this](std::int64_t n) { call(n); });
+  }
+  /// The same with calls of another kind.
+  samples sample(const sampling& how, const std::function<void(std::int64_t)>& other_call) {
+    return run::sample(*this, [this](std::int64_t n) { ready(n); }, other_call, how);
   }
   [[nodiscard]] std::int64_t calls() const {
     return std::accumulate(batches.begin(), batches.end(), std::int64_t{0});
@@ -114,7 +117,7 @@ TEST(Sampler, WarmUpIsNotInTheSamples) {
     here.call(times);
     if (here.batches.size() == 1) here.time += 1;  // pages, caches, code that is made now
   };
-  const samples taken = sample(here, [](std::int64_t) {}, slow_at_first, usual);
+  const samples taken = here.sample(usual, slow_at_first);
   EXPECT_THAT(taken.seconds, Each(millisecond));
 }
 
@@ -171,7 +174,7 @@ TEST(Sampler, AStallInTheWarmUpDoesNotMakeBatchesSmall) {
     here.call(times);
     if (here.batches.size() == 5) here.time += 64 * millisecond;
   };
-  const samples taken = sample(here, [](std::int64_t) {}, stalls, usual);
+  const samples taken = here.sample(usual, stalls);
   EXPECT_GE(static_cast<double>(taken.calls_a_sample) * microsecond, 999 * microsecond / 4);
 }
 
@@ -189,12 +192,11 @@ TEST(Sampler, MeasuresForTheTimeAskedFor) {
 
 TEST(Sampler, KeepsTheDisturbedSamplesApart) {
   machine here{millisecond, 0};
-  std::int64_t uses = 0;
   const auto disturbed = [&](std::int64_t times) {
     here.call(times);
-    if (++uses % 10 == 0) here.time += 5 * millisecond;
+    if (here.batches.size() % 10 == 0) here.time += 5 * millisecond;
   };
-  const samples taken = sample(here, [](std::int64_t) {}, disturbed, usual);
+  const samples taken = here.sample(usual, disturbed);
   EXPECT_EQ(stats::median(taken.seconds), millisecond);
   EXPECT_THAT(taken.seconds, ::testing::Contains(6 * millisecond));
 }
@@ -205,7 +207,7 @@ TEST(Sampler, ShowsADriftWithinAVisit) {
     here.call(times);
     here.call_seconds += millisecond / 64;
   };
-  const samples taken = sample(here, [](std::int64_t) {}, slower_and_slower, usual);
+  const samples taken = here.sample(usual, slower_and_slower);
   ASSERT_THAT(taken.seconds, SizeIs(::testing::Gt(20U)));
   for (std::size_t i = 1; i < taken.seconds.size(); ++i) {
     EXPECT_EQ(taken.seconds[i] - taken.seconds[i - 1], millisecond / 64);
@@ -261,7 +263,7 @@ TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
     for (int trial = 0; trial < trials; ++trial) {
       machine here{0, 0};
       const auto call = [&](std::int64_t) { here.time += each.draw(random) * millisecond; };
-      samples taken = run::sample(here, [](std::int64_t) {}, call, usual);
+      samples taken = here.sample(usual, call);
       std::ranges::sort(taken.seconds);
       const auto found = stats::median_interval(taken.seconds);
       const double median = each.median * millisecond;

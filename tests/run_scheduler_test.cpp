@@ -43,7 +43,7 @@ class clock_of_host {
   machine::processor_times seen_{1000, 5000, 3, 2};
 };
 
-class Scheduler : public testing::agenda_test {
+class scheduler_test : public testing::agenda_test {
  protected:
   result::results made_;
 
@@ -62,6 +62,7 @@ class Scheduler : public testing::agenda_test {
   }
   std::vector<std::string> endings_;
 };
+using Scheduler = scheduler_test;
 
 TEST_F(Scheduler, MarksEveryRowOfARoundInWhichTheHostTookTime) {
   const result::case_name owner = owner_of("f32", 1, "1");
