@@ -88,28 +88,46 @@ TEST(median_interval, stays_central_for_many_values) {
   EXPECT_NEAR(found->low, 50000.5 - 0.98 * std::sqrt(100000.0), 2);
 }
 
-/// A distribution by its inverse, and its median.
+/// Uniform in [0, 1), the same with every standard library.
+double uniform(std::mt19937_64& engine) { return static_cast<double>(engine() >> 11U) * 0x1p-53; }
+
+double normal(std::mt19937_64& engine) {
+  const double radius = std::sqrt(-2 * std::log1p(-uniform(engine)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(engine));
+}
+
 struct distribution {
   const char* name;
-  std::function<double(double)> at;
+  std::function<double(std::mt19937_64&)> draw;
   double median;
 };
 
 TEST(median_interval, covers_the_median_of_any_distribution) {
+  using engine = std::mt19937_64;
   const std::vector<distribution> distributions{
-      {"uniform", [](double u) { return u; }, 0.5},
-      {"exponential", [](double u) { return -std::log1p(-u); }, std::numbers::ln2},
-      {"cauchy", [](double u) { return std::tan(std::numbers::pi * (u - 0.5)); }, 0},
-      {"three values", [](double u) { return std::floor(3 * u); }, 1},
-      {"mostly fast", [](double u) { return u < 0.9 ? 1 + u : 50 * u; }, 1.5}};
-  constexpr int trials = 10000;
+      {"constant", [](engine&) { return 3; }, 3},
+      {"uniform", uniform, 0.5},
+      {"normal", normal, 0},
+      {"lognormal", [](engine& e) { return std::exp(normal(e)); }, 1},
+      {"exponential", [](engine& e) { return -std::log1p(-uniform(e)); }, std::numbers::ln2},
+      {"cauchy", [](engine& e) { return std::tan(std::numbers::pi * (uniform(e) - 0.5)); }, 0},
+      {"three values", [](engine& e) { return std::floor(3 * uniform(e)); }, 1},
+      {"two modes", [](engine& e) { return (uniform(e) < 0.6 ? 1 : 3) + 0.1 * uniform(e); },
+       1 + 0.1 * 5 / 6},
+      {"mostly fast",
+       [](engine& e) {
+         const double u = uniform(e);
+         return u < 0.9 ? 1 + u : 50 * u;
+       },
+       1.5}};
+  constexpr int trials = 5000;
   for (const std::size_t n : {6U, 9U, 20U, 50U}) {
     for (const distribution& each : distributions) {
-      std::mt19937_64 engine(n);
+      engine random(n);
       int covered = 0;
       for (int trial = 0; trial < trials; ++trial) {
         std::vector<double> values(n);
-        for (double& v : values) v = each.at(static_cast<double>(engine() >> 11U) * 0x1p-53);
+        for (double& v : values) v = each.draw(random);
         std::ranges::sort(values);
         const auto found = median_interval(values);
         ASSERT_TRUE(found);
@@ -118,6 +136,13 @@ TEST(median_interval, covers_the_median_of_any_distribution) {
       EXPECT_GE(covered, 0.95 * trials) << each.name << ", n = " << n;
     }
   }
+}
+
+TEST(median_interval, is_a_point_where_all_values_agree) {
+  const auto found = median_interval(std::vector<double>(8, 0.25));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->low, 0.25);
+  EXPECT_EQ(found->high, 0.25);
 }
 
 }  // namespace

@@ -219,6 +219,28 @@ TEST(Results, EveryOutputIsVerifiedWhenAsked) {
   EXPECT_THAT(here.measure({"--verify"}).rows, SizeIs(6 * 3));
 }
 
+TEST(Results, PredictTheSameWithTheRowsOfChainsDeleted) {
+  const testing::tiny_directory here;
+  EXPECT_THAT(here.measure({"--chain", "--cache=model,hot", "--benchmark_repetitions=5"}).chains,
+              SizeIs(5));
+  const auto predicted = [&] {
+    return testing::run(LAYERBENCH_TOOL, {"predict", here.results, "--format", "json"});
+  };
+  const testing::outcome with_chains = predicted();
+  json::value edited = here.written();
+  json::value kept = json::value::array();
+  for (const json::value& row : edited["benchmarks"]) {
+    if (!row.at("run_name").get<std::string>().starts_with("chain/")) kept.push_back(row);
+  }
+  EXPECT_LT(kept.size(), edited["benchmarks"].size());
+  edited["benchmarks"] = kept;
+  static_cast<void>(here.write("results.json", edited.dump()));
+  const testing::outcome without = predicted();
+  EXPECT_EQ(with_chains.exit_code, 0) << with_chains.err;
+  EXPECT_THAT(with_chains.out, HasSubstr("\"seconds_per_step\""));
+  EXPECT_EQ(without.out, with_chains.out);
+}
+
 TEST(Results, OfUnsupportedRowsHaveTheirReason) {
   const testing::tiny_directory here;
   const testing::outcome done =

@@ -1,52 +1,24 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
-#include <layerbench/backend/reference/list.hpp>
 #include <layerbench/run/agenda.hpp>
+
+#include "support/agenda.hpp"
 
 namespace layerbench::run {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::owner_of;
 using ::testing::SizeIs;
 
-result::case_name owner_of(const std::string& dtype, std::int64_t batch,
-                           const std::string& threads) {
-  return {"reference", dtype, "tiny", batch, {{"threads", threads}}};
-}
-
-class Agenda : public ::testing::Test {
- protected:
-  std::shared_ptr<arena> memory_ =
-      std::make_shared<arena>(std::make_unique<backend_device<reference::backend, op::add>>(1));
-  std::vector<std::unique_ptr<fixture>> fixtures_;
-
-  fixture* add_row(const result::case_name& owner, const std::string& layer,
-                   const std::string& cache = "model", std::int64_t count = 1) {
-    row what{.name = {owner, "add", "fwd", layer, cache},
-             .op = op::any(op::add{{4}}),
-             .count = count,
-             .around = {},
-             .signature = {}};
-    fixtures_.push_back(std::make_unique<fixture>(std::move(what), memory_));
-    return fixtures_.back().get();
-  }
-  [[nodiscard]] agenda made(const schedule& plan) const {
-    std::vector<fixture*> rows;
-    for (const auto& each : fixtures_) rows.push_back(each.get());
-    return {rows, {}, plan};
-  }
-  /// Rounds of the only case's rows: a value a row.
-  static void add_round(measured_case& of, std::int64_t round, const std::vector<double>& seconds) {
-    for (std::size_t i = 0; i < of.rows.size(); ++i) of.rows[i].rounds[round] = seconds[i];
-  }
-};
+using Agenda = testing::agenda_test;
 
 TEST_F(Agenda, AWholeModelIsDoneWhenItsSumIsPrecise) {
   add_row(owner_of("f32", 1, "1"), "a", "model", 3);
@@ -108,23 +80,40 @@ TEST_F(Agenda, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
   }
 }
 
-TEST_F(Agenda, TheBudgetIsSharedAmongTheCasesThatAreLeft) {
-  add_row(owner_of("f32", 1, "1"), "a");
-  add_row(owner_of("f32", 2, "1"), "a");
-  agenda all = made({.rounds = 1, .most_time = 1000, .budget = 20, .whole_models = true});
-  ASSERT_THAT(all.groups(), SizeIs(2));
-  measured_case& first = all.groups()[0].cases.at(0);
-  measured_case& second = all.groups()[1].cases.at(0);
-  add_round(first, 0, {1});
-  first.spent = 9.9;
-  EXPECT_THAT(all.close_round(first), IsEmpty());
-  first.spent = 10;
-  EXPECT_THAT(all.close_round(first), HasSubstr("time was up"));
-  add_round(second, 1, {1});
-  second.spent = 9.9;
-  EXPECT_THAT(all.close_round(second), IsEmpty());
-  second.spent = 10;
-  EXPECT_THAT(all.close_round(second), HasSubstr("time was up"));
+TEST_F(Agenda, ACaseOfWhichAllFailedIsDoneAndNothingIsSaidOfItsPrecision) {
+  for (const bool whole_models : {true, false}) {
+    fixtures_.clear();
+    add_row(owner_of("f32", 1, "1"), "a");
+    agenda all = made({.whole_models = whole_models});
+    measured_case& only = all.groups().at(0).cases.at(0);
+    only.rows[0].done = true;
+    EXPECT_THAT(all.close_round(only), IsEmpty());
+    EXPECT_TRUE(only.done);
+  }
+}
+
+TEST_F(Agenda, ARowThatFailedDoesNotKeepTheOthersFromBeingPrecise) {
+  add_row(owner_of("f32", 1, "1"), "fails");
+  add_row(owner_of("f32", 1, "1"), "runs");
+  agenda all = made({.whole_models = true});
+  measured_case& only = all.groups().at(0).cases.at(0);
+  only.rows[0].done = true;
+  std::string ending;
+  for (std::int64_t round = 0; round < 7; ++round) {
+    only.rows[1].rounds[round] = 1;
+    ending = all.close_round(only);
+  }
+  EXPECT_THAT(ending, HasSubstr("precise enough"));
+}
+
+TEST_F(Agenda, PrecisionNeedsSixRoundsHoweverSteadyTheyAre) {
+  add_row(owner_of("f32", 1, "1"), "steady");
+  agenda all = made({.rounds = 2, .whole_models = true});
+  measured_case& only = all.groups().at(0).cases.at(0);
+  for (std::int64_t round = 0; round < 6; ++round) {
+    add_round(only, round, {1});
+    EXPECT_EQ(all.close_round(only).empty(), round < 5) << "no 95 % interval below 6 values";
+  }
 }
 
 TEST_F(Agenda, WhatATooShortRunLeavesUnknownIsCalledSo) {
@@ -160,17 +149,6 @@ TEST_F(Agenda, EarlierRoundsCountAndAreNotContinued) {
   EXPECT_EQ(all.visits_to_do(), 3U);
   EXPECT_TRUE(all.groups().at(0).cases.at(0).rows[0].done);
   EXPECT_FALSE(all.groups().at(0).cases.at(0).rows[1].done);
-}
-
-TEST_F(Agenda, RowsThatMakeUpMostOfTheStepGetMoreTime) {
-  add_row(owner_of("f32", 1, "1"), "heavy");
-  add_row(owner_of("f32", 1, "1"), "light");
-  agenda all = made({.rounds = 5, .least_time = 0.5, .whole_models = true});
-  const measured_case& only = all.groups().at(0).cases.at(0);
-  EXPECT_DOUBLE_EQ(all.least_time(only, only.rows[0]), 0.1);
-  add_round(all.groups()[0].cases[0], 0, {3, 1});
-  EXPECT_DOUBLE_EQ(all.least_time(only, only.rows[0]), 0.15);
-  EXPECT_DOUBLE_EQ(all.least_time(only, only.rows[1]), 0.05);
 }
 
 }  // namespace

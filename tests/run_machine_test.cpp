@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/run/machine_check.hpp>
+#include <layerbench/run/machine_watch.hpp>
 
 #include "support/temporary_directory.hpp"
 
@@ -138,6 +139,35 @@ TEST(Disturbance, IsNotToldFromTooLittleTime) {
   const auto first = processor_times_of(before.path());
   EXPECT_FALSE(between(first, processor_times_of(after.path()), 0));
   EXPECT_FALSE(between(first, std::nullopt, 0));
+}
+
+/// Whether a round is disturbed that took so many ticks on two processors, so many of them stolen.
+bool disturbed_by(std::int64_t ticks, std::int64_t stolen) {
+  const processor_times before{1000, 5000, 3, 2};
+  processor_times after = before;
+  after.stolen += stolen;
+  after.idle += (ticks - stolen) / 2;
+  after.busy += ticks - stolen - (ticks - stolen) / 2;
+  return run::host_disturbed(before, after);
+}
+
+TEST(Host, DisturbsARoundOfWhichItTakesMoreThanTwoPercent) {
+  EXPECT_FALSE(disturbed_by(1000, 0));
+  EXPECT_FALSE(disturbed_by(1000, 20));
+  EXPECT_TRUE(disturbed_by(1000, 21));
+  EXPECT_TRUE(disturbed_by(1000, 1000));
+}
+
+TEST(Host, IsNotJudgedWithinHalfASecond) {
+  EXPECT_FALSE(disturbed_by(99, 50));
+  EXPECT_TRUE(disturbed_by(100, 50));
+  EXPECT_FALSE(disturbed_by(0, 0));
+}
+
+TEST(Host, IsNotJudgedWhereTheSystemDoesNotSay) {
+  const processor_times some{1000, 5000, 3, 2};
+  EXPECT_FALSE(run::host_disturbed(std::nullopt, some));
+  EXPECT_FALSE(run::host_disturbed(some, std::nullopt));
 }
 
 TEST(Load, IsBadWhereThreadsHaveNoProcessorToThemselves) {

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
-#include <thread>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,6 +13,7 @@
 #include <layerbench/base/stats.hpp>
 #include <layerbench/run/clock.hpp>
 #include <layerbench/run/sampler.hpp>
+#include <layerbench/run/visit.hpp>
 
 namespace layerbench::run {
 namespace {
@@ -41,8 +44,11 @@ struct machine {
     time += call_seconds * static_cast<double>(times);
   }
   samples sample(const sampling& how) {
-    return run::sample(
-        *this, [this](std::int64_t n) { ready(n); }, [this](std::int64_t n) { call(n); }, how);
+    return sample(how, [this](std::int64_t n) { call(n); });
+  }
+  /// The same with calls of another kind.
+  samples sample(const sampling& how, const std::function<void(std::int64_t)>& other_call) {
+    return run::sample(*this, [this](std::int64_t n) { ready(n); }, other_call, how);
   }
   [[nodiscard]] std::int64_t calls() const {
     return std::accumulate(batches.begin(), batches.end(), std::int64_t{0});
@@ -111,7 +117,7 @@ TEST(Sampler, WarmUpIsNotInTheSamples) {
     here.call(times);
     if (here.batches.size() == 1) here.time += 1;  // pages, caches, code that is made now
   };
-  const samples taken = sample(here, [](std::int64_t) {}, slow_at_first, usual);
+  const samples taken = here.sample(usual, slow_at_first);
   EXPECT_THAT(taken.seconds, Each(millisecond));
 }
 
@@ -168,7 +174,7 @@ TEST(Sampler, AStallInTheWarmUpDoesNotMakeBatchesSmall) {
     here.call(times);
     if (here.batches.size() == 5) here.time += 64 * millisecond;
   };
-  const samples taken = sample(here, [](std::int64_t) {}, stalls, usual);
+  const samples taken = here.sample(usual, stalls);
   EXPECT_GE(static_cast<double>(taken.calls_a_sample) * microsecond, 999 * microsecond / 4);
 }
 
@@ -186,45 +192,88 @@ TEST(Sampler, MeasuresForTheTimeAskedFor) {
 
 TEST(Sampler, KeepsTheDisturbedSamplesApart) {
   machine here{millisecond, 0};
-  std::int64_t uses = 0;
   const auto disturbed = [&](std::int64_t times) {
     here.call(times);
-    if (++uses % 10 == 0) here.time += 5 * millisecond;
+    if (here.batches.size() % 10 == 0) here.time += 5 * millisecond;
   };
-  const samples taken = sample(here, [](std::int64_t) {}, disturbed, usual);
+  const samples taken = here.sample(usual, disturbed);
   EXPECT_EQ(stats::median(taken.seconds), millisecond);
   EXPECT_THAT(taken.seconds, ::testing::Contains(6 * millisecond));
 }
 
-TEST(Stopwatch, GoesForwardAndHasACost) {
-  for (const int threads : {1, 2}) {
-    stopwatch watch(threads);
-    EXPECT_GT(watch.cost().seconds, 0);
-    EXPECT_LT(watch.cost().seconds, millisecond);
-    watch.start();
-    volatile double sum = 0;
-    for (int i = 0; i < 100'000; ++i) sum = sum + i;
-    const lap first = watch.stop();
-    EXPECT_GT(first.seconds, watch.cost().seconds);
-    EXPECT_GT(first.cpu, 0);
-    EXPECT_GE(first.wall, threads == 1 ? 0 : first.seconds);
+TEST(Sampler, ShowsADriftWithinAVisit) {
+  machine here{millisecond, 0};
+  const auto slower_and_slower = [&](std::int64_t times) {
+    here.call(times);
+    here.call_seconds += millisecond / 64;
+  };
+  const samples taken = here.sample(usual, slower_and_slower);
+  ASSERT_THAT(taken.seconds, SizeIs(::testing::Gt(20U)));
+  for (std::size_t i = 1; i < taken.seconds.size(); ++i) {
+    EXPECT_EQ(taken.seconds[i] - taken.seconds[i - 1], millisecond / 64);
   }
 }
 
-TEST(Stopwatch, OfOneThreadDoesNotCountWaiting) {
-  stopwatch watch(1);
-  watch.start();
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  const lap waited = watch.stop();
-  EXPECT_GE(waited.wall, 0.03);
-  EXPECT_LT(waited.seconds, 0.5 * waited.wall);
+TEST(Sampler, TakesASingleSampleWhereThatIsEnough) {
+  machine here{8.0, microsecond};
+  sampling how = usual;
+  how.least_samples = 1;
+  EXPECT_THAT(here.sample(how).seconds, ::testing::ElementsAre(8.0));
 }
 
-TEST(Stopwatch, OfSeveralThreadsDoes) {
-  stopwatch watch(2);
-  watch.start();
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_GE(watch.stop().seconds, 0.03);
+int questions_before_stop = 0;
+bool stop_now() { return questions_before_stop-- <= 0; }
+
+TEST(Sampler, EndsAfterTheRunningCallWhenItIsStopped) {
+  for (const int questions : {0, 1, 2, 10}) {
+    machine here{1.0, 0};
+    questions_before_stop = questions;
+    const samples taken = run::sample(
+        here, [](std::int64_t) {}, [&](std::int64_t n) { here.call(n); },
+        {.warm_up = 0, .least_time = 100, .most_time = 100}, &stop_now);
+    EXPECT_THAT(taken.seconds, SizeIs(questions)) << "none in the warm-up call";
+    EXPECT_EQ(here.calls(), questions + 1);
+  }
+}
+
+/// A call's time in milliseconds by chance, and the median and the mean of that.
+struct chance {
+  const char* name;
+  std::function<double(std::mt19937_64&)> draw;
+  double median;
+  double mean;
+};
+
+double uniform(std::mt19937_64& engine) { return static_cast<double>(engine() >> 11U) * 0x1p-53; }
+
+TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
+  using engine = std::mt19937_64;
+  const std::vector<chance> chances{
+      {"constant", [](engine&) { return 1; }, 1, 1},
+      {"noise", [](engine& e) { return 0.9 + 0.2 * uniform(e); }, 1, 1},
+      {"two modes", [](engine& e) { return (uniform(e) < 0.6 ? 1 : 1.5) + 0.1 * uniform(e); },
+       1 + 0.1 * 5 / 6, 1.25},
+      {"rare stalls", [](engine& e) { return uniform(e) < 0.99 ? 0.9 + 0.2 * uniform(e) : 20; },
+       0.9 + 0.2 * 0.5 / 0.99, 1}};
+  constexpr int trials = 2000;
+  for (const chance& each : chances) {
+    engine random(1);
+    int covered = 0;
+    std::vector<double> means;
+    for (int trial = 0; trial < trials; ++trial) {
+      machine here{0, 0};
+      const auto call = [&](std::int64_t) { here.time += each.draw(random) * millisecond; };
+      samples taken = here.sample(usual, call);
+      std::ranges::sort(taken.seconds);
+      const auto found = stats::median_interval(taken.seconds);
+      const double median = each.median * millisecond;
+      covered += found && found->low <= median && median <= found->high ? 1 : 0;
+      means.push_back(mean_without_stalls(taken.seconds).seconds / millisecond);
+    }
+    EXPECT_GE(covered, 0.95 * trials) << each.name;
+    // Visits with several stalls are rare; predictions take medians over rounds.
+    EXPECT_NEAR(stats::median(std::move(means)), each.mean, 0.01 * each.mean) << each.name;
+  }
 }
 
 }  // namespace

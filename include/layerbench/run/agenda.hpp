@@ -49,6 +49,11 @@ struct measured_case {
   std::optional<layer_clocks> clocks = {};
   double spent = 0;  ///< seconds
   bool done = false;
+
+  /// Whether a row is left to be visited; rows that failed are not.
+  [[nodiscard]] bool open() const {
+    return !done && !std::ranges::all_of(rows, &measured_row::done);
+  }
 };
 
 /// Cases that are measured in the same rounds, since people compare them: all of a model, batch and
@@ -168,8 +173,12 @@ class agenda {
     return equal * std::clamp(share, 0.5, 4.0);
   }
 
-  /// Decides after a round of the case what is done. Says in words why, once it is.
+  /// Decides after a round of the case what is done. Says in words why, once it is; nothing where
+  /// all rows failed, each for its own reason.
   std::string close_round(measured_case& each) {
+    if (each.done) return {};
+    const auto timed = [](const measured_row& row) { return !row.rounds.empty(); };
+    each.done = std::ranges::none_of(each.rows, timed);
     if (each.done) return {};
     const bool late = each.spent >= time_allowed();
     double precision = 0;
@@ -221,10 +230,10 @@ class agenda {
     std::size_t open = 0;
     for (const case_group& each : groups_) {
       for (const measured_case& one : each.cases) {
-        if (one.done) {
-          spent += one.spent;
-        } else {
+        if (one.open()) {
           ++open;
+        } else {
+          spent += one.spent;
         }
       }
     }

@@ -36,7 +36,7 @@ class layer_clocks {
     rounds_.resize(whole.layers());
     for (std::size_t i = 0; i < samples.size(); ++i) {
       std::ranges::sort(samples[i]);
-      rounds_[i].push_back(stats::mean(without_stalls(samples[i])) - cost_);
+      rounds_[i].push_back(mean_without_stalls(samples[i]).seconds - cost_);
     }
   }
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +17,24 @@
 #include <layerbench/run/machine_check.hpp>
 
 namespace layerbench::run {
+
+using processor_reader = std::function<std::optional<machine::processor_times>()>;
+
+/// What /proc/stat says now.
+[[nodiscard]] inline std::optional<machine::processor_times> processor_times_now() {
+  return machine::processor_times_of();
+}
+
+/// Whether the host of a virtual machine took more of the processors' time between two readings
+/// than check_steal() lets pass. Never within half a second: the system counts in ticks of 10 ms.
+[[nodiscard]] inline bool host_disturbed(const std::optional<machine::processor_times>& before,
+                                         const std::optional<machine::processor_times>& after) {
+  constexpr std::int64_t least_ticks = 50;  // a processor
+  if (!before || !after) return false;
+  const auto all = [](const machine::processor_times& t) { return t.busy + t.idle + t.stolen; };
+  if (all(*after) - all(*before) < least_ticks * after->processors) return false;
+  return machine::check_steal(machine::between(before, after, 0)).how == machine::verdict::bad;
+}
 
 /// Watches what else uses the machine's processors, from when it is made.
 class machine_watch {

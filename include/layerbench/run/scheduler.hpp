@@ -14,6 +14,7 @@
 
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/agenda.hpp>
+#include <layerbench/run/machine_watch.hpp>
 #include <layerbench/run/progress.hpp>
 #include <layerbench/run/visit.hpp>
 
@@ -24,8 +25,10 @@ namespace layerbench::run {
 /// count as rounds done.
 class scheduler {
  public:
-  scheduler(const std::vector<fixture*>& rows, const std::vector<chain_plan>& chains, schedule plan)
-      : agenda_(rows, chains, plan) {}
+  /// `processors` says what became of the processors' time.
+  scheduler(const std::vector<fixture*>& rows, const std::vector<chain_plan>& chains, schedule plan,
+            processor_reader processors = processor_times_now)
+      : agenda_(rows, chains, plan), processors_(std::move(processors)) {}
 
   /// Runs until all is done or the user interrupts. `into` is added to; `checkpoint` is called
   /// after each round, and every ten seconds. Returns whether it was interrupted.
@@ -140,6 +143,21 @@ class scheduler {
     const std::vector<visit_plan> order = order_of(members, round);
     if (order.empty()) return false;
     next_round_ = round + 1;
+    const auto before = processors_();
+    const bool whole = visit_all(order, round);
+    if (host_disturbed(before, processors_())) mark_disturbed(round);
+    if (!whole) return false;
+    for (measured_case& each : members.cases) clock_layers(each);
+    for (measured_case& each : members.cases) {
+      std::string ending = agenda_.close_round(each);
+      if (!ending.empty()) endings_.emplace_back(each.owner, std::move(ending));
+    }
+    save();
+    return true;
+  }
+
+  /// False when it was interrupted; then the round has no chains.
+  bool visit_all(const std::vector<visit_plan>& order, std::int64_t round) {
     std::map<const measured_case*, std::vector<result::measurement>> chains;
     for (const visit_plan& each : order) {
       const double start = stopwatch::now();
@@ -153,13 +171,16 @@ class scheduler {
       if (stopwatch::now() - saved_ > seconds_between_checkpoints) save();
     }
     for (auto& [owner, visits] : chains) add_chain(visits);
-    for (measured_case& each : members.cases) clock_layers(each);
-    for (measured_case& each : members.cases) {
-      std::string ending = agenda_.close_round(each);
-      if (!ending.empty()) endings_.emplace_back(each.owner, std::move(ending));
-    }
-    save();
     return true;
+  }
+
+  /// Marks all that was timed in the round: it is not known which visits the host disturbed.
+  void mark_disturbed(std::int64_t round) {
+    for (auto* rows : {&into_->rows, &into_->chains}) {
+      for (result::measurement& row : *rows) {
+        if (row.round == round && row.error.empty()) row.counters["disturbed"] = 1;
+      }
+    }
   }
 
   void save() {
@@ -261,6 +282,7 @@ class scheduler {
   }
 
   agenda agenda_;
+  processor_reader processors_;
   result::results* into_ = nullptr;
   const std::function<void()>* checkpoint_ = nullptr;
   std::unique_ptr<progress> display_;

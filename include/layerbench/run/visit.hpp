@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 #include <sys/resource.h>
@@ -66,18 +68,23 @@ class processor_watch {
 
 }  // namespace detail
 
-/// Those of `sorted` that are no stalls. Small disturbances are part of every step, and only means
-/// of layers add up to the step's; long ones, that few steps meet, are left out of them.
-[[nodiscard]] inline std::vector<double> without_stalls(const std::vector<double>& sorted) {
-  constexpr double stall = 2;  // times the median
-  const double limit = stall * stats::quantile(sorted, 0.5);
-  return {sorted.begin(), std::ranges::upper_bound(sorted, limit)};
-}
+struct usual_mean {
+  double seconds;
+  std::ptrdiff_t stalls;
+};
 
-inline void add_mean(const std::vector<double>& sorted, result::measurement& row) {
-  const std::vector<double> usual = without_stalls(sorted);
-  row.counters["mean_s"] = stats::mean(usual);
-  row.counters["stalls"] = static_cast<double>(sorted.size() - usual.size());
+/// The mean of `sorted` without its stalls. Small disturbances are part of every step, and only
+/// means of layers add up to the step's; long ones, that few steps meet, are left out. They are
+/// counted in any case, but left out only where they are rare: what is slow in more than a tenth of
+/// the calls is so in every step.
+[[nodiscard]] inline usual_mean mean_without_stalls(const std::vector<double>& sorted) {
+  constexpr double stall = 2;  // times the median
+  constexpr std::ptrdiff_t rare = 10;
+  const double limit = stall * stats::quantile(sorted, 0.5);
+  const auto usual = std::ranges::upper_bound(sorted, limit);
+  const std::ptrdiff_t stalls = sorted.end() - usual;
+  const bool few = stalls <= std::max<std::ptrdiff_t>(1, std::ssize(sorted) / rare);
+  return {stats::mean({sorted.begin(), few ? usual : sorted.end()}), stalls};
 }
 
 struct visit_quality {
@@ -104,7 +111,9 @@ inline visit_quality visit(const subject& what, stopwatch& watch, sampling how,
     counters["low_s"] = range->low;
     counters["high_s"] = range->high;
   }
-  add_mean(taken.seconds, row);
+  const usual_mean usual = mean_without_stalls(taken.seconds);
+  counters["mean_s"] = usual.seconds;
+  counters["stalls"] = static_cast<double>(usual.stalls);
   counters["min_s"] = taken.seconds.front();
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
   counters["samples"] = static_cast<double>(taken.seconds.size());

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/run/scheduler.hpp>
+
+#include "support/agenda.hpp"
+
+namespace layerbench::run {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::owner_of;
+using ::testing::SizeIs;
+
+/// Readings of two processors: each round takes a second, in the `stolen` ones the host has 5 %.
+class clock_of_host {
+ public:
+  explicit clock_of_host(std::set<std::int64_t> stolen) : stolen_(std::move(stolen)) {}
+
+  std::optional<machine::processor_times> operator()() {
+    const bool ends_round = readings_++ % 2 == 1;
+    if (ends_round) {
+      const std::int64_t taken = stolen_.contains(readings_ / 2 - 1) ? 10 : 0;
+      seen_.stolen += taken;
+      seen_.busy += 200 - taken;
+    }
+    return seen_;
+  }
+
+ private:
+  std::set<std::int64_t> stolen_;
+  std::int64_t readings_ = 0;
+  machine::processor_times seen_{1000, 5000, 3, 2};
+};
+
+class scheduler_test : public testing::agenda_test {
+ protected:
+  result::results made_;
+
+  void measure(const schedule& plan, const processor_reader& host) {
+    scheduler measure(rows(), {}, plan, host);
+    EXPECT_FALSE(measure.run(made_, [] {}));
+    for (const auto& [owner, ending] : measure.endings()) endings_.push_back(ending);
+  }
+  /// The marks of all rows of a round.
+  [[nodiscard]] std::vector<double> marks(std::int64_t round) const {
+    std::vector<double> all;
+    for (const result::measurement& row : made_.rows) {
+      if (row.error.empty() && row.round == round) all.push_back(row.counters.at("disturbed"));
+    }
+    return all;
+  }
+  std::vector<std::string> endings_;
+};
+using Scheduler = scheduler_test;
+
+TEST_F(Scheduler, MarksEveryRowOfARoundInWhichTheHostTookTime) {
+  const result::case_name owner = owner_of("f32", 1, "1");
+  add_row(owner, "a", "hot");
+  add_row(owner, "b", "hot");
+  measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true},
+          clock_of_host({0, 2}));
+  EXPECT_THAT(made_.rows, SizeIs(6));
+  EXPECT_THAT(marks(0), ElementsAre(1, 1));
+  EXPECT_THAT(marks(2), ElementsAre(1, 1));
+}
+
+TEST_F(Scheduler, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
+  fixture* known = add_row(owner_of("f32", 1, "1"), "a", "hot");
+  result::measurement before;
+  before.name = known->name();
+  before.counters["disturbed"] = 0;
+  made_.rows.push_back(before);
+  measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
+  EXPECT_THAT(marks(0), ElementsAre(0)) << "what was timed in an earlier run";
+  EXPECT_THAT(marks(1), ElementsAre(1));
+}
+
+TEST_F(Scheduler, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
+  add_row(owner_of("f32", 1, "1"), "a", "hot");
+  measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true},
+          [] { return std::nullopt; });
+  EXPECT_THAT(made_.rows, SizeIs(2));
+}
+
+TEST_F(Scheduler, GoesOnWithoutACaseThatCannotRun) {
+  add_row(owner_of("f128", 1, "1"), "fails", "hot");
+  add_row(owner_of("f32", 1, "1"), "runs", "hot");
+  fixtures_.front() = std::make_unique<fixture>(row{.name = fixtures_.front()->name(),
+                                                    .op = op::any(op::softmax{{1, 4}}),
+                                                    .around = {},
+                                                    .signature = {}},
+                                                memory_);  // the device has no plan of it
+  measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
+  EXPECT_THAT(endings_, ElementsAre(HasSubstr("time was up")));
+  ASSERT_THAT(made_.rows, SizeIs(4));
+  for (const result::measurement& row : made_.rows) {
+    EXPECT_EQ(row.error.empty(), row.name.layer == "runs");
+    EXPECT_EQ(row.counters.contains("disturbed"), row.error.empty());
+  }
+}
+
+}  // namespace
+}  // namespace layerbench::run
