@@ -70,5 +70,10 @@ TEST(Disturbance, IsInTheFileAndBesideThePrediction) {
   EXPECT_EQ(predictions.at(0).at("disturbed"), 1);
 }
 
+TEST(Disturbance, IsSaidWhereThereIsNoPrediction) {
+  EXPECT_THAT(measured_in_a_crowd("bench_pool", {}).err,
+              HasSubstr("2 of 2 timings were disturbed: something else used the processors"));
+}
+
 }  // namespace
 }  // namespace layerbench

@@ -241,6 +241,15 @@ TEST(Results, PredictTheSameWithTheRowsOfChainsDeleted) {
   EXPECT_EQ(without.out, with_chains.out);
 }
 
+TEST(Results, OfOperandsBeyondTheMemorySayHowMuchIsNeeded) {
+  const testing::temporary_directory here;
+  const std::string model = here.write("vast.json", R"({"name": "vast", "layers": [
+      {"name": "fc", "op": "gemm", "shape": {"m": 1, "n": 1000000, "k": 4000000}}]})");
+  const testing::outcome done = testing::bench("bench_gemm", testing::shortly(model, {}));
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("not enough memory: 16.0 TB are needed at once, "));
+}
+
 TEST(Results, OfUnsupportedRowsHaveTheirReason) {
   const testing::tiny_directory here;
   const testing::outcome done =

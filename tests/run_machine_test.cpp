@@ -15,7 +15,7 @@
 #include "support/temporary_directory.hpp"
 
 /// Checks of the machine, on copies of the files in which Linux describes itself.
-namespace layerbench::run::machine {
+namespace layerbench::machine {
 namespace {
 
 using ::testing::AllOf;
@@ -289,4 +289,4 @@ TEST(Report, IsOneScreenWithAVerdictAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace layerbench::run::machine
+}  // namespace layerbench::machine

@@ -10,6 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/machine.hpp>
+#include <layerbench/base/units.hpp>
+
 /// Memory of the CPU backends.
 namespace layerbench {
 
@@ -21,12 +27,16 @@ namespace layerbench {
 
 /// Page-aligned host memory; in huge pages where it is not small and the system lets programs ask
 /// for them. In small pages it depends on the luck of their places how fast memory is read and how
-/// much of it a cache holds (docs/measuring.md), which counts from sizes near a core's own cache on.
+/// much of it a cache holds (docs/measuring.md), which counts from sizes near a core's own cache
+/// on.
 class host_buffer {
  public:
   host_buffer() = default;
-  /// Throws std::bad_alloc.
+  /// Throws an error where that much is not available: the system would promise it, and end the
+  /// program when it is used.
   explicit host_buffer(std::size_t bytes) {
+    constexpr std::size_t worth_asking = std::size_t{64} << 20U;
+    if (bytes >= worth_asking) require_memory(bytes);
     const bool large = bytes >= huge_page / 8;
     const std::size_t page = large ? huge_page : small_page;
     const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
@@ -37,6 +47,15 @@ class host_buffer {
   [[nodiscard]] void* data() const noexcept { return memory_.get(); }
 
  private:
+  static void require_memory(std::size_t bytes) {
+    const auto available = machine::available_memory_bytes();
+    if (!available || bytes <= static_cast<std::size_t>(*available)) return;
+    throw error(fmt::format("not enough memory: {} are needed at once, {} are available",
+                            units::si(static_cast<double>(bytes), "B"),
+                            units::si(static_cast<double>(*available), "B")),
+                exit_code::incomplete);
+  }
+
   static constexpr std::size_t small_page = 4096;
   static constexpr std::size_t huge_page = std::size_t{1} << 21U;
   struct release {

@@ -13,11 +13,11 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/machine.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/run/machine.hpp>
 
 /// Whether a machine is fit to measure on, fact by fact.
-namespace layerbench::run::machine {
+namespace layerbench::machine {
 
 enum class verdict { ok, note, bad };
 
@@ -265,4 +265,4 @@ struct disturbance {
   return text + (bad == "fit" ? "\nfit to measure\n" : "\nnot fit to measure: " + bad + '\n');
 }
 
-}  // namespace layerbench::run::machine
+}  // namespace layerbench::machine

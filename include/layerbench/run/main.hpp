@@ -169,6 +169,7 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
   session measuring(o, all, watch, what.whole_model(), std::move(selected), std::move(results));
   const bool interrupted = measuring.run();
   const std::size_t failures = measuring.report_failures();
+  measuring.report_disturbance();
   if (after) conclude(measuring, o, after);
   if (interrupted) {
     note(measuring.interruption());

@@ -17,7 +17,7 @@
 
 /// What Linux says of the machine, read from its files below a `root`: "/", or a copy of them.
 /// What is not said, or cannot be read, is nothing.
-namespace layerbench::run::machine {
+namespace layerbench::machine {
 
 using path = std::filesystem::path;
 
@@ -210,4 +210,4 @@ struct processor_times {
   return name;
 }
 
-}  // namespace layerbench::run::machine
+}  // namespace layerbench::machine
