@@ -12,10 +12,11 @@
 // touch        sources are copied to their place just before the call, others rotate
 // predecessor  sources are written by their producers just before the call, others rotate
 // final        sources are written by their producers as long before as in the model
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <set>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,9 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/run/chain.hpp>
 #include <layerbench/run/context.hpp>
 #include <layerbench/run/fixture.hpp>
+#include <layerbench/run/planned_step.hpp>
 #include <layerbench/run/visit.hpp>
 
 namespace {
@@ -39,21 +40,14 @@ const std::vector<std::string> ways{"hot", "rotate", "touch", "predecessor", "fi
 constexpr double row_seconds = 0.004;
 constexpr double chain_seconds = 0.03;
 
-run::surrounded_op surroundings_of(const model::graph& graph, const model::surroundings& around,
-                                   dtype type, const std::string& way) {
-  run::surrounded_op made{.request = {.type = type},
-                          .cache = way == "hot" ? run::cache_state::hot : run::cache_state::model,
-                          .footprint = around.footprint,
-                          .sources = {},
-                          .in_place = around.in_place};
-  for (const model::input_state& input : around.inputs) {
-    run::origin from;
-    if (way != "touch" && input.producer != model::model_input) {
-      from.producer = graph.layers[input.producer].op;
-    }
-    if (way == "rotate") from.distance = around.footprint;
-    if (way == "final") from.distance = input.distance;
-    made.sources.push_back(from);
+run::surrounded_op surroundings_of(run::planned_step& step, const model::primitive& of,
+                                   const std::string& way) {
+  run::surrounded_op made =
+      step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
+  for (run::origin& each : made.sources) {
+    if (way == "touch") each.producer.reset();
+    if (way == "rotate") each.distance = made.footprint;
+    if (way == "touch" || way == "predecessor") each.distance = 0;
   }
   return made;
 }
@@ -62,45 +56,44 @@ run::surrounded_op surroundings_of(const model::graph& graph, const model::surro
 class experiment {
  public:
   experiment(model::graph graph, dtype type, int threads)
-      : graph_(std::move(graph)),
-        step_(graph_, type, {"activation"}),
-        memory_(make_arena(threads)),
+      : memory_(make_arena(threads)),
         watch_(threads),
-        chain_(memory_, graph_, step_, {.type = type}, 1) {
-    for (const model::primitive& each : model::inference_step(graph_)) {
+        step_(std::move(graph), {.type = type}, {"activation"}, memory_),
+        chain_(step_.make_chain(1)) {
+    for (const model::primitive& each : model::inference_step(step_.graph())) {
       for (const std::string& way : ways) {
         run::row row{.name = {},
                      .op = each.op,
                      .count = each.count(),
-                     .around = surroundings_of(graph_, step_.usual(each), type, way),
-                     .signature = ""};
+                     .request = {.type = type},
+                     .signature = "",
+                     .around = [&, each, way] { return surroundings_of(step_, each, way); }};
         rows_[way].push_back(std::make_unique<run::fixture>(std::move(row), memory_));
         rows_[way].back()->prepare({});
       }
     }
   }
 
+  /// Each way's rows in an order of their own, so that none runs just after itself.
   void round() {
+    std::vector<double> steps{step()};
     std::map<std::string, double> sums;
-    std::vector<double> steps;
-    const std::size_t rows = rows_["hot"].size();
-    for (std::size_t i = 0; i < rows; ++i) {
-      if (i % (rows / 3 + 1) == 0) steps.push_back(step());
-      for (const std::string& way : ways) {
-        const double start = run::stopwatch::now();
-        const double seconds = seconds_of(*rows_[way][i]);
-        sums[way] += static_cast<double>(rows_[way][i]->what().count) * seconds;
-        spent_[way] += run::stopwatch::now() - start;
+    for (const std::string& way : ways) {
+      std::ranges::shuffle(rows_[way], random_);
+      const double start = run::stopwatch::now();
+      for (const auto& row : rows_[way]) {
+        sums[way] += static_cast<double>(row->what().count) * seconds_of(*row);
       }
+      spent_[way] += run::stopwatch::now() - start;
+      steps.push_back(step());
     }
-    steps.push_back(step());
     steps_.push_back(stats::median(steps));
     for (const std::string& way : ways) ratios_[way].push_back(sums[way] / steps_.back());
   }
 
   void print(const std::string& name) {
-    fmt::print("{}: chain {:.3f} ms, footprint {:.1f} MB", name, 1e3 * stats::median(steps_),
-               1e-6 * static_cast<double>(step_.footprint()));
+    fmt::print("{}: chain {:.3f} ms, {:.1f} MB", name, 1e3 * stats::median(steps_),
+               1e-6 * static_cast<double>(chain_->bytes()));
     for (const std::string& way : ways) {
       fmt::print("; {} {:.3f} ({:.2f} s)", way, stats::median(ratios_[way]),
                  spent_[way] / static_cast<double>(steps_.size()));
@@ -131,21 +124,21 @@ class experiment {
   }
 
   double step() {
-    chain_.activate();
-    return mean_of({chain_.threads(), 1, [&](std::int64_t) { chain_.ready(); },
-                    [&](std::int64_t n) { chain_.call(n); }},
+    chain_->activate();
+    return mean_of({chain_->threads(), 1, [&](std::int64_t) { chain_->ready(); },
+                    [&](std::int64_t n) { chain_->call(n); }},
                    chain_seconds);
   }
 
-  model::graph graph_;
-  model::step_memory step_;
   std::shared_ptr<run::arena> memory_;
   run::stopwatch watch_;
-  run::chain chain_;
+  run::planned_step step_;
+  std::unique_ptr<run::chain> chain_;
   std::map<std::string, std::vector<std::unique_ptr<run::fixture>>> rows_;  ///< by way
   std::map<std::string, double> spent_;
   std::map<std::string, std::vector<double>> ratios_;
   std::vector<double> steps_;
+  std::mt19937_64 random_{1};
 };
 
 }  // namespace

@@ -103,7 +103,7 @@ double row_round(run::fixture& row) {
 void compare(const model::primitive& p, int rounds) {
   const auto memory = std::make_shared<run::arena>(
       std::make_unique<run::backend_device<onednn::backend, op::conv>>(1));
-  run::fixture row({.name = {}, .op = p.op, .around = {}, .signature = {}}, memory);
+  run::fixture row({.name = {}, .op = p.op, .signature = {}}, memory);
   bare_loop bare(*p.op.get<op::conv>());
   std::vector<double> ratios;
   for (int i = 0; i < rounds; ++i) {

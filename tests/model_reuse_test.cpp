@@ -52,6 +52,19 @@ TEST_F(Reuse, FootprintIsWhatAStepTouches) {
   EXPECT_LT(half.footprint(), step_.footprint());
 }
 
+TEST_F(Reuse, CountsThePaddingThatABackendNeeds) {
+  const auto padded = [](const op::any& op) {
+    std::vector<std::int64_t> bytes = least_operand_bytes(dtype::f32)(op);
+    for (std::int64_t& each : bytes) each *= 2;
+    return bytes;
+  };
+  const step_memory twice(graph_, dtype::f32, {"activation"}, padded);
+  EXPECT_EQ(twice.footprint(), 2 * step_.footprint());
+  const std::size_t add = layer("add");
+  EXPECT_EQ(twice.around(add).inputs[1].distance, 2 * step_.around(add).inputs[1].distance);
+  EXPECT_EQ(twice.around(add).in_place, step_.around(add).in_place);
+}
+
 TEST_F(Reuse, InPlaceOpsWriteOverTheirSourceWhereNobodyElseReadsIt) {
   EXPECT_TRUE(around("relu1").in_place);
   EXPECT_EQ(step_.tensor(layer("relu1")), layer("conv1"));

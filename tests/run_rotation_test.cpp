@@ -118,17 +118,17 @@ TEST_F(Rotation, ASourceIsWrittenByItsProducerJustBefore) {
   }
 }
 
-TEST_F(Rotation, BatchesAreMadeReadyAtOnce) {
-  rotation turns = turn(
-      relu, {.cache = cache_state::model, .footprint = 8 << 20, .sources = {{op::any(relu), 0}}});
-  const std::int64_t calls = turns.most_calls();
+TEST_F(Rotation, OneCallIsMadeReadyInAModelsStateAndManyElse) {
+  EXPECT_EQ(turn(conv, after_relu(8 << 20)).most_calls(), 1);
+  EXPECT_EQ(turn(conv, after_relu(1000)).most_calls(), 1) << "its code is cold all the same";
+  EXPECT_GT(turn(conv, {}).most_calls(), 1'000'000);
+  rotation cold = turn(conv, {.cache = cache_state::cold, .sources = {{op::any(relu), 0}}});
+  const std::int64_t calls = cold.most_calls();
   ASSERT_GT(calls, 1);
-  turns.ready(calls);
+  cold.ready(calls);
+  EXPECT_THAT(recorder::calls, SizeIs(0));
+  cold.call(calls);
   EXPECT_THAT(recorder::calls, SizeIs(calls));
-  turns.call(calls);
-  EXPECT_THAT(recorder::calls, SizeIs(2 * calls));
-  // What was written for all of them is near when the first one runs.
-  EXPECT_LE(static_cast<std::size_t>(calls) * 3 * tensor_bytes, 256U << 10U);
 }
 
 TEST_F(Rotation, WeightsComeBackAfterTheModelsFootprint) {
@@ -145,19 +145,21 @@ TEST_F(Rotation, WeightsComeBackAfterTheModelsFootprint) {
   }
 }
 
-TEST_F(Rotation, AFewWindowsRunRoundTheEndOfTheRing) {
-  // Two and a half calls' worth: bytes come back after exactly that much.
+TEST_F(Rotation, WhatAWholeNumberOfWindowsLacksIsTouchedBeforeEachCall) {
+  // Two and a half calls' worth: two windows, and the rest is written by halves.
   constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
   rotation turns = turn(conv, after_relu(5 * touched / 2));
   make_calls(turns, 12);
   const auto weights = places("conv", 1);
-  const std::byte* first = *std::ranges::min_element(weights);
-  std::set<std::ptrdiff_t> offsets;
-  for (const std::byte* each : weights) offsets.insert(each - first);
-  EXPECT_GE(offsets.size(), 5U);
-  for (std::size_t i = 0; i + 5 < weights.size(); ++i) {
-    EXPECT_LE(std::abs(weights[i] - weights[i + 5]), 5 * 4096);  // lengths are whole pages
+  for (std::size_t i = 0; i + 2 < weights.size(); ++i) {
+    EXPECT_EQ(weights[i], weights[i + 2]) << "so that each thread finds what it touched before";
+    EXPECT_NE(weights[i], weights[i + 1]);
   }
+  EXPECT_NEAR(static_cast<double>(turns.ring_bytes()), 5.0 * touched / 2, 2.0 * 4096);
+  // The rest comes first: what the producer writes stays near.
+  ASSERT_THAT(recorder::calls, SizeIs(12 * 3));
+  EXPECT_EQ(recorder::calls[1].operands[1], recorder::calls[2].operands[0]);
+  EXPECT_NE(recorder::calls[0].operands[1], recorder::calls[2].operands[0]);
 }
 
 TEST_F(Rotation, AModelThatFitsOneCallStaysInPlace) {
@@ -224,7 +226,7 @@ TEST_F(Rotation, BeyondTheCachesALargerFootprintChangesNothing) {
   const std::size_t large = turn(conv, after_relu(std::int64_t{1} << 34U)).ring_bytes();
   const std::size_t larger = turn(conv, after_relu(std::int64_t{1} << 40U)).ring_bytes();
   EXPECT_EQ(large, larger);
-  EXPECT_LE(large, 4U * recorder::backend::cache_bytes() + 2U * 4096);  // in whole pages
+  EXPECT_LE(large, 4U * recorder::backend::cache_bytes() + 64U * 4096);  // in whole pages
 }
 
 TEST_F(Rotation, StatisticsAreValidInEveryCopy) {

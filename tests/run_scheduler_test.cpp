@@ -96,11 +96,9 @@ TEST_F(Scheduler, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
 TEST_F(Scheduler, GoesOnWithoutACaseThatCannotRun) {
   add_row(owner_of("f128", 1, "1"), "fails", "hot");
   add_row(owner_of("f32", 1, "1"), "runs", "hot");
-  fixtures_.front() = std::make_unique<fixture>(row{.name = fixtures_.front()->name(),
-                                                    .op = op::any(op::softmax{{1, 4}}),
-                                                    .around = {},
-                                                    .signature = {}},
-                                                memory_);  // the device has no plan of it
+  fixtures_.front() = std::make_unique<fixture>(
+      row{.name = fixtures_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
+      memory_);  // the device has no plan of it
   measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
   EXPECT_THAT(endings_, ElementsAre(HasSubstr("time was up")));
   ASSERT_THAT(made_.rows, SizeIs(4));

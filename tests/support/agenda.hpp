@@ -31,7 +31,6 @@ class agenda_test : public ::testing::Test {
     run::row what{.name = {owner, "add", "fwd", layer, cache},
                   .op = op::any(op::add{{4}}),
                   .count = count,
-                  .around = {},
                   .signature = {}};
     fixtures_.push_back(std::make_unique<run::fixture>(std::move(what), memory_));
     return fixtures_.back().get();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -52,12 +53,29 @@ struct surroundings {
   }
 };
 
+/// Bytes of an op's operands, in their order.
+using operand_bytes = std::function<std::vector<std::int64_t>(const op::any&)>;
+
+/// Without padding, as the op's sizes say.
+[[nodiscard]] inline operand_bytes least_operand_bytes(dtype type) {
+  return [type](const op::any& op) {
+    std::vector<std::int64_t> bytes;
+    for (const op::operand& each : op.operands(op::pass::fwd, type)) {
+      bytes.push_back(op::least_bytes({each}));
+    }
+    return bytes;
+  };
+}
+
 /// The memory of one inference step: every layer writes to memory of its own, but those of
 /// `in_place` ops, which write over their source where nobody else reads it.
 class step_memory {
  public:
-  step_memory(const graph& g, dtype type, const std::set<std::string, std::less<>>& in_place)
-      : graph_(g), type_(type) {
+  /// Of tensors of these `bytes`. `g` must outlive this.
+  step_memory(const graph& g, dtype type, const std::set<std::string, std::less<>>& in_place,
+              const operand_bytes& bytes)
+      : graph_(g) {
+    for (const layer& each : g.layers) add_sizes(each.op, type, bytes(each.op));
     std::vector<int> readers(g.layers.size(), 0);
     for (const layer& each : g.layers) {
       for (const std::size_t input : each.inputs) {
@@ -67,13 +85,18 @@ class step_memory {
     for (std::size_t i = 0; i < g.layers.size(); ++i) {
       const std::size_t source = g.layers[i].inputs.front();
       const bool overwrites = in_place.contains(g.layers[i].op.name()) && source != model_input &&
-                              readers[source] == 1 && bytes_of(source, false) == bytes_of(i, false);
+                              readers[source] == 1 &&
+                              sizes_[source].destination == sizes_[i].destination;
       tensor_.push_back(overwrites ? tensor_[source] : i);
       in_place_.push_back(overwrites);
     }
     std::set<std::size_t> seen;
     for (std::size_t i = 0; i < g.layers.size(); ++i) footprint_ += touch(i, seen);
   }
+
+  /// Of tensors without padding.
+  step_memory(const graph& g, dtype type, const std::set<std::string, std::less<>>& in_place)
+      : step_memory(g, type, in_place, least_operand_bytes(type)) {}
 
   /// The layer in whose memory layer `i` writes: itself, or the one it overwrites.
   [[nodiscard]] std::size_t tensor(std::size_t i) const { return tensor_[i]; }
@@ -106,32 +129,34 @@ class step_memory {
     return producer == model_input ? model_input : tensor_[producer];
   }
 
-  /// Bytes that layer `i` writes, or those of its weights and statistics.
-  [[nodiscard]] std::int64_t bytes_of(std::size_t i, bool weights) const {
-    std::vector<op::operand> operands = graph_.layers[i].op.operands(op::pass::fwd, type_);
-    std::erase_if(operands, [&](const op::operand& each) {
-      const bool activation = each.role == op::role::source || each.role == op::role::destination;
-      return weights ? activation : each.role != op::role::destination;
-    });
-    return op::least_bytes(operands);
-  }
+  struct sizes {
+    std::int64_t weights = 0;  ///< and statistics
+    std::int64_t source = 0;   ///< the first
+    std::int64_t destination = 0;
+  };
 
-  /// Bytes of the model's own input, as layer `i` reads it.
-  [[nodiscard]] std::int64_t input_bytes(std::size_t i) const {
-    for (const op::operand& each : graph_.layers[i].op.operands(op::pass::fwd, type_)) {
-      if (each.role == op::role::source) return op::least_bytes({each});
+  void add_sizes(const op::any& op, dtype type, const std::vector<std::int64_t>& bytes) {
+    sizes all;
+    const std::vector<op::operand> operands = op.operands(op::pass::fwd, type);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      switch (operands[i].role) {
+        case op::role::weights:
+        case op::role::statistics: all.weights += bytes.at(i); break;
+        case op::role::source: all.source = all.source == 0 ? bytes.at(i) : all.source; break;
+        case op::role::destination: all.destination += bytes.at(i); break;
+      }
     }
-    return 0;
+    sizes_.push_back(all);
   }
 
   /// Bytes that layer `i` touches beside the tensors in `seen`, to which it adds its own.
   [[nodiscard]] std::int64_t touch(std::size_t i, std::set<std::size_t>& seen) const {
-    std::int64_t bytes = bytes_of(i, true);
+    std::int64_t bytes = sizes_[i].weights;
     for (const std::size_t input : graph_.layers[i].inputs) {
       if (!seen.insert(tensor_of(input)).second) continue;
-      bytes += input == model_input ? input_bytes(i) : bytes_of(tensor_of(input), false);
+      bytes += input == model_input ? sizes_[i].source : sizes_[tensor_of(input)].destination;
     }
-    if (seen.insert(tensor_[i]).second) bytes += bytes_of(tensor_[i], false);
+    if (seen.insert(tensor_[i]).second) bytes += sizes_[tensor_[i]].destination;
     return bytes;
   }
 
@@ -150,7 +175,7 @@ class step_memory {
   }
 
   const graph& graph_;
-  dtype type_;
+  std::vector<sizes> sizes_;  ///< of each layer
   std::vector<std::size_t> tensor_;
   std::vector<bool> in_place_;
   std::int64_t footprint_ = 0;

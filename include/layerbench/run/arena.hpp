@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,11 +23,16 @@ class arena {
   [[nodiscard]] device& here() const { return *here_; }
 
   /// For what calls only read: weights, old activations. Random numbers of magnitude 1/4 to 2 in
-  /// every floating-point type. What was given before may move.
-  [[nodiscard]] address constants(std::size_t bytes) { return constants_.get(*here_, bytes); }
+  /// every floating-point type. What was given before may move. Hot calls have memory of their own,
+  /// which caches keep for long.
+  [[nodiscard]] address constants(std::size_t bytes, bool hot) {
+    return constants_.at(hot ? 1 : 0).get(*here_, bytes);
+  }
   /// For what calls write. Nothing that was not written since should be read from it, lest results
   /// of results grow without bounds.
-  [[nodiscard]] address activations(std::size_t bytes) { return activations_.get(*here_, bytes); }
+  [[nodiscard]] address activations(std::size_t bytes, bool hot) {
+    return activations_.at(hot ? 1 : 0).get(*here_, bytes);
+  }
 
   /// Scratch memory, the same for all that ask for no more than `bytes`; it stays where it is.
   [[nodiscard]] address workspace(std::size_t bytes) {
@@ -75,8 +81,8 @@ class arena {
   };
 
   std::unique_ptr<device> here_;
-  pool constants_;
-  pool activations_;
+  std::array<pool, 2> constants_;
+  std::array<pool, 2> activations_;
   std::vector<std::unique_ptr<device_memory>> workspaces_;
   std::size_t workspace_bytes_ = 0;
 };

@@ -18,6 +18,7 @@
 #include <layerbench/run/chain.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/options.hpp>
+#include <layerbench/run/planned_step.hpp>
 #include <layerbench/run/reorders.hpp>
 
 namespace layerbench::run {
@@ -124,23 +125,21 @@ class suite_maker {
     const std::shared_ptr<arena> memory = arenas_.of(c.owner.backend, c.threads);
     const bool chosen_orders = c.request.order == layout::any;
     // Only a program with all ops needs to know, and can know, what is inserted.
-    const model::graph graph = chosen_orders && what_.whole_model()
-                                   ? with_reorders(as_written, memory->here(), c.request)
-                                   : as_written;
-    const std::set<std::string, std::less<>> in_place(o_.in_place.begin(), o_.in_place.end());
-    const model::step_memory step(graph, c.request.type, in_place);
-    all_.footprint[c.owner] = step.footprint();
+    const auto step = std::make_shared<planned_step>(
+        chosen_orders && what_.whole_model() ? with_reorders(as_written, memory->here(), c.request)
+                                             : as_written,
+        c.request, std::set<std::string, std::less<>>(o_.in_place.begin(), o_.in_place.end()),
+        memory);
+    const model::step_memory least = step->least_memory();
+    all_.footprint[c.owner] = least.footprint();
     std::vector<std::vector<std::size_t>> primitives;
-    for (const model::primitive& p : model::inference_step(graph)) {
-      add_primitive(c, memory, graph, p, step.usual(p));
+    for (const model::primitive& p : model::inference_step(step->graph())) {
+      add_primitive(c, memory, step, p, least.usual(p).signature());
       primitives.push_back(p.layers);
     }
     if (chosen_orders && !what_.whole_model()) all_.manifest.erase(c.owner);
     if (!what_.whole_model()) return;
-    const auto make = [=, seed = o_.seed] {
-      const model::step_memory places(graph, c.request.type, in_place);
-      return std::make_unique<chain>(memory, graph, places, c.request, seed);
-    };
+    const auto make = [step, seed = o_.seed] { return step->make_chain(seed); };
     all_.chains.push_back({c.owner, make, std::move(primitives)});
   }
 
@@ -156,11 +155,12 @@ class suite_maker {
 
  private:
   void add_primitive(const conditions& c, const std::shared_ptr<arena>& memory,
-                     const model::graph& graph, const model::primitive& p,
-                     const model::surroundings& around) {
-    const bool inserted = std::ranges::find(graph.layers, p.layer, &model::layer::name)->inserted;
+                     const std::shared_ptr<planned_step>& step, const model::primitive& p,
+                     const std::string& signature) {
+    const auto& layers = step->graph().layers;
+    const bool inserted = std::ranges::find(layers, p.layer, &model::layer::name)->inserted;
     result::planned planned = result::planned_of(p, inserted);
-    planned.state = around.signature();
+    planned.state = signature;
     all_.manifest[c.owner].push_back(planned);
     const bool wanted =
         what_.whole_model() || std::ranges::find(what_.ops, p.op.name()) != what_.ops.end();
@@ -171,18 +171,9 @@ class suite_maker {
                .op = p.op,
                .count = p.count(),
                .inserted = inserted,
-               .around = {.request = c.request,
-                          .cache = cache,
-                          .footprint = around.footprint,
-                          .sources = {},
-                          .in_place = around.in_place},
-               .signature = cache == cache_state::model ? around.signature() : ""};
-      for (const model::input_state& input : around.inputs) {
-        const bool outside = input.producer == model::model_input;
-        made.around.sources.push_back(
-            {outside ? std::nullopt : std::optional(graph.layers[input.producer].op),
-             input.distance});
-      }
+               .request = c.request,
+               .signature = cache == cache_state::model ? signature : ""};
+      made.around = [step, p, cache] { return step->around(p, cache); };
       all_.fixtures.push_back(std::make_unique<fixture>(std::move(made), memory));
     }
   }

@@ -51,7 +51,8 @@ class chain {
   void ready() {
     constexpr std::size_t shift = 64;
     shift_ = (shift_ + shift) % (input_bytes_ / shift * shift + shift);
-    auto* fresh = static_cast<std::byte*>(memory_->constants(2 * input_bytes_ + shift)) + shift_;
+    auto* fresh =
+        static_cast<std::byte*>(memory_->constants(2 * input_bytes_ + shift, false)) + shift_;
     memory_->here().copy(at(input_), fresh, input_bytes_);
     memory_->here().synchronize();
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +27,11 @@ struct row {
   op::any op;
   std::int64_t count = 1;  ///< how often a step of the model runs it
   bool inserted = false;
-  surrounded_op around;
+  plan_request request = {};
   std::string signature;  ///< of the state; empty for hot
+  /// The state as the backend lays the model out: asking may take plans of all its layers. Without
+  /// it the row is hot.
+  std::function<surrounded_op()> around = {};
 };
 
 /// One row that can be measured: an op of a model on a backend, in one cache state.
@@ -47,9 +51,11 @@ class fixture {
   /// the backend's own errors. Does nothing when prepared.
   void prepare(const preparation& how) {
     if (moves_) return;
-    plan_ = memory_->here().plan(what_.op, what_.around.request);
+    const surrounded_op around = what_.around ? what_.around() : surrounded_op{};
+    plan_ = memory_->here().plan(what_.op, what_.request);
     verify(memory_->here(), *plan_, how.seed, how.verify_every_output);
-    moves_.emplace(*memory_, *plan_, what_.around, how.seed);
+    moves_.emplace(*memory_, *plan_, around, how.seed);
+    footprint_ = around.footprint;
   }
 
   /// Frees what prepare() made.
@@ -66,7 +72,7 @@ class fixture {
 
   /// Fills in the counters that say what was timed and in which state.
   void describe(result::measurement& into) const {
-    const plan_request& request = what_.around.request;
+    const plan_request& request = what_.request;
     const op::work work = what_.op.work(request.pass);
     auto& counters = into.counters;
     counters["count"] = static_cast<double>(what_.count);
@@ -76,7 +82,7 @@ class fixture {
         static_cast<double>(op::least_bytes(what_.op.operands(request.pass, request.type)));
     counters["ring_bytes"] = static_cast<double>(moves_->ring_bytes());
     counters["touched_bytes"] = static_cast<double>(moves_->touched_bytes());
-    counters["footprint_bytes"] = static_cast<double>(what_.around.footprint);
+    counters["footprint_bytes"] = static_cast<double>(footprint_);
     counters["workspace_bytes"] = static_cast<double>(plan_->workspace_bytes());
     counters["verified"] = 1;  // prepare() throws otherwise
   }
@@ -86,6 +92,7 @@ class fixture {
   std::shared_ptr<arena> memory_;
   std::unique_ptr<any_plan> plan_;
   std::optional<rotation> moves_;
+  std::int64_t footprint_ = 0;
 };
 
 }  // namespace layerbench::run

@@ -33,7 +33,7 @@ inline void print_list(const std::vector<fixture*>& selected) {
   fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
   for (const fixture* each : selected) {
     const row& what = each->what();
-    const plan_request& request = what.around.request;
+    const plan_request& request = what.request;
     const auto flops = static_cast<double>(what.op.work(request.pass).flops);
     const auto bytes =
         static_cast<double>(op::least_bytes(what.op.operands(request.pass, request.type)));

@@ -14,8 +14,10 @@
 #include <vector>
 
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/op/activation.hpp>
 #include <layerbench/run/arena.hpp>
 #include <layerbench/run/device.hpp>
+#include <layerbench/run/preparer.hpp>
 #include <layerbench/run/test_data.hpp>
 #include <layerbench/run/window.hpp>
 #include <layerbench/shape/record.hpp>
@@ -51,6 +53,12 @@ struct surrounded_op {
   bool in_place = false;
 };
 
+/// Runs through more code than a core's instruction cache holds: in a model a layer's own code was
+/// last needed one step ago, and that of all other layers since.
+[[gnu::noinline]] inline void run_other_code() {
+  asm volatile(".rept 65536\n nop\n .endr");  // one to four bytes each
+}
+
 /// Calls of a plan on operands that move round rings, so that each call finds its operands in the
 /// caches as far as the state says. Weights, and what is written, were last touched one model's
 /// footprint of bytes ago. Sources are written by the plans that write them in the model, untimed,
@@ -59,26 +67,32 @@ class rotation {
  public:
   /// `plan` must outlive this. `seed` is of the test data of small operands.
   rotation(arena& memory, const any_plan& plan, const surrounded_op& what, std::uint64_t seed)
-      : memory_(memory), plan_(plan), reach_(reach_of(what)) {
+      : memory_(memory),
+        plan_(plan),
+        as_in_model_(what.cache == cache_state::model),
+        reach_(reach_of(what)) {
     lay_out(what);
-    set_lengths(what);
+    set_lengths();
     fill_own(seed);
   }
 
-  /// How many calls may be made ready at once: what was written for the first must still be near
-  /// when it runs.
+  /// How many calls may be made ready at once. One in a model's state: a second would find the code
+  /// of the first, and less of its own sources.
   [[nodiscard]] std::int64_t most_calls() const { return most_calls_; }
 
   /// Brings the operands of the next calls into their state; untimed.
   void ready(std::int64_t calls) {
-    window_.set_memory(room::constants, memory_.constants(window_.bytes(room::constants)));
-    window_.set_memory(room::activations, memory_.activations(window_.bytes(room::activations)));
+    const bool hot = reach_ == 0;
+    window_.set_memory(room::constants, memory_.constants(window_.length(room::constants), hot));
+    window_.set_memory(room::activations,
+                       memory_.activations(window_.length(room::activations), hot));
     const std::int64_t different = std::min(calls, slots_wanted_);
     for (std::int64_t i = 0; i < different; ++i) {
-      for (preparer& each : preparers_) write(each, next_ + i + each.lead);
+      for (preparer& each : preparers_) each.run(memory_, window_, next_ + i);
       place(static_cast<std::size_t>(i), next_ + i);
     }
     memory_.here().synchronize();
+    if (as_in_model_) run_other_code();
   }
 
   /// Runs the calls that were made ready, to their end.
@@ -94,24 +108,14 @@ class rotation {
   [[nodiscard]] std::size_t ring_bytes() const {
     return window_.length(room::constants) + window_.length(room::activations);
   }
-  /// Bytes of sources that are written before each call.
+  /// Bytes of sources, and of what stands for the rest of the model, written before each call.
   [[nodiscard]] std::size_t touched_bytes() const {
     std::size_t sum = 0;
-    for (const preparer& each : preparers_) sum += each.bytes;
+    for (const preparer& each : preparers_) sum += each.bytes();
     return sum;
   }
 
  private:
-  /// What writes a source, `lead` calls before the call that reads it.
-  struct preparer {
-    std::unique_ptr<any_plan> plan;  ///< null: bytes are copied
-    std::vector<part> places;        ///< of the plan's operands; of a copy: from, to
-    std::unique_ptr<bound_plan> bound;
-    std::size_t bytes = 0;
-    std::int64_t distance = 0;
-    std::int64_t lead = 0;
-  };
-
   static constexpr std::size_t small_bytes = 65536;
   static constexpr std::int64_t most_slots = 64;
 
@@ -152,30 +156,39 @@ class rotation {
     }
     // The longest ago comes first; of equals the first source, which a producer may overwrite.
     std::ranges::stable_sort(preparers_, std::ranges::greater{}, &preparer::distance);
+    add_rest();
   }
 
   part add_source(const surrounded_op& what, std::size_t source, std::size_t bytes) {
     const bool overwritten = what.in_place && source == 0;
-    if (what.cache != cache_state::model || is_old(what.sources[source].distance)) {
+    if (!as_in_model_ || is_old(what.sources[source].distance)) {
       return window_.add(overwritten ? room::activations : room::constants, bytes);
     }
     const origin& from = what.sources[source];
-    preparer writer;
-    writer.distance = from.distance;
-    if (from.producer) {
-      try {
-        writer.plan = memory_.here().plan(*from.producer, what.request);
-      } catch (const unsupported&) {
-        writer.plan = nullptr;  // whoever writes it in the model, it is not this library
-      }
-    }
-    const part to = window_.add(room::activations,
-                                std::max(bytes, writer.plan ? written_bytes(*writer.plan) : 0));
-    writer.bytes = bytes;
-    touched_ += bytes_read(writer, bytes);
-    add_places(writer, to, bytes);
+    // Where it lacks the producer, somebody else writes that in the model, too.
+    preparer writer(plan_or_null(memory_.here(), from.producer, what.request), bytes,
+                    from.distance);
+    const part to = window_.add(room::activations, writer.written_bytes());
+    touched_ += writer.read_bytes();
+    writer.lay_out(window_, to);
     preparers_.push_back(std::move(writer));
     return to;
+  }
+
+  /// A ring is a whole number of windows, lest threads find in it what another one touched the last
+  /// time. What is then missing of its length is memory that no call uses, written before each.
+  void add_rest() {
+    turns_ = std::max<std::size_t>(1, reach_ / touched_);
+    constexpr std::size_t grain = 4096;
+    const std::size_t all = turns_ * touched_;
+    const std::size_t rest = (reach_ - std::min(reach_, all)) / turns_ / grain * grain;
+    if (rest == 0 || !as_in_model_) return;
+    const op::activation writes{op::activation_kind::relu,
+                                {static_cast<std::int64_t>(rest / 2 / sizeof(float))}};
+    preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), rest / 2, 0);
+    writer.lay_out(window_, window_.add(room::activations, rest / 2));
+    touched_ += rest;
+    preparers_.insert(preparers_.begin(), std::move(writer));
   }
 
   /// Whether a source was last used so long ago that a turn of the ring stands for it.
@@ -183,53 +196,12 @@ class rotation {
     return 2 * static_cast<std::size_t>(distance) > reach_;
   }
 
-  static std::size_t written_bytes(const any_plan& plan) {
-    std::size_t most = 0;
-    for (const plan_operand& each : plan.operands()) {
-      if (each.logical.role == op::role::destination) most = std::max(most, each.bytes);
-    }
-    return most;
-  }
-
-  static std::size_t bytes_read(const preparer& writer, std::size_t copied) {
-    if (!writer.plan) return copied;
-    std::size_t sum = 0;
-    for (const plan_operand& each : writer.plan->operands()) {
-      if (each.logical.role != op::role::destination) sum += each.bytes;
-    }
-    return sum;
-  }
-
-  /// A producer reads what nobody writes, even where in the model it works in place: results of
-  /// results would grow from round to round.
-  void add_places(preparer& writer, part to, std::size_t copied) {
-    if (!writer.plan) {
-      writer.places = {window_.add(room::constants, copied), to};
-      return;
-    }
-    for (const plan_operand& each : writer.plan->operands()) {
-      writer.places.push_back(each.logical.role == op::role::destination
-                                  ? to
-                                  : window_.add(room::constants, each.bytes));
-    }
-  }
-
-  void set_lengths(const surrounded_op& what) {
-    const double turns = std::max(1.0, static_cast<double>(reach_) / static_cast<double>(touched_));
-    window_.set_turns(turns);
-    for (preparer& each : preparers_) {
-      each.lead = std::llround(static_cast<double>(each.distance) / static_cast<double>(touched_));
-    }
-    const bool moves = turns > 1;
-    slots_wanted_ = moves ? most_slots : 1;
-    most_calls_ = INT64_MAX;
-    if (moves) most_calls_ = most_slots;
-    if (what.cache == cache_state::model) {
-      // What is made ready shall still be in the nearest cache of any size.
-      constexpr std::size_t near = std::size_t{256} << 10U;
-      most_calls_ =
-          std::clamp<std::int64_t>(static_cast<std::int64_t>(near / touched_), 1, most_slots);
-    }
+  void set_lengths() {
+    window_.set_turns(turns_);
+    for (preparer& each : preparers_) each.set_lead(touched_);
+    const bool moves = turns_ > 1;
+    slots_wanted_ = moves && !as_in_model_ ? most_slots : 1;
+    most_calls_ = moves || as_in_model_ ? slots_wanted_ : INT64_MAX;
   }
 
   /// Small weights and statistics get valid values: a variance is not just any number.
@@ -249,20 +221,6 @@ class rotation {
     }
   }
 
-  void write(preparer& writer, std::int64_t call) {
-    const std::vector<address> places = window_.at(writer.places, call);
-    if (!writer.plan) {
-      memory_.here().copy(places[1], places[0], writer.bytes);
-      return;
-    }
-    if (writer.bound) {
-      writer.bound->place(places);
-    } else {
-      writer.bound = writer.plan->bind(places, memory_.workspace(writer.plan->workspace_bytes()));
-    }
-    writer.bound->run();
-  }
-
   void place(std::size_t slot, std::int64_t call) {
     const std::vector<address> places = window_.at(parts_, call);
     if (slot < slots_.size()) {
@@ -274,10 +232,12 @@ class rotation {
 
   arena& memory_;
   const any_plan& plan_;
+  bool as_in_model_;
   std::size_t reach_;        ///< bytes between two uses of weights, as far as the state asks for it
   std::vector<part> parts_;  ///< of the plan's operands
   std::vector<preparer> preparers_;
   std::size_t touched_ = 0;  ///< bytes touched by a call and its preparers
+  std::size_t turns_ = 1;    ///< windows in a ring
   window window_;
   std::unique_ptr<device_memory> own_;
   std::vector<std::unique_ptr<bound_plan>> slots_;

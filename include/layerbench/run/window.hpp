@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,8 +22,8 @@ struct part {
   std::size_t offset;
 };
 
-/// The memory of one call, which moves on from call to call. In each kind it starts one window
-/// after that of the call before, and less the length of the ring where it would start beyond that.
+/// The memory of one call, which moves on from call to call, window by window round a ring of each
+/// kind.
 class window {
  public:
   /// Room for an operand.
@@ -39,29 +38,24 @@ class window {
     return made;
   }
 
-  /// Sets the rings' lengths, once all operands have their room: so many windows, not always a
-  /// whole number.
-  void set_turns(double turns) {
-    for (ring& each : rings_) each.size = rounded(each.size, each.grain);
-    for (const room each : {room::constants, room::activations}) {
-      ring& in = of(each);
-      const double length = std::ceil(turns * static_cast<double>(in.size));
-      in.length = rounded(static_cast<std::size_t>(length), in.grain);
+  /// Sets the rings' lengths, once all operands have their room: so many windows.
+  void set_turns(std::size_t turns) {
+    for (ring& each : rings_) {
+      each.size = rounded(each.size, each.grain);
+      each.length = turns * each.size;
     }
-    of(room::own).length = copies(turns) * of(room::own).size;
+    of(room::own).length = std::min(turns, most_copies()) * of(room::own).size;
   }
 
   [[nodiscard]] std::size_t size(room in) const { return rings_.at(index(in)).size; }
   [[nodiscard]] std::size_t length(room in) const { return rings_.at(index(in)).length; }
-  /// Memory that windows may lie in; the last one runs over the end of the ring.
-  [[nodiscard]] std::size_t bytes(room in) const { return length(in) + size(in); }
-
   /// Where `memory` of each kind starts.
   void set_memory(room in, address memory) { of(in).memory = memory; }
 
   [[nodiscard]] address at(const part& p, std::int64_t call) const {
     const ring& in = rings_.at(index(p.in));
-    const std::size_t start = static_cast<std::size_t>(call) * in.size % in.length;
+    const std::size_t start =
+        in.length == 0 ? 0 : static_cast<std::size_t>(call) * in.size % in.length;
     return static_cast<std::byte*>(in.memory) + start + p.offset;
   }
   [[nodiscard]] std::vector<address> at(const std::vector<part>& parts, std::int64_t call) const {
@@ -88,12 +82,10 @@ class window {
   static constexpr std::size_t index(room in) { return static_cast<std::size_t>(in); }
   ring& of(room in) { return rings_.at(index(in)); }
 
-  /// Own copies are whole, and no more than memory can bear.
-  [[nodiscard]] std::size_t copies(double turns) {
+  /// Own copies are no more than memory can bear.
+  [[nodiscard]] std::size_t most_copies() {
     constexpr std::size_t most_bytes = std::size_t{64} << 20U;
-    const std::size_t most = most_bytes / std::max<std::size_t>(1, of(room::own).size);
-    return std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(turns)), 1,
-                                   std::max<std::size_t>(1, most));
+    return std::max<std::size_t>(1, most_bytes / std::max<std::size_t>(1, of(room::own).size));
   }
 
   std::array<ring, 3> rings_;

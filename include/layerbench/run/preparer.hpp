@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <layerbench/run/arena.hpp>
+#include <layerbench/run/device.hpp>
+#include <layerbench/run/window.hpp>
+
+namespace layerbench::run {
+
+/// Writes memory of a call's window before the call, untimed: with the plan that writes it in the
+/// model where there is one, so that it lies in the caches where it does in the model.
+class preparer {
+ public:
+  /// A null plan copies. `bytes` is what the call reads of it; `distance` the bytes touched between
+  /// this and the call.
+  preparer(std::unique_ptr<any_plan> plan, std::size_t bytes, std::int64_t distance)
+      : plan_(std::move(plan)), bytes_(bytes), distance_(distance) {}
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::int64_t distance() const { return distance_; }
+
+  /// Bytes that it writes, at least what the call reads.
+  [[nodiscard]] std::size_t written_bytes() const {
+    std::size_t most = bytes_;
+    for (const plan_operand& each : operands()) {
+      if (each.logical.role == op::role::destination) most = std::max(most, each.bytes);
+    }
+    return most;
+  }
+
+  /// Bytes that it reads.
+  [[nodiscard]] std::size_t read_bytes() const {
+    if (!plan_) return bytes_;
+    std::size_t sum = 0;
+    for (const plan_operand& each : operands()) {
+      if (each.logical.role != op::role::destination) sum += each.bytes;
+    }
+    return sum;
+  }
+
+  /// Gives it room in `all` for what it reads: what nobody writes, even where in the model it works
+  /// in place; results of results would grow from round to round. It writes to `to`.
+  void lay_out(window& all, part to) {
+    if (!plan_) places_ = {all.add(room::constants, bytes_), to};
+    for (const plan_operand& each : operands()) {
+      const bool written = each.logical.role == op::role::destination;
+      places_.push_back(written ? to : all.add(room::constants, each.bytes));
+    }
+  }
+
+  /// Sets how many calls ahead it runs, when one touches so many bytes.
+  void set_lead(std::size_t touched) {
+    lead_ = std::llround(static_cast<double>(distance_) / static_cast<double>(touched));
+  }
+
+  /// Writes what is its part for call `call`.
+  void run(arena& memory, const window& all, std::int64_t call) {
+    const std::vector<address> places = all.at(places_, call + lead_);
+    if (!plan_) {
+      memory.here().copy(places[1], places[0], bytes_);
+      return;
+    }
+    if (bound_) {
+      bound_->place(places);
+    } else {
+      bound_ = plan_->bind(places, memory.workspace(plan_->workspace_bytes()));
+    }
+    bound_->run();
+  }
+
+ private:
+  [[nodiscard]] const std::vector<plan_operand>& operands() const {
+    static const std::vector<plan_operand> none;
+    return plan_ ? plan_->operands() : none;
+  }
+
+  std::unique_ptr<any_plan> plan_;
+  std::size_t bytes_;
+  std::int64_t distance_;
+  std::int64_t lead_ = 0;
+  std::vector<part> places_;  ///< of the plan's operands; of a copy: from, to
+  std::unique_ptr<bound_plan> bound_;
+};
+
+/// The plan of `op` on the device; null where it has none.
+[[nodiscard]] inline std::unique_ptr<any_plan> plan_or_null(device& here,
+                                                            const std::optional<op::any>& op,
+                                                            const plan_request& request) {
+  if (!op) return nullptr;
+  try {
+    return here.plan(*op, request);
+  } catch (const unsupported&) {
+    return nullptr;
+  }
+}
+
+}  // namespace layerbench::run
