@@ -116,9 +116,8 @@ class step_memory {
   [[nodiscard]] surroundings usual(const primitive& shared) const {
     std::map<std::string, std::pair<int, surroundings>> seen;
     for (const std::size_t layer : shared.layers) {
-      surroundings found = around(layer);
-      std::string signature = found.signature();
-      ++seen.try_emplace(std::move(signature), 0, std::move(found)).first->second.first;
+      const surroundings found = around(layer);
+      ++seen.try_emplace(found.signature(), 0, found).first->second.first;
     }
     const auto often = [](const auto& each) { return each.second.first; };
     return std::ranges::max_element(seen, {}, often)->second.second;
