@@ -118,10 +118,10 @@ namespace detail {
   const model::graph graph = same ? own : model::load(path, owner.batch);
   const auto order = owner.parameters.find("layout");
   const auto type = dtype_from(owner.dtype);
-  auto in_place = in_place_ops(files);
-  if (!type || (order != owner.parameters.end() && order->second == "any")) in_place.reset();
+  const auto in_place = in_place_ops(files);
+  const bool chosen_orders = order != owner.parameters.end() && order->second == "any";
   std::optional<model::step_memory> memory;
-  if (in_place) memory.emplace(graph, *type, *in_place);
+  if (in_place && type && !chosen_orders) memory.emplace(graph, *type, *in_place);
   std::vector<result::planned> step;
   for (const model::primitive& each : model::inference_step(graph)) {
     step.push_back(result::planned_of(each));

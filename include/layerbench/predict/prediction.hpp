@@ -40,9 +40,6 @@ struct protocol_error {
   static constexpr double relative = 0.02;
 };
 
-/// Share of disturbed timings from which on a result is marked.
-inline constexpr double much_disturbed = 0.1;
-
 /// Time of one step in seconds.
 struct step_time {
   double layers;    ///< what the layers add up to

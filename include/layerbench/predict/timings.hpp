@@ -49,8 +49,7 @@ struct timing {
 /// The time of one call of a row that adds up to the time of a step: the mean without stalls where
 /// the row has it. Hot timings are added up as everybody does, by their medians.
 [[nodiscard]] inline double additive_seconds(const result::measurement& row) {
-  const auto mean = row.counters.find("mean_s");
-  return row.name.cache == "hot" || mean == row.counters.end() ? row.seconds : mean->second;
+  return row.name.cache == "hot" ? row.seconds : row.mean_seconds();
 }
 
 /// Timings by identity (result::identity), and by the case that they were made for.
@@ -68,8 +67,7 @@ class timings {
       // A file put together from several has a row's rounds more than once.
       if (fresh || same.rounds.contains({pass->second, row.round})) pass->second = same.passes++;
       same.rounds.emplace(round_id{pass->second, row.round}, additive_seconds(row));
-      const auto disturbed = row.counters.find("disturbed");
-      if (disturbed != row.counters.end() && disturbed->second != 0) ++same.disturbed;
+      if (row.disturbed()) ++same.disturbed;
       const auto flops = row.counters.find("flops_exact");
       if (flops != row.counters.end()) same.flops = flops->second;
     }

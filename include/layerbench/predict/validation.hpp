@@ -52,25 +52,20 @@ struct validated {
     return predicted.step->low() <= measured.seconds && measured.seconds <= predicted.step->high();
   }
   [[nodiscard]] bool disturbed() const {
-    return std::max(predicted.disturbed, measured.disturbed) > much_disturbed;
+    return std::max(predicted.disturbed, measured.disturbed) > result::much_disturbed;
   }
   /// Where clocks inside the chain were read: its layers, those that share a row as one.
-  [[nodiscard]] std::vector<part> layers() const {
-    std::vector<part> all;
-    for (const layer_time& each : predicted.layers) {
-      if (!each.chain_seconds) continue;
-      const auto count = static_cast<double>(each.count);
-      all.push_back({each.name, count * each.seconds, count * *each.chain_seconds});
-    }
-    return all;
-  }
+  [[nodiscard]] std::vector<part> layers() const { return parts(&layer_time::name); }
   /// The same by kind of op.
-  [[nodiscard]] std::vector<part> ops() const {
+  [[nodiscard]] std::vector<part> ops() const { return parts(&layer_time::op); }
+
+ private:
+  [[nodiscard]] std::vector<part> parts(std::string layer_time::* kind) const {
     std::vector<part> all;
     for (const layer_time& each : predicted.layers) {
       if (!each.chain_seconds) continue;
-      auto same = std::ranges::find(all, each.op, &part::name);
-      if (same == all.end()) same = all.insert(all.end(), {each.op});
+      auto same = std::ranges::find(all, each.*kind, &part::name);
+      if (same == all.end()) same = all.insert(all.end(), {each.*kind});
       const auto count = static_cast<double>(each.count);
       same->predicted += count * each.seconds;
       same->measured += count * *each.chain_seconds;
@@ -144,8 +139,7 @@ using chain_rows = std::vector<const result::measurement*>;
   for (const result::measurement* row : rows) {
     if (!row->error.empty()) continue;
     seconds.push_back(additive_seconds(*row));
-    const auto mark = row->counters.find("disturbed");
-    if (mark != row->counters.end() && mark->second != 0) ++disturbed;
+    if (row->disturbed()) ++disturbed;
   }
   if (seconds.empty()) return std::nullopt;
   std::ranges::sort(seconds);

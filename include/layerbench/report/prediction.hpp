@@ -115,7 +115,7 @@ namespace detail {
 
 [[nodiscard]] inline std::string caveats(const predict::prediction& p) {
   std::string text;
-  if (p.disturbed > predict::much_disturbed) {
+  if (p.disturbed > result::much_disturbed) {
     text += fmt::format(
         "  disturbed: something else used the processors during {:.0f} % of the timings; they may "
         "be too slow\n",

@@ -54,7 +54,21 @@ struct measurement {
   std::int64_t calls = 0;
   std::map<std::string, double, std::less<>> counters;
   std::string error;  ///< why there is no timing; empty where there is one
+
+  /// Mean time of one call without stalls, or the median where the row does not have it.
+  [[nodiscard]] double mean_seconds() const {
+    const auto mean = counters.find("mean_s");
+    return mean == counters.end() ? seconds : mean->second;
+  }
+  /// Whether something else used the processors meanwhile.
+  [[nodiscard]] bool disturbed() const {
+    const auto mark = counters.find("disturbed");
+    return mark != counters.end() && mark->second != 0;
+  }
 };
+
+/// Share of disturbed timings from which on a result is marked.
+inline constexpr double much_disturbed = 0.1;
 
 /// What makes timings interchangeable: same work, same library, same conditions. Rows that agree
 /// in it (and in their files' contexts) may serve one another.

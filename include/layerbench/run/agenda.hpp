@@ -128,8 +128,7 @@ class agenda {
     std::map<result::row_name, std::map<std::int64_t, double>> known;
     std::int64_t next = 0;
     for (const result::measurement& row : rows) {
-      const auto mean = row.counters.find("mean_s");
-      known[row.name][row.round] = mean == row.counters.end() ? row.seconds : mean->second;
+      known[row.name][row.round] = row.mean_seconds();
       next = std::max(next, row.round + 1);
     }
     for (case_group& each : groups_) {

@@ -75,7 +75,7 @@ class device {
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
   /// Applies the thread count to this thread.
   virtual void activate() = 0;
-  /// Page-aligned. Throws std::bad_alloc.
+  /// Page-aligned. Throws where there is not that much.
   [[nodiscard]] virtual std::unique_ptr<device_memory> allocate(std::size_t bytes) = 0;
   virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
   virtual void copy(address to, address from, std::size_t bytes) = 0;
@@ -194,5 +194,15 @@ class backend_device final : public device {
 
   std::optional<B> made_;
 };
+
+/// The plan of `op` on the device; null where it has none.
+[[nodiscard]] inline std::unique_ptr<any_plan> plan_or_null(device& here, const op::any& op,
+                                                            const plan_request& request) {
+  try {
+    return here.plan(op, request);
+  } catch (const unsupported&) {
+    return nullptr;
+  }
+}
 
 }  // namespace layerbench::run

@@ -50,16 +50,7 @@ class layer_clocks {
   }
 
  private:
-  static double clock_cost() {
-    std::vector<double> readings;
-    for (int i = 0; i < 201; ++i) {
-      const double before = now(clock::wall);
-      readings.push_back(now(clock::wall) - before);
-    }
-    return stats::median(std::move(readings));
-  }
-
-  double cost_ = clock_cost();
+  double cost_ = stopwatch(2).cost().wall;   ///< of a reading; two threads are timed by this clock
   std::vector<std::vector<double>> rounds_;  ///< of each layer: its mean in each
 };
 

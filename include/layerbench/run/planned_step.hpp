@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +14,7 @@
 #include <layerbench/model/step.hpp>
 #include <layerbench/run/arena.hpp>
 #include <layerbench/run/chain.hpp>
+#include <layerbench/run/reorders.hpp>
 #include <layerbench/run/rotation.hpp>
 
 namespace layerbench::run {
@@ -60,25 +59,17 @@ class planned_step {
  private:
   const model::step_memory& memory() {
     if (!laid_out_) {
-      std::map<std::string, std::vector<std::int64_t>> known;
+      planned_operands planned(memory_->here(), request_);
       laid_out_.emplace(graph_, request_.type, in_place_, [&](const op::any& op) {
-        auto& bytes = known[fmt::format("{}/{}", op.name(), op.key())];
-        if (bytes.empty()) bytes = bytes_of(op);
-        return bytes;
+        std::vector<std::int64_t> bytes;
+        for (const plan_operand& each : planned.of(op)) {
+          bytes.push_back(static_cast<std::int64_t>(each.bytes));
+        }
+        // Without padding where there is no plan.
+        return bytes.empty() ? model::least_operand_bytes(request_.type)(op) : bytes;
       });
     }
     return *laid_out_;
-  }
-
-  /// Without padding where there is no plan.
-  [[nodiscard]] std::vector<std::int64_t> bytes_of(const op::any& op) {
-    const std::unique_ptr<any_plan> plan = plan_or_null(memory_->here(), op, request_);
-    if (!plan) return model::least_operand_bytes(request_.type)(op);
-    std::vector<std::int64_t> bytes;
-    for (const plan_operand& each : plan->operands()) {
-      bytes.push_back(static_cast<std::int64_t>(each.bytes));
-    }
-    return bytes;
   }
 
   model::graph graph_;

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -91,17 +90,5 @@ class preparer {
   std::vector<part> places_;  ///< of the plan's operands; of a copy: from, to
   std::unique_ptr<bound_plan> bound_;
 };
-
-/// The plan of `op` on the device; null where it has none.
-[[nodiscard]] inline std::unique_ptr<any_plan> plan_or_null(device& here,
-                                                            const std::optional<op::any>& op,
-                                                            const plan_request& request) {
-  if (!op) return nullptr;
-  try {
-    return here.plan(*op, request);
-  } catch (const unsupported&) {
-    return nullptr;
-  }
-}
 
 }  // namespace layerbench::run

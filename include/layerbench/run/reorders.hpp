@@ -13,24 +13,23 @@
 
 namespace layerbench::run {
 
-namespace detail {
-
-/// Operands of the plans of a device, by op; none where it has no plan.
+/// What the plans of ops read and write; each is made once, for a look at it.
 class planned_operands {
  public:
   planned_operands(device& here, const plan_request& request) : here_(here), request_(request) {}
 
+  /// Nothing where the device has no plan: measuring it will say so.
+  [[nodiscard]] const std::vector<plan_operand>& of(const op::any& op) {
+    const auto [known, is_new] = known_.try_emplace(fmt::format("{}/{}", op.name(), op.key()));
+    if (is_new) {
+      if (const auto plan = plan_or_null(here_, op, request_)) known->second = plan->operands();
+    }
+    return known->second;
+  }
+
   /// Those of one role, in operand order.
   [[nodiscard]] std::vector<plan_operand> of(const op::any& op, op::role role) {
-    const auto [known, is_new] = known_.try_emplace(fmt::format("{}/{}", op.name(), op.key()));
-    if (is_new && here_.implements_op(op)) {
-      try {
-        known->second = here_.plan(op, request_)->operands();
-      } catch (const unsupported&) {
-        known->second.clear();  // measuring it will say so
-      }
-    }
-    std::vector<plan_operand> operands = known->second;
+    std::vector<plan_operand> operands = of(op);
     std::erase_if(operands, [&](const plan_operand& each) { return each.logical.role != role; });
     return operands;
   }
@@ -41,14 +40,12 @@ class planned_operands {
   std::map<std::string, std::vector<plan_operand>> known_;
 };
 
-}  // namespace detail
-
 /// The graph with the reorders that it needs where the library chose the memory orders: whenever a
 /// layer reads its source in another order than its producer wrote it. The model's own input comes
 /// as nhwc. Fully connected layers read images as they lie: their weights are stored to match.
 [[nodiscard]] inline model::graph with_reorders(const model::graph& graph, device& here,
                                                 const plan_request& request) {
-  detail::planned_operands planned(here, request);
+  planned_operands planned(here, request);
   model::graph made = graph;
   made.layers.clear();
   std::vector<std::size_t> place;  // of the graph's layers in `made`

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <layerbench/model/reuse.hpp>
@@ -67,10 +68,7 @@ class rotation {
  public:
   /// `plan` must outlive this. `seed` is of the test data of small operands.
   rotation(arena& memory, const any_plan& plan, const surrounded_op& what, std::uint64_t seed)
-      : memory_(memory),
-        plan_(plan),
-        as_in_model_(what.cache == cache_state::model),
-        reach_(reach_of(what)) {
+      : memory_(memory), plan_(plan), cache_(what.cache), reach_(reach_of(what)) {
     lay_out(what);
     set_lengths();
     fill_own(seed);
@@ -82,7 +80,7 @@ class rotation {
 
   /// Brings the operands of the next calls into their state; untimed.
   void ready(std::int64_t calls) {
-    const bool hot = reach_ == 0;
+    const bool hot = cache_ == cache_state::hot;
     window_.set_memory(room::constants, memory_.constants(window_.length(room::constants), hot));
     window_.set_memory(room::activations,
                        memory_.activations(window_.length(room::activations), hot));
@@ -92,7 +90,7 @@ class rotation {
       place(static_cast<std::size_t>(i), next_ + i);
     }
     memory_.here().synchronize();
-    if (as_in_model_) run_other_code();
+    if (cache_ == cache_state::model) run_other_code();
   }
 
   /// Runs the calls that were made ready, to their end.
@@ -161,13 +159,14 @@ class rotation {
 
   part add_source(const surrounded_op& what, std::size_t source, std::size_t bytes) {
     const bool overwritten = what.in_place && source == 0;
-    if (!as_in_model_ || is_old(what.sources[source].distance)) {
+    if (cache_ != cache_state::model || is_old(what.sources[source].distance)) {
       return window_.add(overwritten ? room::activations : room::constants, bytes);
     }
     const origin& from = what.sources[source];
     // Where it lacks the producer, somebody else writes that in the model, too.
-    preparer writer(plan_or_null(memory_.here(), from.producer, what.request), bytes,
-                    from.distance);
+    auto plan =
+        from.producer ? plan_or_null(memory_.here(), *from.producer, what.request) : nullptr;
+    preparer writer(std::move(plan), bytes, from.distance);
     const part to = window_.add(room::activations, writer.written_bytes());
     touched_ += writer.read_bytes();
     writer.lay_out(window_, to);
@@ -182,7 +181,7 @@ class rotation {
     constexpr std::size_t grain = 4096;
     const std::size_t all = turns_ * touched_;
     const std::size_t rest = (reach_ - std::min(reach_, all)) / turns_ / grain * grain;
-    if (rest == 0 || !as_in_model_) return;
+    if (rest == 0 || cache_ != cache_state::model) return;
     const op::activation writes{op::activation_kind::relu,
                                 {static_cast<std::int64_t>(rest / 2 / sizeof(float))}};
     preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), rest / 2, 0);
@@ -199,9 +198,10 @@ class rotation {
   void set_lengths() {
     window_.set_turns(turns_);
     for (preparer& each : preparers_) each.set_lead(touched_);
+    const bool alone = cache_ == cache_state::model;
     const bool moves = turns_ > 1;
-    slots_wanted_ = moves && !as_in_model_ ? most_slots : 1;
-    most_calls_ = moves || as_in_model_ ? slots_wanted_ : INT64_MAX;
+    slots_wanted_ = moves && !alone ? most_slots : 1;
+    most_calls_ = moves || alone ? slots_wanted_ : INT64_MAX;
   }
 
   /// Small weights and statistics get valid values: a variance is not just any number.
@@ -232,7 +232,7 @@ class rotation {
 
   arena& memory_;
   const any_plan& plan_;
-  bool as_in_model_;
+  cache_state cache_;
   std::size_t reach_;        ///< bytes between two uses of weights, as far as the state asks for it
   std::vector<part> parts_;  ///< of the plan's operands
   std::vector<preparer> preparers_;

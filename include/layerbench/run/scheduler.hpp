@@ -208,7 +208,7 @@ class scheduler {
     best.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
                   what.what().inserted};
     what.describe(best);
-    row.rounds[round] = best.counters.at("mean_s");
+    row.rounds[round] = best.mean_seconds();
     into_->rows.push_back(std::move(best));
   }
 
@@ -264,11 +264,10 @@ class scheduler {
   /// changed within the round.
   void add_chain(std::vector<result::measurement>& visits) {
     if (visits.empty()) return;
-    const auto mean = [](const result::measurement& visit) { return visit.counters.at("mean_s"); };
-    std::ranges::sort(visits, {}, mean);
+    std::ranges::sort(visits, {}, &result::measurement::mean_seconds);
     result::measurement row = visits[visits.size() / 2];
     constexpr double much = 0.1;
-    const double apart = mean(visits.back()) / mean(visits.front()) - 1;
+    const double apart = visits.back().mean_seconds() / visits.front().mean_seconds() - 1;
     row.counters["spread"] = apart;
     if (apart > much) row.counters["disturbed"] = 1;
     into_->chains.push_back(std::move(row));

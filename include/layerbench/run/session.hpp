@@ -162,11 +162,9 @@ class session {
   /// Says on stderr when something else used the processors in more than a tenth of the timings.
   void report_disturbance() const {
     const std::vector<result::measurement> all = all_rows();
-    const auto disturbed = std::ranges::count_if(all, [](const result::measurement& row) {
-      const auto mark = row.counters.find("disturbed");
-      return mark != row.counters.end() && mark->second != 0;
-    });
-    if (10 * static_cast<std::size_t>(disturbed) <= all.size()) return;
+    const auto disturbed = std::ranges::count_if(all, &result::measurement::disturbed);
+    const double much = result::much_disturbed * static_cast<double>(all.size());
+    if (static_cast<double>(disturbed) <= much) return;
     note(
         fmt::format("{} of {} timings were disturbed: something else used the processors; measure "
                     "again when the machine is idle (--check-machine)",

@@ -54,8 +54,7 @@ class window {
 
   [[nodiscard]] address at(const part& p, std::int64_t call) const {
     const ring& in = rings_.at(index(p.in));
-    const std::size_t start =
-        in.length == 0 ? 0 : static_cast<std::size_t>(call) * in.size % in.length;
+    const std::size_t start = static_cast<std::size_t>(call) * in.size % in.length;
     return static_cast<std::byte*>(in.memory) + start + p.offset;
   }
   [[nodiscard]] std::vector<address> at(const std::vector<part>& parts, std::int64_t call) const {
