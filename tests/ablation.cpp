@@ -30,6 +30,8 @@
 #include <layerbench/run/context.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/planned_step.hpp>
+#include <layerbench/run/speed_probe.hpp>
+#include <layerbench/run/step_sampler.hpp>
 #include <layerbench/run/visit.hpp>
 
 namespace {
@@ -109,29 +111,36 @@ class experiment {
     return std::make_shared<run::arena>(make(op::builtin{}));
   }
 
-  double mean_of(const run::subject& what, double least) {
+  template <class Take>
+  double mean_of(Take&& take) {
     result::measurement row;
-    static_cast<void>(run::visit(what, watch_, {.least_time = least, .most_time = 4 * least}, row));
+    static_cast<void>(run::visit(memory_->here().threads(), watch_, take, row));
     return row.counters.at("mean_s");
   }
 
   double seconds_of(run::fixture& row) {
     row.activate();
     run::rotation& calls = row.calls();
-    return mean_of({row.threads(), calls.most_calls(), [&](std::int64_t n) { calls.ready(n); },
-                    [&](std::int64_t n) { calls.call(n); }},
-                   row_seconds);
+    const run::sampling how{
+        .least_time = row_seconds, .most_time = 4 * row_seconds, .most_calls = calls.most_calls()};
+    return mean_of([&] {
+      return run::sample(
+          watch_, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
+          how, &run::interrupt_guard::interrupted, *speed_);
+    });
   }
 
   double step() {
     chain_->activate();
-    return mean_of({chain_->threads(), 1, [&](std::int64_t) { chain_->ready(); },
-                    [&](std::int64_t n) { chain_->call(n); }},
-                   chain_seconds);
+    return mean_of([&] {
+      run::step_sampler steps(*chain_, watch_, *speed_, &run::interrupt_guard::interrupted);
+      return steps.sample({.least_time = chain_seconds, .most_time = 4 * chain_seconds});
+    });
   }
 
   std::shared_ptr<run::arena> memory_;
   run::stopwatch watch_;
+  std::unique_ptr<run::speed_probe> speed_ = run::speed_probe_of(memory_->here());
   run::planned_step step_;
   std::unique_ptr<run::chain> chain_;
   std::map<std::string, std::vector<std::unique_ptr<run::fixture>>> rows_;  ///< by way

@@ -69,6 +69,24 @@ TEST_F(Agenda, TimeEndsWhatIsNotPrecise) {
   }
 }
 
+TEST_F(Agenda, ACaseIsBehindWhenItsRoundsHadMoreThanTheirShareOfTheTime) {
+  add_row(owner_of("f32", 1, "1"), "slow");
+  agenda all = made({.rounds = 4, .most_time = 8, .whole_models = true});
+  measured_case& only = all.groups().at(0).cases.at(0);
+  only.spent = 1.9;
+  EXPECT_FALSE(all.behind(only));
+  only.spent = 2;
+  EXPECT_TRUE(all.behind(only));
+  add_round(only, 0, {1});
+  EXPECT_FALSE(all.behind(only));
+  only.spent = 4;
+  EXPECT_TRUE(all.behind(only));
+  for (std::int64_t round = 1; round < 10; ++round) add_round(only, round, {1});
+  EXPECT_FALSE(all.behind(only)) << "rounds beyond the least number have what is left";
+  only.spent = 8;
+  EXPECT_TRUE(all.behind(only));
+}
+
 TEST_F(Agenda, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
   add_row(owner_of("f32", 1, "1"), "slow");
   agenda all = made({.rounds = 3, .most_time = 0, .whole_models = true});

@@ -47,11 +47,21 @@ class scheduler_test : public testing::agenda_test {
  protected:
   result::results made_;
 
+  /// Readings of the processors' speed after the first ones: twice as long where they are slow.
+  bool slow_ = false;
+
   void measure(const schedule& plan, const processor_reader& host) {
-    scheduler measure(rows(), {}, plan, host);
+    const probe_maker speed = [&](device&) {
+      auto made = std::make_unique<speed_probe>([&] { return slow_ ? 2.0 : 1.0; });
+      slow_ = slow_after_a_while_;
+      return made;
+    };
+    scheduler measure(rows(), {}, plan, host, speed);
     EXPECT_FALSE(measure.run(made_, [] {}));
     for (const auto& [owner, ending] : measure.endings()) endings_.push_back(ending);
   }
+  bool slow_after_a_while_ = false;
+
   /// The marks of all rows of a round.
   [[nodiscard]] std::vector<double> marks(std::int64_t round) const {
     std::vector<double> all;
@@ -84,6 +94,15 @@ TEST_F(Scheduler, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
   measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
   EXPECT_THAT(marks(0), ElementsAre(0)) << "what was timed in an earlier run";
   EXPECT_THAT(marks(1), ElementsAre(1));
+}
+
+TEST_F(Scheduler, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
+  slow_after_a_while_ = true;
+  add_row(owner_of("f32", 1, "1"), "a", "hot");
+  measure({.rounds = 1, .least_time = 0, .most_time = 0, .whole_models = true},
+          [] { return std::nullopt; });
+  EXPECT_THAT(marks(0), ElementsAre(1));
+  EXPECT_EQ(made_.rows.at(0).counters.at("slowed"), made_.rows.at(0).counters.at("samples"));
 }
 
 TEST_F(Scheduler, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {

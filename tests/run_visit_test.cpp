@@ -62,12 +62,13 @@ TEST(Mean, CountsBothModesOfWorkThatHasTwo) {
 
 /// A row of calls that do what `call` does, for at least `least_time`.
 result::measurement visited(const std::function<void(std::int64_t)>& call, double least_time) {
-  const subject what{1, 1, [](std::int64_t) {}, call};
   stopwatch watch(1);
+  const sampling how{
+      .warm_up = 0, .least_time = least_time, .most_time = 4 * least_time, .most_calls = 1};
   result::measurement row;
-  const visit_quality quality = visit(
-      what, watch, {.warm_up = 0, .least_time = least_time, .most_time = 4 * least_time}, row);
-  EXPECT_EQ(row.counters.at("disturbed") != 0, quality.disturbed);
+  const visit_quality quality =
+      visit(1, watch, [&] { return sample(watch, [](std::int64_t) {}, call, how); }, row);
+  EXPECT_EQ(row.counters.at("disturbed") != 0, quality.disturbed());
   return row;
 }
 

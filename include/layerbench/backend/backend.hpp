@@ -64,6 +64,11 @@ concept backend = requires(B& here, address there, description& facts) {
   B::describe(facts);
 };
 
+/// A backend on this program's own processors: `on_all_threads` runs the same work on each of its
+/// threads at once and waits for them.
+template <class B>
+concept on_host = requires(B& here) { here.on_all_threads([] {}); };
+
 /// The plan of an op on a backend; specialised once for each pair that exists. Its constructor
 /// picks the algorithm (throws `unsupported` when the library has none for the request).
 /// `operands` are those of the op, in its order. `upload` and `download` convert between an

@@ -172,6 +172,15 @@ class agenda {
     return equal * std::clamp(share, 0.5, 4.0);
   }
 
+  /// Whether the case has had more than its time for the rounds that it has: then none should be
+  /// spent on waiting.
+  [[nodiscard]] bool behind(const measured_case& each) const {
+    std::size_t done = 0;
+    for (const measured_row& row : each.rows) done = std::max(done, row.rounds.size());
+    const double share = static_cast<double>(done + 1) / static_cast<double>(plan_.rounds);
+    return each.spent >= std::min(share, 1.0) * time_allowed();
+  }
+
   /// Decides after a round of the case what is done. Says in words why, once it is; nothing where
   /// all rows failed, each for its own reason.
   std::string close_round(measured_case& each) {

@@ -44,7 +44,8 @@ class chain {
   /// Bytes of weights, activations and input.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  [[nodiscard]] int threads() const { return memory_->here().threads(); }
+  [[nodiscard]] device& here() const { return memory_->here(); }
+  [[nodiscard]] int threads() const { return here().threads(); }
   void activate() { memory_->here().activate(); }
 
   /// Writes a fresh input; untimed.
@@ -59,21 +60,9 @@ class chain {
 
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
 
-  /// Runs the step once; `after` is called with the number of each layer when it has ended.
-  template <class After>
-  void call_layers(After&& after) {
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      calls_[i]->run();
-      memory_->here().synchronize();
-      after(i);
-    }
-  }
-
-  /// Runs the step `times` times, to the end.
-  void call(std::int64_t times) {
-    for (std::int64_t i = 0; i < times; ++i) {
-      for (const auto& each : calls_) each->run();
-    }
+  /// Runs the layers from `first` to the one before `end`, to their end.
+  void run(std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) calls_[i]->run();
     memory_->here().synchronize();
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -80,6 +81,9 @@ class device {
   virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
   virtual void copy(address to, address from, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// Runs `work` on each of its threads at once; false, and not at all, where they are not this
+  /// program's (see the concept `on_host`).
+  virtual bool on_all_threads(const std::function<void()>& work) = 0;
   /// Throws `unsupported`, and where implements_op says no.
   [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
                                                        const plan_request& request) = 0;
@@ -168,6 +172,10 @@ class backend_device final : public device {
   }
   void copy(address to, address from, std::size_t bytes) override { here().copy(to, from, bytes); }
   void synchronize() override { here().synchronize(); }
+  bool on_all_threads([[maybe_unused]] const std::function<void()>& work) override {
+    if constexpr (on_host<B>) here().on_all_threads(work);
+    return on_host<B>;
+  }
   [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
                                                const plan_request& request) override {
     activate();  // libraries choose algorithms by the thread count

@@ -45,7 +45,8 @@ class fixture {
 
   [[nodiscard]] const row& what() const { return what_; }
   [[nodiscard]] const result::row_name& name() const { return what_.name; }
-  [[nodiscard]] int threads() const { return memory_->here().threads(); }
+  [[nodiscard]] device& here() const { return memory_->here(); }
+  [[nodiscard]] int threads() const { return here().threads(); }
 
   /// Builds the plan, verifies it and lays out its operands. Throws `unsupported`, wrong_result or
   /// the backend's own errors. Does nothing when prepared.

@@ -5,38 +5,49 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/run/chain.hpp>
 #include <layerbench/run/clock.hpp>
+#include <layerbench/run/interrupt.hpp>
+#include <layerbench/run/sampler.hpp>
+#include <layerbench/run/speed_probe.hpp>
+#include <layerbench/run/step_sampler.hpp>
 #include <layerbench/run/visit.hpp>
 
 namespace layerbench::run {
+
+namespace detail {
+
+/// The wall clock alone: others are calls of the system, which short layers would feel.
+class wall_watch {
+ public:
+  [[nodiscard]] const lap& cost() const { return cost_; }
+  [[nodiscard]] static double now() { return run::now(clock::wall); }
+  void start() { start_ = now(); }
+  [[nodiscard]] lap stop() const { return {now() - start_, 0, 0}; }
+
+ private:
+  lap cost_{stopwatch(2).cost().wall, 0, 0};
+  double start_ = 0;
+};
+
+}  // namespace detail
 
 /// Wall clocks between the layers of a chain: which layers its time goes to. They run in steps of
 /// their own, so that the chain's time is free of them.
 class layer_clocks {
  public:
-  /// Runs steps of `whole` for at least so many seconds: a round.
-  void visit(chain& whole, double least_time) {
-    std::vector<std::vector<double>> samples(whole.layers());
-    const double start = now(clock::wall);
-    bool warm = false;  // the first step warms up
-    do {
-      whole.ready();
-      double before = now(clock::wall);
-      whole.call_layers([&](std::size_t layer) {
-        const double after = now(clock::wall);
-        if (warm) samples[layer].push_back(after - before);
-        before = now(clock::wall);
-      });
-    } while (!std::exchange(warm, true) || now(clock::wall) - start < least_time);
-    rounds_.resize(whole.layers());
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      std::ranges::sort(samples[i]);
-      rounds_[i].push_back(mean_without_stalls(samples[i]).seconds - cost_);
+  /// Runs steps of `whole` as `how` says: a round.
+  void visit(chain& whole, speed_probe& speed, const sampling& how) {
+    step_sampler steps(whole, watch_, speed, &interrupt_guard::interrupted, step_parts::layers);
+    std::vector<samples> layers = steps.sample_parts(how);
+    if (layers.empty() || layers.front().seconds.empty()) return;
+    rounds_.resize(layers.size());
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      std::ranges::sort(layers[i].seconds);
+      rounds_[i].push_back(mean_without_stalls(layers[i].seconds).seconds);
     }
   }
 
@@ -50,7 +61,7 @@ class layer_clocks {
   }
 
  private:
-  double cost_ = stopwatch(2).cost().wall;   ///< of a reading; two threads are timed by this clock
+  detail::wall_watch watch_;
   std::vector<std::vector<double>> rounds_;  ///< of each layer: its mean in each
 };
 

@@ -90,7 +90,7 @@ class rotation {
       place(static_cast<std::size_t>(i), next_ + i);
     }
     memory_.here().synchronize();
-    if (cache_ == cache_state::model) run_other_code();
+    if (cache_ == cache_state::model) memory_.here().on_all_threads(run_other_code);
   }
 
   /// Runs the calls that were made ready, to their end.

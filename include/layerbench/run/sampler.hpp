@@ -25,8 +25,35 @@ struct samples {
   std::vector<double> seconds;  ///< time of one call, each from one lap of the stopwatch
   std::int64_t calls = 0;       ///< in all laps
   std::int64_t calls_a_sample = 0;
-  double wall = 0;  ///< of all laps
+  double timed = 0;  ///< seconds of all laps
+  double wall = 0;
   double cpu = 0;
+  std::size_t slowed = 0;  ///< how many were taken while the processors were slower than usual
+  bool unusual = false;    ///< these are such ones; else they are without them
+
+  /// `clock` is what the stopwatch's reading costs.
+  void add(const lap& each, const lap& clock) {
+    const double all = std::max(each.seconds - clock.seconds, 0.0);
+    seconds.push_back(all / static_cast<double>(calls_a_sample));
+    calls += calls_a_sample;
+    timed += all;
+    wall += std::max(each.wall - clock.wall, 0.0);
+    cpu += std::max(each.cpu - clock.cpu, 0.0);
+  }
+  void append(const samples& others) {
+    seconds.insert(seconds.end(), others.seconds.begin(), others.seconds.end());
+    calls += others.calls;
+    timed += others.timed;
+    wall += others.wall;
+    cpu += others.cpu;
+  }
+};
+
+/// Processors whose speed nobody looks at.
+struct any_speed {
+  static constexpr double interval = 0;  ///< seconds between two looks
+  static constexpr bool usual() { return true; }
+  static constexpr bool wait() { return true; }
 };
 
 namespace detail {
@@ -48,11 +75,12 @@ namespace detail {
 
 /// Samples `call(n)`, which runs the work n times and waits for it, with `watch`; `ready(n)` comes
 /// before each and is not timed. Ends after the running call, perhaps without any sample, when
-/// `stop` says so.
-template <class Stopwatch, class Ready, class Call>
+/// `stop` says so. Samples before and after which `speed` was not usual count only where there are
+/// no others.
+template <class Stopwatch, class Ready, class Call, class Speed = any_speed>
 [[nodiscard]] samples sample(
     Stopwatch& watch, Ready&& ready, Call&& call, const sampling& how,
-    bool (*stop)() = [] { return false; }) {
+    bool (*stop)() = [] { return false; }, Speed&& speed = {}) {
   const auto lap_of = [&](std::int64_t calls) {
     ready(calls);
     watch.start();
@@ -68,22 +96,34 @@ template <class Stopwatch, class Ready, class Call>
     batch = std::min(batch > INT64_MAX / 2 ? batch : 2 * batch, how.most_calls);
   } while (watch.now() - start < how.warm_up && !stop());
 
-  samples taken;
-  taken.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost().seconds, how);
-  double timed = 0;
-  start = watch.now();
-  while (!stop()) {
-    const bool some = taken.seconds.size() >= how.least_samples;
-    if (some && (timed >= how.least_time || watch.now() - start >= how.most_time)) break;
-    const lap each = lap_of(taken.calls_a_sample);
-    const double seconds = each.seconds - watch.cost().seconds;
-    taken.seconds.push_back(std::max(seconds, 0.0) / static_cast<double>(taken.calls_a_sample));
-    taken.calls += taken.calls_a_sample;
-    taken.wall += std::max(each.wall - watch.cost().wall, 0.0);
-    taken.cpu += std::max(each.cpu - watch.cost().cpu, 0.0);
-    timed += seconds;
+  samples none;
+  none.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost().seconds, how);
+  samples usual = none;
+  samples slowed = none;
+  double sampling_time = 0;  // without waiting
+  const auto some = [&](std::size_t all) { return all >= how.least_samples; };
+  const auto enough_of = [&](const samples& taken) {
+    return some(taken.seconds.size()) && taken.timed >= how.least_time;
+  };
+  const auto enough = [&] {
+    return enough_of(usual) ||
+           (some(usual.seconds.size() + slowed.seconds.size()) && sampling_time >= how.most_time);
+  };
+  for (bool before = false; !stop() && !enough();) {
+    if (!before) before = speed.wait();
+    samples stretch = none;
+    start = watch.now();
+    do {
+      stretch.add(lap_of(none.calls_a_sample), watch.cost());
+    } while (watch.now() - start < speed.interval && !enough_of(stretch) && !stop());
+    sampling_time += watch.now() - start;
+    const bool after = speed.usual();
+    (before && after ? usual : slowed).append(stretch);
+    before = after;
   }
-  return taken;
+  usual.slowed = slowed.slowed = slowed.seconds.size();
+  slowed.unusual = true;
+  return usual.seconds.empty() ? slowed : usual;
 }
 
 }  // namespace layerbench::run

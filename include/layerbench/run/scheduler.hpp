@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -16,6 +17,9 @@
 #include <layerbench/run/agenda.hpp>
 #include <layerbench/run/machine_watch.hpp>
 #include <layerbench/run/progress.hpp>
+#include <layerbench/run/sampler.hpp>
+#include <layerbench/run/speed_probe.hpp>
+#include <layerbench/run/step_sampler.hpp>
 #include <layerbench/run/visit.hpp>
 
 namespace layerbench::run {
@@ -25,10 +29,10 @@ namespace layerbench::run {
 /// count as rounds done.
 class scheduler {
  public:
-  /// `processors` says what became of the processors' time.
+  /// `processors` says what became of the processors' time, `speed` how fast they are.
   scheduler(const std::vector<fixture*>& rows, const std::vector<chain_plan>& chains, schedule plan,
-            processor_reader processors = processor_times_now)
-      : agenda_(rows, chains, plan), processors_(std::move(processors)) {}
+            processor_reader processors = processor_times_now, probe_maker speed = speed_probe_of)
+      : agenda_(rows, chains, plan), processors_(std::move(processors)), speed_(std::move(speed)) {}
 
   /// Runs until all is done or the user interrupts. `into` is added to; `checkpoint` is called
   /// after each round, and every ten seconds. Returns whether it was interrupted.
@@ -188,6 +192,10 @@ class scheduler {
     saved_ = stopwatch::now();
   }
 
+  [[nodiscard]] static sampling sampled_for(double least_time) {
+    return {.least_time = least_time, .most_time = 4 * least_time};
+  }
+
   void visit_row(const measured_case& owner, measured_row& row, std::int64_t round) {
     fixture& what = *row.what;
     display_->step(what.name().text());
@@ -195,11 +203,14 @@ class scheduler {
     const bool fine = attempt(what, [&] {
       what.activate();
       rotation& calls = what.calls();
-      const subject timed{what.threads(), calls.most_calls(),
-                          [&](std::int64_t n) { calls.ready(n); },
-                          [&](std::int64_t n) { calls.call(n); }};
-      const double least = agenda_.least_time(owner, row);
-      best = best_visit(timed, {.least_time = least, .most_time = 4 * least});
+      stopwatch& watch = watch_of(what.threads());
+      sampling how = sampled_for(agenda_.least_time(owner, row));
+      how.most_calls = calls.most_calls();
+      best = best_visit(what.threads(), [&] {
+        return sample(
+            watch, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
+            how, &interrupt_guard::interrupted, speed_of(what.here(), owner));
+      });
     });
     if (!fine) row.done = true;
     if (best.calls == 0) return;
@@ -212,19 +223,20 @@ class scheduler {
     into_->rows.push_back(std::move(best));
   }
 
-  /// Visits again what was disturbed; the visit that had most of the processors is what counts.
-  result::measurement best_visit(const subject& what, const sampling& how) {
+  /// Visits again what was disturbed; the best visit is what counts.
+  template <class Take>
+  result::measurement best_visit(int threads, Take&& take) {
     result::measurement best;
-    double busiest = -1;
+    std::optional<visit_quality> known;
     for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
       result::measurement row;
-      const visit_quality quality = visit(what, watch_of(what.threads), how, row);
-      if (quality.busy > busiest) {
-        busiest = quality.busy;
+      const visit_quality quality = visit(threads, watch_of(threads), take, row);
+      if (!known || quality.better_than(*known)) {
+        known = quality;
         best = std::move(row);
       }
       best.counters["retries"] = retry;
-      if (!quality.disturbed) break;
+      if (!quality.pushed_off) break;
     }
     return best;
   }
@@ -234,10 +246,12 @@ class scheduler {
     display_->note("chain of " + owner.owner.text());
     chain& whole = *owner.whole;
     whole.activate();
-    const subject timed{whole.threads(), 1, [&](std::int64_t) { whole.ready(); },
-                        [&](std::int64_t n) { whole.call(n); }};
-    const double least = agenda_.plan().least_time;
-    result::measurement row = best_visit(timed, {.least_time = least, .most_time = 4 * least});
+    stopwatch& watch = watch_of(whole.threads());
+    result::measurement row = best_visit(whole.threads(), [&] {
+      step_sampler steps(whole, watch, speed_of(whole.here(), owner),
+                         &interrupt_guard::interrupted);
+      return steps.sample(sampled_for(agenda_.plan().least_time));
+    });
     if (row.calls == 0) return;
     row.name = result::row_name::chain(owner.owner);
     row.round = round;
@@ -252,7 +266,8 @@ class scheduler {
     display_->note("clocks in the chain of " + each.owner.text());
     const double start = stopwatch::now();
     each.whole->activate();
-    each.clocks->visit(*each.whole, agenda_.plan().least_time);
+    each.clocks->visit(*each.whole, speed_of(each.whole->here(), each),
+                       sampled_for(agenda_.plan().least_time));
     std::vector<result::planned>& step = into_->manifest[each.owner];
     for (std::size_t i = 0; i < step.size(); ++i) {
       step[i].chain_seconds = each.clocks->seconds(each.truth.primitives.at(i));
@@ -260,10 +275,13 @@ class scheduler {
     each.spent += stopwatch::now() - start;
   }
 
-  /// The visits of one round as one row: the median visit. Visits that differ say that the machine
-  /// changed within the round.
+  /// The visits of one round as one row: the median one of those that nothing disturbed, or of all
+  /// where there is none. Visits that differ say that the machine changed within the round.
   void add_chain(std::vector<result::measurement>& visits) {
     if (visits.empty()) return;
+    if (!std::ranges::all_of(visits, &result::measurement::disturbed)) {
+      std::erase_if(visits, &result::measurement::disturbed);
+    }
     std::ranges::sort(visits, {}, &result::measurement::mean_seconds);
     result::measurement row = visits[visits.size() / 2];
     constexpr double much = 0.1;
@@ -280,12 +298,22 @@ class scheduler {
     return *known;
   }
 
+  /// For a visit of the case.
+  speed_probe& speed_of(device& here, const measured_case& owner) {
+    auto& known = probes_[&here];
+    if (!known) known = speed_(here);
+    known->hurry(agenda_.behind(owner));
+    return *known;
+  }
+
   agenda agenda_;
   processor_reader processors_;
+  probe_maker speed_;
   result::results* into_ = nullptr;
   const std::function<void()>* checkpoint_ = nullptr;
   std::unique_ptr<progress> display_;
   std::map<int, std::unique_ptr<stopwatch>> watches_;
+  std::map<const device*, std::unique_ptr<speed_probe>> probes_;
   std::vector<std::pair<result::case_name, std::string>> endings_;
   std::int64_t next_round_ = 0;
   double saved_ = stopwatch::now();

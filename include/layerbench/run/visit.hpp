@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <vector>
 
@@ -17,14 +16,6 @@
 #include <layerbench/run/sampler.hpp>
 
 namespace layerbench::run {
-
-/// What can be timed: makes so many calls ready, runs them to their end.
-struct subject {
-  int threads;
-  std::int64_t most_calls;
-  std::function<void(std::int64_t)> ready;
-  std::function<void(std::int64_t)> call;
-};
 
 namespace detail {
 
@@ -42,7 +33,7 @@ class processor_watch {
 
   /// Threads that wait spin, so undisturbed ones keep all processors busy all the time. Work that
   /// the library does on this thread alone does not; then nobody pushes the others, which sleep.
-  [[nodiscard]] bool disturbed() const {
+  [[nodiscard]] bool pushed_off() const {
     constexpr double undisturbed = 0.9;
     const bool pushed = others_pushed() > pushed_;
     return own_share() < undisturbed || (threads_ > 1 && pushed && busy() < undisturbed);
@@ -88,18 +79,23 @@ struct usual_mean {
 }
 
 struct visit_quality {
-  double busy = 0;  ///< share of the processors' time that the threads got
-  bool disturbed = false;
+  double busy = 0;          ///< share of the processors' time that the threads got
+  bool pushed_off = false;  ///< something else had processors, so that it was less than all
+  bool slowed = false;      ///< the processors never had their usual speed
+
+  [[nodiscard]] bool disturbed() const { return pushed_off || slowed; }
+  [[nodiscard]] bool better_than(const visit_quality& other) const {
+    return slowed == other.slowed ? busy > other.busy : other.slowed;
+  }
 };
 
-/// Times `what` once and fills in `row` what timing says. `row.calls` stays 0 when it was
-/// interrupted before the first sample.
-inline visit_quality visit(const subject& what, stopwatch& watch, sampling how,
-                           result::measurement& row) {
-  how.most_calls = what.most_calls;
-  const detail::processor_watch processors(what.threads);
-  samples taken = sample(watch, what.ready, what.call, how, &interrupt_guard::interrupted);
-  const visit_quality quality{processors.busy(), processors.disturbed()};
+/// Takes samples of work on so many threads once and fills in `row` what they say. `row.calls`
+/// stays 0 when it was interrupted before the first.
+template <class Take>
+visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::measurement& row) {
+  const detail::processor_watch processors(threads);
+  samples taken = take();
+  const visit_quality quality{processors.busy(), processors.pushed_off(), taken.unusual};
   if (taken.seconds.empty()) return {};
   std::ranges::sort(taken.seconds);
   const auto calls = static_cast<double>(taken.calls);
@@ -117,11 +113,12 @@ inline visit_quality visit(const subject& what, stopwatch& watch, sampling how,
   counters["min_s"] = taken.seconds.front();
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
   counters["samples"] = static_cast<double>(taken.seconds.size());
+  counters["slowed"] = static_cast<double>(taken.slowed);
   counters["calls_a_sample"] = static_cast<double>(taken.calls_a_sample);
   counters["clock_s"] = watch.cost().seconds;
   counters["cpu_s"] = row.cpu_seconds;
   counters["wall_s"] = taken.wall / calls;
-  counters["disturbed"] = quality.disturbed ? 1 : 0;
+  counters["disturbed"] = quality.disturbed() ? 1 : 0;
   return quality;
 }
 

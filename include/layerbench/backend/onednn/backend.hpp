@@ -79,6 +79,11 @@ class backend {
   }
   static void copy(address to, address from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   void synchronize() { stream_.wait(); }
+  template <class Work>
+  void on_all_threads(const Work& work) {
+#pragma omp parallel num_threads(threads_)
+    work();
+  }
 
   [[nodiscard]] const dnnl::engine& engine() const { return engine_; }
   [[nodiscard]] const dnnl::stream& stream() const { return stream_; }

@@ -37,6 +37,10 @@ class backend {
   }
   static void copy(address to, address from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   void synchronize() {}
+  template <class Work>
+  static void on_all_threads(const Work& work) {
+    work();
+  }
 };
 
 /// One output element as the sum it is: its value, the sums of the terms' magnitudes and squares,

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <layerbench/run/sampler.hpp>
+
+namespace layerbench::run {
+
+/// What a step is timed in.
+enum class step_parts : std::uint8_t {
+  stretches,  ///< of layers, as short as one looks at the processors' speed
+  layers
+};
+
+/// Samples whole steps of a chain. A long step is hardly ever undisturbed from end to end: it is
+/// timed in stretches of layers, between which one looks at the processors' speed, and what was
+/// disturbed is left out stretch by stretch, as it is of rows. A sample is the sum of one passage
+/// of each stretch. Short steps are a single stretch.
+template <class Chain, class Stopwatch, class Speed>
+class step_sampler {
+ public:
+  step_sampler(Chain& whole, Stopwatch& watch, Speed& speed, bool (*stop)(),
+               step_parts parts = step_parts::stretches)
+      : whole_(whole), watch_(watch), speed_(speed), stop_(stop), parts_(parts) {}
+
+  /// As sample() does; goes on for a while where a stretch has not been seen undisturbed.
+  [[nodiscard]] samples sample(const sampling& how) {
+    take(how);
+    return composed();
+  }
+
+  /// The same part by part: one samples each.
+  [[nodiscard]] std::vector<samples> sample_parts(const sampling& how) {
+    take(how);
+    std::vector<samples> all;
+    for (const stretch& each : stretches_) {
+      all.emplace_back().calls_a_sample = 1;
+      all.back().unusual = each.usual.empty();
+      for (const lap& one : each.laps()) all.back().add(one, watch_.cost());
+    }
+    return all;
+  }
+
+ private:
+  struct stretch {
+    std::size_t first;  ///< of its layers
+    std::size_t end;    ///< behind the last
+    std::vector<lap> usual = {};
+    std::vector<lap> slowed = {};
+
+    [[nodiscard]] const std::vector<lap>& laps() const { return usual.empty() ? slowed : usual; }
+  };
+
+  void take(const sampling& how) {
+    make_stretches();
+    before_ = speed_.wait();
+    const double start = watch_.now();
+    double timed = 0;
+    for (std::size_t steps = 0; !stop_();) {
+      if (steps >= how.least_samples && timed >= how.least_time && complete()) break;
+      if (steps >= 2 * how.least_samples && watch_.now() - start >= how.most_time) break;
+      timed += step();
+      ++steps;
+    }
+    judge();
+  }
+
+  /// A step that does not count, to warm up.
+  void make_stretches() {
+    whole_.ready();
+    double start = watch_.now();
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < whole_.layers(); ++i) {
+      whole_.run(i, i + 1);
+      const bool goes_on = parts_ == step_parts::stretches && i + 1 < whole_.layers() &&
+                           watch_.now() - start < speed_.interval;
+      if (goes_on) continue;
+      stretches_.push_back({first, i + 1});
+      first = i + 1;
+      start = watch_.now();
+    }
+  }
+
+  /// Returns the seconds that were timed.
+  double step() {
+    double timed = 0;
+    whole_.ready();
+    for (stretch& each : stretches_) {
+      watch_.start();
+      whole_.run(each.first, each.end);
+      unjudged_.emplace_back(&each, watch_.stop());
+      timed += unjudged_.back().second.seconds;
+      if (watch_.now() - judged_ >= speed_.interval) judge();
+    }
+    return timed;
+  }
+
+  void judge() {
+    const bool after = speed_.usual();
+    for (const auto& [in, each] : unjudged_) {
+      (before_ && after ? in->usual : in->slowed).push_back(each);
+    }
+    unjudged_.clear();
+    before_ = after || speed_.wait();
+    judged_ = watch_.now();
+  }
+
+  [[nodiscard]] bool complete() const {
+    return std::ranges::none_of(stretches_, [](const stretch& s) { return s.usual.empty(); });
+  }
+
+  [[nodiscard]] samples composed() {
+    samples made;
+    made.calls_a_sample = 1;
+    made.unusual = !complete();
+    std::size_t steps = SIZE_MAX;
+    for (const stretch& each : stretches_) {
+      made.slowed = std::max(made.slowed, each.slowed.size());
+      steps = std::min(steps, each.laps().size());
+    }
+    for (std::size_t i = 0; i < steps; ++i) {
+      lap all{};
+      for (const stretch& each : stretches_) {
+        const lap& clock = watch_.cost();
+        all.seconds += std::max(each.laps()[i].seconds - clock.seconds, 0.0);
+        all.wall += std::max(each.laps()[i].wall - clock.wall, 0.0);
+        all.cpu += std::max(each.laps()[i].cpu - clock.cpu, 0.0);
+      }
+      made.add(all, {});
+    }
+    return made;
+  }
+
+  Chain& whole_;
+  Stopwatch& watch_;
+  Speed& speed_;
+  bool (*stop_)();
+  step_parts parts_;
+  std::vector<stretch> stretches_;
+  std::vector<std::pair<stretch*, lap>> unjudged_;
+  bool before_ = true;
+  double judged_ = 0;
+};
+
+}  // namespace layerbench::run

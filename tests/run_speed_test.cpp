@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/sampler.hpp>
+#include <layerbench/run/speed_probe.hpp>
+#include <layerbench/run/step_sampler.hpp>
+
+/// Measuring on processors that something slows down which the system does not know of.
+namespace layerbench::run {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::Ge;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::SizeIs;
+
+constexpr double microsecond = 0x1p-20;
+constexpr double millisecond = 0x1p-10;
+
+/// Processors that are slower by half at times, and a stopwatch.
+struct machine {
+  std::function<bool(double)> slow_at;
+  double time = 0;
+  double started = 0;
+
+  [[nodiscard]] bool slow() const { return slow_at(time); }
+  void work(double seconds) { time += slow() ? 1.5 * seconds : seconds; }
+
+  static lap cost() { return {0, 0, 0}; }
+  [[nodiscard]] double now() const { return time; }
+  void start() { started = time; }
+  [[nodiscard]] lap stop() const { return {time - started, time - started, time - started}; }
+
+  [[nodiscard]] speed_probe probe() {
+    const auto work_time = [this] {
+      const double before = time;
+      work(64 * microsecond);
+      return time - before;
+    };
+    return speed_probe(work_time, [this] { return time; });
+  }
+};
+
+bool never(double /*time*/) { return false; }
+/// Slow for half of every 100 ms, first of all fast.
+bool by_turns(double time) { return std::fmod(time, 0.1) >= 0.05; }
+constexpr auto goes_on = [] { return false; };
+
+/// As long as it takes for the probe to know the machine.
+void get_to_know(machine& here, speed_probe& speed, double seconds) {
+  for (const double end = here.time + seconds; here.time < end; here.time += millisecond) {
+    static_cast<void>(speed.usual());
+  }
+}
+
+TEST(SpeedProbe, FindsASteadySpeedUsual) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(speed.usual());
+}
+
+TEST(SpeedProbe, TellsSlowProcessorsFromFastOnes) {
+  machine here{by_turns};
+  speed_probe speed = here.probe();
+  for (; here.time < 2; here.time += millisecond) {
+    const bool slow = here.slow();
+    EXPECT_EQ(speed.usual(), !slow) << "after " << here.time << " s";
+  }
+}
+
+TEST(SpeedProbe, LearnsThatTheFirstSpeedWasNotTheUsualOne) {
+  machine here{[](double time) { return time < 1; }};
+  speed_probe speed = here.probe();
+  EXPECT_TRUE(speed.usual()) << "nothing else is known";
+  get_to_know(here, speed, 2);
+  here.slow_at = [](double) { return true; };
+  EXPECT_FALSE(speed.usual());
+}
+
+TEST(SpeedProbe, TakesNoRareFasterReadingForUsual) {
+  machine here{never};
+  int readings = 0;
+  speed_probe speed(
+      [&] {
+        here.time += millisecond;
+        return ++readings % 50 == 0 ? 0.5 : 1.0;
+      },
+      [&] { return here.time; });
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(speed.usual());
+}
+
+TEST(SpeedProbe, WaitsForTheUsualSpeed) {
+  machine here{by_turns};
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 0.955);
+  ASSERT_TRUE(here.slow());
+  EXPECT_TRUE(speed.wait());
+  EXPECT_FALSE(here.slow());
+  EXPECT_LT(here.time, 1.01);
+}
+
+TEST(SpeedProbe, WaitsNoLongerThanHalfOfTheTime) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 1);
+  here.slow_at = [](double) { return true; };
+  const double start = here.time;
+  double waited = 0;
+  while (here.time < start + 10) {
+    const double before = here.time;
+    EXPECT_FALSE(speed.wait());
+    waited += here.time - before;
+    EXPECT_LT(here.time - before, 0.51) << "at a time";
+    here.time += 0.1;
+  }
+  EXPECT_THAT(waited, AllOf(Ge(4), Le(6)));
+}
+
+TEST(SpeedProbe, DoesNotWaitInAHurry) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 1);
+  here.slow_at = [](double) { return true; };
+  speed.hurry(true);
+  const double before = here.time;
+  EXPECT_FALSE(speed.wait());
+  EXPECT_LT(here.time - before, millisecond);
+  here.slow_at = never;
+  EXPECT_TRUE(speed.wait()) << "when there is nothing to wait for";
+}
+
+TEST(SpeedProbe, OfABackendOnThisMachineMeasuresIt) {
+  backend_device<reference::backend, op::add> here(1);
+  const std::unique_ptr<speed_probe> speed = speed_probe_of(here);
+  int usual = 0;
+  for (int i = 0; i < 1000; ++i) usual += speed->usual() ? 1 : 0;
+  EXPECT_GT(usual, 0) << "the fastest readings are usual whatever else runs";
+}
+
+/// Samples of calls of a millisecond.
+samples sampled(machine& here, const sampling& how) {
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 1);
+  return sample(
+      here, [](std::int64_t) {},
+      [&](std::int64_t times) { here.work(millisecond * static_cast<double>(times)); }, how,
+      goes_on, speed);
+}
+
+TEST(SamplerBesideOthers, LeavesOutWhatWasSlow) {
+  machine here{by_turns};
+  const samples taken = sampled(here, {.warm_up = 0, .least_time = 0.3, .most_time = 2});
+  EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(290U)), Each(millisecond)));
+  EXPECT_GT(taken.slowed, 0U) << "phases begin within a stretch";
+  EXPECT_FALSE(taken.unusual);
+}
+
+TEST(SamplerBesideOthers, TakesWhatThereIsWhereAllIsSlow) {
+  machine here{[](double time) { return time > 1.2; }};
+  here.time = 0;
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 1.2);
+  const samples taken = sample(
+      here, [](std::int64_t) {},
+      [&](std::int64_t times) { here.work(millisecond * static_cast<double>(times)); },
+      {.warm_up = 0, .least_time = 0.01, .most_time = 0.04}, goes_on, speed);
+  EXPECT_TRUE(taken.unusual);
+  EXPECT_EQ(taken.slowed, taken.seconds.size());
+  EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(2U)), Each(1.5 * millisecond)));
+}
+
+/// A model of layers that take so many seconds.
+struct step {
+  machine& here;
+  std::vector<double> seconds;
+  std::vector<std::pair<std::size_t, std::size_t>> runs = {};  ///< what was asked for
+
+  void ready() {}
+  [[nodiscard]] std::size_t layers() const { return seconds.size(); }
+  void run(std::size_t first, std::size_t end) {
+    runs.emplace_back(first, end);
+    for (std::size_t i = first; i < end; ++i) here.work(seconds[i]);
+  }
+};
+
+TEST(StepSampler, TimesAShortStepAsAWhole) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  step model{here, {64 * microsecond, 32 * microsecond, 32 * microsecond}};
+  step_sampler steps(model, here, speed, goes_on);
+  const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
+  EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(75U)), Each(128 * microsecond)));
+  EXPECT_EQ(taken.calls, static_cast<std::int64_t>(taken.seconds.size()));
+  EXPECT_EQ(model.runs.back(), std::pair(std::size_t{0}, std::size_t{3}));
+}
+
+TEST(StepSampler, FindsTheTimeOfALongStepThatIsNeverUndisturbed) {
+  machine here{by_turns};
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 1);
+  step model{here, std::vector<double>(40, 8 * millisecond)};  // more than three phases long
+  step_sampler steps(model, here, speed, goes_on);
+  const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
+  EXPECT_FALSE(taken.unusual);
+  EXPECT_GT(taken.slowed, 0U);
+  EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(1U)), Each(40 * 8 * millisecond)));
+}
+
+TEST(StepSampler, EndsWhereTheSpeedNeverComesBack) {
+  machine here{[](double time) { return time > 1.2; }};
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 1.2);
+  step model{here, std::vector<double>(4, 8 * millisecond)};
+  step_sampler steps(model, here, speed, goes_on);
+  const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
+  EXPECT_TRUE(taken.unusual);
+  EXPECT_THAT(taken.seconds, Each(1.5 * 4 * 8 * millisecond));
+}
+
+TEST(StepSampler, TimesLayersOneByOne) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  const std::vector<double> seconds{64 * microsecond, 4 * millisecond, 16 * microsecond};
+  step model{here, seconds};
+  step_sampler steps(model, here, speed, goes_on, step_parts::layers);
+  const std::vector<samples> layers = steps.sample_parts({.least_time = 0.01, .most_time = 0.04});
+  ASSERT_THAT(layers, SizeIs(3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(layers[i].seconds, AllOf(SizeIs(Ge(2U)), Each(seconds[i])));
+  }
+}
+
+TEST(StepSampler, HasNoSamplesWhenStopped) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  step model{here, {millisecond}};
+  step_sampler steps(model, here, speed, [] { return true; });
+  EXPECT_THAT(steps.sample({}).seconds, IsEmpty());
+}
+
+}  // namespace
+}  // namespace layerbench::run
