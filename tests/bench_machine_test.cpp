@@ -24,8 +24,8 @@ TEST(CheckMachine, TellsEveryFactAndAVerdict) {
     const texts lines = testing::lines(done.out);
     ASSERT_FALSE(lines.empty()) << done.err;
     EXPECT_LE(lines.size(), 30U) << done.out;
-    for (const char* name : {"load", "steal", "frequency", "cores", "binding", "quota", "machine",
-                             "memory", "clock", "huge pages", "reference"}) {
+    for (const char* name : {"load", "steal", "speed", "frequency", "cores", "binding", "quota",
+                             "machine", "memory", "clock", "huge pages", "reference"}) {
       EXPECT_THAT(lines, Contains(ContainsRegex("^(ok  |note|BAD )  " + std::string(name) + " ")));
     }
     const bool fit = lines.back() == "fit to measure";

@@ -191,6 +191,16 @@ TEST(Steal, IsBadAboveTwoPercent) {
   EXPECT_THAT(much.what, HasSubstr("3.0 %"));
 }
 
+TEST(Speed, IsBadWhereItIsSlowForLong) {
+  EXPECT_EQ(check_speed(0).how, verdict::ok);
+  EXPECT_EQ(check_speed(0.1).how, verdict::note);
+  const finding much = check_speed(0.5);
+  EXPECT_EQ(much.how, verdict::bad);
+  EXPECT_THAT(much.what, HasSubstr("50 % of the time"));
+  EXPECT_THAT(much.remedy, Not(IsEmpty()));
+  EXPECT_EQ(check_speed(std::nullopt).how, verdict::note) << "not looked at";
+}
+
 TEST(Frequency, FollowsGovernorAndTurbo) {
   const tree here;
   const finding absent = check_clock_rate(here.path());
@@ -271,7 +281,7 @@ TEST(HugePages, ShowTheModeThatIsSet) {
 }
 
 TEST(Check, SurvivesASystemThatSaysNothing) {
-  const std::vector<finding> all = check(tree().path(), {}, std::nullopt);
+  const std::vector<finding> all = check(tree().path(), {}, std::nullopt, std::nullopt);
   EXPECT_EQ(short_form(all), "fit");
   for (const finding& each : all) EXPECT_THAT(each.name, Not(IsEmpty()));
 }

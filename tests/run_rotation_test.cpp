@@ -179,6 +179,22 @@ TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
   EXPECT_EQ(places("activation", 0), places("conv", 2));
 }
 
+TEST_F(Rotation, AnInPlaceProducerEndsInPlace) {
+  surrounded_op how = after_relu(8 << 20);
+  how.sources.front().in_place = true;
+  rotation turns = turn(conv, how);
+  make_calls(turns, 10);
+  const auto read = places("activation", 0);
+  const auto written = places("activation", 1);
+  ASSERT_THAT(read, SizeIs(20));
+  for (std::size_t i = 0; i < read.size(); i += 2) {
+    EXPECT_NE(read[i], written[i]) << "from what nobody writes, so that results do not grow";
+    EXPECT_EQ(read[i + 1], written[i + 1]);
+    EXPECT_EQ(written[i], written[i + 1]);
+    EXPECT_EQ(written[i], places("conv", 0)[i / 2]);
+  }
+}
+
 TEST_F(Rotation, AProducerReadsWhatNobodyWrites) {
   surrounded_op how = after_relu(8 << 20);
   rotation turns = turn(conv, how);

@@ -81,6 +81,15 @@ TEST(SpeedProbe, TellsSlowProcessorsFromFastOnes) {
   }
 }
 
+TEST(SpeedProbe, SaysForWhichShareOfTheTimeTheyWereSlow) {
+  machine here{by_turns};
+  speed_probe speed = here.probe();
+  get_to_know(here, speed, 2);
+  EXPECT_NEAR(speed.slow_share(), 0.5, 0.05);
+  machine steady{never};
+  EXPECT_EQ(steady.probe().slow_share(), 0);
+}
+
 TEST(SpeedProbe, LearnsThatTheFirstSpeedWasNotTheUsualOne) {
   machine here{[](double time) { return time < 1; }};
   speed_probe speed = here.probe();

@@ -100,6 +100,24 @@ struct disturbance {
   return made;
 }
 
+/// `slow_share` is the share of the time in which the processors were slower than usual.
+[[nodiscard]] inline finding check_speed(std::optional<double> slow_share) {
+  if (!slow_share) return {"speed", verdict::note, "not looked at"};
+  finding made{"speed", verdict::ok,
+               fmt::format("slower than usual for {:.0f} % of the time", 100 * *slow_share)};
+  constexpr double little = 0.05;
+  constexpr double much = 0.3;
+  if (*slow_share > little) {
+    made.how = verdict::note;
+    made.what += ": something shares the cores; what it disturbs is measured again";
+  }
+  if (*slow_share > much) {
+    made.how = verdict::bad;
+    made.remedy = "measure later, or on a host whose cores are not shared (SMT)";
+  }
+  return made;
+}
+
 [[nodiscard]] inline finding check_clock_rate(const path& root) {
   const std::set<std::string> governors = per_processor(root, "cpufreq/scaling_governor");
   const std::set<std::string> drivers = per_processor(root, "cpufreq/scaling_driver");
@@ -235,11 +253,12 @@ struct disturbance {
 
 /// All of them. `root` is "/", or a folder with a copy of the system's files.
 [[nodiscard]] inline std::vector<finding> check(const path& root, const demand& of,
-                                                const std::optional<disturbance>& seen) {
-  return {check_load(root, of, seen), check_steal(seen),       check_clock_rate(root),
-          check_cores(root, of),      check_binding(root, of), check_quota(root, of),
-          check_hypervisor(root),     check_memory(root, of),  check_clock(root, of),
-          check_huge_pages(root)};
+                                                const std::optional<disturbance>& seen,
+                                                std::optional<double> slow_share) {
+  return {check_load(root, of, seen), check_steal(seen),      check_speed(slow_share),
+          check_clock_rate(root),     check_cores(root, of),  check_binding(root, of),
+          check_quota(root, of),      check_hypervisor(root), check_memory(root, of),
+          check_clock(root, of),      check_huge_pages(root)};
 }
 
 /// "fit", or the names of what is bad.

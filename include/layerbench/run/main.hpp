@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +22,7 @@
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/select.hpp>
 #include <layerbench/run/session.hpp>
+#include <layerbench/run/speed_probe.hpp>
 
 namespace layerbench::run {
 
@@ -114,11 +117,27 @@ template <backend B>
   return made;
 }
 
+/// Looks for a second at the speed of the processors that the rows would use; nothing where there
+/// are no rows, or not so many processors.
+inline std::optional<double> watched_speed(const suite& all, const machine::demand& demand) {
+  const auto threads = [](const auto& each) { return each->threads(); };
+  const auto most = std::ranges::max_element(all.fixtures, {}, threads);
+  if (most == all.fixtures.end() || demand.threads > demand.processors) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return std::nullopt;
+  }
+  const std::unique_ptr<speed_probe> speed = speed_probe_of((*most)->here());
+  const double end = stopwatch::now() + 1;
+  while (stopwatch::now() < end) static_cast<void>(speed->usual());
+  return speed->slow_share();
+}
+
 /// Prints whether the machine is fit to measure, on one screen.
 template <backend... Bs>
-exit_code check_machine(const machine_watch& watch, backend_list<Bs...> /*built*/) {
-  std::this_thread::sleep_for(std::chrono::seconds(1));
-  std::vector<machine::finding> all = watch.findings();
+exit_code check_machine(const suite& planned, const machine::demand& demand,
+                        backend_list<Bs...> /*built*/) {
+  const machine_watch watch(demand);
+  std::vector<machine::finding> all = watch.findings(watched_speed(planned, demand));
   (all.push_back(check_library<Bs>()), ...);
   fmt::print("layerbench {} on {}\n\n{}", LAYERBENCH_VERSION, cpu_model(), machine::report(all));
   return machine::short_form(all) == "fit" ? exit_code::done : exit_code::incomplete;
@@ -145,7 +164,7 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
   const suite all = make_suite(o, what, ops, built, catalog);
   for (const std::string& text : all.notes) note(text);
   const machine::demand demand = demand_of(o, all, built);
-  if (o.check_machine) return check_machine(machine_watch(demand), built);
+  if (o.check_machine) return check_machine(all, demand, built);
   if (all.fixtures.empty()) {
     throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
                                       fmt::join(o.models, ", "), what.name));

@@ -46,8 +46,8 @@ class planned_step {
     for (const model::input_state& input : found.inputs) {
       const bool outside = input.producer == model::model_input;
       made.sources.push_back(
-          {outside ? std::nullopt : std::optional(graph_.layers[input.producer].op),
-           input.distance});
+          {outside ? std::nullopt : std::optional(graph_.layers[input.producer].op), input.distance,
+           !outside && memory().in_place(input.producer)});
     }
     return made;
   }

@@ -21,9 +21,9 @@ namespace layerbench::run {
 class preparer {
  public:
   /// A null plan copies. `bytes` is what the call reads of it; `distance` the bytes touched between
-  /// this and the call.
-  preparer(std::unique_ptr<any_plan> plan, std::size_t bytes, std::int64_t distance)
-      : plan_(std::move(plan)), bytes_(bytes), distance_(distance) {}
+  /// this and the call; `in_place` says that the plan writes over its first source.
+  preparer(std::unique_ptr<any_plan> plan, std::size_t bytes, std::int64_t distance, bool in_place)
+      : plan_(std::move(plan)), bytes_(bytes), distance_(distance), in_place_(plan_ && in_place) {}
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::int64_t distance() const { return distance_; }
@@ -47,8 +47,7 @@ class preparer {
     return sum;
   }
 
-  /// Gives it room in `all` for what it reads: what nobody writes, even where in the model it works
-  /// in place; results of results would grow from round to round. It writes to `to`.
+  /// Gives it room in `all` for what it reads: what nobody writes. It writes to `to`.
   void lay_out(window& all, part to) {
     if (!plan_) places_ = {all.add(room::constants, bytes_), to};
     for (const plan_operand& each : operands()) {
@@ -75,9 +74,23 @@ class preparer {
       bound_ = plan_->bind(places, memory.workspace(plan_->workspace_bytes()));
     }
     bound_->run();
+    if (in_place_) run_again_on(places);
   }
 
  private:
+  /// In place, as in the model, on what it has just written: on older results, results of results
+  /// would grow from round to round.
+  void run_again_on(std::vector<address> places) {
+    const auto place_of = [&](op::role role) -> address& {
+      const auto found = std::ranges::find(
+          operands(), role, [](const plan_operand& each) { return each.logical.role; });
+      return places[static_cast<std::size_t>(found - operands().begin())];
+    };
+    place_of(op::role::source) = place_of(op::role::destination);
+    bound_->place(places);
+    bound_->run();
+  }
+
   [[nodiscard]] const std::vector<plan_operand>& operands() const {
     static const std::vector<plan_operand> none;
     return plan_ ? plan_->operands() : none;
@@ -86,6 +99,7 @@ class preparer {
   std::unique_ptr<any_plan> plan_;
   std::size_t bytes_;
   std::int64_t distance_;
+  bool in_place_;
   std::int64_t lead_ = 0;
   std::vector<part> places_;  ///< of the plan's operands; of a copy: from, to
   std::unique_ptr<bound_plan> bound_;

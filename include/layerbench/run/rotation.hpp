@@ -38,11 +38,12 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::run {
 
-/// A source operand before a call: which op wrote it (nothing: somebody outside of the model), and
-/// how many bytes were touched since it was used last.
+/// A source operand before a call: which op wrote it (nothing: somebody outside of the model),
+/// whether over its own source, and how many bytes were touched since it was used last.
 struct origin {
   std::optional<op::any> producer;
   std::int64_t distance = 0;
+  bool in_place = false;
 };
 
 /// What there is to bring into state.
@@ -166,7 +167,7 @@ class rotation {
     // Where it lacks the producer, somebody else writes that in the model, too.
     auto plan =
         from.producer ? plan_or_null(memory_.here(), *from.producer, what.request) : nullptr;
-    preparer writer(std::move(plan), bytes, from.distance);
+    preparer writer(std::move(plan), bytes, from.distance, from.in_place);
     const part to = window_.add(room::activations, writer.written_bytes());
     touched_ += writer.read_bytes();
     writer.lay_out(window_, to);
@@ -184,7 +185,7 @@ class rotation {
     if (rest == 0 || cache_ != cache_state::model) return;
     const op::activation writes{op::activation_kind::relu,
                                 {static_cast<std::int64_t>(rest / 2 / sizeof(float))}};
-    preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), rest / 2, 0);
+    preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), rest / 2, 0, false);
     writer.lay_out(window_, window_.add(room::activations, rest / 2));
     touched_ += rest;
     preparers_.insert(preparers_.begin(), std::move(writer));

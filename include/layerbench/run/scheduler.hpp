@@ -50,6 +50,15 @@ class scheduler {
     return interrupt_guard::interrupted();
   }
 
+  /// Share of the time in which the processors were slower than usual; nothing before one looked.
+  [[nodiscard]] std::optional<double> slow_share() const {
+    std::optional<double> most;
+    for (const auto& [here, speed] : probes_) {
+      most = std::max(most, std::optional(speed->slow_share()));
+    }
+    return most;
+  }
+
   /// What ended each case, in words.
   [[nodiscard]] const std::vector<std::pair<result::case_name, std::string>>& endings() const {
     return endings_;

@@ -88,11 +88,13 @@ class session {
                        file_->path(), file_->partial_path()));
     }
     scheduler measure(selected_, chains(), plan());
-    const bool interrupted = measure.run(results_, [this] {
+    const bool interrupted = measure.run(results_, [&] {
       in_order(results_);
+      slow_share_ = measure.slow_share();
       if (file_) file_->save(file_text(true));
     });
     in_order(results_);
+    slow_share_ = measure.slow_share();
     for (const auto& [owner, ending] : measure.endings()) {
       results_.context["stopped"] += fmt::format("{}: {}; ", owner.text(), ending);
     }
@@ -228,7 +230,7 @@ class session {
 
   [[nodiscard]] context_fields context(bool partial) const {
     context_fields fields = results_.context;
-    fields["machine_check"] = machine::short_form(watch_.findings());
+    fields["machine_check"] = machine::short_form(watch_.findings(slow_share_));
     fields["interrupted"] = partial ? "1" : "0";
     fields["manifest"] = result::write_manifest(results_.manifest);
     return fields;
@@ -258,6 +260,7 @@ class session {
   bool whole_models_;
   std::vector<fixture*> selected_;
   result::results results_;
+  std::optional<double> slow_share_;
   std::optional<result_file> file_;
 };
 

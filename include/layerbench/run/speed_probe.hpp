@@ -48,6 +48,13 @@ class speed_probe {
     return came;
   }
 
+  /// Share of the time in which they were slower than usual, as far as one looked.
+  [[nodiscard]] double slow_share() const {
+    const auto late =
+        std::ranges::count_if(readings_, [&](double each) { return each > slow * usual_; });
+    return static_cast<double>(late) / static_cast<double>(readings_.size());
+  }
+
   /// From now on, or no longer, there is no time to wait.
   void hurry(bool now) { hurried_ = now; }
 
