@@ -25,19 +25,18 @@ class machine {
 
   /// Seconds of each layer in `rounds` rounds: the true seconds 1, 2, 3, ... times a drift that is
   /// common to the layers of a round, times noise of their own. Both have the median 1.
-  std::vector<std::map<round_id, double>> measure(std::size_t layers, std::int64_t rounds,
-                                                  double drift, double noise) {
+  std::vector<timing> measure(std::size_t layers, std::int64_t rounds, double drift, double noise) {
     return measure(layers, rounds, [=](double drawn) { return std::exp(drift * drawn); }, noise);
   }
   /// The same with a drift made of numbers that are normally distributed.
-  std::vector<std::map<round_id, double>> measure(std::size_t layers, std::int64_t rounds,
-                                                  const drift_of& drift, double noise) {
-    std::vector<std::map<round_id, double>> all(layers);
+  std::vector<timing> measure(std::size_t layers, std::int64_t rounds, const drift_of& drift,
+                              double noise) {
+    std::vector<timing> all(layers);
     for (std::int64_t round = 0; round < rounds; ++round) {
       const double common = drift(normal_(random_));
       for (std::size_t i = 0; i < layers; ++i) {
         const double own = std::exp(noise * normal_(random_));
-        all[i][{0, round}] = static_cast<double>(i + 1) * common * own;
+        all[i].rounds[{0, round}] = static_cast<double>(i + 1) * common * own;
       }
     }
     return all;
@@ -48,7 +47,7 @@ class machine {
   std::normal_distribution<double> normal_;
 };
 
-std::vector<term> terms_of(const std::vector<std::map<round_id, double>>& layers) {
+std::vector<term> terms_of(const std::vector<timing>& layers) {
   std::vector<term> terms;
   for (const auto& each : layers) terms.push_back({2, &each});
   return terms;
@@ -129,7 +128,7 @@ TEST(Interval, OfFewRoundsIsARangeThatHoldsTheTruthAsOftenAsIsSaid) {
 TEST(Interval, IsWideForDriftAndNarrowForNoise) {
   // Noise of ten layers cancels in their sum; drift does not, and must not seem to.
   machine m(3);
-  const auto width = [](const std::vector<std::map<round_id, double>>& layers) {
+  const auto width = [](const std::vector<timing>& layers) {
     const auto terms = terms_of(layers);
     const auto found = bootstrap_interval(terms, common_rounds(terms)).value();
     return found.high - found.low;
@@ -155,12 +154,30 @@ TEST(Interval, LiesBetweenTheLeastAndTheLargestRound) {
 }
 
 TEST(Interval, IsExactWhereRoundsAgree) {
-  const std::map<round_id, double> same{
-      {{0, 0}, 3}, {{0, 1}, 3}, {{0, 2}, 3}, {{0, 3}, 3}, {{1, 0}, 3}};
+  const timing same{{{{0, 0}, 3}, {{0, 1}, 3}, {{0, 2}, 3}, {{0, 3}, 3}, {{1, 0}, 3}}};
   const std::vector<term> terms{{2, &same}, {1, &same}};
   const auto found = bootstrap_interval(terms, common_rounds(terms)).value();
   EXPECT_EQ(found.low, 9);
   EXPECT_EQ(found.high, 9);
+}
+
+TEST(Interval, LeavesOutWhatWasDisturbedLayerByLayer) {
+  timing early{{{{0, 0}, 9}, {{0, 1}, 9}, {{0, 2}, 1}, {{0, 3}, 1}, {{0, 4}, 1}}};
+  timing late{{{{0, 0}, 1}, {{0, 1}, 1}, {{0, 2}, 1}, {{0, 3}, 9}, {{0, 4}, 9}}};
+  early.disturbed = {{0, 0}, {0, 1}};
+  late.disturbed = {{0, 3}, {0, 4}};
+  const std::vector<term> terms{{1, &early}, {1, &late}};
+  const auto found = bootstrap_interval(terms, common_rounds(terms)).value();
+  EXPECT_EQ(found.low, 2);
+  EXPECT_EQ(found.high, 2);
+}
+
+TEST(Interval, HasAllRoundsWhereTooFewWereUndisturbed) {
+  timing slow{{{{0, 0}, 1}, {{0, 1}, 9}, {{0, 2}, 9}, {{0, 3}, 9}, {{0, 4}, 9}}};
+  slow.disturbed = {{0, 1}, {0, 2}, {0, 3}};
+  const std::vector<term> terms{{1, &slow}};
+  EXPECT_EQ(slow.seconds(), 9);
+  EXPECT_EQ(bootstrap_interval(terms, common_rounds(terms)).value().high, 9);
 }
 
 TEST(Interval, NeedsFiveRounds) {
@@ -173,8 +190,8 @@ TEST(Interval, NeedsFiveRounds) {
 }
 
 TEST(CommonRounds, AreThoseOfAllTerms) {
-  const std::map<round_id, double> many{{{0, 0}, 1}, {{0, 1}, 1}, {{1, 0}, 1}};
-  const std::map<round_id, double> few{{{0, 1}, 1}, {{1, 0}, 1}, {{1, 1}, 1}};
+  const timing many{{{{0, 0}, 1}, {{0, 1}, 1}, {{1, 0}, 1}}};
+  const timing few{{{{0, 1}, 1}, {{1, 0}, 1}, {{1, 1}, 1}}};
   const std::vector<term> terms{{1, &many}, {1, &few}};
   EXPECT_THAT(common_rounds(terms), ::testing::ElementsAre(round_id{0, 1}, round_id{1, 0}));
   EXPECT_THAT(common_rounds({}), ::testing::IsEmpty());

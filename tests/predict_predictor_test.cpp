@@ -177,6 +177,16 @@ TEST(Predict, AppendsFurtherRounds) {
   EXPECT_DOUBLE_EQ(p.step->high(), 18);
 }
 
+TEST(Predict, LeavesOutDisturbedRoundsWhereThreeOthersAreLeft) {
+  results first = file_with({rounds(net, "a", "k:1", {1, 9, 9, 9}), rounds(net, "b", "k:2", {1})});
+  for (measurement& row : first.rows) row.counters["disturbed"] = row.seconds == 9 ? 1 : 0;
+  EXPECT_DOUBLE_EQ(only({first}).step->seconds, 2 * 9 + 1);
+  const results second = file_with({rounds(net, "a", "k:1", {1, 1})});
+  const prediction both = only({first, second});
+  EXPECT_DOUBLE_EQ(both.step->seconds, 2 * 1 + 1);
+  EXPECT_DOUBLE_EQ(both.disturbed, 3 / 7.);
+}
+
 TEST(Predict, KeepsRoundsThatCarryTheSameNumber) {
   results file = file_with({rounds(net, "a", "k:1", {1, 2, 9}), rounds(net, "b", "k:2", {1})});
   for (measurement& row : file.rows) row.round = 0;

@@ -156,6 +156,15 @@ TEST(Validate, MarksWhatWasDisturbed) {
   EXPECT_TRUE(only_case({layers}).disturbed());
 }
 
+TEST(Validate, HoldsAgainstTheRoundsThatNothingDisturbed) {
+  results file = file_of({12, 12, 12, 30, 30, 30, 30});
+  for (std::size_t i = 3; i < file.chains.size(); ++i) file.chains[i].counters["disturbed"] = 1;
+  EXPECT_EQ(only_case({file}).measured.seconds, 12);
+  EXPECT_EQ(only_case({file}).measured.rounds, 7U);
+  file.chains[0].counters["disturbed"] = 1;
+  EXPECT_EQ(only_case({file}).measured.seconds, 30) << "two undisturbed ones are too few";
+}
+
 TEST(Validate, PredictsByTheChosenState) {
   results file = file_of({12});
   const auto model = testing::in_state(rounds(net, "a", "k:1", {2}), "");

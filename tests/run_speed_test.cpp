@@ -197,6 +197,8 @@ struct step {
   std::vector<double> seconds;
   std::vector<std::pair<std::size_t, std::size_t>> runs = {};  ///< what was asked for
 
+  static constexpr std::size_t steps_to_settle() { return 5; }
+
   void ready() {}
   [[nodiscard]] std::size_t layers() const { return seconds.size(); }
   void run(std::size_t first, std::size_t end) {
@@ -204,6 +206,16 @@ struct step {
     for (std::size_t i = first; i < end; ++i) here.work(seconds[i]);
   }
 };
+
+TEST(StepSampler, RunsStepsUntilTheCachesHaveSettled) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  step model{here, {millisecond}};
+  step_sampler steps(model, here, speed, goes_on);
+  const samples taken = steps.sample({.least_time = 0, .least_samples = 1});
+  EXPECT_THAT(taken.seconds, SizeIs(1));
+  EXPECT_THAT(model.runs, SizeIs(6));
+}
 
 TEST(StepSampler, TimesAShortStepAsAWhole) {
   machine here{never};

@@ -16,18 +16,18 @@
 /// How sure a sum of medians is, when its terms were measured in the same rounds.
 namespace layerbench::predict {
 
-/// A term of a sum over primitives: a weight, and the rounds of its value.
+/// A term of a sum over primitives.
 struct term {
   double weight;
-  const std::map<round_id, double>* rounds;
+  const timing* of;
 };
 
 /// The rounds that all terms have, in their order.
 [[nodiscard]] inline std::vector<round_id> common_rounds(std::span<const term> terms) {
   std::vector<round_id> common;
   if (terms.empty()) return common;
-  for (const auto& [round, value] : *terms.front().rounds) {
-    const auto has = [&, id = round](const term& each) { return each.rounds->contains(id); };
+  for (const auto& [round, value] : terms.front().of->rounds) {
+    const auto has = [&, id = round](const term& each) { return each.of->rounds.contains(id); };
     if (std::ranges::all_of(terms, has)) common.push_back(round);
   }
   return common;
@@ -35,7 +35,8 @@ struct term {
 
 namespace detail {
 
-/// A term's values in the common rounds, and these rounds by ascending value.
+/// A term's values in the common rounds, and by ascending value those of them that count: all
+/// where none does.
 struct series {
   double weight;
   std::vector<double> values;
@@ -46,19 +47,27 @@ struct series {
                                                    const std::vector<round_id>& rounds) {
   std::vector<series> all;
   for (const term& each : terms) {
-    series one{each.weight, {}, std::vector<std::size_t>(rounds.size())};
-    for (const round_id& round : rounds) one.values.push_back(each.rounds->at(round));
-    std::iota(one.ascending.begin(), one.ascending.end(), std::size_t{0});
+    series one{each.weight, {}, {}};
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      one.values.push_back(each.of->rounds.at(rounds[i]));
+      if (each.of->counts(rounds[i])) one.ascending.push_back(i);
+    }
+    if (one.ascending.empty()) {
+      one.ascending.resize(rounds.size());
+      std::iota(one.ascending.begin(), one.ascending.end(), std::size_t{0});
+    }
     std::ranges::sort(one.ascending, {}, [&](std::size_t i) { return one.values[i]; });
     all.push_back(std::move(one));
   }
   return all;
 }
 
-/// Median of a series in which round i was drawn `times[i]` times, as often as there are rounds in
-/// all. It needs no sorting, as the series knows its order.
+/// Median of a series in which round i was drawn `times[i]` times; of all its rounds where none of
+/// them was. It needs no sorting, as the series knows its order.
 [[nodiscard]] inline double drawn_median(const series& of, const std::vector<std::size_t>& times) {
-  const std::size_t n = times.size();
+  std::size_t n = 0;
+  for (const std::size_t i : of.ascending) n += times[i];
+  if (n == 0) return drawn_median(of, std::vector<std::size_t>(times.size(), 1));
   std::size_t below = 0;
   double lower = 0;
   for (const std::size_t i : of.ascending) {
@@ -102,7 +111,7 @@ struct series {
   std::vector<double> sums;
   for (const round_id& round : rounds) {
     sums.push_back(0);
-    for (const term& each : terms) sums.back() += each.weight * each.rounds->at(round);
+    for (const term& each : terms) sums.back() += each.weight * each.of->rounds.at(round);
   }
   if (sums.empty()) return std::nullopt;
   const auto [low, high] = std::ranges::minmax(sums);

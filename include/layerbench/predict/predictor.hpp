@@ -68,7 +68,7 @@ struct timed {
   const double seconds = sum(step);
   std::vector<term> terms;
   for (const timed& each : step) {
-    terms.push_back({static_cast<double>(each.what->count), &each.rounds.rounds});
+    terms.push_back({static_cast<double>(each.what->count), &each.rounds});
   }
   const std::vector<round_id> common = common_rounds(terms);
   rounds = common.size();
@@ -154,7 +154,7 @@ struct covered_step {
   double disturbed = 0;
   for (const timed& each : step) {
     rounds += static_cast<double>(each.rounds.rounds.size());
-    disturbed += static_cast<double>(each.rounds.disturbed);
+    disturbed += static_cast<double>(each.rounds.disturbed.size());
   }
   return rounds == 0 ? 0 : disturbed / rounds;
 }

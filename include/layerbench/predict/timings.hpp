@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,18 +21,28 @@ namespace layerbench::predict {
 /// hold the same row, and rows of one file that share an identity, are passes of their own.
 using round_id = std::pair<std::size_t, std::int64_t>;
 
+/// Whether so many undisturbed rounds will do without the disturbed ones.
+[[nodiscard]] constexpr bool enough_undisturbed(std::size_t rounds) { return rounds >= 3; }
+
 /// Timings of one primitive.
 struct timing {
   std::map<round_id, double> rounds;  ///< seconds of one call
+  std::set<round_id> disturbed = {};  ///< those in which something else used the processors
   std::size_t passes = 0;
-  std::size_t disturbed = 0;    ///< rounds in which something else used the processors
   std::optional<double> flops;  ///< FLOPs that one call really does, where a row says
   bool own = false;             ///< made for the case that asked
 
-  /// Median over all rounds.
+  /// Whether the round's value counts.
+  [[nodiscard]] bool counts(const round_id& round) const {
+    return !enough_undisturbed(rounds.size() - disturbed.size()) || !disturbed.contains(round);
+  }
+
+  /// Median over all rounds that count.
   [[nodiscard]] double seconds() const {
     std::vector<double> values;
-    for (const auto& [round, value] : rounds) values.push_back(value);
+    for (const auto& [round, value] : rounds) {
+      if (counts(round)) values.push_back(value);
+    }
     return stats::median(std::move(values));
   }
 
@@ -40,8 +51,10 @@ struct timing {
     for (const auto& [round, value] : other.rounds) {
       rounds.emplace(round_id{passes + round.first, round.second}, value);
     }
+    for (const round_id& round : other.disturbed) {
+      disturbed.emplace(passes + round.first, round.second);
+    }
     passes += other.passes;
-    disturbed += other.disturbed;
     if (!flops) flops = other.flops;
   }
 };
@@ -66,8 +79,9 @@ class timings {
       const auto [pass, fresh] = passes.try_emplace({std::move(identity), row.name}, same.passes);
       // A file put together from several has a row's rounds more than once.
       if (fresh || same.rounds.contains({pass->second, row.round})) pass->second = same.passes++;
-      same.rounds.emplace(round_id{pass->second, row.round}, additive_seconds(row));
-      if (row.disturbed()) ++same.disturbed;
+      const round_id round{pass->second, row.round};
+      same.rounds.emplace(round, additive_seconds(row));
+      if (row.disturbed()) same.disturbed.insert(round);
       const auto flops = row.counters.find("flops_exact");
       if (flops != row.counters.end()) same.flops = flops->second;
     }

@@ -17,8 +17,9 @@
 /// Predictions held against measured steps: rows `chain/...`, in which whole models ran.
 namespace layerbench::predict {
 
-/// Time of a whole step as measured: median over rounds, and its 95 % interval; below 6 rounds,
-/// where no such interval exists, the least and the largest round.
+/// Time of a whole step as measured: median over rounds, those of them that nothing disturbed where
+/// they are enough, and its 95 % interval; below 6 rounds, where no such interval exists, the least
+/// and the largest round.
 struct measured_step {
   double seconds = 0;
   double low = 0;
@@ -134,19 +135,21 @@ using chain_rows = std::vector<const result::measurement*>;
 
 /// Nothing when no row has a time.
 [[nodiscard]] inline std::optional<measured_step> measure(const chain_rows& rows) {
-  std::vector<double> seconds;
-  double disturbed = 0;
+  std::vector<double> all;
+  std::vector<double> undisturbed;
   for (const result::measurement* row : rows) {
     if (!row->error.empty()) continue;
-    seconds.push_back(additive_seconds(*row));
-    if (row->disturbed()) ++disturbed;
+    all.push_back(additive_seconds(*row));
+    if (!row->disturbed()) undisturbed.push_back(all.back());
   }
-  if (seconds.empty()) return std::nullopt;
-  std::ranges::sort(seconds);
+  if (all.empty()) return std::nullopt;
+  std::vector<double>& used = enough_undisturbed(undisturbed.size()) ? undisturbed : all;
+  std::ranges::sort(used);
   const auto sure =
-      stats::median_interval(seconds).value_or(stats::interval{seconds.front(), seconds.back()});
-  return measured_step{stats::median(seconds), sure.low, sure.high, seconds.size(),
-                       disturbed / static_cast<double>(seconds.size())};
+      stats::median_interval(used).value_or(stats::interval{used.front(), used.back()});
+  const auto disturbed = static_cast<double>(all.size() - undisturbed.size());
+  return measured_step{stats::median(used), sure.low, sure.high, all.size(),
+                       disturbed / static_cast<double>(all.size())};
 }
 
 /// Adds a case to `all`: to those validated where that is possible.

@@ -117,8 +117,8 @@ namespace detail {
   std::string text;
   if (p.disturbed > result::much_disturbed) {
     text += fmt::format(
-        "  disturbed: something else used the processors during {:.0f} % of the timings; they may "
-        "be too slow\n",
+        "  disturbed: something else used the processors during {:.0f} % of the timings; layers "
+        "with fewer than three others may be too slow\n",
         100 * p.disturbed);
   }
   if (p.derived) {

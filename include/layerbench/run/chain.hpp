@@ -58,6 +58,12 @@ class chain {
     memory_->here().synchronize();
   }
 
+  /// Steps after which the caches hold what they hold in an endless loop of steps: caches that
+  /// adapt to how they are used need their own size several times over. One at least.
+  [[nodiscard]] std::size_t steps_to_settle() const {
+    return 1 + 2 * here().cache_bytes() / bytes_;
+  }
+
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
 
   /// Runs the layers from `first` to the one before `end`, to their end.

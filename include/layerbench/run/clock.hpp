@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -28,6 +29,12 @@ struct lap {
   double seconds;  ///< by the clock that counts
   double wall;
   double cpu;  ///< of all threads
+
+  /// Without what the stopwatch itself takes.
+  [[nodiscard]] lap without(const lap& clock) const {
+    return {std::max(seconds - clock.seconds, 0.0), std::max(wall - clock.wall, 0.0),
+            std::max(cpu - clock.cpu, 0.0)};
+  }
 };
 
 /// Times work of so many threads. CPU time is what counts for one, since waiting for a processor

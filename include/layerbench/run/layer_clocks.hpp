@@ -47,7 +47,8 @@ class layer_clocks {
     rounds_.resize(layers.size());
     for (std::size_t i = 0; i < layers.size(); ++i) {
       std::ranges::sort(layers[i].seconds);
-      rounds_[i].push_back(mean_without_stalls(layers[i].seconds).seconds);
+      const double mean = mean_without_stalls(layers[i].seconds).seconds;
+      rounds_[i].at(!layers[i].unusual).push_back(mean);
     }
   }
 
@@ -56,13 +57,16 @@ class layer_clocks {
   [[nodiscard]] std::optional<double> seconds(const std::vector<std::size_t>& layers) const {
     if (rounds_.empty()) return std::nullopt;
     double sum = 0;
-    for (const std::size_t each : layers) sum += stats::median(rounds_[each]);
+    for (const std::size_t each : layers) {
+      const auto& [usual, slowed] = rounds_[each];
+      sum += stats::median(usual.empty() ? slowed : usual);
+    }
     return sum / static_cast<double>(layers.size());
   }
 
  private:
   detail::wall_watch watch_;
-  std::vector<std::vector<double>> rounds_;  ///< of each layer: its mean in each
+  std::vector<by_speed<std::vector<double>>> rounds_;  ///< of each layer: its mean in each
 };
 
 }  // namespace layerbench::run

@@ -54,6 +54,11 @@ class preparer {
       const bool written = each.logical.role == op::role::destination;
       places_.push_back(written ? to : all.add(room::constants, each.bytes));
     }
+    if (!in_place_) return;
+    again_ = places_;
+    const auto first = std::ranges::find(
+        operands(), op::role::source, [](const plan_operand& each) { return each.logical.role; });
+    again_[static_cast<std::size_t>(first - operands().begin())] = to;
   }
 
   /// Sets how many calls ahead it runs, when one touches so many bytes.
@@ -74,23 +79,13 @@ class preparer {
       bound_ = plan_->bind(places, memory.workspace(plan_->workspace_bytes()));
     }
     bound_->run();
-    if (in_place_) run_again_on(places);
-  }
-
- private:
-  /// In place, as in the model, on what it has just written: on older results, results of results
-  /// would grow from round to round.
-  void run_again_on(std::vector<address> places) {
-    const auto place_of = [&](op::role role) -> address& {
-      const auto found = std::ranges::find(
-          operands(), role, [](const plan_operand& each) { return each.logical.role; });
-      return places[static_cast<std::size_t>(found - operands().begin())];
-    };
-    place_of(op::role::source) = place_of(op::role::destination);
-    bound_->place(places);
+    if (!in_place_) return;
+    // On what it has just written: on older results, results of results would grow and grow.
+    bound_->place(all.at(again_, call + lead_));
     bound_->run();
   }
 
+ private:
   [[nodiscard]] const std::vector<plan_operand>& operands() const {
     static const std::vector<plan_operand> none;
     return plan_ ? plan_->operands() : none;
@@ -102,6 +97,7 @@ class preparer {
   bool in_place_;
   std::int64_t lead_ = 0;
   std::vector<part> places_;  ///< of the plan's operands; of a copy: from, to
+  std::vector<part> again_;   ///< the same in place
   std::unique_ptr<bound_plan> bound_;
 };
 

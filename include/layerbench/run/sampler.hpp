@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <layerbench/run/clock.hpp>
@@ -31,14 +32,13 @@ struct samples {
   std::size_t slowed = 0;  ///< how many were taken while the processors were slower than usual
   bool unusual = false;    ///< these are such ones; else they are without them
 
-  /// `clock` is what the stopwatch's reading costs.
-  void add(const lap& each, const lap& clock) {
-    const double all = std::max(each.seconds - clock.seconds, 0.0);
-    seconds.push_back(all / static_cast<double>(calls_a_sample));
+  /// `each` is without the clock's cost.
+  void add(const lap& each) {
+    seconds.push_back(each.seconds / static_cast<double>(calls_a_sample));
     calls += calls_a_sample;
-    timed += all;
-    wall += std::max(each.wall - clock.wall, 0.0);
-    cpu += std::max(each.cpu - clock.cpu, 0.0);
+    timed += each.seconds;
+    wall += each.wall;
+    cpu += each.cpu;
   }
   void append(const samples& others) {
     seconds.insert(seconds.end(), others.seconds.begin(), others.seconds.end());
@@ -54,6 +54,36 @@ struct any_speed {
   static constexpr double interval = 0;  ///< seconds between two looks
   static constexpr bool usual() { return true; }
   static constexpr bool wait() { return true; }
+};
+
+/// Looks at the speed at both ends of stretches of work, one after the other.
+template <class Speed>
+class stretch_watch {
+ public:
+  explicit stretch_watch(Speed& speed) : speed_(speed) {}
+
+  /// Begins a stretch: at the usual speed, if waiting brings it.
+  void begin() {
+    if (!usual_) usual_ = speed_.wait();
+  }
+  /// Ends it. Returns whether the speed was usual at both ends.
+  [[nodiscard]] bool end() {
+    const bool before = std::exchange(usual_, speed_.usual());
+    return before && usual_;
+  }
+
+ private:
+  Speed& speed_;
+  bool usual_ = false;
+};
+
+/// What was measured at the usual speed, and what was not.
+template <class T>
+struct by_speed {
+  T usual = {};
+  T slowed = {};
+
+  [[nodiscard]] T& at(bool speed_usual) { return speed_usual ? usual : slowed; }
 };
 
 namespace detail {
@@ -98,32 +128,31 @@ template <class Stopwatch, class Ready, class Call, class Speed = any_speed>
 
   samples none;
   none.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost().seconds, how);
-  samples usual = none;
-  samples slowed = none;
+  by_speed<samples> taken{none, none};
   double sampling_time = 0;  // without waiting
   const auto some = [&](std::size_t all) { return all >= how.least_samples; };
-  const auto enough_of = [&](const samples& taken) {
-    return some(taken.seconds.size()) && taken.timed >= how.least_time;
+  const auto enough_of = [&](const samples& these) {
+    return some(these.seconds.size()) && these.timed >= how.least_time;
   };
   const auto enough = [&] {
-    return enough_of(usual) ||
-           (some(usual.seconds.size() + slowed.seconds.size()) && sampling_time >= how.most_time);
+    return enough_of(taken.usual) ||
+           (some(taken.usual.seconds.size() + taken.slowed.seconds.size()) &&
+            sampling_time >= how.most_time);
   };
-  for (bool before = false; !stop() && !enough();) {
-    if (!before) before = speed.wait();
+  stretch_watch look(speed);
+  while (!stop() && !enough()) {
+    look.begin();
     samples stretch = none;
     start = watch.now();
     do {
-      stretch.add(lap_of(none.calls_a_sample), watch.cost());
+      stretch.add(lap_of(none.calls_a_sample).without(watch.cost()));
     } while (watch.now() - start < speed.interval && !enough_of(stretch) && !stop());
     sampling_time += watch.now() - start;
-    const bool after = speed.usual();
-    (before && after ? usual : slowed).append(stretch);
-    before = after;
+    taken.at(look.end()).append(stretch);
   }
-  usual.slowed = slowed.slowed = slowed.seconds.size();
-  slowed.unusual = true;
-  return usual.seconds.empty() ? slowed : usual;
+  taken.usual.slowed = taken.slowed.slowed = taken.slowed.seconds.size();
+  taken.slowed.unusual = true;
+  return taken.at(!taken.usual.seconds.empty());
 }
 
 }  // namespace layerbench::run

@@ -88,13 +88,15 @@ class session {
                        file_->path(), file_->partial_path()));
     }
     scheduler measure(selected_, chains(), plan());
-    const bool interrupted = measure.run(results_, [&] {
+    const auto take_stock = [&] {
       in_order(results_);
       slow_share_ = measure.slow_share();
+    };
+    const bool interrupted = measure.run(results_, [&] {
+      take_stock();
       if (file_) file_->save(file_text(true));
     });
-    in_order(results_);
-    slow_share_ = measure.slow_share();
+    take_stock();
     for (const auto& [owner, ending] : measure.endings()) {
       results_.context["stopped"] += fmt::format("{}: {}; ", owner.text(), ending);
     }

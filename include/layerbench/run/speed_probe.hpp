@@ -114,7 +114,7 @@ using probe_maker = std::function<std::unique_ptr<speed_probe>(device&)>;
 /// this program's own.
 [[nodiscard]] inline std::unique_ptr<speed_probe> speed_probe_of(device& here) {
   if (!here.on_all_threads([] {})) return std::make_unique<speed_probe>([] { return 1.0; });
-  const auto work = [&here, watch = stopwatch(here.threads())](std::int64_t turns) mutable {
+  auto work = [&here, watch = stopwatch(here.threads())](std::int64_t turns) mutable {
     here.activate();
     here.on_all_threads([turns] { exercise_core(turns / 8); });  // wakes them
     watch.start();
@@ -123,9 +123,9 @@ using probe_maker = std::function<std::unique_ptr<speed_probe>(device&)>;
   };
   constexpr double least_time = 50e-6;
   std::int64_t turns = 1024;
-  auto measured = work;
-  while (measured(turns) < least_time) turns *= 2;
-  return std::make_unique<speed_probe>([measured, turns]() mutable { return measured(turns); });
+  while (work(turns) < least_time) turns *= 2;
+  return std::make_unique<speed_probe>(
+      [work = std::move(work), turns]() mutable { return work(turns); });
 }
 
 }  // namespace layerbench::run

@@ -27,7 +27,7 @@ class step_sampler {
  public:
   step_sampler(Chain& whole, Stopwatch& watch, Speed& speed, bool (*stop)(),
                step_parts parts = step_parts::stretches)
-      : whole_(whole), watch_(watch), speed_(speed), stop_(stop), parts_(parts) {}
+      : whole_(whole), watch_(watch), look_(speed), stop_(stop), parts_(parts) {}
 
   /// As sample() does; goes on for a while where a stretch has not been seen undisturbed.
   [[nodiscard]] samples sample(const sampling& how) {
@@ -41,8 +41,8 @@ class step_sampler {
     std::vector<samples> all;
     for (const stretch& each : stretches_) {
       all.emplace_back().calls_a_sample = 1;
-      all.back().unusual = each.usual.empty();
-      for (const lap& one : each.laps()) all.back().add(one, watch_.cost());
+      all.back().unusual = each.unusual();
+      for (const lap& one : each.laps()) all.back().add(one);
     }
     return all;
   }
@@ -51,15 +51,16 @@ class step_sampler {
   struct stretch {
     std::size_t first;  ///< of its layers
     std::size_t end;    ///< behind the last
-    std::vector<lap> usual = {};
-    std::vector<lap> slowed = {};
+    by_speed<std::vector<lap>> taken = {};
 
-    [[nodiscard]] const std::vector<lap>& laps() const { return usual.empty() ? slowed : usual; }
+    [[nodiscard]] bool unusual() const { return taken.usual.empty(); }
+    [[nodiscard]] const std::vector<lap>& laps() const {
+      return unusual() ? taken.slowed : taken.usual;
+    }
   };
 
   void take(const sampling& how) {
     make_stretches();
-    before_ = speed_.wait();
     const double start = watch_.now();
     double timed = 0;
     for (std::size_t steps = 0; !stop_();) {
@@ -71,15 +72,19 @@ class step_sampler {
     judge();
   }
 
-  /// A step that does not count, to warm up.
+  /// Makes them in the last of the steps that warm up.
   void make_stretches() {
+    for (std::size_t i = 1; i < whole_.steps_to_settle() && !stop_(); ++i) {
+      whole_.ready();
+      whole_.run(0, whole_.layers());
+    }
     whole_.ready();
     double start = watch_.now();
     std::size_t first = 0;
     for (std::size_t i = 0; i < whole_.layers(); ++i) {
       whole_.run(i, i + 1);
       const bool goes_on = parts_ == step_parts::stretches && i + 1 < whole_.layers() &&
-                           watch_.now() - start < speed_.interval;
+                           watch_.now() - start < Speed::interval;
       if (goes_on) continue;
       stretches_.push_back({first, i + 1});
       first = i + 1;
@@ -90,29 +95,36 @@ class step_sampler {
   /// Returns the seconds that were timed.
   double step() {
     double timed = 0;
+    open();
     whole_.ready();
     for (stretch& each : stretches_) {
+      open();
       watch_.start();
       whole_.run(each.first, each.end);
-      unjudged_.emplace_back(&each, watch_.stop());
+      unjudged_.emplace_back(&each, watch_.stop().without(watch_.cost()));
       timed += unjudged_.back().second.seconds;
-      if (watch_.now() - judged_ >= speed_.interval) judge();
+      if (watch_.now() - begun_ >= Speed::interval) judge();
     }
     return timed;
   }
 
+  void open() {
+    if (open_) return;
+    look_.begin();
+    begun_ = watch_.now();
+    open_ = true;
+  }
+
   void judge() {
-    const bool after = speed_.usual();
-    for (const auto& [in, each] : unjudged_) {
-      (before_ && after ? in->usual : in->slowed).push_back(each);
-    }
+    if (!open_) return;
+    const bool usual = look_.end();
+    for (const auto& [in, each] : unjudged_) in->taken.at(usual).push_back(each);
     unjudged_.clear();
-    before_ = after || speed_.wait();
-    judged_ = watch_.now();
+    open_ = false;
   }
 
   [[nodiscard]] bool complete() const {
-    return std::ranges::none_of(stretches_, [](const stretch& s) { return s.usual.empty(); });
+    return std::ranges::none_of(stretches_, &stretch::unusual);
   }
 
   [[nodiscard]] samples composed() {
@@ -121,31 +133,31 @@ class step_sampler {
     made.unusual = !complete();
     std::size_t steps = SIZE_MAX;
     for (const stretch& each : stretches_) {
-      made.slowed = std::max(made.slowed, each.slowed.size());
+      made.slowed = std::max(made.slowed, each.taken.slowed.size());
       steps = std::min(steps, each.laps().size());
     }
     for (std::size_t i = 0; i < steps; ++i) {
       lap all{};
       for (const stretch& each : stretches_) {
-        const lap& clock = watch_.cost();
-        all.seconds += std::max(each.laps()[i].seconds - clock.seconds, 0.0);
-        all.wall += std::max(each.laps()[i].wall - clock.wall, 0.0);
-        all.cpu += std::max(each.laps()[i].cpu - clock.cpu, 0.0);
+        const lap& one = each.laps()[i];
+        all.seconds += one.seconds;
+        all.wall += one.wall;
+        all.cpu += one.cpu;
       }
-      made.add(all, {});
+      made.add(all);
     }
     return made;
   }
 
   Chain& whole_;
   Stopwatch& watch_;
-  Speed& speed_;
+  stretch_watch<Speed> look_;
   bool (*stop_)();
   step_parts parts_;
   std::vector<stretch> stretches_;
   std::vector<std::pair<stretch*, lap>> unjudged_;
-  bool before_ = true;
-  double judged_ = 0;
+  bool open_ = false;  ///< since begun_ nobody looked at the speed
+  double begun_ = 0;
 };
 
 }  // namespace layerbench::run
