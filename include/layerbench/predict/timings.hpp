@@ -29,8 +29,8 @@ struct timing {
   std::map<round_id, double> rounds;  ///< seconds of one call
   std::set<round_id> disturbed = {};  ///< those in which something else used the processors
   std::size_t passes = 0;
-  std::optional<double> flops;  ///< FLOPs that one call really does, where a row says
-  bool own = false;             ///< made for the case that asked
+  std::optional<double> flops = {};  ///< FLOPs that one call really does, where a row says
+  bool own = false;                  ///< made for the case that asked
 
   /// Whether the round's value counts.
   [[nodiscard]] bool counts(const round_id& round) const {
