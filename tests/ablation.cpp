@@ -57,12 +57,12 @@ run::surrounded_op surroundings_of(run::planned_step& step, const model::primiti
 /// A model's rows in each of the ways, and its chain.
 class experiment {
  public:
-  experiment(model::graph graph, dtype type, int threads)
+  experiment(const model::graph& graph, dtype type, int threads)
       : memory_(make_arena(threads)),
         watch_(threads),
-        step_(std::move(graph), {.type = type}, {"activation"}, memory_),
+        step_(model::inference_step(graph, {"activation"}), {.type = type}, memory_),
         chain_(step_.make_chain(1)) {
-    for (const model::primitive& each : model::inference_step(step_.graph())) {
+    for (const model::primitive& each : model::primitives(step_.step())) {
       for (const std::string& way : ways) {
         run::row row{.name = {},
                      .op = each.op,

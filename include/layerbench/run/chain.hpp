@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/step.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/run/arena.hpp>
 #include <layerbench/run/device.hpp>
@@ -26,16 +26,22 @@ namespace layerbench::run {
 /// own, reading what the layers before have written. The truth that predictions are held against.
 class chain {
  public:
-  /// Throws `unsupported` where a layer has no plan.
-  chain(std::shared_ptr<arena> memory, const model::graph& graph, const model::step_memory& step,
-        const plan_request& request, std::uint64_t seed)
+  /// Throws `unsupported` where a call has no plan.
+  chain(std::shared_ptr<arena> memory, const model::step& step, plan_request request,
+        std::uint64_t seed)
       : memory_(std::move(memory)) {
-    make_plans(graph, request);
-    const std::vector<std::vector<std::size_t>> offsets = lay_out(graph, step);
+    std::map<std::string, std::shared_ptr<any_plan>> by_work;
+    for (const model::call& each : step.calls) {
+      request.pass = each.pass;
+      auto& made = by_work[fmt::format("{}/{}/{}", each.op.name(), name(each.pass), each.op.key())];
+      if (!made) made = memory_->here().plan(each.op, request);
+      plans_.push_back(made);
+    }
+    const std::vector<std::size_t> starts = lay_out(step);
     block_ = memory_->here().allocate(bytes_);
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       std::vector<address> places;
-      for (const std::size_t offset : offsets[i]) places.push_back(at(offset));
+      for (const std::size_t tensor : step.calls[i].tensors) places.push_back(at(starts[tensor]));
       fill_weights(*plans_[i], places, seed + i);
       calls_.push_back(plans_[i]->bind(places, memory_->workspace(plans_[i]->workspace_bytes())));
     }
@@ -77,53 +83,25 @@ class chain {
     return static_cast<std::byte*>(block_->data()) + offset;
   }
 
-  void make_plans(const model::graph& graph, const plan_request& request) {
-    std::map<std::string, std::shared_ptr<any_plan>> by_work;
-    for (const model::layer& each : graph.layers) {
-      auto& made = by_work[fmt::format("{}/{}", each.op.name(), each.op.key())];
-      if (!made) made = memory_->here().plan(each.op, request);
-      plans_.push_back(made);
-    }
-  }
-
-  /// Offsets of the layers' operands in one block, where each tensor starts at a page of its own.
-  std::vector<std::vector<std::size_t>> lay_out(const model::graph& graph,
-                                                const model::step_memory& step) {
-    std::map<std::size_t, std::size_t> sizes;  // of tensors; a reader may see more than the writer
-    const auto tensor_of = [&](std::size_t layer, op::role role, std::size_t& source) {
-      if (role == op::role::destination) return step.tensor(layer);
-      const std::size_t from = graph.layers[layer].inputs[source++];
-      return from == model::model_input ? model::model_input : step.tensor(from);
-    };
-    const auto each_operand = [&](auto&& visit) {
-      for (std::size_t i = 0; i < plans_.size(); ++i) {
-        std::size_t source = 0;
-        for (const plan_operand& each : plans_[i]->operands()) {
-          const op::role role = each.logical.role;
-          const bool kept = role == op::role::weights || role == op::role::statistics;
-          visit(i, each, kept ? std::nullopt : std::optional(tensor_of(i, role, source)));
-        }
+  /// Where each tensor starts in one block: at a page of its own.
+  std::vector<std::size_t> lay_out(const model::step& step) {
+    std::vector<std::size_t> sizes(step.tensors, 0);
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      const std::vector<plan_operand>& operands = plans_[i]->operands();
+      for (std::size_t j = 0; j < operands.size(); ++j) {
+        std::size_t& size = sizes[step.calls[i].tensors[j]];
+        size = std::max(size, operands[j].bytes);  // a reader may see more than the writer
       }
-    };
-    each_operand([&](std::size_t, const plan_operand& each, std::optional<std::size_t> tensor) {
-      if (tensor) sizes[*tensor] = std::max(sizes[*tensor], each.bytes);
-    });
-    std::map<std::size_t, std::size_t> starts;
-    for (const auto& [tensor, size] : sizes) starts[tensor] = room(size);
-    std::vector<std::vector<std::size_t>> offsets(plans_.size());
-    each_operand([&](std::size_t i, const plan_operand& each, std::optional<std::size_t> tensor) {
-      offsets[i].push_back(tensor ? starts.at(*tensor) : room(each.bytes));
-    });
-    input_ = starts.at(model::model_input);
-    input_bytes_ = sizes.at(model::model_input);
-    return offsets;
-  }
-
-  std::size_t room(std::size_t size) {
+    }
     constexpr std::size_t page = 4096;
-    const std::size_t start = bytes_;
-    bytes_ += (size + page - 1) / page * page;
-    return start;
+    std::vector<std::size_t> starts;
+    for (const std::size_t size : sizes) {
+      starts.push_back(bytes_);
+      bytes_ += (size + page - 1) / page * page;
+    }
+    input_ = starts[model::input_tensor];
+    input_bytes_ = sizes[model::input_tensor];
+    return starts;
   }
 
   /// Test data for weights and statistics. Weights are scaled so that activations keep their
@@ -147,20 +125,20 @@ class chain {
   }
 
   std::shared_ptr<arena> memory_;
-  std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the layers
+  std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the calls
   std::unique_ptr<device_memory> block_;
   std::size_t bytes_ = 0;
   std::size_t input_ = 0;
   std::size_t input_bytes_ = 0;
   std::size_t shift_ = 0;
-  std::vector<std::unique_ptr<bound_plan>> calls_;  ///< of the layers
+  std::vector<std::unique_ptr<bound_plan>> calls_;
 };
 
 /// A model run whole beside its rows.
 struct chain_plan {
   result::case_name owner;
   std::function<std::unique_ptr<chain>()> make;
-  std::vector<std::vector<std::size_t>> primitives = {};  ///< layers of each, as in the manifest
+  std::vector<std::vector<std::size_t>> primitives = {};  ///< calls of each, as in the manifest
 };
 
 }  // namespace layerbench::run
