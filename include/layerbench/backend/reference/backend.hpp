@@ -64,6 +64,12 @@ struct sum {
 /// Elements of the operands of an op, in its order, row-major; outputs are empty.
 using tensors = std::span<const std::span<const float>>;
 
+/// Element `i` of `a` times element `j` of `b`.
+[[nodiscard]] inline double product(std::span<const float> a, std::int64_t i,
+                                    std::span<const float> b, std::int64_t j) {
+  return static_cast<double>(a[static_cast<std::size_t>(i)]) * b[static_cast<std::size_t>(j)];
+}
+
 /// The formula of an op, element by element: specialise it with
 /// `static sum at(const Op&, op::pass, tensors, std::size_t output, std::int64_t index)`, which
 /// gives element `index` (row-major) of operand `output` before it is rounded to the data type.
