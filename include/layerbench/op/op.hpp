@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -109,6 +110,10 @@ class any {
   [[nodiscard]] std::string_view name() const { return self_->name(); }
   [[nodiscard]] op::storage storage() const { return self_->storage(); }
   [[nodiscard]] std::vector<pass> passes() const { return self_->passes(); }
+  [[nodiscard]] bool has(pass p) const {
+    const std::vector<pass> all = passes();
+    return std::ranges::find(all, p) != all.end();
+  }
   [[nodiscard]] bool hands_on_gradient() const { return self_->hands_on_gradient(); }
   /// Canonical key of the sizes; with name() and the pass it says what is computed.
   [[nodiscard]] std::string key() const { return self_->key(); }

@@ -57,9 +57,8 @@ class primitive_plan {
     /// Quantisation scales, which the library reads at every call.
     std::vector<float> scales;
 
-    void add(int argument, dnnl::memory memory) {
+    void pass(int argument, const dnnl::memory& memory) {
       arguments.push_back({argument, memory.get()});
-      memories.push_back(std::move(memory));
     }
   };
 
@@ -67,15 +66,18 @@ class primitive_plan {
     binding bound;
     bound.scales.reserve(scaled_.size());  // the library keeps pointers into it
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      bound.add(ports_[i].argument, {ports_[i].stored, engine_, places[i]});
+      dnnl::memory here{ports_[i].stored, engine_, places[i]};
+      if (ports_[i].argument != not_an_argument) bound.pass(ports_[i].argument, here);
+      bound.memories.push_back(std::move(here));
     }
     for (const std::size_t operand : scaled_) {
       bound.scales.push_back(static_cast<float>(quantum_of(operand)));
       const dnnl::memory::desc one({1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
-      bound.add(DNNL_ARG_ATTR_SCALES | ports_[operand].argument,
-                {one, engine_, &bound.scales.back()});
+      bound.memories.emplace_back(one, engine_, &bound.scales.back());
+      bound.pass(DNNL_ARG_ATTR_SCALES | ports_[operand].argument, bound.memories.back());
     }
-    bound.add(DNNL_ARG_SCRATCHPAD, {scratchpad_, engine_, workspace});
+    bound.memories.emplace_back(scratchpad_, engine_, workspace);
+    bound.pass(DNNL_ARG_SCRATCHPAD, bound.memories.back());
     return bound;
   }
 
@@ -95,6 +97,9 @@ class primitive_plan {
   }
 
  protected:
+  /// Stands for an operand that the library does not know.
+  static constexpr int not_an_argument = 0;
+
   /// Where an operand goes in the primitive's call and how it lies in memory.
   struct port {
     int argument;

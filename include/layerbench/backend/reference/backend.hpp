@@ -45,13 +45,15 @@ class backend {
 
 /// One output element as the sum it is: its value, the sums of the terms' magnitudes and squares,
 /// and their number. The last three bound the rounding error of whoever sums the same terms in
-/// another order. `roundings` is how often the result may be rounded to the data type on its way.
+/// another order. `roundings` is how often the result may be rounded to the data type on its way,
+/// and `rounded` the magnitude of what is, where that is more than the result.
 struct sum {
   double value = 0;
   double magnitude = 0;
   double squares = 0;
   std::int64_t terms = 0;
-  int roundings = 1;
+  std::int64_t roundings = 1;
+  double rounded = 0;
 
   void add(double term) {
     value += term;

@@ -81,6 +81,9 @@ struct formula<op::pool> {
         }
       }
     }
+    // Libraries add up in the destination, in its type.
+    total.roundings = std::max<std::int64_t>(1, total.terms);
+    total.rounded = total.magnitude;
     return total;
   }
 };
