@@ -141,6 +141,26 @@ TYPED_TEST(gradient, is_what_central_differences_say) {
   EXPECT_GE(checked, 2 * shapes);
 }
 
+TEST(gradient, of_the_loss_is_what_central_differences_say) {
+  const op::cross_entropy o{3, 5};
+  operands known{{"src", run::random_values(o.operands(op::pass::fwd, dtype::f32)[0], 1)},
+                 {"target", {0, 4.5F, 2}}};
+  const std::vector<double> probabilities = evaluate(o, op::pass::fwd, known, 2);
+  known["dst"] = {probabilities.begin(), probabilities.end()};
+  const std::vector<double> gradient = evaluate(o, op::pass::bwd, known, 2);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    constexpr float step = 0x1p-9F;
+    const auto loss_at = [&](float x) {
+      const float before = std::exchange(known["src"][i], x);
+      const double loss = evaluate(o, op::pass::fwd, known, 3).front();
+      known["src"][i] = before;
+      return loss;
+    };
+    const float x = known["src"][i];
+    EXPECT_NEAR(gradient[i], (loss_at(x + step) - loss_at(x - step)) / (2 * step), 1e-4);
+  }
+}
+
 TEST(gradient, is_handed_on_by_an_add_and_absent_from_a_reorder) {
   EXPECT_TRUE(op::any(op::add{{2}}).hands_on_gradient());
   const op::any reorder(op::reorder{{2, 3}, "ab", "ba"});

@@ -121,7 +121,7 @@ class step_memory {
   /// whoever writes the model's input. Nothing where nobody does.
   [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t call) const {
     while (call > 0 && !step_.calls[call - 1].uses(tensor)) --call;
-    if (call == 0 && tensor != input_tensor) return std::nullopt;
+    if (call == 0 && tensor >= step_.inputs) return std::nullopt;
     return call;
   }
 

@@ -30,12 +30,13 @@ struct call {
   }
 };
 
-/// The tensor that somebody outside of the model writes before each step.
+/// The model's input.
 inline constexpr std::size_t input_tensor = 0;
 
 struct step {
   std::vector<call> calls;  ///< in the order in which they run
   std::size_t tensors = 1;  ///< how many there are
+  std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
 
   std::size_t new_tensor() { return tensors++; }
 };

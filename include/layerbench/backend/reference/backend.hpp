@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -96,11 +98,15 @@ class plan<reference::backend, Op> {
       }
       const auto count = static_cast<std::size_t>(elements(each.extents));
       operands_.push_back({each, std::move(order), count * sizeof(float)});
+      if (each.role != op::role::destination) continue;
+      ++outputs_;
+      output_bytes_ += operands_.back().bytes;
     }
   }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
+  /// Several outputs are computed beside first: one may overwrite what another needs.
+  [[nodiscard]] std::size_t workspace_bytes() const { return outputs_ > 1 ? output_bytes_ : 0; }
   [[nodiscard]] static std::string algorithm() { return "reference:direct"; }
 
   void upload(std::size_t operand, std::span<const float> values, address to) const {
@@ -113,11 +119,12 @@ class plan<reference::backend, Op> {
   struct binding {
     std::vector<std::span<const float>> inputs;  ///< empty where the operand is an output
     std::vector<std::span<float>> outputs;       ///< empty where the operand is an input
+    float* workspace;
   };
 
-  [[nodiscard]] binding bind(std::span<const address> places, address /*workspace*/) const {
+  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
     binding bound{std::vector<std::span<const float>>(places.size()),
-                  std::vector<std::span<float>>(places.size())};
+                  std::vector<std::span<float>>(places.size()), static_cast<float*>(workspace)};
     place(bound, places);
     return bound;
   }
@@ -133,15 +140,18 @@ class plan<reference::backend, Op> {
   }
 
   void run(const binding& bound) const {
+    float* beside = bound.workspace;
     for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
       const op::operand& logical = operands_[i].logical;
+      float* to = outputs_ > 1 ? beside : bound.outputs[i].data();
       for (std::size_t index = 0; index < bound.outputs[i].size(); ++index) {
         const reference::sum exact = reference::formula<Op>::at(op_, pass_, bound.inputs, i,
                                                                 static_cast<std::int64_t>(index));
-        bound.outputs[i][index] =
-            static_cast<float>(round_to(logical.type, exact.value, logical.quantum));
+        to[index] = static_cast<float>(round_to(logical.type, exact.value, logical.quantum));
       }
+      beside += outputs_ > 1 ? bound.outputs[i].size() : 0;
     }
+    if (outputs_ > 1) store(bound);
   }
 
  private:
@@ -149,9 +159,19 @@ class plan<reference::backend, Op> {
     return {static_cast<float*>(at), operands_[operand].bytes / sizeof(float)};
   }
 
+  static void store(const binding& bound) {
+    const float* from = bound.workspace;
+    for (const std::span<float> to : bound.outputs) {
+      std::copy_n(from, to.size(), to.begin());
+      from += to.size();
+    }
+  }
+
   Op op_;
   op::pass pass_;
   std::vector<plan_operand> operands_;
+  std::size_t outputs_ = 0;
+  std::size_t output_bytes_ = 0;
 };
 
 static_assert(backend<reference::backend>);
