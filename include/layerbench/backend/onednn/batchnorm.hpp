@@ -74,9 +74,7 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
     constexpr std::size_t old_mean = 3;
     constexpr std::size_t batch_mean = 6;
     constexpr std::size_t new_mean = 8;
-    const auto values = [&](std::size_t operand) {
-      return static_cast<float*>(bound.memories[operand].get_data_handle());
-    };
+    const auto values = [&](std::size_t operand) { return at<float>(bound, operand); };
     const auto elements = static_cast<float>(o_.n * o_.h * o_.w);
     const float unbiased = elements > 1 ? elements / (elements - 1) : 1;
     constexpr auto to = static_cast<float>(op::batchnorm::momentum);

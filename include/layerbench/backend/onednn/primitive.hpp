@@ -76,8 +76,10 @@ class primitive_plan {
       bound.memories.emplace_back(one, engine_, &bound.scales.back());
       bound.pass(DNNL_ARG_ATTR_SCALES | ports_[operand].argument, bound.memories.back());
     }
-    bound.memories.emplace_back(scratchpad_, engine_, workspace);
-    bound.pass(DNNL_ARG_SCRATCHPAD, bound.memories.back());
+    if (primitive_) {
+      bound.memories.emplace_back(scratchpad_, engine_, workspace);
+      bound.pass(DNNL_ARG_SCRATCHPAD, bound.memories.back());
+    }
     return bound;
   }
 
@@ -117,19 +119,23 @@ class primitive_plan {
   template <class Descriptor>
   void adopt(const Descriptor& descriptor, const std::vector<int>& arguments,
              const std::vector<dnnl::memory::desc>& stored, std::vector<std::size_t> scaled = {}) {
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const op::operand& logical = operands_[i].logical;
-      const auto host =
-          logical.type == dtype::s8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
-      // Groups split the first extent of weights; row-major order is the same with and without.
-      ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
-      operands_[i].order = order_of(stored[i]);
-      operands_[i].bytes = stored[i].get_size();
-    }
+    store(arguments, stored);
     scaled_ = std::move(scaled);
     scratchpad_ = descriptor.scratchpad_desc();
     algorithm_ = descriptor.impl_info_str();
     primitive_ = dnnl::primitive(descriptor.get());
+  }
+
+  /// For a loop of the suite's own, on operands that lie so.
+  void adopt_loop(const std::vector<dnnl::memory::desc>& stored) {
+    store(std::vector<int>(stored.size(), not_an_argument), stored);
+    algorithm_ = "layerbench:loop";
+  }
+
+  /// An operand of a call.
+  template <class T>
+  [[nodiscard]] static T* at(const binding& bound, std::size_t operand) {
+    return static_cast<T*>(bound.memories[operand].get_data_handle());
   }
 
   /// Says in which order operand `i` is exchanged, where that is not row-major.
@@ -152,6 +158,18 @@ class primitive_plan {
   }
 
  private:
+  void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const op::operand& logical = operands_[i].logical;
+      const auto host =
+          logical.type == dtype::s8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
+      // Groups split the first extent of weights; row-major order is the same with and without.
+      ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
+      operands_[i].order = order_of(stored[i]);
+      operands_[i].bytes = stored[i].get_size();
+    }
+  }
+
   [[nodiscard]] double quantum_of(std::size_t operand) const {
     const op::operand& logical = operands_[operand].logical;
     return logical.type == dtype::s8 ? logical.quantum : 0;
