@@ -60,7 +60,7 @@ class experiment {
   experiment(const model::graph& graph, dtype type, int threads)
       : memory_(make_arena(threads)),
         watch_(threads),
-        step_(model::inference_step(graph, {"activation"}), {.type = type}, memory_),
+        step_(model::inference_step(graph, type, {"activation"}), {.type = type}, memory_),
         chain_(step_.make_chain(1)) {
     for (const model::primitive& each : model::primitives(step_.step())) {
       for (const std::string& way : ways) {

@@ -31,7 +31,7 @@ class Reuse : public ::testing::Test {
  protected:
   testing::temporary_directory here_;
   graph graph_ = load(here_.write("block.json", block));
-  step calls_ = inference_step(graph_, {"activation"});
+  step calls_ = inference_step(graph_, dtype::f32, {"activation"});
   step_memory step_{calls_, least_operand_bytes(dtype::f32)};
 
   [[nodiscard]] std::size_t layer(std::string_view name) const {
@@ -73,7 +73,7 @@ TEST_F(Reuse, InPlaceOpsWriteOverTheirSourceWhereNobodyElseReadsIt) {
             calls_.calls[layer("conv1")].tensors.back());
   EXPECT_TRUE(around("relu3").in_place);
   EXPECT_FALSE(around("add").in_place);
-  const std::vector<call> adds = inference_step(graph_, {"activation", "add"}).calls;
+  const std::vector<call> adds = inference_step(graph_, dtype::f32, {"activation", "add"}).calls;
   const std::size_t conv3 = adds[layer("conv3")].tensors.back();
   EXPECT_EQ(adds[layer("add")].tensors.back(), conv3) << "it has one reader";
   EXPECT_EQ(adds[layer("relu3")].tensors.back(), conv3);
@@ -84,7 +84,7 @@ TEST_F(Reuse, AForkedTensorIsNotOverwritten) {
     {"name": "a", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
     {"name": "b", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
     {"name": "c", "op": "add", "after": ["a", "b"], "shape": {"dims": [1, 4, 8, 8]}}]})"));
-  const std::vector<call> calls = inference_step(forked, {"activation"}).calls;
+  const std::vector<call> calls = inference_step(forked, dtype::f32, {"activation"}).calls;
   EXPECT_THAT(calls[0].tensors, ::testing::ElementsAre(0, 1)) << "the model's input is not its own";
   EXPECT_THAT(calls[1].tensors, ::testing::ElementsAre(1, 2)) << "the add reads a, too";
 }
@@ -134,7 +134,7 @@ TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {
 TEST_F(Reuse, FootprintsOfTheModels) {
   const auto footprint = [](const char* name, std::int64_t batch) {
     const graph g = load(find(name, LAYERBENCH_SHAPES_DIR), batch);
-    const step calls = inference_step(g, {"activation"});
+    const step calls = inference_step(g, dtype::f32, {"activation"});
     return step_memory(calls, least_operand_bytes(dtype::f32)).footprint();
   };
   // 4 bytes for each parameter and running statistic, each activation that is kept (totals as

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <layerbench/model/graph.hpp>
@@ -33,12 +35,32 @@ struct call {
 /// The model's input.
 inline constexpr std::size_t input_tensor = 0;
 
+/// A tensor that stays from step to step, and what it holds before the first.
+struct kept_tensor {
+  std::size_t tensor;
+  op::operand logical;  ///< in its row-major order, however many axes a call sees
+  std::size_t values;   ///< those of this tensor
+};
+
 struct step {
   std::vector<call> calls;  ///< in the order in which they run
   std::size_t tensors = 1;  ///< how many there are
   std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
 
+  std::vector<kept_tensor> kept = {};
+
   std::size_t new_tensor() { return tensors++; }
+  /// A new one that stays. Weights of a layer with so many outputs are drawn so that activations
+  /// keep their magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
+  std::size_t keep_tensor(op::operand logical, std::int64_t outputs) {
+    if (logical.role == op::role::weights && logical.extents.size() > 1) {
+      const auto sums = static_cast<double>(elements(logical.extents) / outputs);
+      logical.high = std::min(1.0, std::sqrt(6 / sums));
+      logical.low = -logical.high;
+    }
+    kept.push_back({tensors, std::move(logical), tensors});
+    return new_tensor();
+  }
 };
 
 /// Names of ops.
@@ -59,15 +81,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// One inference step of a model, its layers in graph order. Every layer writes to a tensor of its
-/// own, but those of `in_place` ops, which write over their source where nobody else reads it.
-[[nodiscard]] inline step inference_step(const graph& g, const op_names& in_place = {}) {
+/// One inference step of a model in a data type, its layers in graph order. Every layer writes to a
+/// tensor of its own, but those of `in_place` ops, which write over their source where nobody else
+/// reads it.
+[[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
+                                         const op_names& in_place = {}) {
   step made;
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
   for (const layer& each : g.layers) {
     call now{each.name, each.op, op::pass::fwd, {}};
-    const std::vector<op::operand> operands = each.op.operands(now.pass, dtype::f32);
+    const std::vector<op::operand> operands = each.op.operands(now.pass, type);
     const std::size_t first = each.inputs.front();
     const bool overwrites = in_place.contains(each.op.name()) && first != model_input &&
                             readers[first] == 1 &&
@@ -80,8 +104,10 @@ namespace detail {
         tensor = from == model_input ? input_tensor : written[from];
       } else if (operand.role == op::role::destination && overwrites) {
         tensor = now.tensors.front();
-      } else {
+      } else if (operand.role == op::role::destination) {
         tensor = made.new_tensor();
+      } else {
+        tensor = made.keep_tensor(operand, operands.back().extents.at(1));
       }
       now.tensors.push_back(tensor);
     }

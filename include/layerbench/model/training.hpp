@@ -73,6 +73,11 @@ class training_maker {
     return false;
   }
 
+  /// Channels that an op writes.
+  [[nodiscard]] static std::int64_t outputs(const op::any& op) {
+    return of_role(op, op::role::destination).front().extents.at(1);
+  }
+
   /// As in inference, but nothing is overwritten that a gradient needs.
   [[nodiscard]] bool overwrites(const layer& each) const {
     const std::size_t from = each.inputs.front();
@@ -97,8 +102,10 @@ class training_maker {
         tensor = names.at("src");
       } else if (name.starts_with(renewed)) {
         tensor = names.at(name.substr(renewed.size()));
-      } else {
+      } else if (operand.role == op::role::destination) {
         tensor = made_.new_tensor();
+      } else {
+        tensor = made_.keep_tensor(operand, outputs(each.op));
       }
       names[name] = tensor;
       now.tensors.push_back(tensor);
@@ -215,15 +222,28 @@ class training_maker {
     op::update single = rule;
     single.sizes = {of.size};
     const bool wide = type_ == dtype::f32 || type_ == dtype::f64;
-    named_tensors names{{"weights", wide ? of.weights : made_.new_tensor()},
+    named_tensors names{{"weights", wide ? of.weights : keep_copy(of.weights)},
                         {"diff_weights", of.gradient},
                         {"weights16", of.weights}};
     for (const op::operand& operand : single.operands(op::pass::fwd, type_)) {
       std::string name(operand.name);
       if (name.starts_with("new_")) name.erase(0, 4);
-      const auto known = names.find(name);
-      tensors.push_back(known != names.end() ? known->second : names[name] = made_.new_tensor());
+      if (operand.role == op::role::statistics) {
+        op::operand at_rest = operand;
+        at_rest.low = at_rest.high = 0;
+        names[name] = made_.keep_tensor(at_rest, 1);
+      }
+      tensors.push_back(names.at(name));
     }
+  }
+
+  /// The f32 weights of which those in `tensor` are copies in 16 bits.
+  std::size_t keep_copy(std::size_t tensor) {
+    kept_tensor same = *std::ranges::find(made_.kept, tensor, &kept_tensor::tensor);
+    same.tensor = made_.new_tensor();
+    same.logical.type = dtype::f32;
+    made_.kept.push_back(same);
+    return same.tensor;
   }
 
   const graph& graph_;

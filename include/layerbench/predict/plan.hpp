@@ -120,7 +120,7 @@ namespace detail {
   const auto in_place = in_place_ops(files);
   const bool chosen_orders = order != owner.parameters.end() && order->second == "any";
   const model::step calls =
-      in_place ? model::inference_step(graph, *in_place) : model::inference_step(graph);
+      model::inference_step(graph, type.value_or(dtype::f32), in_place.value_or(model::op_names{}));
   std::optional<model::step_memory> memory;
   if (in_place && type && !chosen_orders) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;

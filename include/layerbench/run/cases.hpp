@@ -123,7 +123,8 @@ class suite_maker {
     if (!all_.footprint.try_emplace(c.owner, 0).second) return;  // asked for twice
     const std::shared_ptr<arena> memory = arenas_.of(c.owner.backend, c.threads);
     const bool chosen_orders = c.request.order == layout::any;
-    model::step calls = model::inference_step(graph, {o_.in_place.begin(), o_.in_place.end()});
+    model::step calls =
+        model::inference_step(graph, c.request.type, {o_.in_place.begin(), o_.in_place.end()});
     // Only a program with all ops needs to know, and can know, what is inserted.
     if (chosen_orders && what_.whole_model()) {
       calls = with_reorders(calls, memory->here(), c.request);

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,8 +41,10 @@ class chain {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       std::vector<address> places;
       for (const std::size_t tensor : step.calls[i].tensors) places.push_back(at(starts[tensor]));
-      fill_weights(*plans_[i], places, seed + i);
       calls_.push_back(plans_[i]->bind(places, memory_->workspace(plans_[i]->workspace_bytes())));
+    }
+    for (const model::kept_tensor& each : step.kept) {
+      write(each.tensor, random_values(each.logical, operand_seed(seed, each.values)));
     }
   }
 
@@ -54,14 +55,31 @@ class chain {
   [[nodiscard]] int threads() const { return here().threads(); }
   void activate() { memory_->here().activate(); }
 
-  /// Writes a fresh input; untimed.
+  /// Writes fresh inputs; untimed.
   void ready() {
     constexpr std::size_t shift = 64;
-    shift_ = (shift_ + shift) % (input_bytes_ / shift * shift + shift);
-    auto* fresh =
-        static_cast<std::byte*>(memory_->constants(2 * input_bytes_ + shift, false)) + shift_;
-    memory_->here().copy(at(input_), fresh, input_bytes_);
+    for (const region& input : inputs_) {
+      shift_ = (shift_ + shift) % (input.bytes / shift * shift + shift);
+      auto* fresh =
+          static_cast<std::byte*>(memory_->constants(2 * input.bytes + shift, false)) + shift_;
+      memory_->here().copy(at(input.start), fresh, input.bytes);
+    }
     memory_->here().synchronize();
+  }
+
+  /// Writes a tensor, given in the row-major order of the first call that uses it.
+  void write(std::size_t tensor, std::span<const float> values) {
+    const use& first = first_uses_.at(tensor);
+    plans_[first.call]->upload(first.operand, values, at(first.start));
+  }
+  /// Reads one likewise.
+  [[nodiscard]] std::vector<float> read(std::size_t tensor) const {
+    const use& first = first_uses_.at(tensor);
+    const any_plan& plan = *plans_[first.call];
+    const dims& extents = plan.operands()[first.operand].logical.extents;
+    std::vector<float> values(static_cast<std::size_t>(elements(extents)));
+    plan.download(first.operand, at(first.start), values);
+    return values;
   }
 
   /// Steps after which the caches hold what they hold in an endless loop of steps: caches that
@@ -99,37 +117,32 @@ class chain {
       starts.push_back(bytes_);
       bytes_ += (size + page - 1) / page * page;
     }
-    input_ = starts[model::input_tensor];
-    input_bytes_ = sizes[model::input_tensor];
+    for (std::size_t i = 0; i < step.inputs; ++i) inputs_.push_back({starts[i], sizes[i]});
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      const std::vector<std::size_t>& tensors = step.calls[i].tensors;
+      for (std::size_t j = 0; j < tensors.size(); ++j) {
+        first_uses_.try_emplace(tensors[j], use{i, j, starts[tensors[j]]});
+      }
+    }
     return starts;
   }
 
-  /// Test data for weights and statistics. Weights are scaled so that activations keep their
-  /// magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
-  static void fill_weights(const any_plan& plan, const std::vector<address>& places,
-                           std::uint64_t seed) {
-    const auto& operands = plan.operands();
-    for (std::size_t j = 0; j < operands.size(); ++j) {
-      const op::operand& logical = operands[j].logical;
-      if (logical.role != op::role::weights && logical.role != op::role::statistics) continue;
-      std::vector<float> values = random_values(logical, operand_seed(seed, j));
-      if (logical.extents.size() > 1) {
-        const auto outputs = static_cast<double>(operands.back().logical.extents.at(1));
-        const double scale = std::sqrt(6 * outputs / static_cast<double>(values.size()));
-        for (float& v : values) {
-          v = static_cast<float>(round_to(logical.type, v * std::min(scale, 1.0), logical.quantum));
-        }
-      }
-      plan.upload(j, values, places[j]);
-    }
-  }
+  struct region {
+    std::size_t start;  ///< in the block
+    std::size_t bytes;
+  };
+  struct use {
+    std::size_t call;
+    std::size_t operand;
+    std::size_t start;  ///< in the block
+  };
 
   std::shared_ptr<arena> memory_;
   std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the calls
   std::unique_ptr<device_memory> block_;
   std::size_t bytes_ = 0;
-  std::size_t input_ = 0;
-  std::size_t input_bytes_ = 0;
+  std::vector<region> inputs_;
+  std::map<std::size_t, use> first_uses_;  ///< of each tensor
   std::size_t shift_ = 0;
   std::vector<std::unique_ptr<bound_plan>> calls_;
 };
