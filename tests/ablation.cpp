@@ -46,9 +46,10 @@ run::surrounded_op surroundings_of(run::planned_step& step, const model::primiti
                                    const std::string& way) {
   run::surrounded_op made =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
-  for (run::origin& each : made.sources) {
+  for (run::origin& each : made.operands) {
+    if (!each.distance) continue;
     if (way == "touch") each.producer.reset();
-    if (way == "rotate") each.distance = made.footprint;
+    if (way == "rotate") each.distance.reset();
     if (way == "touch" || way == "predecessor") each.distance = 0;
   }
   return made;

@@ -68,7 +68,7 @@ TEST_F(Training, RunsForwardLossBackwardAndUpdate) {
   EXPECT_THAT(text(training_step(g, dtype::f32, {"activation"}, {op::update_rule::sgd})),
               ElementsAre("conv conv fwd 0 2 3 4",           // input, weights, bias, output
                           "relu activation fwd 4 4",         // in place
-                          "fc gemm fwd 4 5 6",               // logits
+                          "fc gemm fwd_training 4 5 6",      // logits
                           "loss cross_entropy fwd 6 1 7 8",  // target, probabilities, loss
                           "loss cross_entropy bwd 7 1 9",
                           "fc gemm bwd_data 9 5 10",           //

@@ -27,14 +27,16 @@ struct operand_state {
   /// Bytes touched since a call of the same step used it last, or since the model's input was
   /// written: 0 is just before. Nothing: no call did, so a step's whole footprint lies between.
   std::optional<std::int64_t> distance;
-  std::optional<std::size_t> writer = {};  ///< the call of the same step that wrote it last
+  std::optional<std::size_t> writer = {};   ///< the call of the same step that wrote it last
+  std::size_t written_as = 0;               ///< which of that call's operands it was
+  std::optional<std::size_t> same_as = {};  ///< an earlier operand of the call, same tensor
 };
 
 /// The state of a call's operands when it runs in its step.
 struct surroundings {
   std::int64_t footprint = 0;  ///< distinct bytes that a step touches
   std::vector<operand_state> operands;
-  bool in_place = false;  ///< writes over its first operand
+  bool in_place = false;  ///< writes over a source
 
   /// Timings made in surroundings of equal signature may serve one another: sizes count in steps
   /// of a sixth of a decade, within 21 % of the truth.
@@ -49,7 +51,8 @@ struct surroundings {
     std::string text = "step:" + size(footprint);
     for (const operand_state& each : operands) {
       if (!each.distance || each.role == op::role::destination) continue;
-      text += *each.distance < next_to_nothing ? ",src:fresh" : ",src:" + size(*each.distance);
+      text += each.role == op::role::source ? ",src:" : ",weights:";
+      text += *each.distance < next_to_nothing ? "fresh" : size(*each.distance);
     }
     if (in_place) text += ",in_place";
     return text;
@@ -91,16 +94,19 @@ class step_memory {
   [[nodiscard]] surroundings around(std::size_t call) const {
     const model::call& of = step_.calls[call];
     surroundings found{footprint_, {}, false};
-    const std::vector<op::operand> operands = of.op.operands(of.pass, dtype::f32);
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      operand_state state{operands[i].role, {}};
+    for (const op::operand& operand : step_.operands_of(of)) {
+      const std::size_t i = found.operands.size();
+      operand_state state{operand.role, {}};
       if (const auto user = last_user(of.tensors[i], call)) {
         state.distance = touched_between(*user, call);
-        state.writer = writer_of(of.tensors[i], *user);
+        find_writer(of.tensors[i], *user, state);
+      }
+      const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
+      if (static_cast<std::size_t>(first) < i) {
+        state.same_as = static_cast<std::size_t>(first);
+        found.in_place = found.in_place || found.operands[*state.same_as].role == op::role::source;
       }
       found.operands.push_back(state);
-      const bool written = state.role == op::role::destination;
-      found.in_place = found.in_place || (written && of.tensors[i] == of.tensors.front());
     }
     return found;
   }
@@ -137,17 +143,18 @@ class step_memory {
     return bytes;
   }
 
-  /// The last call before `end` that writes the tensor.
-  [[nodiscard]] std::optional<std::size_t> writer_of(std::size_t tensor, std::size_t end) const {
+  /// Finds the last call before `end` that writes the tensor.
+  void find_writer(std::size_t tensor, std::size_t end, operand_state& state) const {
     while (end-- > 0) {
       const call& each = step_.calls[end];
-      const std::vector<op::operand> operands = each.op.operands(each.pass, dtype::f32);
+      const std::vector<op::operand> operands = step_.operands_of(each);
       for (std::size_t i = 0; i < operands.size(); ++i) {
-        const bool writes = operands[i].role == op::role::destination;
-        if (writes && each.tensors[i] == tensor) return end;
+        if (operands[i].role != op::role::destination || each.tensors[i] != tensor) continue;
+        state.writer = end;
+        state.written_as = i;
+        return;
       }
     }
-    return std::nullopt;
   }
 
   const step& step_;

@@ -48,7 +48,22 @@ struct step {
   std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
 
   std::vector<kept_tensor> kept = {};
+  dtype type = dtype::f32;
 
+  [[nodiscard]] std::vector<op::operand> operands_of(const call& each) const {
+    return each.op.operands(each.pass, type);
+  }
+  /// Whether a call writes the tensor.
+  [[nodiscard]] bool writes(std::size_t tensor) const {
+    return std::ranges::any_of(calls, [&](const call& each) {
+      const std::vector<op::operand> operands = operands_of(each);
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        const bool written = operands[i].role == op::role::destination;
+        if (written && each.tensors[i] == tensor) return true;
+      }
+      return false;
+    });
+  }
   std::size_t new_tensor() { return tensors++; }
   /// A new one that stays. Weights of a layer with so many outputs are drawn so that activations
   /// keep their magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
@@ -87,6 +102,7 @@ namespace detail {
 [[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
                                          const op_names& in_place = {}) {
   step made;
+  made.type = type;
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
   for (const layer& each : g.layers) {

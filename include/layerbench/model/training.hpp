@@ -21,6 +21,7 @@ namespace layerbench::model {
 struct training {
   op::update_rule rule = op::update_rule::momentum;
   bool fused = false;  ///< one update of all weights, instead of one a tensor
+  double rate = 0.01;
 };
 
 namespace detail {
@@ -37,6 +38,7 @@ class training_maker {
       : graph_(g), type_(type), in_place_(in_place), how_(how), readers_(readers(g)) {}
 
   [[nodiscard]] step make() && {
+    made_.type = type_;
     made_.inputs = 2;
     made_.tensors = 2;
     const bool own_softmax = graph_.layers.back().op.name() == op::softmax::name;
@@ -209,7 +211,7 @@ class training_maker {
       for (const parameter& each : parameters_) calls.push_back({each});
     }
     for (const std::vector<parameter>& of : calls) {
-      op::update rule{how_.rule, {}};
+      op::update rule{how_.rule, {}, how_.rate};
       for (const parameter& each : of) rule.sizes.push_back(each.size);
       call now{of.size() == 1 ? of.front().layer : "update", op::any(rule), op::pass::fwd, {}};
       for (const parameter& each : of) add_update(each, rule, now.tensors);

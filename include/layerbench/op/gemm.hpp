@@ -10,7 +10,8 @@ namespace layerbench::op {
 
 /// Matrix product dst[m,n] = src[m,k] * weights[k,n] (+ bias[n]), `batch` times on separate
 /// matrices. A fully connected layer is m = images, n = outputs, k = inputs. The transposed flags
-/// say that a matrix is stored the other way round: src as [k,m], weights as [n,k].
+/// say that a matrix is stored the other way round: src as [k,m], weights as [n,k]. For inference
+/// weights may be packed beforehand; in training, where they change, they stay as they are stored.
 struct gemm {
   static constexpr std::string_view name = "gemm";
   static constexpr op::storage storage = op::storage::own;
@@ -32,7 +33,7 @@ struct gemm {
 
   [[nodiscard]] std::vector<pass> passes() const {
     if (batch != 1) return {pass::fwd};
-    return {pass::fwd, pass::bwd_data, pass::bwd_weights};
+    return {pass::fwd, pass::fwd_training, pass::bwd_data, pass::bwd_weights};
   }
 
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,

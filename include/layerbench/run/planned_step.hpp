@@ -33,17 +33,17 @@ class planned_step {
   /// How the operands of a primitive lie in the model.
   [[nodiscard]] surrounded_op around(const model::primitive& of, cache_state cache) {
     const model::surroundings found = memory().usual(of);
-    surrounded_op made{.request = request_,
-                       .cache = cache,
-                       .footprint = found.footprint,
-                       .sources = {},
-                       .in_place = found.in_place};
+    surrounded_op made{.request = request_, .cache = cache, .footprint = found.footprint};
+    made.request.pass = of.pass;
     for (const model::operand_state& each : found.operands) {
-      if (each.role != op::role::source) continue;
-      origin& from = made.sources.emplace_back();
-      from.distance = each.distance.value_or(found.footprint);
+      origin& from = made.operands.emplace_back();
+      from.distance = each.distance;
+      from.same_as = each.same_as;
       if (!each.writer) continue;
-      from.producer = step_.calls[*each.writer].op;
+      const model::call& writer = step_.calls[*each.writer];
+      from.producer = writer.op;
+      from.pass = writer.pass;
+      from.output = each.written_as;
       from.in_place = memory().around(*each.writer).in_place;
     }
     return made;

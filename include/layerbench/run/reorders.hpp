@@ -42,13 +42,18 @@ class planned_operands {
 namespace detail {
 
 /// Copies a step call by call, with a reorder wherever a call reads a tensor in another memory
-/// order than it was written in.
+/// order than it was written in. Weights that change lie row-major, as in frameworks.
 class reorder_inserter {
  public:
   reorder_inserter(const model::step& step, planned_operands planned)
-      : planned_(std::move(planned)), place_(step.tensors), written_(step.tensors) {
-    made_.tensors = step.tensors;
+      : planned_(std::move(planned)), made_(step), place_(step.tensors), written_(step.tensors) {
+    made_.calls.clear();
     std::iota(place_.begin(), place_.end(), std::size_t{0});
+    for (const model::kept_tensor& each : step.kept) {
+      if (!step.writes(each.tensor)) continue;
+      const dims& extents = each.logical.extents;
+      written_[each.tensor] = stored{extents, op::plain_order(extents)};
+    }
   }
 
   void add(model::call each) {
@@ -58,9 +63,10 @@ class reorder_inserter {
       const std::size_t tensor = before[j];
       each.tensors[j] = place_[tensor];
       if (j >= operands.size()) continue;
-      const op::role role = operands[j].logical.role;
-      if (role == op::role::source) each.tensors[j] = as_read(each, operands[j], tensor);
-      if (role != op::role::destination) continue;
+      if (operands[j].logical.role != op::role::destination) {
+        each.tensors[j] = as_read(each, operands[j], tensor);
+        continue;
+      }
       // In place: what it overwrites is what it reads, maybe reordered.
       const auto same = std::ranges::find(before, tensor);
       each.tensors[j] = each.tensors[static_cast<std::size_t>(same - before.begin())];
@@ -78,19 +84,32 @@ class reorder_inserter {
     std::string order;
   };
 
-  /// The tensor in the order in which the call reads it. The model's own input comes as nhwc. Fully
-  /// connected layers read images as they lie: their weights are stored to match.
+  /// The order in which a call reads what was written as `from`: its own, but one that sees no axes
+  /// wants it row-major; nothing where others see other axes. Fully connected layers read images as
+  /// they lie: their weights are stored to match.
+  static std::optional<std::string> wanted(const stored& from, const plan_operand& source) {
+    const dims& extents = source.logical.extents;
+    if (extents == from.extents) return op::canonical_order(extents, source.order);
+    if (extents.size() == 1) {
+      return op::canonical_order(from.extents, op::plain_order(from.extents));
+    }
+    return std::nullopt;
+  }
+
+  /// The tensor in the order in which the call reads it. The model's own input comes as nhwc.
   std::size_t as_read(const model::call& reader, const plan_operand& source, std::size_t tensor) {
     const dims& extents = source.logical.extents;
     if (tensor == model::input_tensor) {
       written_[tensor] = stored{extents, extents.size() == 4 ? "acdb" : source.order};
     }
     const std::optional<stored>& from = written_[tensor];
-    const bool as_written = !from || from->extents != extents || from->order == source.order;
-    if (as_written) return place_[tensor];
+    if (!from) return place_[tensor];
+    const std::string is = op::canonical_order(from->extents, from->order);
+    const std::string order = wanted(*from, source).value_or(is);
+    if (order == is) return place_[tensor];
     const std::size_t reordered = made_.new_tensor();
     made_.calls.push_back({fmt::format("{}_{}_reorder", reader.layer, source.logical.name),
-                           op::any(op::reorder{extents, from->order, source.order}),
+                           op::any(op::reorder{from->extents, is, order}),
                            op::pass::fwd,
                            {place_[tensor], reordered},
                            true});
@@ -100,7 +119,7 @@ class reorder_inserter {
   planned_operands planned_;
   model::step made_;
   std::vector<std::size_t> place_;              ///< of the step's tensors in `made_`
-  std::vector<std::optional<stored>> written_;  ///< how the step's tensors are written
+  std::vector<std::optional<stored>> written_;  ///< how the step's tensors lie, where known
 };
 
 }  // namespace detail

@@ -9,8 +9,8 @@ namespace layerbench {
 
 /// Matrix product. A single product's weights are constants of a model: they are in the library's
 /// order, packed once, and b_transposed has no effect on the time. With batch above 1 both
-/// factors are activations and stay in the order that the flags say. Gradients are those of an
-/// inner product, whose weights stay in the order that the flags say: they change with every step.
+/// factors are activations and stay in the order that the flags say. Training is done by inner
+/// products, whose weights stay in that order, too: they change with every step.
 template <>
 class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
  public:
@@ -21,6 +21,7 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
         throw unsupported("oneDNN's inner product has no transposed source");
       }
       switch (request.pass) {
+        case op::pass::fwd_training: return build_fwd_training(here, o, request.type);
         case op::pass::bwd_data: return build_bwd_data(here, o, request.type);
         case op::pass::bwd_weights: return build_bwd_weights(here, o, request.type);
         default: return build_fwd(here, o, request);
@@ -68,20 +69,35 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
     dnnl::memory::desc weights;
     dnnl::memory::desc dst;
     dnnl::memory::desc bias;
-    dnnl::inner_product_forward::primitive_desc hint;
+    dnnl::inner_product_forward::primitive_desc forward;
 
     inner_product(const onednn::backend& here, const op::gemm& o, dtype type)
         : src(matrix(o, o.m, o.k, o.a_transposed, onednn::data_type(type))),
           weights(matrix(o, o.n, o.k, !o.b_transposed, onednn::data_type(type))),
           dst(matrix(o, o.m, o.n, false, onednn::data_type(type))),
           bias(o.bias ? onednn::plain({o.n}, onednn::data_type(type)) : dnnl::memory::desc()),
-          hint(here.engine(), dnnl::prop_kind::forward_training, src, weights, dst, attributes()) {}
+          forward(here.engine(), dnnl::prop_kind::forward_training, src, weights, bias, dst,
+                  attributes()) {}
   };
+
+  void build_fwd_training(const onednn::backend& here, const op::gemm& o, dtype type) {
+    const inner_product of(here, o, type);
+    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+    std::vector<dnnl::memory::desc> stored{of.src, of.weights};
+    if (o.bias) {
+      arguments.push_back(DNNL_ARG_BIAS);
+      stored.push_back(of.bias);
+    }
+    arguments.push_back(DNNL_ARG_DST);
+    stored.push_back(of.dst);
+    adopt(of.forward, arguments, stored);
+    if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
+  }
 
   void build_bwd_data(const onednn::backend& here, const op::gemm& o, dtype type) {
     const inner_product of(here, o, type);
     const dnnl::inner_product_backward_data::primitive_desc made(here.engine(), of.src, of.weights,
-                                                                 of.dst, of.hint, attributes());
+                                                                 of.dst, of.forward, attributes());
     adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
           {of.dst, of.weights, of.src});
     if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
@@ -90,7 +106,7 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
   void build_bwd_weights(const onednn::backend& here, const op::gemm& o, dtype type) {
     const inner_product of(here, o, type);
     const dnnl::inner_product_backward_weights::primitive_desc made(
-        here.engine(), of.src, of.weights, of.bias, of.dst, of.hint, attributes());
+        here.engine(), of.src, of.weights, of.bias, of.dst, of.forward, attributes());
     std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
     std::vector<dnnl::memory::desc> stored{of.src, of.dst, of.weights};
     if (o.bias) {

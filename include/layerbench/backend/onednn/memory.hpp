@@ -3,13 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <layerbench/backend/onednn/backend.hpp>
+#include <layerbench/op/reorder.hpp>
 
 /// Memory descriptors: data types, and memory orders in the notation of op::reorder.
 namespace layerbench::onednn {
@@ -94,21 +94,10 @@ namespace layerbench::onednn {
   return text;
 }
 
-/// `order` with the axes of one element first, as order_of writes it.
-[[nodiscard]] inline std::string canonical_order(const dims& extents, std::string order) {
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  const auto is_single = [&](char c) {
-    const auto axis = static_cast<std::size_t>(std::tolower(c) - 'a');
-    return axis < extents.size() && extents[axis] == 1;
-  };
-  std::stable_partition(order.begin(), std::ranges::find_if_not(order, is_letter), is_single);
-  return order;
-}
-
 /// The inverse of order_of. Throws `unsupported` for what is no order of the library.
 [[nodiscard]] inline dnnl::memory::desc in_order(const dims& extents, dtype type,
                                                  const std::string& order) {
-  const std::string wanted = canonical_order(extents, order);
+  const std::string wanted = op::canonical_order(extents, order);
   for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
     constexpr bool allow_empty = true;  // most are of other ranks
     dnnl::memory::desc made(extents, data_type(type), static_cast<dnnl::memory::format_tag>(tag),

@@ -138,10 +138,15 @@ class primitive_plan {
     return static_cast<T*>(bound.memories[operand].get_data_handle());
   }
 
-  /// Says in which order operand `i` is exchanged, where that is not row-major.
+  /// Says in which order operand `i` is exchanged, where that is not row-major in the axes that the
+  /// library has; in the op's own it is.
   template <class Describe>
   void set_exchanged(std::size_t i, Describe&& describe) {
-    ports_[i].exchanged = describe(ports_[i].exchanged.get_data_type());
+    port& of = ports_[i];
+    of.exchanged = describe(of.exchanged.get_data_type());
+    const bool as_stored =
+        of.stored.get_inner_nblks() == 0 && of.stored.get_strides() == of.exchanged.get_strides();
+    if (as_stored) operands_[i].order = op::plain_order(extents(i));
   }
 
   /// Attributes of every primitive: scratch memory is ours, so that it is known and shared; and f32

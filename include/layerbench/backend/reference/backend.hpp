@@ -15,6 +15,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/op/reorder.hpp>
 
 /// Plain loops without any dependency: the oracle of the other backends, and what runs where none
 /// of them can. It computes in double precision on row-major arrays of float, whatever the layout
@@ -92,12 +93,8 @@ class plan<reference::backend, Op> {
   plan(reference::backend& /*here*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
     for (const op::operand& each : op.operands(request.pass, request.type)) {
-      std::string order;
-      for (std::size_t axis = 0; axis < each.extents.size(); ++axis) {
-        order += static_cast<char>('a' + axis);
-      }
       const auto count = static_cast<std::size_t>(elements(each.extents));
-      operands_.push_back({each, std::move(order), count * sizeof(float)});
+      operands_.push_back({each, op::plain_order(each.extents), count * sizeof(float)});
       if (each.role != op::role::destination) continue;
       ++outputs_;
       output_bytes_ += operands_.back().bytes;
