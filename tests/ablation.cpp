@@ -46,9 +46,10 @@ run::surrounded_op surroundings_of(run::planned_step& step, const model::primiti
                                    const std::string& way) {
   run::surrounded_op made =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
-  for (run::origin& each : made.sources) {
+  for (run::origin& each : made.operands) {
+    if (!each.distance) continue;
     if (way == "touch") each.producer.reset();
-    if (way == "rotate") each.distance = made.footprint;
+    if (way == "rotate") each.distance.reset();
     if (way == "touch" || way == "predecessor") each.distance = 0;
   }
   return made;
@@ -57,12 +58,12 @@ run::surrounded_op surroundings_of(run::planned_step& step, const model::primiti
 /// A model's rows in each of the ways, and its chain.
 class experiment {
  public:
-  experiment(model::graph graph, dtype type, int threads)
+  experiment(const model::graph& graph, dtype type, int threads)
       : memory_(make_arena(threads)),
         watch_(threads),
-        step_(std::move(graph), {.type = type}, {"activation"}, memory_),
+        step_(model::inference_step(graph, type, {"activation"}), {.type = type}, memory_),
         chain_(step_.make_chain(1)) {
-    for (const model::primitive& each : model::inference_step(step_.graph())) {
+    for (const model::primitive& each : model::primitives(step_.step())) {
       for (const std::string& way : ways) {
         run::row row{.name = {},
                      .op = each.op,

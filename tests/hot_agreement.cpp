@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 31;
   omp_set_num_threads(1);
   const auto path = model::find(name, model::default_shapes_directory());
-  for (const model::primitive& p : model::inference_step(model::load(path))) {
+  for (const model::primitive& p : model::primitives(model::inference_step(model::load(path)))) {
     if (p.op.name() == op::conv::name) compare(p, rounds);
   }
 }

@@ -31,7 +31,8 @@ class Reuse : public ::testing::Test {
  protected:
   testing::temporary_directory here_;
   graph graph_ = load(here_.write("block.json", block));
-  step_memory step_{graph_, dtype::f32, {"activation"}};
+  step calls_ = inference_step(graph_, dtype::f32, {"activation"});
+  step_memory step_{calls_, least_operand_bytes(dtype::f32)};
 
   [[nodiscard]] std::size_t layer(std::string_view name) const {
     return static_cast<std::size_t>(std::ranges::find(graph_.layers, name, &model::layer::name) -
@@ -46,33 +47,36 @@ TEST_F(Reuse, FootprintIsWhatAStepTouches) {
   // The input, five tensors (relu2 and relu3 work in place, as does relu1) and four sets of
   // weights.
   EXPECT_EQ(step_.footprint(), 6 * tensor + 4 * weights);
-  const step_memory apart(graph_, dtype::f32, {});
-  EXPECT_EQ(apart.footprint(), 9 * tensor + 4 * weights);
-  const step_memory half(graph_, dtype::bf16, {"activation"});
+  const step apart = inference_step(graph_);
+  EXPECT_EQ(step_memory(apart, least_operand_bytes(dtype::f32)).footprint(),
+            9 * tensor + 4 * weights);
+  const step_memory half(calls_, least_operand_bytes(dtype::bf16));
   EXPECT_LT(half.footprint(), step_.footprint());
 }
 
 TEST_F(Reuse, CountsThePaddingThatABackendNeeds) {
-  const auto padded = [](const op::any& op) {
-    std::vector<std::int64_t> bytes = least_operand_bytes(dtype::f32)(op);
+  const auto padded = [](const op::any& op, op::pass pass) {
+    std::vector<std::int64_t> bytes = least_operand_bytes(dtype::f32)(op, pass);
     for (std::int64_t& each : bytes) each *= 2;
     return bytes;
   };
-  const step_memory twice(graph_, dtype::f32, {"activation"}, padded);
+  const step_memory twice(calls_, padded);
   EXPECT_EQ(twice.footprint(), 2 * step_.footprint());
   const std::size_t add = layer("add");
-  EXPECT_EQ(twice.around(add).inputs[1].distance, 2 * step_.around(add).inputs[1].distance);
+  EXPECT_EQ(twice.around(add).operands[1].distance, 2 * *around("add").operands[1].distance);
   EXPECT_EQ(twice.around(add).in_place, step_.around(add).in_place);
 }
 
 TEST_F(Reuse, InPlaceOpsWriteOverTheirSourceWhereNobodyElseReadsIt) {
   EXPECT_TRUE(around("relu1").in_place);
-  EXPECT_EQ(step_.tensor(layer("relu1")), layer("conv1"));
+  EXPECT_EQ(calls_.calls[layer("relu1")].tensors.back(),
+            calls_.calls[layer("conv1")].tensors.back());
   EXPECT_TRUE(around("relu3").in_place);
   EXPECT_FALSE(around("add").in_place);
-  const step_memory adds(graph_, dtype::f32, {"activation", "add"});
-  EXPECT_TRUE(adds.in_place(layer("add")));  // conv3's output has one reader
-  EXPECT_EQ(adds.tensor(layer("relu3")), layer("conv3"));
+  const std::vector<call> adds = inference_step(graph_, dtype::f32, {"activation", "add"}).calls;
+  const std::size_t conv3 = adds[layer("conv3")].tensors.back();
+  EXPECT_EQ(adds[layer("add")].tensors.back(), conv3) << "it has one reader";
+  EXPECT_EQ(adds[layer("relu3")].tensors.back(), conv3);
 }
 
 TEST_F(Reuse, AForkedTensorIsNotOverwritten) {
@@ -80,32 +84,41 @@ TEST_F(Reuse, AForkedTensorIsNotOverwritten) {
     {"name": "a", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
     {"name": "b", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
     {"name": "c", "op": "add", "after": ["a", "b"], "shape": {"dims": [1, 4, 8, 8]}}]})"));
-  const step_memory step(forked, dtype::f32, {"activation"});
-  EXPECT_FALSE(step.in_place(0));  // the model's input is not its own
-  EXPECT_FALSE(step.in_place(1));  // the add reads a, too
+  const std::vector<call> calls = inference_step(forked, dtype::f32, {"activation"}).calls;
+  EXPECT_THAT(calls[0].tensors, ::testing::ElementsAre(0, 1)) << "the model's input is not its own";
+  EXPECT_THAT(calls[1].tensors, ::testing::ElementsAre(1, 2)) << "the add reads a, too";
 }
 
 TEST_F(Reuse, WhatWasJustWrittenIsFresh) {
   for (const auto* name : {"conv1", "relu1", "conv2", "bn2", "relu2", "conv3", "relu3"}) {
-    EXPECT_EQ(around(name).inputs.front().distance, 0) << name;
+    EXPECT_EQ(around(name).operands.front().distance, 0) << name;
   }
-  EXPECT_EQ(around("conv1").inputs.front().producer, model_input);
-  EXPECT_EQ(around("bn2").inputs.front().producer, layer("conv2"));
+  EXPECT_FALSE(around("conv1").operands.front().writer) << "the model's input";
+  EXPECT_EQ(around("bn2").operands.front().writer, layer("conv2"));
+}
+
+TEST_F(Reuse, WeightsAndResultsWereUsedAStepAgo) {
+  EXPECT_FALSE(around("conv2").operands[1].distance);
+  EXPECT_FALSE(around("conv2").operands[2].distance);
+  EXPECT_EQ(around("relu2").operands[1].distance, 0) << "in place";
 }
 
 TEST_F(Reuse, AResidualWasUsedByteByByteAgo) {
   const surroundings found = around("add");
-  ASSERT_EQ(found.inputs.size(), 2U);
-  EXPECT_EQ(found.inputs[0].distance, 0);
-  EXPECT_EQ(found.inputs[1].producer, layer("relu1"));
+  ASSERT_EQ(found.operands.size(), 3U);
+  EXPECT_EQ(found.operands[0].distance, 0);
+  EXPECT_EQ(found.operands[1].writer, layer("relu1"));
   // conv2 read it last. Since then: bn2 (conv2's tensor, its own, statistics), relu2, conv3.
-  EXPECT_EQ(found.inputs[1].distance, 3 * tensor + 2 * weights);
+  EXPECT_EQ(found.operands[1].distance, 3 * tensor + 2 * weights);
 }
 
 TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {
-  surroundings a{1'000'000, {{0, 0}}, false};
-  surroundings b{1'150'000, {{3, 100}}, false};
-  EXPECT_EQ(a.signature(), b.signature());  // another producer, a few bytes more
+  const auto source = [](std::int64_t distance) {
+    return std::vector<operand_state>{{op::role::source, distance}};
+  };
+  surroundings a{1'000'000, source(0)};
+  surroundings b{1'150'000, source(100)};
+  EXPECT_EQ(a.signature(), b.signature());  // a few bytes more
   EXPECT_EQ(a.signature(), "step:1.00MB,src:fresh");
   b.footprint = 1'500'000;
   EXPECT_NE(a.signature(), b.signature());
@@ -113,7 +126,7 @@ TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {
   b.in_place = true;
   EXPECT_NE(a.signature(), b.signature());
   b = a;
-  b.inputs[0].distance = 50'000;
+  b.operands = source(50'000);
   EXPECT_NE(a.signature(), b.signature());
   EXPECT_EQ(b.signature().find_first_of("; "), std::string::npos);  // labels are split at these
 }
@@ -121,7 +134,8 @@ TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {
 TEST_F(Reuse, FootprintsOfTheModels) {
   const auto footprint = [](const char* name, std::int64_t batch) {
     const graph g = load(find(name, LAYERBENCH_SHAPES_DIR), batch);
-    return step_memory(g, dtype::f32, {"activation"}).footprint();
+    const step calls = inference_step(g, dtype::f32, {"activation"});
+    return step_memory(calls, least_operand_bytes(dtype::f32)).footprint();
   };
   // 4 bytes for each parameter and running statistic, each activation that is kept (totals as
   // published; the softmax's 1000 are not among them) and each value of the input.

@@ -68,7 +68,7 @@ TEST(ConsoleTable, FitsWithTheLongestNames) {
   const model::graph resnet =
       model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::catalog_of(op::builtin{}));
   measurements rows;
-  for (const model::primitive& each : model::inference_step(resnet)) {
+  for (const model::primitive& each : model::primitives(model::inference_step(resnet))) {
     rows.push_back(round_of(each.layer, 0, 0.0999));
     rows.back().name.op = each.op.name();
     rows.back().calls = 9'999'999'999;

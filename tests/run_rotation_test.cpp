@@ -91,9 +91,17 @@ class Rotation : public ::testing::Test {
   }
 };
 
+/// What a relu or a convolution wrote so many bytes ago.
+origin from_relu(std::int64_t distance) {
+  return {.distance = distance, .producer = op::any(relu), .output = 1};
+}
+origin from_conv(std::int64_t distance) {
+  return {.distance = distance, .producer = op::any(conv), .output = 2};
+}
+
 /// A convolution after a relu, in a model of that footprint.
 surrounded_op after_relu(std::int64_t footprint) {
-  return {.cache = cache_state::model, .footprint = footprint, .sources = {{op::any(relu), 0}}};
+  return {.cache = cache_state::model, .footprint = footprint, .operands = {from_relu(0)}};
 }
 
 TEST_F(Rotation, HotMeansTheSameOperandsEveryCall) {
@@ -122,7 +130,7 @@ TEST_F(Rotation, OneCallIsMadeReadyInAModelsStateAndManyElse) {
   EXPECT_EQ(turn(conv, after_relu(8 << 20)).most_calls(), 1);
   EXPECT_EQ(turn(conv, after_relu(1000)).most_calls(), 1) << "its code is cold all the same";
   EXPECT_GT(turn(conv, {}).most_calls(), 1'000'000);
-  rotation cold = turn(conv, {.cache = cache_state::cold, .sources = {{op::any(relu), 0}}});
+  rotation cold = turn(conv, {.cache = cache_state::cold, .operands = {from_relu(0)}});
   const std::int64_t calls = cold.most_calls();
   ASSERT_GT(calls, 1);
   cold.ready(calls);
@@ -171,8 +179,7 @@ TEST_F(Rotation, AModelThatFitsOneCallStaysInPlace) {
 
 TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
   surrounded_op how = after_relu(8 << 20);
-  how.in_place = true;
-  how.sources = {{op::any(conv), 0}};
+  how.operands = {from_conv(0), {.distance = 0, .same_as = 0}};
   rotation turns = turn(relu, how);
   make_calls(turns, 10);
   EXPECT_EQ(places("activation", 0), places("activation", 1));
@@ -181,7 +188,7 @@ TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
 
 TEST_F(Rotation, AnInPlaceProducerEndsInPlace) {
   surrounded_op how = after_relu(8 << 20);
-  how.sources.front().in_place = true;
+  how.operands.front().in_place = true;
   rotation turns = turn(conv, how);
   make_calls(turns, 10);
   const auto read = places("activation", 0);
@@ -210,7 +217,7 @@ TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   const op::add add{{1, 64, 8, 8}};
   surrounded_op how{.cache = cache_state::model,
                     .footprint = 64 << 20,
-                    .sources = {{op::any(conv), 0}, {op::any(relu), 1 << 20}}};
+                    .operands = {from_conv(0), from_relu(1 << 20)}};
   rotation turns = turn(add, how);
   make_calls(turns, 60);
   const auto residual = places("add", 1);
@@ -228,8 +235,35 @@ TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   EXPECT_NEAR(static_cast<double>(lead), (1 << 20) / static_cast<double>(touched), 0.51);
 }
 
+TEST_F(Rotation, WeightsThatTheStepReadBeforeAreTouchedAgain) {
+  surrounded_op how = after_relu(8 << 20);
+  how.operands.push_back({.distance = 0});
+  rotation turns = turn(conv, how);
+  EXPECT_GE(turns.touched_bytes(), tensor_bytes + weights_bytes);
+  how.operands.back() = {};
+  EXPECT_LT(turn(conv, how).touched_bytes(), weights_bytes);
+}
+
+TEST_F(Rotation, AProducerOfSeveralResultsWritesTheOneThatIsRead) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  const op::any producer(norm);
+  constexpr std::size_t dst = 5;
+  constexpr std::size_t mean = 6;
+  surrounded_op how{
+      .cache = cache_state::model,
+      .footprint = 8 << 20,
+      .operands = {
+          {.distance = 0, .producer = producer, .pass = op::pass::fwd_training, .output = dst}}};
+  rotation turns = turn(conv, how);
+  make_calls(turns, 10);
+  EXPECT_EQ(places("batchnorm", dst), places("conv", 0));
+  const auto beside = places("batchnorm", mean);
+  const auto read = places("conv", 0);
+  for (std::size_t i = 0; i < read.size(); ++i) EXPECT_NE(beside[i], read[i]);
+}
+
 TEST_F(Rotation, ColdTouchesMoreThanAllCachesHold) {
-  rotation cold = turn(conv, {.cache = cache_state::cold, .sources = {{op::any(relu), 0}}});
+  rotation cold = turn(conv, {.cache = cache_state::cold, .operands = {from_relu(0)}});
   EXPECT_GE(cold.ring_bytes(), 4U * recorder::backend::cache_bytes() - weights_bytes);
   EXPECT_EQ(cold.touched_bytes(), 0U);
   make_calls(cold, 10);
@@ -247,8 +281,8 @@ TEST_F(Rotation, BeyondTheCachesALargerFootprintChangesNothing) {
 
 TEST_F(Rotation, StatisticsAreValidInEveryCopy) {
   const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
-  rotation turns = turn(
-      norm, {.cache = cache_state::model, .footprint = 4 << 20, .sources = {{op::any(conv), 0}}});
+  rotation turns =
+      turn(norm, {.cache = cache_state::model, .footprint = 4 << 20, .operands = {from_conv(0)}});
   make_calls(turns, 40);
   const auto operands = norm.operands(op::pass::fwd, dtype::f32);
   for (std::size_t i = 0; i < operands.size(); ++i) {

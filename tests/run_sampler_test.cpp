@@ -221,6 +221,13 @@ TEST(Sampler, TakesASingleSampleWhereThatIsEnough) {
   EXPECT_THAT(here.sample(how).seconds, ::testing::ElementsAre(8.0));
 }
 
+TEST(Sampler, TakesASingleSampleWhereThatIsLong) {
+  machine here{usual.most_time * 1.1, microsecond};
+  EXPECT_THAT(here.sample(usual).seconds, SizeIs(1));
+  machine shorter{usual.most_time * 0.9, microsecond};
+  EXPECT_THAT(shorter.sample(usual).seconds, SizeIs(2));
+}
+
 int questions_before_stop = 0;
 bool stop_now() { return questions_before_stop-- <= 0; }
 

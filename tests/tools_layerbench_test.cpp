@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -127,9 +129,9 @@ TEST(Show, HasThePublishedTotals) {
   const json::value net = json_of({"show", "resnet50", "--batch", "1", "--format", "json"});
   std::vector<std::string> keys;
   for (const auto& item : net.items()) keys.push_back(item.key());
-  EXPECT_THAT(
-      keys, ::testing::ElementsAre("schema", "model", "batch", "parameters", "macs", "conv_layers",
-                                   "unique_conv_shapes", "activations", "layers"));
+  EXPECT_THAT(keys,
+              ::testing::ElementsAre("schema", "model", "phase", "batch", "parameters", "macs",
+                                     "conv_layers", "unique_conv_shapes", "activations", "layers"));
   EXPECT_EQ(net.at("schema"), 1);
   EXPECT_EQ(net.at("parameters"), 25557032);
   EXPECT_EQ(net.at("macs"), 4089184256);
@@ -151,7 +153,30 @@ TEST(Show, ScalesWithTheBatch) {
 TEST(Show, HasTextAndCsv) {
   EXPECT_THAT(tool({"show", "vgg16"}).out, AllOf(StartsWith("vgg16"), HasSubstr("| conv")));
   EXPECT_THAT(tool({"show", "vgg16", "--format", "csv"}).out,
-              StartsWith("name,op,macs,flops,bytes,key,after\r\n"));
+              StartsWith("name,op,pass,macs,flops,bytes,key,after\r\n"));
+}
+
+TEST(Show, HasTheStepOfTraining) {
+  const std::map<std::string, std::int64_t> macs{
+      {"resnet50", 12149538816}, {"vgg16", 46324088832}, {"alexnet", 2072288640}};
+  for (const auto& [model, each] : macs) {
+    const json::value net =
+        json_of({"show", model, "--batch", "2", "--phase", "training", "--format", "json"});
+    EXPECT_EQ(net.at("phase"), "training");
+    EXPECT_EQ(net.at("macs"), 2 * each) << model;
+    EXPECT_EQ(net.at("layers").back().at("op"), "update");
+  }
+  EXPECT_THAT(tool({"show", "lenet5", "--phase", "training"}).out,
+              AllOf(StartsWith("lenet5"), HasSubstr("bwd_weights"), HasSubstr("loss:bwd")));
+}
+
+TEST(Show, SaysWhichLayerHasNoGradient) {
+  const testing::temporary_directory scratch;
+  const std::string path = scratch.write("odd.json", R"({"name": "odd", "layers": [
+      {"name": "turn", "op": "reorder", "shape": {"dims": [2, 4], "from": "ab", "to": "ba"}}]})");
+  const testing::outcome refused = tool({"show", path, "--phase", "training"});
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("turn"), HasSubstr("no gradient")));
 }
 
 TEST(Show, SaysWhatIsWrongWithAModel) {

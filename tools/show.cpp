@@ -7,6 +7,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/training.hpp>
 #include <layerbench/report/table.hpp>
 
 #include "commands.hpp"
@@ -20,92 +21,137 @@ struct show_options {
   std::string phase = "inference";
 };
 
-/// Names of the layers whose output a layer reads; none where that is the model's own input.
-std::vector<std::string> producers(const model::graph& graph, const model::layer& layer) {
-  std::vector<std::string> names;
-  for (const std::size_t input : layer.inputs) {
-    if (input != model::model_input) names.push_back(graph.layers[input].name);
+/// A model's step in one phase.
+struct shown {
+  model::graph graph;
+  std::string phase;
+  model::step step;
+  std::int64_t macs = 0;
+};
+
+shown show_of(const model::graph& graph, const std::string& phase) {
+  shown made{
+      graph, phase,
+      phase == "training" ? model::training_step(graph, dtype::f32) : model::inference_step(graph)};
+  for (const model::call& each : made.step.calls) made.macs += each.op.work(each.pass).macs;
+  return made;
+}
+
+/// A call's layer, and its pass where that is not the plain forward one.
+std::string name_of(const model::call& call) {
+  if (call.pass == op::pass::fwd) return call.layer;
+  return fmt::format("{}:{}", call.layer, op::name(call.pass));
+}
+
+/// Names of the calls whose results each call reads; none where that is the model's own input.
+std::vector<std::vector<std::string>> producers(const model::step& step) {
+  std::vector<std::string> writers(step.tensors);
+  std::vector<std::vector<std::string>> all;
+  for (const model::call& each : step.calls) {
+    const std::vector<op::operand> operands = each.op.operands(each.pass, dtype::f32);
+    std::vector<std::string>& names = all.emplace_back();
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const std::string& writer = writers[each.tensors[i]];
+      if (operands[i].role == op::role::source && !writer.empty()) names.push_back(writer);
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role == op::role::destination) writers[each.tensors[i]] = name_of(each);
+    }
   }
-  return names;
+  return all;
 }
 
-std::int64_t bytes(const model::layer& layer) {
-  return op::least_bytes(layer.op.operands(op::pass::fwd, dtype::f32));
+std::int64_t bytes(const model::call& call) {
+  return op::least_bytes(call.op.operands(call.pass, dtype::f32));
 }
 
-json::value to_json(const model::graph& graph, const model::totals& totals) {
+json::value to_json(const shown& of, const model::totals& totals) {
   json::value layers = json::value::array();
-  for (const model::layer& each : graph.layers) {
-    const op::work work = each.op.work(op::pass::fwd);
-    layers.push_back({{"name", each.name},
+  const auto after = producers(of.step);
+  for (std::size_t i = 0; i < of.step.calls.size(); ++i) {
+    const model::call& each = of.step.calls[i];
+    const op::work work = each.op.work(each.pass);
+    layers.push_back({{"name", each.layer},
                       {"op", each.op.name()},
+                      {"pass", op::name(each.pass)},
                       {"key", each.op.key()},
                       {"shape", each.op.shape()},
                       {"macs", work.macs},
                       {"flops", work.flops},
                       {"bytes", bytes(each)},
-                      {"after", producers(graph, each)}});
+                      {"after", after[i]}});
   }
   return {{"schema", 1},
-          {"model", graph.name},
-          {"batch", model::batch(graph)},
+          {"model", of.graph.name},
+          {"phase", of.phase},
+          {"batch", model::batch(of.graph)},
           {"parameters", totals.parameters},
-          {"macs", totals.macs},
+          {"macs", of.macs},
           {"conv_layers", totals.conv_layers},
           {"unique_conv_shapes", totals.unique_conv_shapes},
           {"activations", totals.activations},
           {"layers", layers}};
 }
 
-report::table to_table(const model::graph& graph, bool exact) {
+report::table to_table(const shown& of, bool exact) {
   using enum report::align;
-  report::table t{
-      {{"name"}, {"op"}, {"macs", right}, {"flops", right}, {"bytes", right}, {"key"}, {"after"}},
-      {}};
+  report::table t{{{"name"},
+                   {"op"},
+                   {"pass"},
+                   {"macs", right},
+                   {"flops", right},
+                   {"bytes", right},
+                   {"key"},
+                   {"after"}},
+                  {}};
   const auto number = [&](std::int64_t value, std::string_view unit) {
     return exact ? std::to_string(value) : units::si(static_cast<double>(value), unit);
   };
-  for (const model::layer& each : graph.layers) {
-    const op::work work = each.op.work(op::pass::fwd);
-    t.rows.push_back({each.name, std::string(each.op.name()), number(work.macs, ""),
-                      number(work.flops, ""), number(bytes(each), "B"), each.op.key(),
-                      fmt::format("{}", fmt::join(producers(graph, each), " "))});
+  const auto after = producers(of.step);
+  for (std::size_t i = 0; i < of.step.calls.size(); ++i) {
+    const model::call& each = of.step.calls[i];
+    const op::work work = each.op.work(each.pass);
+    t.rows.push_back({each.layer, std::string(each.op.name()), std::string(op::name(each.pass)),
+                      number(work.macs, ""), number(work.flops, ""), number(bytes(each), "B"),
+                      each.op.key(), fmt::format("{}", fmt::join(after[i], " "))});
   }
   return t;
 }
 
-std::string to_text(const model::graph& graph, const model::totals& totals) {
+std::string to_text(const shown& of, const model::totals& totals) {
   return fmt::format(
-      "{}: {}, batch {}\nsizes from: {}\n{} parameters, {} MACs, {} activations; {} conv layers of "
-      "{} distinct shapes; bytes are the least for f32\n\n{}",
-      graph.name, graph.title, model::batch(graph), graph.source, totals.parameters, totals.macs,
-      totals.activations, totals.conv_layers, totals.unique_conv_shapes,
-      text(to_table(graph, false)));
+      "{}: {}, {}, batch {}\nsizes from: {}\n{} parameters, {} MACs, {} activations; {} conv "
+      "layers "
+      "of {} distinct shapes; bytes are the least for f32\n\n{}",
+      of.graph.name, of.graph.title, of.phase, model::batch(of.graph), of.graph.source,
+      totals.parameters, of.macs, totals.activations, totals.conv_layers, totals.unique_conv_shapes,
+      text(to_table(of, false)));
 }
 
-std::string render(const model::graph& graph, const std::string& format) {
-  if (format == "csv") return csv(to_table(graph, true));
-  const model::totals totals = model::count(graph);
-  return format == "json" ? to_json(graph, totals).dump(2) + '\n' : to_text(graph, totals);
+std::string render(const shown& of, const std::string& format) {
+  if (format == "csv") return csv(to_table(of, true));
+  const model::totals totals = model::count(of.graph);
+  return format == "json" ? to_json(of, totals).dump(2) + '\n' : to_text(of, totals);
 }
 
 }  // namespace
 
 void add_show(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("show", "Shows a model: its totals and its layers");
+  CLI::App* command =
+      app.add_subcommand("show", "Shows a model: its totals and what a step of it runs");
   const auto options = std::make_shared<show_options>();
   command->add_option("model", options->model, "Name of a model, or path of a shape file")
       ->required();
   command->add_option("--batch", options->batch, "Images in a batch; default: the shape file's")
       ->check(CLI::Range(std::int64_t{1}, max_size));
   command->add_option("--phase", options->phase, "What the step is for")
-      ->check(CLI::IsMember({"inference"}))
+      ->check(CLI::IsMember({"inference", "training"}))
       ->capture_default_str();
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const model::graph graph =
         model::load(model::find(options->model, common->shapes), options->batch);
-    write(*common, render(graph, common->format));
+    write(*common, render(show_of(graph, options->phase), common->format));
   });
 }
 

@@ -130,6 +130,20 @@ inline op::reorder roll(dice& d, std::type_identity<op::reorder> /*tag*/) {
   return {{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)}, order(), order()};
 }
 
+inline op::cross_entropy roll(dice& d, std::type_identity<op::cross_entropy> /*tag*/) {
+  return {d.between(1, 9), d.between(1, 40)};
+}
+
+inline op::update roll(dice& d, std::type_identity<op::update> /*tag*/) {
+  op::update o;
+  o.rule = d.pick({op::update_rule::sgd, op::update_rule::momentum, op::update_rule::adam});
+  for (std::int64_t tensors = d.between(1, 3); tensors > 0; --tensors) {
+    o.sizes.push_back(d.between(1, 200));
+  }
+  o.rate = d.pick({0.01, 0.125});
+  return o;
+}
+
 template <class Op>
 bool is_valid(const Op& op) {
   try {

@@ -26,7 +26,6 @@ struct layer {
   std::string name;
   op::any op;
   std::vector<std::size_t> inputs;
-  bool inserted = false;  ///< added by a backend; not in the shape file
 };
 
 inline constexpr std::size_t model_input = SIZE_MAX;

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,18 +21,22 @@
 /// between two uses of the same bytes (the reuse distance).
 namespace layerbench::model {
 
-/// A source of a layer as it is when the layer runs.
-struct input_state {
-  std::size_t producer;   ///< position in graph order, or model_input
-  std::int64_t distance;  ///< bytes touched since the layer that used it last; 0: just before
+/// An operand as it is when its call runs.
+struct operand_state {
+  op::role role;
+  /// Bytes touched since a call of the same step used it last, or since the model's input was
+  /// written: 0 is just before. Nothing: no call did, so a step's whole footprint lies between.
+  std::optional<std::int64_t> distance;
+  std::optional<std::size_t> writer = {};   ///< the call of the same step that wrote it last
+  std::size_t written_as = 0;               ///< which of that call's operands it was
+  std::optional<std::size_t> same_as = {};  ///< an earlier operand of the call, same tensor
 };
 
-/// The state of a layer's operands when it runs in its model. Weights, and what it writes, were
-/// used one step ago: the whole footprint lies between.
+/// The state of a call's operands when it runs in its step.
 struct surroundings {
   std::int64_t footprint = 0;  ///< distinct bytes that a step touches
-  std::vector<input_state> inputs;
-  bool in_place = false;  ///< writes over its first source
+  std::vector<operand_state> operands;
+  bool in_place = false;  ///< writes over a source
 
   /// Timings made in surroundings of equal signature may serve one another: sizes count in steps
   /// of a sixth of a decade, within 21 % of the truth.
@@ -45,8 +49,10 @@ struct surroundings {
     };
     constexpr std::int64_t next_to_nothing = 4096;
     std::string text = "step:" + size(footprint);
-    for (const input_state& each : inputs) {
-      text += each.distance < next_to_nothing ? ",src:fresh" : ",src:" + size(each.distance);
+    for (const operand_state& each : operands) {
+      if (!each.distance || each.role == op::role::destination) continue;
+      text += each.role == op::role::source ? ",src:" : ",weights:";
+      text += *each.distance < next_to_nothing ? "fresh" : size(*each.distance);
     }
     if (in_place) text += ",in_place";
     return text;
@@ -54,69 +60,62 @@ struct surroundings {
 };
 
 /// Bytes of an op's operands, in their order.
-using operand_bytes = std::function<std::vector<std::int64_t>(const op::any&)>;
+using operand_bytes = std::function<std::vector<std::int64_t>(const op::any&, op::pass)>;
 
 /// Without padding, as the op's sizes say.
 [[nodiscard]] inline operand_bytes least_operand_bytes(dtype type) {
-  return [type](const op::any& op) {
+  return [type](const op::any& op, op::pass pass) {
     std::vector<std::int64_t> bytes;
-    for (const op::operand& each : op.operands(op::pass::fwd, type)) {
+    for (const op::operand& each : op.operands(pass, type)) {
       bytes.push_back(op::least_bytes({each}));
     }
     return bytes;
   };
 }
 
-/// The memory of one inference step: every layer writes to memory of its own, but those of
-/// `in_place` ops, which write over their source where nobody else reads it.
+/// Which bytes a step's calls touch.
 class step_memory {
  public:
-  /// Of tensors of these `bytes`. `g` must outlive this.
-  step_memory(const graph& g, dtype type, const std::set<std::string, std::less<>>& in_place,
-              const operand_bytes& bytes)
-      : graph_(g) {
-    for (const layer& each : g.layers) add_sizes(each.op, type, bytes(each.op));
-    std::vector<int> readers(g.layers.size(), 0);
-    for (const layer& each : g.layers) {
-      for (const std::size_t input : each.inputs) {
-        if (input != model_input) ++readers[input];
+  /// Of tensors of these `bytes`; `all` must outlive this.
+  step_memory(const step& all, const operand_bytes& bytes) : step_(all), bytes_(all.tensors, 0) {
+    for (const call& each : all.calls) {
+      const std::vector<std::int64_t> sizes = bytes(each.op, each.pass);
+      for (std::size_t i = 0; i < each.tensors.size(); ++i) {
+        std::int64_t& known = bytes_[each.tensors[i]];
+        known = std::max(known, sizes.at(i));  // a reader may see more than the writer
       }
     }
-    for (std::size_t i = 0; i < g.layers.size(); ++i) {
-      const std::size_t source = g.layers[i].inputs.front();
-      const bool overwrites = in_place.contains(g.layers[i].op.name()) && source != model_input &&
-                              readers[source] == 1 &&
-                              sizes_[source].destination == sizes_[i].destination;
-      tensor_.push_back(overwrites ? tensor_[source] : i);
-      in_place_.push_back(overwrites);
-    }
-    std::set<std::size_t> seen;
-    for (std::size_t i = 0; i < g.layers.size(); ++i) footprint_ += touch(i, seen);
+    for (const std::int64_t each : bytes_) footprint_ += each;
   }
 
-  /// Of tensors without padding.
-  step_memory(const graph& g, dtype type, const std::set<std::string, std::less<>>& in_place)
-      : step_memory(g, type, in_place, least_operand_bytes(type)) {}
-
-  /// The layer in whose memory layer `i` writes: itself, or the one it overwrites.
-  [[nodiscard]] std::size_t tensor(std::size_t i) const { return tensor_[i]; }
-  [[nodiscard]] bool in_place(std::size_t i) const { return in_place_[i]; }
   /// Distinct bytes that a step touches.
   [[nodiscard]] std::int64_t footprint() const { return footprint_; }
 
-  [[nodiscard]] surroundings around(std::size_t i) const {
-    surroundings found{footprint_, {}, in_place_[i]};
-    for (const std::size_t input : graph_.layers[i].inputs) {
-      found.inputs.push_back({input, distance(i, tensor_of(input))});
+  [[nodiscard]] surroundings around(std::size_t call) const {
+    const model::call& of = step_.calls[call];
+    surroundings found{footprint_, {}, false};
+    for (const op::operand& operand : step_.operands_of(of)) {
+      const std::size_t i = found.operands.size();
+      operand_state state{operand.role, {}};
+      if (const auto user = last_user(of.tensors[i], call)) {
+        state.distance = touched_between(*user, call);
+        find_writer(of.tensors[i], *user, state);
+      }
+      const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
+      if (static_cast<std::size_t>(first) < i) {
+        state.same_as = static_cast<std::size_t>(first);
+        found.in_place = found.in_place || found.operands[*state.same_as].role == op::role::source;
+      }
+      found.operands.push_back(state);
     }
     return found;
   }
 
-  /// The state in which layers that share their work find their operands most often.
+  /// The state in which calls that share their work find their operands most often.
   [[nodiscard]] surroundings usual(const primitive& shared) const {
     std::map<std::string, std::pair<int, surroundings>> seen;
-    for (const std::size_t layer : shared.layers) {
-      const surroundings found = around(layer);
+    for (const std::size_t call : shared.calls) {
+      const surroundings found = around(call);
       ++seen.try_emplace(found.signature(), 0, found).first->second.first;
     }
     const auto often = [](const auto& each) { return each.second.first; };
@@ -124,59 +123,42 @@ class step_memory {
   }
 
  private:
-  [[nodiscard]] std::size_t tensor_of(std::size_t producer) const {
-    return producer == model_input ? model_input : tensor_[producer];
+  /// One more than the position of the last call before `call` that uses the tensor; 0 stands for
+  /// whoever writes the model's input. Nothing where nobody does.
+  [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t call) const {
+    while (call > 0 && !step_.calls[call - 1].uses(tensor)) --call;
+    if (call == 0 && tensor >= step_.inputs) return std::nullopt;
+    return call;
   }
 
-  struct sizes {
-    std::int64_t weights = 0;  ///< and statistics
-    std::int64_t source = 0;   ///< the first
-    std::int64_t destination = 0;
-  };
-
-  void add_sizes(const op::any& op, dtype type, const std::vector<std::int64_t>& bytes) {
-    sizes all;
-    const std::vector<op::operand> operands = op.operands(op::pass::fwd, type);
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      switch (operands[i].role) {
-        case op::role::weights:
-        case op::role::statistics: all.weights += bytes.at(i); break;
-        case op::role::source: all.source = all.source == 0 ? bytes.at(i) : all.source; break;
-        case op::role::destination: all.destination += bytes.at(i); break;
-      }
-    }
-    sizes_.push_back(all);
-  }
-
-  /// Bytes that layer `i` touches beside the tensors in `seen`, to which it adds its own.
-  [[nodiscard]] std::int64_t touch(std::size_t i, std::set<std::size_t>& seen) const {
-    std::int64_t bytes = sizes_[i].weights;
-    for (const std::size_t input : graph_.layers[i].inputs) {
-      if (!seen.insert(tensor_of(input)).second) continue;
-      bytes += input == model_input ? sizes_[i].source : sizes_[tensor_of(input)].destination;
-    }
-    if (seen.insert(tensor_[i]).second) bytes += sizes_[tensor_[i]].destination;
-    return bytes;
-  }
-
-  [[nodiscard]] bool touches(std::size_t i, std::size_t tensor) const {
-    return tensor_[i] == tensor ||
-           std::ranges::any_of(graph_.layers[i].inputs,
-                               [&](std::size_t input) { return tensor_of(input) == tensor; });
-  }
-
-  /// Bytes touched between the last layer before `i` that used `tensor` and `i`.
-  [[nodiscard]] std::int64_t distance(std::size_t i, std::size_t tensor) const {
+  /// Distinct bytes that the calls from `first` to the one before `end` touch.
+  [[nodiscard]] std::int64_t touched_between(std::size_t first, std::size_t end) const {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
-    for (std::size_t k = i; k > 0 && !touches(k - 1, tensor); --k) bytes += touch(k - 1, seen);
+    for (std::size_t i = first; i < end; ++i) {
+      for (const std::size_t each : step_.calls[i].tensors) {
+        if (seen.insert(each).second) bytes += bytes_[each];
+      }
+    }
     return bytes;
   }
 
-  const graph& graph_;
-  std::vector<sizes> sizes_;  ///< of each layer
-  std::vector<std::size_t> tensor_;
-  std::vector<bool> in_place_;
+  /// Finds the last call before `end` that writes the tensor.
+  void find_writer(std::size_t tensor, std::size_t end, operand_state& state) const {
+    while (end-- > 0) {
+      const call& each = step_.calls[end];
+      const std::vector<op::operand> operands = step_.operands_of(each);
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (operands[i].role != op::role::destination || each.tensors[i] != tensor) continue;
+        state.writer = end;
+        state.written_as = i;
+        return;
+      }
+    }
+  }
+
+  const step& step_;
+  std::vector<std::int64_t> bytes_;  ///< of each tensor
   std::int64_t footprint_ = 0;
 };
 

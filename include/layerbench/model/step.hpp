@@ -2,38 +2,159 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <layerbench/model/graph.hpp>
 
+/// A model's step: what is computed, in which order, on which tensors.
 namespace layerbench::model {
 
-/// One distinct piece of work of a step, and the layers that do it.
-struct primitive {
-  std::string layer;  ///< the first, in graph order, of those that share the work
+/// One call of an op, on tensors of the step: one an operand, in the op's order. An op in place
+/// has one of them twice.
+struct call {
+  std::string layer;  ///< that it is of
   op::any op;
-  op::pass pass;
-  std::vector<std::size_t> layers;  ///< all of those, by their position in the graph
+  op::pass pass = op::pass::fwd;
+  std::vector<std::size_t> tensors;
+  bool inserted = false;  ///< added by a backend; not of the model
 
-  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(layers.size()); }
+  [[nodiscard]] bool uses(std::size_t tensor) const {
+    return std::ranges::find(tensors, tensor) != tensors.end();
+  }
 };
 
-/// The distinct primitives of one inference step in graph order.
-[[nodiscard]] inline std::vector<primitive> inference_step(const graph& g) {
-  constexpr auto pass = op::pass::fwd;
+/// The model's input.
+inline constexpr std::size_t input_tensor = 0;
+
+/// A tensor that stays from step to step, and what it holds before the first.
+struct kept_tensor {
+  std::size_t tensor;
+  op::operand logical;  ///< in its row-major order, however many axes a call sees
+  std::size_t values;   ///< those of this tensor
+};
+
+struct step {
+  std::vector<call> calls;  ///< in the order in which they run
+  std::size_t tensors = 1;  ///< how many there are
+  std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
+
+  std::vector<kept_tensor> kept = {};
+  dtype type = dtype::f32;
+
+  [[nodiscard]] std::vector<op::operand> operands_of(const call& each) const {
+    return each.op.operands(each.pass, type);
+  }
+  /// Whether a call writes the tensor.
+  [[nodiscard]] bool writes(std::size_t tensor) const {
+    return std::ranges::any_of(calls, [&](const call& each) {
+      const std::vector<op::operand> operands = operands_of(each);
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        const bool written = operands[i].role == op::role::destination;
+        if (written && each.tensors[i] == tensor) return true;
+      }
+      return false;
+    });
+  }
+  std::size_t new_tensor() { return tensors++; }
+  /// A new one that stays. Weights of a layer with so many outputs are drawn so that activations
+  /// keep their magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
+  std::size_t keep_tensor(op::operand logical, std::int64_t outputs) {
+    if (logical.role == op::role::weights && logical.extents.size() > 1) {
+      const auto sums = static_cast<double>(elements(logical.extents) / outputs);
+      logical.high = std::min(1.0, std::sqrt(6 / sums));
+      logical.low = -logical.high;
+    }
+    kept.push_back({tensors, std::move(logical), tensors});
+    return new_tensor();
+  }
+};
+
+/// Names of ops.
+using op_names = std::set<std::string, std::less<>>;
+
+namespace detail {
+
+/// How many layers read what each layer writes.
+[[nodiscard]] inline std::vector<int> readers(const graph& g) {
+  std::vector<int> count(g.layers.size(), 0);
+  for (const layer& each : g.layers) {
+    for (const std::size_t input : each.inputs) {
+      if (input != model_input) ++count[input];
+    }
+  }
+  return count;
+}
+
+}  // namespace detail
+
+/// One inference step of a model in a data type, its layers in graph order. Every layer writes to a
+/// tensor of its own, but those of `in_place` ops, which write over their source where nobody else
+/// reads it.
+[[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
+                                         const op_names& in_place = {}) {
+  step made;
+  made.type = type;
+  const std::vector<int> readers = detail::readers(g);
+  std::vector<std::size_t> written;  // by each layer
+  for (const layer& each : g.layers) {
+    call now{each.name, each.op, op::pass::fwd, {}};
+    const std::vector<op::operand> operands = each.op.operands(now.pass, type);
+    const std::size_t first = each.inputs.front();
+    const bool overwrites = in_place.contains(each.op.name()) && first != model_input &&
+                            readers[first] == 1 &&
+                            elements(operands.front().extents) == elements(operands.back().extents);
+    std::size_t source = 0;
+    for (const op::operand& operand : operands) {
+      std::size_t tensor = 0;
+      if (operand.role == op::role::source) {
+        const std::size_t from = each.inputs[source++];
+        tensor = from == model_input ? input_tensor : written[from];
+      } else if (operand.role == op::role::destination && overwrites) {
+        tensor = now.tensors.front();
+      } else if (operand.role == op::role::destination) {
+        tensor = made.new_tensor();
+      } else {
+        tensor = made.keep_tensor(operand, operands.back().extents.at(1));
+      }
+      now.tensors.push_back(tensor);
+    }
+    written.push_back(now.tensors.back());
+    made.calls.push_back(std::move(now));
+  }
+  return made;
+}
+
+/// One distinct piece of work of a step, and the calls that do it.
+struct primitive {
+  std::string layer;  ///< of the first call
+  op::any op;
+  op::pass pass;
+  std::vector<std::size_t> calls;  ///< by their position in the step
+  bool inserted = false;
+
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(calls.size()); }
+};
+
+/// The distinct primitives of a step, in the order of their first calls.
+[[nodiscard]] inline std::vector<primitive> primitives(const step& all) {
   std::vector<primitive> distinct;
   std::map<std::string, std::size_t> position;
-  for (std::size_t i = 0; i < g.layers.size(); ++i) {
-    const layer& each = g.layers[i];
-    const std::string work = fmt::format("{}/{}/{}", each.op.name(), name(pass), each.op.key());
+  for (std::size_t i = 0; i < all.calls.size(); ++i) {
+    const call& each = all.calls[i];
+    const std::string work =
+        fmt::format("{}/{}/{}", each.op.name(), name(each.pass), each.op.key());
     const auto [known, is_new] = position.try_emplace(work, distinct.size());
-    if (is_new) distinct.push_back({each.name, each.op, pass, {}});
-    distinct[known->second].layers.push_back(i);
+    if (is_new) distinct.push_back({each.layer, each.op, each.pass, {}, each.inserted});
+    distinct[known->second].calls.push_back(i);
   }
   return distinct;
 }

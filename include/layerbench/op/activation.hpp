@@ -35,9 +35,26 @@ struct activation {
 
   void validate() const {}
 
-  /// src and dst of extents dims. Test data reaches past the bends of every function, for s8 as
-  /// far as its scale does.
-  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+  static std::vector<pass> passes() { return {pass::fwd, pass::bwd}; }
+
+  /// Whether its gradient follows from its destination. What needs the source cannot overwrite it
+  /// while training.
+  [[nodiscard]] bool gradient_from_destination() const {
+    using enum activation_kind;
+    return kind == relu || kind == leaky_relu || kind == elu || kind == sigmoid || kind == tanh;
+  }
+
+  /// src and dst of extents dims, gradients alike; `bwd` reads one of the two. Test data reaches
+  /// past the bends of every function, for s8 as far as its scale does.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    if (p == pass::bwd) {
+      operand kept{"dst", dims, role::source, type};
+      if (kind == activation_kind::sigmoid) kept.low = 0;
+      if (!gradient_from_destination()) kept = {"src", dims, role::source, type, -8, 8};
+      return {kept,
+              {"diff_dst", dims, role::source, type},
+              {"diff_src", dims, role::destination, type}};
+    }
     const double reach = type == dtype::s8 ? 1 : 8;
     return {{"src", dims, role::source, type, -reach, reach},
             {"dst", dims, role::destination, type}};

@@ -10,6 +10,7 @@ namespace layerbench::op {
 struct add {
   static constexpr std::string_view name = "add";
   static constexpr op::storage storage = op::storage::own;
+  static constexpr bool hands_on_gradient = true;
 
   layerbench::dims dims;
 

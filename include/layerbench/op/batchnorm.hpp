@@ -8,7 +8,9 @@ namespace layerbench::op {
 
 /// Batch normalisation of each channel. Pass `fwd` (inference) uses given statistics:
 /// dst = scale[c] * (src - mean[c]) / sqrt(variance[c] + epsilon) + shift[c]
-/// (Ioffe and Szegedy 2015, algorithm 2).
+/// (Ioffe and Szegedy 2015, algorithm 2). Pass `fwd_training` uses those of the batch (algorithm
+/// 1), and moves the running ones a tenth of the way to them, the variance by its unbiased
+/// estimate, as frameworks do. Pass `bwd` gives the gradients through the batch's statistics.
 struct batchnorm {
   static constexpr std::string_view name = "batchnorm";
   static constexpr op::storage storage = op::storage::own;
@@ -28,24 +30,55 @@ struct batchnorm {
     if (epsilon <= 0 || epsilon >= 1) throw invalid_field("epsilon", "must lie between 0 and 1");
   }
 
+  static std::vector<pass> passes() { return {pass::fwd, pass::fwd_training, pass::bwd}; }
+
+  /// How far running statistics move to those of a batch.
+  static constexpr double momentum = 0.1;
+
   /// src n*c*h*w, scale, shift, mean and variance c each (f32 whatever the data type, as in all
-  /// libraries), dst n*c*h*w.
-  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+  /// libraries), dst n*c*h*w; gradients alike. `running_mean` and `running_variance` are what
+  /// `fwd` calls mean and variance; they may be updated in place.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, h, w};
-    const dtype statistics = type == dtype::f64 ? dtype::f64 : dtype::f32;
+    const dtype fine = type == dtype::f64 ? dtype::f64 : dtype::f32;
+    const auto channels = [&](std::string_view called, role used_as, double low = -1) {
+      return operand{called, {c}, used_as, fine, low};
+    };
+    if (p == pass::fwd_training) {
+      return {{"src", image, role::source, type},
+              channels("scale", role::weights),
+              channels("shift", role::weights),
+              channels("running_mean", role::statistics),
+              channels("running_variance", role::statistics, 0.25),
+              {"dst", image, role::destination, type},
+              channels("mean", role::destination),
+              channels("variance", role::destination),
+              channels("new_running_mean", role::destination),
+              channels("new_running_variance", role::destination)};
+    }
+    if (p == pass::bwd) {
+      return {
+          {"src", image, role::source, type},        {"diff_dst", image, role::source, type},
+          channels("scale", role::weights),          channels("mean", role::source),
+          channels("variance", role::source, 0.25),  {"diff_src", image, role::destination, type},
+          channels("diff_scale", role::destination), channels("diff_shift", role::destination)};
+    }
     std::vector<operand> all{{"src", image, role::source, type},
-                             {"scale", {c}, role::weights, statistics},
-                             {"shift", {c}, role::weights, statistics},
-                             {"mean", {c}, role::statistics, statistics},
-                             {"variance", {c}, role::statistics, statistics, 0.25, 1},
+                             channels("scale", role::weights),
+                             channels("shift", role::weights),
+                             channels("mean", role::statistics),
+                             channels("variance", role::statistics, 0.25),
                              {"dst", image, role::destination, type}};
     if (type == dtype::s8) rescale_to_integers(all);
     return all;
   }
 
-  /// One multiplication and one addition an element.
-  [[nodiscard]] op::work work(pass /*p*/) const {
-    const std::int64_t flops = checked_product({2, n, c, h, w});
+  /// One multiplication and one addition an element; in training also an addition for the mean, and
+  /// a difference, a product and an addition for the variance; `bwd` has an addition for one sum,
+  /// a difference, a product and an addition for the other, and five to put them together.
+  [[nodiscard]] op::work work(pass p) const {
+    const std::int64_t an_element = p == pass::fwd ? 2 : p == pass::fwd_training ? 6 : 9;
+    const std::int64_t flops = checked_product({an_element, n, c, h, w});
     return {0, flops, flops};
   }
 

@@ -54,20 +54,38 @@ struct conv {
     if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
   }
 
-  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, dst n*k*p*q.
-  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+  static std::vector<pass> passes() { return {pass::fwd, pass::bwd_data, pass::bwd_weights}; }
+
+  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, dst n*k*p*q; gradients alike.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    const dims image{n, c, h, w};
+    const dims filters{k, c / groups, r, s};
+    const operand diff_dst{"diff_dst", {n, k, this->p(), q()}, role::source, type};
+    if (p == pass::bwd_data) {
+      return {diff_dst,
+              {"weights", filters, role::weights, type},
+              {"diff_src", image, role::destination, type}};
+    }
+    if (p == pass::bwd_weights) {
+      std::vector<operand> all{{"src", image, role::source, type},
+                               diff_dst,
+                               {"diff_weights", filters, role::destination, type}};
+      if (bias) all.push_back({"diff_bias", {k}, role::destination, type});
+      return all;
+    }
     const std::int64_t depth = c / groups * r * s;
-    std::vector<operand> all{{"src", {n, c, h, w}, role::source, type},
-                             {"weights", {k, c / groups, r, s}, role::weights, type}};
+    std::vector<operand> all{{"src", image, role::source, type},
+                             {"weights", filters, role::weights, type}};
     // Integer convolutions add their bias in floating point, before they are rounded.
     if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
-    all.push_back({"dst", {n, k, p(), q()}, role::destination, type});
+    all.push_back({"dst", diff_dst.extents, role::destination, type});
     all.back().quantum *=
         std::sqrt(static_cast<double>(depth));  // keeps a sum of `depth` random products in range
     return all;
   }
 
-  /// MACs: n*k*p*q*(c/groups)*r*s; the bias is not counted, as in published model totals.
+  /// MACs: n*k*p*q*(c/groups)*r*s in each pass; the bias is not counted, as in published model
+  /// totals.
   [[nodiscard]] op::work work(pass /*p*/) const {
     const std::int64_t per_tap = checked_product({n, k, c / groups});
     const std::int64_t macs = checked_product({per_tap, p(), q(), r, s});

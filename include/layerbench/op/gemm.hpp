@@ -10,7 +10,8 @@ namespace layerbench::op {
 
 /// Matrix product dst[m,n] = src[m,k] * weights[k,n] (+ bias[n]), `batch` times on separate
 /// matrices. A fully connected layer is m = images, n = outputs, k = inputs. The transposed flags
-/// say that a matrix is stored the other way round: src as [k,m], weights as [n,k].
+/// say that a matrix is stored the other way round: src as [k,m], weights as [n,k]. For inference
+/// weights may be packed beforehand; in training, where they change, they stay as they are stored.
 struct gemm {
   static constexpr std::string_view name = "gemm";
   static constexpr op::storage storage = op::storage::own;
@@ -30,24 +31,40 @@ struct gemm {
 
   void validate() const {}
 
+  [[nodiscard]] std::vector<pass> passes() const {
+    if (batch != 1) return {pass::fwd};
+    return {pass::fwd, pass::fwd_training, pass::bwd_data, pass::bwd_weights};
+  }
+
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
   /// dst m*n; with a leading extent `batch` on src, weights and dst where it is not 1. The weights
-  /// of a batch are activations, as in attention: nothing learned is stored per image.
-  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+  /// of a batch are activations, as in attention: nothing learned is stored per image. Gradients
+  /// alike.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
       return batch == 1 ? dims{rows, columns} : dims{batch, rows, columns};
     };
-    std::vector<operand> all{
-        {"src", a_transposed ? matrix(k, m) : matrix(m, k), role::source, type},
-        {"weights", b_transposed ? matrix(n, k) : matrix(k, n),
-         batch == 1 ? role::weights : role::source, type}};
+    const operand src{"src", a_transposed ? matrix(k, m) : matrix(m, k), role::source, type};
+    const operand weights{"weights", b_transposed ? matrix(n, k) : matrix(k, n),
+                          batch == 1 ? role::weights : role::source, type};
+    const operand diff_dst{"diff_dst", matrix(m, n), role::source, type};
+    if (p == pass::bwd_data) {
+      return {diff_dst, weights, {"diff_src", src.extents, role::destination, type}};
+    }
+    if (p == pass::bwd_weights) {
+      std::vector<operand> all{
+          src, diff_dst, {"diff_weights", weights.extents, role::destination, type}};
+      if (bias) all.push_back({"diff_bias", {n}, role::destination, type});
+      return all;
+    }
+    std::vector<operand> all{src, weights};
     if (bias) all.push_back({"bias", {n}, role::weights, type == dtype::s8 ? dtype::f32 : type});
     all.push_back({"dst", matrix(m, n), role::destination, type});
     all.back().quantum *= std::sqrt(static_cast<double>(k));
     return all;
   }
 
-  /// MACs: batch*m*n*k; the bias is not counted.
+  /// MACs: batch*m*n*k in each pass; the bias is not counted.
   [[nodiscard]] op::work work(pass /*p*/) const {
     const std::int64_t macs = checked_product({batch, m, n, k});
     const std::int64_t flops = checked_multiply(2, macs);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -20,14 +21,17 @@
 /// An op says what is computed: sizes, operands, cost. It knows no library and no device.
 namespace layerbench::op {
 
-/// Direction of a computation, in the libraries' words. `fwd` is inference.
-enum class pass { fwd };
+/// Direction of a computation, in the libraries' words. `fwd` is inference, and the forward half of
+/// training where that is the same; else that is `fwd_training`, which keeps what the gradients
+/// need. `bwd_data` gives the gradient of the source, `bwd_weights` those of what is learned, `bwd`
+/// all of them in one call.
+enum class pass { fwd, fwd_training, bwd_data, bwd_weights, bwd };
 
 }  // namespace layerbench::op
 
 template <>
-inline constexpr std::array<std::string_view, 1> layerbench::enum_names<layerbench::op::pass>{
-    "fwd"};
+inline constexpr std::array<std::string_view, 5> layerbench::enum_names<layerbench::op::pass>{
+    "fwd", "fwd_training", "bwd_data", "bwd_weights", "bwd"};
 
 namespace layerbench::op {
 
@@ -37,8 +41,9 @@ using layerbench::name;  // so that it is found for the enums of this namespace
 /// normalisation, activations written.
 enum class role { source, weights, statistics, destination };
 
-/// One tensor of an op. Test data is uniform in [low, high]; of an s8 tensor the real value is
-/// stored * quantum.
+/// One tensor of an op. Its name says what it is in every pass: the gradient of `src` is
+/// `diff_src`, and what a backward pass reads under a forward name is what the forward pass read or
+/// wrote. Test data is uniform in [low, high]; of an s8 tensor the real value is stored * quantum.
 struct operand {
   std::string_view name;
   dims extents;
@@ -60,6 +65,21 @@ struct work {
 /// Whether the destination of a layer is a tensor of its own in a model that saves memory, or
 /// overwrites its source as frameworks let activations do.
 enum class storage { own, in_place };
+
+/// The passes of an op: `fwd` alone where it does not say. Those after `fwd` are for training; with
+/// none of them it has no gradient, or hands that of its destination on to all its sources.
+template <class Op>
+[[nodiscard]] std::vector<pass> passes(const Op& op) {
+  if constexpr (requires { op.passes(); }) return op.passes();
+  return {pass::fwd};
+}
+
+/// Whether the gradient of an op's destination is that of each of its sources, as it is.
+template <class Op>
+[[nodiscard]] constexpr bool hands_on_gradient() {
+  if constexpr (requires { Op::hands_on_gradient; }) return Op::hands_on_gradient;
+  return false;
+}
 
 template <class Op>
 concept operation = requires(const Op& op, pass p, dtype type) {
@@ -89,6 +109,12 @@ class any {
 
   [[nodiscard]] std::string_view name() const { return self_->name(); }
   [[nodiscard]] op::storage storage() const { return self_->storage(); }
+  [[nodiscard]] std::vector<pass> passes() const { return self_->passes(); }
+  [[nodiscard]] bool has(pass p) const {
+    const std::vector<pass> all = passes();
+    return std::ranges::find(all, p) != all.end();
+  }
+  [[nodiscard]] bool hands_on_gradient() const { return self_->hands_on_gradient(); }
   /// Canonical key of the sizes; with name() and the pass it says what is computed.
   [[nodiscard]] std::string key() const { return self_->key(); }
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
@@ -112,6 +138,8 @@ class any {
     virtual ~interface() = default;
     virtual std::string_view name() const = 0;
     virtual op::storage storage() const = 0;
+    virtual std::vector<pass> passes() const = 0;
+    virtual bool hands_on_gradient() const = 0;
     virtual std::string key() const = 0;
     virtual std::vector<operand> operands(pass p, dtype type) const = 0;
     virtual op::work work(pass p) const = 0;
@@ -122,6 +150,8 @@ class any {
     explicit holder(Op o) : op(std::move(o)) {}
     std::string_view name() const override { return Op::name; }
     op::storage storage() const override { return Op::storage; }
+    std::vector<pass> passes() const override { return op::passes(op); }
+    bool hands_on_gradient() const override { return op::hands_on_gradient<Op>(); }
     std::string key() const override { return layerbench::key(op); }
     std::vector<operand> operands(pass p, dtype t) const override { return op.operands(p, t); }
     op::work work(pass p) const override { return op.work(p); }

@@ -62,14 +62,39 @@ struct pool {
     }
   }
 
-  /// src n*c*h*w, dst n*c*p*q.
-  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
-    return {{"src", {n, c, h, w}, role::source, type},
-            {"dst", {n, c, p(), q()}, role::destination, type}};
+  [[nodiscard]] std::vector<pass> passes() const {
+    if (kind == pool_kind::average) return {pass::fwd, pass::bwd};
+    return {pass::fwd, pass::fwd_training, pass::bwd};
   }
 
-  /// One operation (comparison or addition) a tap.
-  [[nodiscard]] op::work work(pass /*p*/) const {
+  /// src n*c*h*w, dst n*c*p*q, gradients alike. Maxima of training have a workspace n*c*p*q beside:
+  /// the tap y*s + x of the window, counted from its corner in the padding, that was the first to
+  /// have the maximum.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    const dims input{n, c, h, w};
+    const dims output{n, c, this->p(), q()};
+    const auto workspace = [&](role used_as) {
+      const auto last = static_cast<double>(r * s - 1);
+      return operand{"workspace", output, used_as, dtype::s8, 0, last, 1};
+    };
+    std::vector<operand> all;
+    if (p == pass::bwd) {
+      all = {{"diff_dst", output, role::source, type}};
+      if (kind == pool_kind::max) all.push_back(workspace(role::source));
+      all.push_back({"diff_src", input, role::destination, type});
+    } else {
+      all = {{"src", input, role::source, type}, {"dst", output, role::destination, type}};
+      if (p == pass::fwd_training) all.push_back(workspace(role::destination));
+    }
+    return all;
+  }
+
+  /// One operation (comparison or addition) a tap; gradients of maxima have one an output.
+  [[nodiscard]] op::work work(pass pass) const {
+    if (pass == pass::bwd && kind == pool_kind::max) {
+      const std::int64_t flops = checked_product({n, c, p(), q()});
+      return {0, flops, flops};
+    }
     const std::int64_t vertical = window_taps(h, pad.top, r, 1, stride.v, p());
     const std::int64_t horizontal = window_taps(w, pad.left, s, 1, stride.h, q());
     return {0, checked_product({n, c, p(), q(), r, s}),

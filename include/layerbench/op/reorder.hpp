@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cctype>
+#include <string>
+
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::op {
@@ -52,5 +56,24 @@ struct reorder {
     }
   }
 };
+
+/// Letters of all axes in order: what is row-major.
+[[nodiscard]] inline std::string plain_order(const dims& extents) {
+  std::string order;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) order += static_cast<char>('a' + axis);
+  return order;
+}
+
+/// `order` with the axes of one element first, since they could stand anywhere: orders that are the
+/// same in memory get the same text.
+[[nodiscard]] inline std::string canonical_order(const dims& extents, std::string order) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto is_single = [&](char c) {
+    const auto axis = static_cast<std::size_t>(std::tolower(c) - 'a');
+    return axis < extents.size() && extents[axis] == 1;
+  };
+  std::stable_partition(order.begin(), std::ranges::find_if_not(order, is_letter), is_single);
+  return order;
+}
 
 }  // namespace layerbench::op

@@ -25,14 +25,22 @@ struct softmax {
     }
   }
 
-  /// src and dst of extents dims.
-  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+  static std::vector<pass> passes() { return {pass::fwd, pass::bwd}; }
+
+  /// src and dst of extents dims, gradients alike; `bwd` reads dst.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    if (p == pass::bwd) {
+      return {{"dst", dims, role::source, type, 0, 1},
+              {"diff_dst", dims, role::source, type},
+              {"diff_src", dims, role::destination, type}};
+    }
     return {{"src", dims, role::source, type}, {"dst", dims, role::destination, type}};
   }
 
-  /// Five operations an element: maximum, difference, exponential, sum, quotient.
-  [[nodiscard]] op::work work(pass /*p*/) const {
-    const std::int64_t flops = checked_multiply(5, elements(dims));
+  /// Five operations an element: maximum, difference, exponential, sum, quotient; `bwd` has four:
+  /// two of an inner product, difference, product.
+  [[nodiscard]] op::work work(pass p) const {
+    const std::int64_t flops = checked_multiply(p == pass::bwd ? 4 : 5, elements(dims));
     return {0, flops, flops};
   }
 };

@@ -98,11 +98,10 @@ namespace detail {
 }
 
 /// Ops that the files' chains and rows ran in place; nothing where the context does not say.
-[[nodiscard]] inline std::optional<std::set<std::string, std::less<>>> in_place_ops(
-    const group& files) {
+[[nodiscard]] inline std::optional<model::op_names> in_place_ops(const group& files) {
   const auto said = files.front()->context.find("in_place");
   if (said == files.front()->context.end()) return std::nullopt;
-  std::set<std::string, std::less<>> ops;
+  model::op_names ops;
   for (const std::string_view each : result::detail::split(said->second, ',')) ops.emplace(each);
   return ops;
 }
@@ -120,10 +119,12 @@ namespace detail {
   const auto type = dtype_from(owner.dtype);
   const auto in_place = in_place_ops(files);
   const bool chosen_orders = order != owner.parameters.end() && order->second == "any";
+  const model::step calls =
+      model::inference_step(graph, type.value_or(dtype::f32), in_place.value_or(model::op_names{}));
   std::optional<model::step_memory> memory;
-  if (in_place && type && !chosen_orders) memory.emplace(graph, *type, *in_place);
+  if (in_place && type && !chosen_orders) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;
-  for (const model::primitive& each : model::inference_step(graph)) {
+  for (const model::primitive& each : model::primitives(calls)) {
     step.push_back(result::planned_of(each));
     if (memory) step.back().state = memory->usual(each).signature();
   }

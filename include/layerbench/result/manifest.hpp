@@ -30,13 +30,13 @@ struct planned {
 };
 
 /// A model's primitive as a manifest has it.
-[[nodiscard]] inline planned planned_of(const model::primitive& primitive, bool inserted = false) {
+[[nodiscard]] inline planned planned_of(const model::primitive& primitive) {
   return {primitive.layer,
           std::string(primitive.op.name()),
           std::string(op::name(primitive.pass)),
           primitive.op.key(),
           primitive.count(),
-          inserted};
+          primitive.inserted};
 }
 
 /// What one step of each case consists of, whether or not it was measured. The cases stand in the

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -119,23 +118,24 @@ class suite_maker {
  public:
   suite_maker(const options& o, const program& what, suite& all) : o_(o), what_(what), all_(all) {}
 
-  /// Adds the case of `graph` under these conditions: its manifest and the rows of this program.
-  void add_case(const model::graph& as_written, const conditions& c) {
+  /// Adds the case of a model under these conditions: its manifest and the rows of this program.
+  void add_case(const model::graph& graph, const conditions& c) {
     if (!all_.footprint.try_emplace(c.owner, 0).second) return;  // asked for twice
     const std::shared_ptr<arena> memory = arenas_.of(c.owner.backend, c.threads);
     const bool chosen_orders = c.request.order == layout::any;
+    model::step calls =
+        model::inference_step(graph, c.request.type, {o_.in_place.begin(), o_.in_place.end()});
     // Only a program with all ops needs to know, and can know, what is inserted.
-    const auto step = std::make_shared<planned_step>(
-        chosen_orders && what_.whole_model() ? with_reorders(as_written, memory->here(), c.request)
-                                             : as_written,
-        c.request, std::set<std::string, std::less<>>(o_.in_place.begin(), o_.in_place.end()),
-        memory);
+    if (chosen_orders && what_.whole_model()) {
+      calls = with_reorders(calls, memory->here(), c.request);
+    }
+    const auto step = std::make_shared<planned_step>(std::move(calls), c.request, memory);
     const model::step_memory least = step->least_memory();
     all_.footprint[c.owner] = least.footprint();
     std::vector<std::vector<std::size_t>> primitives;
-    for (const model::primitive& p : model::inference_step(step->graph())) {
+    for (const model::primitive& p : model::primitives(step->step())) {
       add_primitive(c, memory, step, p, least.usual(p).signature());
-      primitives.push_back(p.layers);
+      primitives.push_back(p.calls);
     }
     if (chosen_orders && !what_.whole_model()) all_.manifest.erase(c.owner);
     if (!what_.whole_model()) return;
@@ -157,9 +157,7 @@ class suite_maker {
   void add_primitive(const conditions& c, const std::shared_ptr<arena>& memory,
                      const std::shared_ptr<planned_step>& step, const model::primitive& p,
                      const std::string& signature) {
-    const auto& layers = step->graph().layers;
-    const bool inserted = std::ranges::find(layers, p.layer, &model::layer::name)->inserted;
-    result::planned planned = result::planned_of(p, inserted);
+    result::planned planned = result::planned_of(p);
     planned.state = signature;
     all_.manifest[c.owner].push_back(planned);
     const bool wanted =
@@ -170,7 +168,7 @@ class suite_maker {
       row made{.name = {c.owner, planned.op, planned.pass, p.layer, state},
                .op = p.op,
                .count = p.count(),
-               .inserted = inserted,
+               .inserted = p.inserted,
                .request = c.request,
                .signature = cache == cache_state::model ? signature : ""};
       made.around = [step, p, cache] { return step->around(p, cache); };

@@ -3,18 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/step.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/run/arena.hpp>
 #include <layerbench/run/device.hpp>
@@ -26,18 +25,26 @@ namespace layerbench::run {
 /// own, reading what the layers before have written. The truth that predictions are held against.
 class chain {
  public:
-  /// Throws `unsupported` where a layer has no plan.
-  chain(std::shared_ptr<arena> memory, const model::graph& graph, const model::step_memory& step,
-        const plan_request& request, std::uint64_t seed)
+  /// Throws `unsupported` where a call has no plan.
+  chain(std::shared_ptr<arena> memory, const model::step& step, plan_request request,
+        std::uint64_t seed)
       : memory_(std::move(memory)) {
-    make_plans(graph, request);
-    const std::vector<std::vector<std::size_t>> offsets = lay_out(graph, step);
+    std::map<std::string, std::shared_ptr<any_plan>> by_work;
+    for (const model::call& each : step.calls) {
+      request.pass = each.pass;
+      auto& made = by_work[fmt::format("{}/{}/{}", each.op.name(), name(each.pass), each.op.key())];
+      if (!made) made = memory_->here().plan(each.op, request);
+      plans_.push_back(made);
+    }
+    const std::vector<std::size_t> starts = lay_out(step);
     block_ = memory_->here().allocate(bytes_);
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       std::vector<address> places;
-      for (const std::size_t offset : offsets[i]) places.push_back(at(offset));
-      fill_weights(*plans_[i], places, seed + i);
+      for (const std::size_t tensor : step.calls[i].tensors) places.push_back(at(starts[tensor]));
       calls_.push_back(plans_[i]->bind(places, memory_->workspace(plans_[i]->workspace_bytes())));
+    }
+    for (const model::kept_tensor& each : step.kept) {
+      write(each.tensor, random_values(each.logical, operand_seed(seed, each.values)));
     }
   }
 
@@ -48,14 +55,31 @@ class chain {
   [[nodiscard]] int threads() const { return here().threads(); }
   void activate() { memory_->here().activate(); }
 
-  /// Writes a fresh input; untimed.
+  /// Writes fresh inputs; untimed.
   void ready() {
     constexpr std::size_t shift = 64;
-    shift_ = (shift_ + shift) % (input_bytes_ / shift * shift + shift);
-    auto* fresh =
-        static_cast<std::byte*>(memory_->constants(2 * input_bytes_ + shift, false)) + shift_;
-    memory_->here().copy(at(input_), fresh, input_bytes_);
+    for (const region& input : inputs_) {
+      shift_ = (shift_ + shift) % (input.bytes / shift * shift + shift);
+      auto* fresh =
+          static_cast<std::byte*>(memory_->constants(2 * input.bytes + shift, false)) + shift_;
+      memory_->here().copy(at(input.start), fresh, input.bytes);
+    }
     memory_->here().synchronize();
+  }
+
+  /// Writes a tensor, given in the row-major order of the first call that uses it.
+  void write(std::size_t tensor, std::span<const float> values) {
+    const use& first = first_uses_.at(tensor);
+    plans_[first.call]->upload(first.operand, values, at(first.start));
+  }
+  /// Reads one likewise.
+  [[nodiscard]] std::vector<float> read(std::size_t tensor) const {
+    const use& first = first_uses_.at(tensor);
+    const any_plan& plan = *plans_[first.call];
+    const dims& extents = plan.operands()[first.operand].logical.extents;
+    std::vector<float> values(static_cast<std::size_t>(elements(extents)));
+    plan.download(first.operand, at(first.start), values);
+    return values;
   }
 
   /// Steps after which the caches hold what they hold in an endless loop of steps: caches that
@@ -77,90 +101,57 @@ class chain {
     return static_cast<std::byte*>(block_->data()) + offset;
   }
 
-  void make_plans(const model::graph& graph, const plan_request& request) {
-    std::map<std::string, std::shared_ptr<any_plan>> by_work;
-    for (const model::layer& each : graph.layers) {
-      auto& made = by_work[fmt::format("{}/{}", each.op.name(), each.op.key())];
-      if (!made) made = memory_->here().plan(each.op, request);
-      plans_.push_back(made);
-    }
-  }
-
-  /// Offsets of the layers' operands in one block, where each tensor starts at a page of its own.
-  std::vector<std::vector<std::size_t>> lay_out(const model::graph& graph,
-                                                const model::step_memory& step) {
-    std::map<std::size_t, std::size_t> sizes;  // of tensors; a reader may see more than the writer
-    const auto tensor_of = [&](std::size_t layer, op::role role, std::size_t& source) {
-      if (role == op::role::destination) return step.tensor(layer);
-      const std::size_t from = graph.layers[layer].inputs[source++];
-      return from == model::model_input ? model::model_input : step.tensor(from);
-    };
-    const auto each_operand = [&](auto&& visit) {
-      for (std::size_t i = 0; i < plans_.size(); ++i) {
-        std::size_t source = 0;
-        for (const plan_operand& each : plans_[i]->operands()) {
-          const op::role role = each.logical.role;
-          const bool kept = role == op::role::weights || role == op::role::statistics;
-          visit(i, each, kept ? std::nullopt : std::optional(tensor_of(i, role, source)));
-        }
+  /// Where each tensor starts in one block: at a page of its own.
+  std::vector<std::size_t> lay_out(const model::step& step) {
+    std::vector<std::size_t> sizes(step.tensors, 0);
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      const std::vector<plan_operand>& operands = plans_[i]->operands();
+      for (std::size_t j = 0; j < operands.size(); ++j) {
+        std::size_t& size = sizes[step.calls[i].tensors[j]];
+        size = std::max(size, operands[j].bytes);  // a reader may see more than the writer
       }
-    };
-    each_operand([&](std::size_t, const plan_operand& each, std::optional<std::size_t> tensor) {
-      if (tensor) sizes[*tensor] = std::max(sizes[*tensor], each.bytes);
-    });
-    std::map<std::size_t, std::size_t> starts;
-    for (const auto& [tensor, size] : sizes) starts[tensor] = room(size);
-    std::vector<std::vector<std::size_t>> offsets(plans_.size());
-    each_operand([&](std::size_t i, const plan_operand& each, std::optional<std::size_t> tensor) {
-      offsets[i].push_back(tensor ? starts.at(*tensor) : room(each.bytes));
-    });
-    input_ = starts.at(model::model_input);
-    input_bytes_ = sizes.at(model::model_input);
-    return offsets;
-  }
-
-  std::size_t room(std::size_t size) {
+    }
     constexpr std::size_t page = 4096;
-    const std::size_t start = bytes_;
-    bytes_ += (size + page - 1) / page * page;
-    return start;
+    std::vector<std::size_t> starts;
+    for (const std::size_t size : sizes) {
+      starts.push_back(bytes_);
+      bytes_ += (size + page - 1) / page * page;
+    }
+    for (std::size_t i = 0; i < step.inputs; ++i) inputs_.push_back({starts[i], sizes[i]});
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      const std::vector<std::size_t>& tensors = step.calls[i].tensors;
+      for (std::size_t j = 0; j < tensors.size(); ++j) {
+        first_uses_.try_emplace(tensors[j], use{i, j, starts[tensors[j]]});
+      }
+    }
+    return starts;
   }
 
-  /// Test data for weights and statistics. Weights are scaled so that activations keep their
-  /// magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
-  static void fill_weights(const any_plan& plan, const std::vector<address>& places,
-                           std::uint64_t seed) {
-    const auto& operands = plan.operands();
-    for (std::size_t j = 0; j < operands.size(); ++j) {
-      const op::operand& logical = operands[j].logical;
-      if (logical.role != op::role::weights && logical.role != op::role::statistics) continue;
-      std::vector<float> values = random_values(logical, operand_seed(seed, j));
-      if (logical.extents.size() > 1) {
-        const auto outputs = static_cast<double>(operands.back().logical.extents.at(1));
-        const double scale = std::sqrt(6 * outputs / static_cast<double>(values.size()));
-        for (float& v : values) {
-          v = static_cast<float>(round_to(logical.type, v * std::min(scale, 1.0), logical.quantum));
-        }
-      }
-      plan.upload(j, values, places[j]);
-    }
-  }
+  struct region {
+    std::size_t start;  ///< in the block
+    std::size_t bytes;
+  };
+  struct use {
+    std::size_t call;
+    std::size_t operand;
+    std::size_t start;  ///< in the block
+  };
 
   std::shared_ptr<arena> memory_;
-  std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the layers
+  std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the calls
   std::unique_ptr<device_memory> block_;
   std::size_t bytes_ = 0;
-  std::size_t input_ = 0;
-  std::size_t input_bytes_ = 0;
+  std::vector<region> inputs_;
+  std::map<std::size_t, use> first_uses_;  ///< of each tensor
   std::size_t shift_ = 0;
-  std::vector<std::unique_ptr<bound_plan>> calls_;  ///< of the layers
+  std::vector<std::unique_ptr<bound_plan>> calls_;
 };
 
 /// A model run whole beside its rows.
 struct chain_plan {
   result::case_name owner;
   std::function<std::unique_ptr<chain>()> make;
-  std::vector<std::vector<std::size_t>> primitives = {};  ///< layers of each, as in the manifest
+  std::vector<std::vector<std::size_t>> primitives = {};  ///< calls of each, as in the manifest
 };
 
 }  // namespace layerbench::run

@@ -190,8 +190,11 @@ class backend_device final : public device {
   void try_op(std::unique_ptr<any_plan>& made, const op::any& op, const plan_request& request) {
     if constexpr (implements<B, Op>) {
       const Op* sizes = op.get<Op>();
-      if (sizes != nullptr)
-        made = std::make_unique<detail::plan_of<B, Op>>(here(), *sizes, request);
+      if (sizes == nullptr) return;
+      if (!op.has(request.pass)) {
+        throw unsupported(fmt::format("{} has no pass {}", Op::name, name(request.pass)));
+      }
+      made = std::make_unique<detail::plan_of<B, Op>>(here(), *sizes, request);
     }
   }
 

@@ -20,39 +20,42 @@ namespace layerbench::run {
 /// model where there is one, so that it lies in the caches where it does in the model.
 class preparer {
  public:
-  /// A null plan copies. `bytes` is what the call reads of it; `distance` the bytes touched between
-  /// this and the call; `in_place` says that the plan writes over its first source.
-  preparer(std::unique_ptr<any_plan> plan, std::size_t bytes, std::int64_t distance, bool in_place)
-      : plan_(std::move(plan)), bytes_(bytes), distance_(distance), in_place_(plan_ && in_place) {}
+  /// A null plan copies. `output` is the plan's operand that the call reads, so many `bytes` of it;
+  /// `distance` the bytes touched between this and the call; `in_place` says that the plan writes
+  /// over its first source.
+  preparer(std::unique_ptr<any_plan> plan, std::size_t output, std::size_t bytes,
+           std::int64_t distance, bool in_place)
+      : plan_(std::move(plan)),
+        output_(output),
+        bytes_(bytes),
+        distance_(distance),
+        in_place_(plan_ && in_place) {}
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::int64_t distance() const { return distance_; }
 
-  /// Bytes that it writes, at least what the call reads.
+  /// Bytes that it writes for the call, at least what that reads.
   [[nodiscard]] std::size_t written_bytes() const {
-    std::size_t most = bytes_;
-    for (const plan_operand& each : operands()) {
-      if (each.logical.role == op::role::destination) most = std::max(most, each.bytes);
-    }
-    return most;
+    return plan_ ? std::max(bytes_, operands()[output_].bytes) : bytes_;
   }
 
-  /// Bytes that it reads.
-  [[nodiscard]] std::size_t read_bytes() const {
+  /// Bytes that it touches beside.
+  [[nodiscard]] std::size_t other_bytes() const {
     if (!plan_) return bytes_;
     std::size_t sum = 0;
-    for (const plan_operand& each : operands()) {
-      if (each.logical.role != op::role::destination) sum += each.bytes;
-    }
-    return sum;
+    for (const plan_operand& each : operands()) sum += each.bytes;
+    return sum - operands()[output_].bytes;
   }
 
-  /// Gives it room in `all` for what it reads: what nobody writes. It writes to `to`.
+  /// Gives it room in `all` for what it touches beside `to`, where it writes: what it reads nobody
+  /// writes.
   void lay_out(window& all, part to) {
     if (!plan_) places_ = {all.add(room::constants, bytes_), to};
     for (const plan_operand& each : operands()) {
       const bool written = each.logical.role == op::role::destination;
-      places_.push_back(written ? to : all.add(room::constants, each.bytes));
+      const bool wanted = places_.size() == output_;
+      places_.push_back(
+          wanted ? to : all.add(written ? room::activations : room::constants, each.bytes));
     }
     if (!in_place_) return;
     again_ = places_;
@@ -92,6 +95,7 @@ class preparer {
   }
 
   std::unique_ptr<any_plan> plan_;
+  std::size_t output_;
   std::size_t bytes_;
   std::int64_t distance_;
   bool in_place_;

@@ -38,21 +38,24 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::run {
 
-/// A source operand before a call: which op wrote it (nothing: somebody outside of the model),
-/// whether over its own source, and how many bytes were touched since it was used last.
+/// An operand before a call: how many bytes were touched since it was used last (nothing: all that
+/// a step touches), and which op of the same step wrote it last, if any did.
 struct origin {
-  std::optional<op::any> producer;
-  std::int64_t distance = 0;
-  bool in_place = false;
+  std::optional<std::int64_t> distance = {};
+  std::optional<op::any> producer = {};
+  op::pass pass = op::pass::fwd;
+  std::size_t output = 0;  ///< which of the producer's operands it was
+  bool in_place = false;   ///< whether the producer wrote over its own source
+  std::optional<std::size_t> same_as =
+      {};  ///< an earlier operand of the call, in whose memory it is
 };
 
 /// What there is to bring into state.
 struct surrounded_op {
   plan_request request = {};
   cache_state cache = cache_state::hot;
-  std::int64_t footprint = 0;   ///< of the model's step
-  std::vector<origin> sources;  ///< one a source operand
-  bool in_place = false;
+  std::int64_t footprint = 0;         ///< of the model's step
+  std::vector<origin> operands = {};  ///< where nothing is said they are old
 };
 
 /// Runs through more code than a core's instruction cache holds: in a model a layer's own code was
@@ -62,9 +65,9 @@ struct surrounded_op {
 }
 
 /// Calls of a plan on operands that move round rings, so that each call finds its operands in the
-/// caches as far as the state says. Weights, and what is written, were last touched one model's
-/// footprint of bytes ago. Sources are written by the plans that write them in the model, untimed,
-/// as long before the call as there.
+/// caches as far as the state says. What the step did not use before was last touched one model's
+/// footprint of bytes ago. The rest is written by the plans that write it in the model, untimed, as
+/// long before the call as there; or copied, where it was only read.
 class rotation {
  public:
   /// `plan` must outlive this. `seed` is of the test data of small operands.
@@ -133,43 +136,42 @@ class rotation {
   }
 
   void lay_out(const surrounded_op& what) {
-    std::size_t source = 0;
-    for (const plan_operand& each : plan_.operands()) {
-      touched_ += each.bytes;
-      switch (each.logical.role) {
-        case op::role::weights:
-        case op::role::statistics:
-          parts_.push_back(
-              window_.add(each.bytes <= small_bytes ? room::own : room::constants, each.bytes));
-          break;
-        case op::role::source: parts_.push_back(add_source(what, source++, each.bytes)); break;
-        case op::role::destination:
-          if (what.in_place) {
-            parts_.push_back(parts_.front());
-            touched_ -= each.bytes;
-          } else {
-            parts_.push_back(window_.add(room::activations, each.bytes));
-          }
-          break;
+    for (std::size_t i = 0; i < plan_.operands().size(); ++i) {
+      const origin from = i < what.operands.size() ? what.operands[i] : origin{};
+      if (from.same_as) {
+        parts_.push_back(parts_[*from.same_as]);
+        continue;
       }
+      touched_ += plan_.operands()[i].bytes;
+      parts_.push_back(is_recent(from, i) ? add_recent(what.request, from, i) : add_old(what, i));
     }
     // The longest ago comes first; of equals the first source, which a producer may overwrite.
     std::ranges::stable_sort(preparers_, std::ranges::greater{}, &preparer::distance);
     add_rest();
   }
 
-  part add_source(const surrounded_op& what, std::size_t source, std::size_t bytes) {
-    const bool overwritten = what.in_place && source == 0;
-    if (cache_ != cache_state::model || is_old(what.sources[source].distance)) {
-      return window_.add(overwritten ? room::activations : room::constants, bytes);
+  /// Room for an operand that a turn of the ring ages.
+  part add_old(const surrounded_op& what, std::size_t i) {
+    const plan_operand& each = plan_.operands()[i];
+    const auto over_it = [&](const origin& other) { return other.same_as == i; };
+    const bool overwritten = std::ranges::any_of(what.operands, over_it);
+    if (overwritten || each.logical.role == op::role::destination) {
+      return window_.add(room::activations, each.bytes);
     }
-    const origin& from = what.sources[source];
+    const bool learned = each.logical.role != op::role::source;
+    return window_.add(learned && each.bytes <= small_bytes ? room::own : room::constants,
+                       each.bytes);
+  }
+
+  /// Room for an operand that the step has used not long before, and who does that.
+  part add_recent(plan_request request, const origin& from, std::size_t i) {
+    request.pass = from.pass;
     // Where it lacks the producer, somebody else writes that in the model, too.
-    auto plan =
-        from.producer ? plan_or_null(memory_.here(), *from.producer, what.request) : nullptr;
-    preparer writer(std::move(plan), bytes, from.distance, from.in_place);
+    auto plan = from.producer ? plan_or_null(memory_.here(), *from.producer, request) : nullptr;
+    preparer writer(std::move(plan), from.output, plan_.operands()[i].bytes, *from.distance,
+                    from.in_place);
     const part to = window_.add(room::activations, writer.written_bytes());
-    touched_ += writer.read_bytes();
+    touched_ += writer.other_bytes();
     writer.lay_out(window_, to);
     preparers_.push_back(std::move(writer));
     return to;
@@ -185,15 +187,24 @@ class rotation {
     if (rest == 0 || cache_ != cache_state::model) return;
     const op::activation writes{op::activation_kind::relu,
                                 {static_cast<std::int64_t>(rest / 2 / sizeof(float))}};
-    preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), rest / 2, 0, false);
+    constexpr std::size_t destination = 1;
+    preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), destination, rest / 2, 0,
+                    false);
     writer.lay_out(window_, window_.add(room::activations, rest / 2));
     touched_ += rest;
     preparers_.insert(preparers_.begin(), std::move(writer));
   }
 
-  /// Whether a source was last used so long ago that a turn of the ring stands for it.
-  [[nodiscard]] bool is_old(std::int64_t distance) const {
-    return 2 * static_cast<std::size_t>(distance) > reach_;
+  /// Whether operand `i` was used so short a time ago that a turn of the ring does not stand for
+  /// it. What is written counts as old, unless it is in the memory of another operand; so do small
+  /// learned values, which need valid numbers.
+  [[nodiscard]] bool is_recent(const origin& from, std::size_t i) const {
+    if (cache_ != cache_state::model || !from.distance) return false;
+    const plan_operand& each = plan_.operands()[i];
+    const op::role role = each.logical.role;
+    if (role == op::role::destination) return false;
+    if (role != op::role::source && each.bytes <= small_bytes) return false;
+    return 2 * static_cast<std::size_t>(*from.distance) <= reach_;
   }
 
   void set_lengths() {

@@ -18,7 +18,7 @@ struct sampling {
   double warm_up = 0.002;         ///< calls that do not count go on for this long, one at least
   double least_time = 0.007;      ///< calls that count go on for this long
   double most_time = 0.03;        ///< but end here, what makes them ready included
-  std::size_t least_samples = 2;  ///< if there are so many
+  std::size_t least_samples = 2;  ///< if there are so many, unless fewer last longer than that
   std::int64_t most_calls = INT64_MAX;  ///< that can be made ready at once
 };
 
@@ -132,7 +132,8 @@ template <class Stopwatch, class Ready, class Call, class Speed = any_speed>
   double sampling_time = 0;  // without waiting
   const auto some = [&](std::size_t all) { return all >= how.least_samples; };
   const auto enough_of = [&](const samples& these) {
-    return some(these.seconds.size()) && these.timed >= how.least_time;
+    return these.timed > how.most_time ||
+           (some(these.seconds.size()) && these.timed >= how.least_time);
   };
   const auto enough = [&] {
     return enough_of(taken.usual) ||

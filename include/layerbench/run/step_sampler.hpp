@@ -64,7 +64,8 @@ class step_sampler {
     const double start = watch_.now();
     double timed = 0;
     for (std::size_t steps = 0; !stop_();) {
-      if (steps >= how.least_samples && timed >= how.least_time && complete()) break;
+      const bool some = steps >= how.least_samples && timed >= how.least_time;
+      if ((some || timed > how.most_time) && complete()) break;
       if (steps >= 2 * how.least_samples && watch_.now() - start >= how.most_time) break;
       timed += step();
       ++steps;

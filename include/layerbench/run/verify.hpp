@@ -37,7 +37,8 @@ struct wrong_result : error {
   const double accumulation = factor * unit_roundoff(dtype::f32) * growth * result.magnitude;
   if (output.type == dtype::s8) return accumulation + output.quantum * 0.5001;
   return accumulation +
-         1.001 * result.roundings * unit_roundoff(output.type) * std::abs(result.value) +
+         1.001 * static_cast<double>(result.roundings) * unit_roundoff(output.type) *
+             std::max(std::abs(result.value), result.rounded) +
          roundoff_at_zero(output.type);
 }
 
@@ -56,13 +57,15 @@ struct wrong_result : error {
   constexpr double result_factor = 2;
   const auto square = [](double x) { return x * x; };
   const double value = square(result.value);
+  const double rounded = std::max(value, square(result.rounded));
   const double partial_sums =
       static_cast<double>(result.terms + 1) * (2 * value + result.squares) / 6;
   const double sum =
       square(sum_factor * unit_roundoff(dtype::f32)) * (result.squares + partial_sums) / 3;
   if (output.type == dtype::s8) return sum + square(result_factor * output.quantum) / 12;
-  const double roundings = result.roundings * square(unit_roundoff(output.type)) * value +
-                           square(roundoff_at_zero(output.type));
+  const double roundings =
+      static_cast<double>(result.roundings) * square(unit_roundoff(output.type)) * rounded +
+      square(roundoff_at_zero(output.type));
   return sum + square(result_factor) * roundings / 3;
 }
 

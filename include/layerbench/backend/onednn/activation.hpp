@@ -19,17 +19,28 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
     onednn::checked("activation", [&] {
       const memory::desc tensor =
           onednn::activations(here, extents(0), request.type, request.order);
+      const bool backward = request.pass == op::pass::bwd;
       const function f = function_of(o.kind);
-      const eltwise_forward::primitive_desc made(here.engine(), prop_kind::forward_inference,
-                                                 f.kind, tensor, tensor, f.alpha, f.beta,
-                                                 attributes());
-      adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DST}, {made.src_desc(), made.dst_desc()});
+      const eltwise_forward::primitive_desc forward(
+          here.engine(), backward ? prop_kind::forward_training : prop_kind::forward_inference,
+          f.kind, tensor, tensor, f.alpha, f.beta, attributes());
+      if (backward) {
+        const eltwise_backward::primitive_desc made(here.engine(), f.gradient, tensor, tensor,
+                                                    tensor, f.alpha, f.beta, forward, attributes());
+        adopt(made,
+              {o.gradient_from_destination() ? DNNL_ARG_DST : DNNL_ARG_SRC, DNNL_ARG_DIFF_DST,
+               DNNL_ARG_DIFF_SRC},
+              {tensor, made.diff_dst_desc(), made.diff_src_desc()});
+      } else {
+        adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+      }
     });
   }
 
  private:
   struct function {
     dnnl::algorithm kind;
+    dnnl::algorithm gradient;  ///< with the destination at hand where that is enough
     float alpha = 0;
     float beta = 0;
   };
@@ -37,15 +48,18 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
   static function function_of(op::activation_kind kind) {
     using enum dnnl::algorithm;
     switch (kind) {
-      case op::activation_kind::relu: return {eltwise_relu};
-      case op::activation_kind::relu6: return {eltwise_clip, 0, 6};
-      case op::activation_kind::leaky_relu: return {eltwise_relu, 0.01F};
-      case op::activation_kind::elu: return {eltwise_elu, 1};
-      case op::activation_kind::sigmoid: return {eltwise_logistic};
-      case op::activation_kind::tanh: return {eltwise_tanh};
-      case op::activation_kind::gelu: return {eltwise_gelu_erf};
-      case op::activation_kind::swish: return {eltwise_swish, 1};
-      case op::activation_kind::hardswish: return {eltwise_hardswish, 1.0F / 6, 0.5F};
+      case op::activation_kind::relu: return {eltwise_relu, eltwise_relu_use_dst_for_bwd};
+      case op::activation_kind::relu6: return {eltwise_clip, eltwise_clip, 0, 6};
+      case op::activation_kind::leaky_relu:
+        return {eltwise_relu, eltwise_relu_use_dst_for_bwd, 0.01F};
+      case op::activation_kind::elu: return {eltwise_elu, eltwise_elu_use_dst_for_bwd, 1};
+      case op::activation_kind::sigmoid:
+        return {eltwise_logistic, eltwise_logistic_use_dst_for_bwd};
+      case op::activation_kind::tanh: return {eltwise_tanh, eltwise_tanh_use_dst_for_bwd};
+      case op::activation_kind::gelu: return {eltwise_gelu_erf, eltwise_gelu_erf};
+      case op::activation_kind::swish: return {eltwise_swish, eltwise_swish, 1};
+      case op::activation_kind::hardswish:
+        return {eltwise_hardswish, eltwise_hardswish, 1.0F / 6, 0.5F};
     }
     throw unsupported("oneDNN has no such activation");
   }

@@ -11,22 +11,84 @@ template <>
 class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& here, const op::batchnorm& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)) {
-    using namespace dnnl;
+      : primitive_plan(here, o.operands(request.pass, request.type)),
+        o_(o),
+        pass_(request.pass),
+        image_(onednn::activations(here, extents(0), request.type, request.order)) {
     onednn::checked("batch normalisation", [&] {
-      const memory::desc image = onednn::activations(here, extents(0), request.type, request.order);
-      const memory::desc channels = onednn::plain({o.c}, memory::data_type::f32);
-      const batch_normalization_forward::primitive_desc made(
-          here.engine(), prop_kind::forward_inference, image, image, static_cast<float>(o.epsilon),
-          normalization_flags::use_global_stats | normalization_flags::use_scale |
-              normalization_flags::use_shift,
-          attributes());
-      adopt(made,
-            {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
-             DNNL_ARG_DST},
-            {made.src_desc(), channels, channels, channels, channels, made.dst_desc()});
+      switch (request.pass) {
+        case op::pass::fwd_training: return build_fwd_training(here);
+        case op::pass::bwd: return build_bwd(here);
+        default: return build_fwd(here);
+      }
     });
   }
+
+  /// In training this moves the running statistics too, which the library does not know.
+  void run(const binding& bound) const {
+    primitive_plan::run(bound);
+    if (pass_ == op::pass::fwd_training) move_running_statistics(bound);
+  }
+
+ private:
+  using flags = dnnl::normalization_flags;
+
+  void build_fwd(const onednn::backend& here) {
+    const auto made = forward(here, dnnl::prop_kind::forward_inference,
+                              flags::use_global_stats | flags::use_scale | flags::use_shift);
+    adopt(made,
+          {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
+           DNNL_ARG_DST},
+          {image_, channels_, channels_, channels_, channels_, image_});
+  }
+
+  void build_fwd_training(const onednn::backend& here) {
+    const auto made =
+        forward(here, dnnl::prop_kind::forward_training, flags::use_scale | flags::use_shift);
+    adopt(made,
+          {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, not_an_argument, not_an_argument,
+           DNNL_ARG_DST, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, not_an_argument, not_an_argument},
+          {image_, channels_, channels_, channels_, channels_, image_, channels_, channels_,
+           channels_, channels_});
+  }
+
+  void build_bwd(const onednn::backend& here) {
+    const auto hint =
+        forward(here, dnnl::prop_kind::forward_training, flags::use_scale | flags::use_shift);
+    const dnnl::batch_normalization_backward::primitive_desc made(
+        here.engine(), dnnl::prop_kind::backward, image_, image_, image_,
+        static_cast<float>(o_.epsilon), flags::use_scale | flags::use_shift, hint, attributes());
+    adopt(made,
+          {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_SCALE, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
+           DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT},
+          {image_, image_, channels_, channels_, channels_, image_, channels_, channels_});
+  }
+
+  [[nodiscard]] dnnl::batch_normalization_forward::primitive_desc forward(
+      const onednn::backend& here, dnnl::prop_kind kind, flags with) const {
+    return {here.engine(), kind,        image_, image_, static_cast<float>(o_.epsilon),
+            with,          attributes()};
+  }
+
+  void move_running_statistics(const binding& bound) const {
+    constexpr std::size_t old_mean = 3;
+    constexpr std::size_t batch_mean = 6;
+    constexpr std::size_t new_mean = 8;
+    const auto values = [&](std::size_t operand) { return at<float>(bound, operand); };
+    const auto elements = static_cast<float>(o_.n * o_.h * o_.w);
+    const float unbiased = elements > 1 ? elements / (elements - 1) : 1;
+    constexpr auto to = static_cast<float>(op::batchnorm::momentum);
+    for (std::int64_t c = 0; c < o_.c; ++c) {
+      values(new_mean)[c] = (1 - to) * values(old_mean)[c] + to * values(batch_mean)[c];
+      values(new_mean + 1)[c] =
+          (1 - to) * values(old_mean + 1)[c] + to * unbiased * values(batch_mean + 1)[c];
+    }
+  }
+
+  op::batchnorm o_;
+  op::pass pass_;
+  dnnl::memory::desc image_;
+  dnnl::memory::desc channels_ = onednn::plain({o_.c}, dnnl::memory::data_type::f32);
 };
 
 static_assert(implements<onednn::backend, op::batchnorm>);

@@ -7,49 +7,118 @@
 
 namespace layerbench {
 
-/// Convolution by the direct algorithms; weights in the library's order, packed once.
+/// Convolution by the direct algorithms; weights in the library's order, packed once for inference.
 template <>
 class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& here, const op::conv& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)) {
-    onednn::checked("convolution", [&] { build(here, o, request); });
+      : primitive_plan(here, o.operands(request.pass, request.type)),
+        o_(o),
+        image_{onednn::chosen_activations(here, {o.n, o.c, o.h, o.w}, request.type, request.order)},
+        result_{onednn::chosen_activations(here, {o.n, o.k, o.p(), o.q()}, request.type,
+                                           request.order)},
+        filters_{onednn::any(o.groups == 1
+                                 ? dims{o.k, o.c, o.r, o.s}
+                                 : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s},
+                             request.type)} {
+    onednn::checked("convolution", [&] {
+      switch (request.pass) {
+        case op::pass::bwd_data: return build_bwd_data(here);
+        case op::pass::bwd_weights: return build_bwd_weights(here, request.type);
+        default: return build_fwd(here, request.type);
+      }
+    });
   }
 
  private:
-  void build(const onednn::backend& here, const op::conv& o, const plan_request& request) {
-    using namespace dnnl;
-    const bool integers = request.type == dtype::s8;
-    const std::size_t last = operands().size() - 1;
-    const auto image = [&](std::size_t i) {
-      return onednn::chosen_activations(here, extents(i), request.type, request.order);
-    };
-    const dims filters =
-        o.groups == 1 ? extents(1) : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s};
-    const memory::desc bias =
-        o.bias ? onednn::plain({o.k}, onednn::data_type(operands()[2].logical.type))
-               : memory::desc();
-    primitive_attr attr = attributes();
+  void build_fwd(const onednn::backend& here, dtype type) {
+    const bool integers = type == dtype::s8;
+    dnnl::primitive_attr attr = attributes();
     if (integers) {
       for (const int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
         attr.set_scales_mask(argument, 0);
       }
     }
-    const convolution_forward::primitive_desc made(
-        here.engine(), prop_kind::forward_inference, algorithm::convolution_direct, image(0),
-        onednn::any(filters, request.type), bias, image(last), {o.stride.v, o.stride.h},
-        {o.dilation.v - 1, o.dilation.h - 1}, {o.pad.top, o.pad.left}, {o.pad.bottom, o.pad.right},
-        attr);
-    const std::vector<std::size_t> scaled =
-        integers ? std::vector<std::size_t>{0, 1, last} : std::vector<std::size_t>{};
-    if (o.bias) {
-      adopt(made, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
-            {made.src_desc(), made.weights_desc(), made.bias_desc(), made.dst_desc()}, scaled);
-    } else {
-      adopt(made, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-            {made.src_desc(), made.weights_desc(), made.dst_desc()}, scaled);
+    const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
+                              : dnnl::memory::desc();
+    const auto made = forward(here, dnnl::prop_kind::forward_inference, bias, attr);
+    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+    std::vector<dnnl::memory::desc> stored{made.src_desc(), made.weights_desc()};
+    if (o_.bias) {
+      arguments.push_back(DNNL_ARG_BIAS);
+      stored.push_back(made.bias_desc());
     }
+    arguments.push_back(DNNL_ARG_DST);
+    stored.push_back(made.dst_desc());
+    adopt(made, arguments, stored,
+          integers ? std::vector<std::size_t>{0, 1, operands().size() - 1}
+                   : std::vector<std::size_t>{});
   }
+
+  void build_bwd_data(const onednn::backend& here) {
+    const dnnl::convolution_backward_data::primitive_desc made(
+        here.engine(), dnnl::algorithm::convolution_direct, image_, filters_, result_, strides(),
+        dilations(), before(), behind(), hint(here), attributes());
+    adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+          {made.diff_dst_desc(), made.weights_desc(), made.diff_src_desc()});
+  }
+
+  /// Whether every tap of the filter meets the image somewhere, and not padding alone.
+  [[nodiscard]] bool all_taps_meet_the_image() const {
+    for (std::int64_t r = 0; r < o_.r; ++r) {
+      if (op::window_taps(o_.h, o_.pad.top - r * o_.dilation.v, 1, 1, o_.stride.v, o_.p()) == 0) {
+        return false;
+      }
+    }
+    for (std::int64_t s = 0; s < o_.s; ++s) {
+      if (op::window_taps(o_.w, o_.pad.left - s * o_.dilation.h, 1, 1, o_.stride.h, o_.q()) == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void build_bwd_weights(const onednn::backend& here, dtype type) {
+    if (type != dtype::f32 && !all_taps_meet_the_image()) {
+      throw unsupported("oneDNN never writes the 16-bit gradient of taps that meet padding alone");
+    }
+    const auto bias =
+        o_.bias ? onednn::plain({o_.k}, onednn::data_type(type)) : dnnl::memory::desc();
+    const dnnl::convolution_backward_weights::primitive_desc made(
+        here.engine(), dnnl::algorithm::convolution_direct, image_, filters_, bias, result_,
+        strides(), dilations(), before(), behind(), hint(here), attributes());
+    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
+    std::vector<dnnl::memory::desc> stored{made.src_desc(), made.diff_dst_desc(),
+                                           made.diff_weights_desc()};
+    if (o_.bias) {
+      arguments.push_back(DNNL_ARG_DIFF_BIAS);
+      stored.push_back(made.diff_bias_desc());
+    }
+    adopt(made, arguments, stored);
+  }
+
+  [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(
+      const onednn::backend& here, dnnl::prop_kind kind, const dnnl::memory::desc& bias,
+      const dnnl::primitive_attr& attr) const {
+    return {here.engine(), kind,      dnnl::algorithm::convolution_direct,
+            image_,        filters_,  bias,
+            result_,       strides(), dilations(),
+            before(),      behind(),  attr};
+  }
+  /// Backward primitives ask for the forward one that they belong to.
+  [[nodiscard]] dnnl::convolution_forward::primitive_desc hint(const onednn::backend& here) const {
+    return forward(here, dnnl::prop_kind::forward_training, {}, attributes());
+  }
+
+  [[nodiscard]] dims strides() const { return {o_.stride.v, o_.stride.h}; }
+  [[nodiscard]] dims dilations() const { return {o_.dilation.v - 1, o_.dilation.h - 1}; }
+  [[nodiscard]] dims before() const { return {o_.pad.top, o_.pad.left}; }
+  [[nodiscard]] dims behind() const { return {o_.pad.bottom, o_.pad.right}; }
+
+  op::conv o_;
+  dnnl::memory::desc image_;
+  dnnl::memory::desc result_;
+  dnnl::memory::desc filters_;
 };
 
 static_assert(implements<onednn::backend, op::conv>);

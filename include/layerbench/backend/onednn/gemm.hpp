@@ -9,17 +9,28 @@ namespace layerbench {
 
 /// Matrix product. A single product's weights are constants of a model: they are in the library's
 /// order, packed once, and b_transposed has no effect on the time. With batch above 1 both
-/// factors are activations and stay in the order that the flags say.
+/// factors are activations and stay in the order that the flags say. Training is done by inner
+/// products, whose weights stay in that order, too: they change with every step.
 template <>
 class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& here, const op::gemm& o, const plan_request& request)
       : primitive_plan(here, o.operands(request.pass, request.type)) {
-    onednn::checked("matrix product", [&] { build(here, o, request); });
+    onednn::checked("matrix product", [&] {
+      if (request.pass != op::pass::fwd && o.a_transposed) {
+        throw unsupported("oneDNN's inner product has no transposed source");
+      }
+      switch (request.pass) {
+        case op::pass::fwd_training: return build_fwd_training(here, o, request.type);
+        case op::pass::bwd_data: return build_bwd_data(here, o, request.type);
+        case op::pass::bwd_weights: return build_bwd_weights(here, o, request.type);
+        default: return build_fwd(here, o, request);
+      }
+    });
   }
 
  private:
-  void build(const onednn::backend& here, const op::gemm& o, const plan_request& request) {
+  void build_fwd(const onednn::backend& here, const op::gemm& o, const plan_request& request) {
     using namespace dnnl;
     const bool integers = request.type == dtype::s8;
     const std::size_t last = operands().size() - 1;
@@ -50,6 +61,60 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
           integers ? std::vector<std::size_t>{0, 1, last} : std::vector<std::size_t>{});
     if (o.a_transposed) transpose_exchange(0, o, o.m, o.k);
     if (o.b_transposed) transpose_exchange(1, o, o.k, o.n);
+  }
+
+  /// Operands as an inner product has them: its weights are n * k.
+  struct inner_product {
+    dnnl::memory::desc src;
+    dnnl::memory::desc weights;
+    dnnl::memory::desc dst;
+    dnnl::memory::desc bias;
+    dnnl::inner_product_forward::primitive_desc forward;
+
+    inner_product(const onednn::backend& here, const op::gemm& o, dtype type)
+        : src(matrix(o, o.m, o.k, o.a_transposed, onednn::data_type(type))),
+          weights(matrix(o, o.n, o.k, !o.b_transposed, onednn::data_type(type))),
+          dst(matrix(o, o.m, o.n, false, onednn::data_type(type))),
+          bias(o.bias ? onednn::plain({o.n}, onednn::data_type(type)) : dnnl::memory::desc()),
+          forward(here.engine(), dnnl::prop_kind::forward_training, src, weights, bias, dst,
+                  attributes()) {}
+  };
+
+  void build_fwd_training(const onednn::backend& here, const op::gemm& o, dtype type) {
+    const inner_product of(here, o, type);
+    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+    std::vector<dnnl::memory::desc> stored{of.src, of.weights};
+    if (o.bias) {
+      arguments.push_back(DNNL_ARG_BIAS);
+      stored.push_back(of.bias);
+    }
+    arguments.push_back(DNNL_ARG_DST);
+    stored.push_back(of.dst);
+    adopt(of.forward, arguments, stored);
+    if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
+  }
+
+  void build_bwd_data(const onednn::backend& here, const op::gemm& o, dtype type) {
+    const inner_product of(here, o, type);
+    const dnnl::inner_product_backward_data::primitive_desc made(here.engine(), of.src, of.weights,
+                                                                 of.dst, of.forward, attributes());
+    adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+          {of.dst, of.weights, of.src});
+    if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
+  }
+
+  void build_bwd_weights(const onednn::backend& here, const op::gemm& o, dtype type) {
+    const inner_product of(here, o, type);
+    const dnnl::inner_product_backward_weights::primitive_desc made(
+        here.engine(), of.src, of.weights, of.bias, of.dst, of.forward, attributes());
+    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
+    std::vector<dnnl::memory::desc> stored{of.src, of.dst, of.weights};
+    if (o.bias) {
+      arguments.push_back(DNNL_ARG_DIFF_BIAS);
+      stored.push_back(of.bias);
+    }
+    adopt(made, arguments, stored);
+    if (!o.b_transposed) transpose_exchange(2, o, o.n, o.k);
   }
 
   /// `rows` * `columns`, stored the other way round when `transposed`.

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <layerbench/backend/onednn/backend.hpp>
+#include <layerbench/op/reorder.hpp>
 
 /// Memory descriptors: data types, and memory orders in the notation of op::reorder.
 namespace layerbench::onednn {
@@ -94,28 +94,17 @@ namespace layerbench::onednn {
   return text;
 }
 
-/// The inverse of order_of for orders of activations. Throws `unsupported` for any other.
+/// The inverse of order_of. Throws `unsupported` for what is no order of the library.
 [[nodiscard]] inline dnnl::memory::desc in_order(const dims& extents, dtype type,
                                                  const std::string& order) {
-  using tag = dnnl::memory::format_tag;
-  constexpr std::array<std::pair<std::string_view, tag>, 4> blocked{{{"aBcd4b", tag::aBcd4b},
-                                                                     {"aBcd8b", tag::aBcd8b},
-                                                                     {"aBcd16b", tag::aBcd16b},
-                                                                     {"aBcd32b", tag::aBcd32b}}};
-  for (const auto& [text, known] : blocked) {
-    if (text == order) return {extents, data_type(type), known};
+  const std::string wanted = op::canonical_order(extents, order);
+  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+    constexpr bool allow_empty = true;  // most are of other ranks
+    dnnl::memory::desc made(extents, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
+                            allow_empty);
+    if (made && order_of(made) == wanted) return made;
   }
-  dims strides(extents.size(), 0);
-  std::int64_t step = 1;
-  for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
-    const auto axis = static_cast<std::size_t>(*letter - 'a');
-    if (axis >= extents.size() || strides[axis] != 0) {
-      throw unsupported(fmt::format("no activation is ever in the memory order '{}'", order));
-    }
-    strides[axis] = step;
-    step *= extents[axis];
-  }
-  return {extents, data_type(type), strides};
+  throw unsupported(fmt::format("oneDNN has no memory order '{}'", order));
 }
 
 }  // namespace layerbench::onednn

@@ -33,13 +33,39 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
     const auto kind = o.kind == op::pool_kind::max ? pooling_max
                       : o.count_padding            ? pooling_avg_include_padding
                                                    : pooling_avg_exclude_padding;
-    const pooling_forward::primitive_desc made(
-        here.engine(), prop_kind::forward_inference, kind,
-        onednn::activations(here, extents(0), request.type, request.order),
-        onednn::activations(here, extents(1), request.type, request.order),
-        {o.stride.v, o.stride.h}, {o.r, o.s}, {0, 0}, {o.pad.top, o.pad.left}, {below, right},
-        attributes());
-    adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DST}, {made.src_desc(), made.dst_desc()});
+    constexpr std::int64_t most_taps = 127;  // that a workspace of one byte can number
+    const bool training = request.pass != op::pass::fwd;
+    const bool maxima = o.kind == op::pool_kind::max;
+    if (training && maxima && o.r * o.s > most_taps) {
+      throw unsupported("the workspace of windows above 127 elements is not a byte each");
+    }
+    const memory::desc image =
+        onednn::activations(here, {o.n, o.c, o.h, o.w}, request.type, request.order);
+    const memory::desc result =
+        onednn::activations(here, {o.n, o.c, o.p(), o.q()}, request.type, request.order);
+    const dims strides{o.stride.v, o.stride.h};
+    const dims window{o.r, o.s};
+    const dims before{o.pad.top, o.pad.left};
+    const pooling_forward::primitive_desc forward(
+        here.engine(), training ? prop_kind::forward_training : prop_kind::forward_inference, kind,
+        image, result, strides, window, {0, 0}, before, {below, right}, attributes());
+    if (request.pass == op::pass::bwd) {
+      const pooling_backward::primitive_desc made(here.engine(), kind, image, result, strides,
+                                                  window, {0, 0}, before, {below, right}, forward,
+                                                  attributes());
+      if (maxima) {
+        adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_SRC},
+              {made.diff_dst_desc(), made.workspace_desc(), made.diff_src_desc()});
+      } else {
+        adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+              {made.diff_dst_desc(), made.diff_src_desc()});
+      }
+    } else if (training) {
+      adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WORKSPACE},
+            {forward.src_desc(), forward.dst_desc(), forward.workspace_desc()});
+    } else {
+      adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+    }
   }
 };
 

@@ -57,9 +57,8 @@ class primitive_plan {
     /// Quantisation scales, which the library reads at every call.
     std::vector<float> scales;
 
-    void add(int argument, dnnl::memory memory) {
+    void pass(int argument, const dnnl::memory& memory) {
       arguments.push_back({argument, memory.get()});
-      memories.push_back(std::move(memory));
     }
   };
 
@@ -67,15 +66,20 @@ class primitive_plan {
     binding bound;
     bound.scales.reserve(scaled_.size());  // the library keeps pointers into it
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      bound.add(ports_[i].argument, {ports_[i].stored, engine_, places[i]});
+      dnnl::memory here{ports_[i].stored, engine_, places[i]};
+      if (ports_[i].argument != not_an_argument) bound.pass(ports_[i].argument, here);
+      bound.memories.push_back(std::move(here));
     }
     for (const std::size_t operand : scaled_) {
       bound.scales.push_back(static_cast<float>(quantum_of(operand)));
       const dnnl::memory::desc one({1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
-      bound.add(DNNL_ARG_ATTR_SCALES | ports_[operand].argument,
-                {one, engine_, &bound.scales.back()});
+      bound.memories.emplace_back(one, engine_, &bound.scales.back());
+      bound.pass(DNNL_ARG_ATTR_SCALES | ports_[operand].argument, bound.memories.back());
     }
-    bound.add(DNNL_ARG_SCRATCHPAD, {scratchpad_, engine_, workspace});
+    if (primitive_) {
+      bound.memories.emplace_back(scratchpad_, engine_, workspace);
+      bound.pass(DNNL_ARG_SCRATCHPAD, bound.memories.back());
+    }
     return bound;
   }
 
@@ -95,6 +99,9 @@ class primitive_plan {
   }
 
  protected:
+  /// Stands for an operand that the library does not know.
+  static constexpr int not_an_argument = 0;
+
   /// Where an operand goes in the primitive's call and how it lies in memory.
   struct port {
     int argument;
@@ -112,25 +119,34 @@ class primitive_plan {
   template <class Descriptor>
   void adopt(const Descriptor& descriptor, const std::vector<int>& arguments,
              const std::vector<dnnl::memory::desc>& stored, std::vector<std::size_t> scaled = {}) {
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const op::operand& logical = operands_[i].logical;
-      const auto host =
-          logical.type == dtype::s8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
-      // Groups split the first extent of weights; row-major order is the same with and without.
-      ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
-      operands_[i].order = order_of(stored[i]);
-      operands_[i].bytes = stored[i].get_size();
-    }
+    store(arguments, stored);
     scaled_ = std::move(scaled);
     scratchpad_ = descriptor.scratchpad_desc();
     algorithm_ = descriptor.impl_info_str();
     primitive_ = dnnl::primitive(descriptor.get());
   }
 
-  /// Says in which order operand `i` is exchanged, where that is not row-major.
+  /// For a loop of the suite's own, on operands that lie so.
+  void adopt_loop(const std::vector<dnnl::memory::desc>& stored) {
+    store(std::vector<int>(stored.size(), not_an_argument), stored);
+    algorithm_ = "layerbench:loop";
+  }
+
+  /// An operand of a call.
+  template <class T>
+  [[nodiscard]] static T* at(const binding& bound, std::size_t operand) {
+    return static_cast<T*>(bound.memories[operand].get_data_handle());
+  }
+
+  /// Says in which order operand `i` is exchanged, where that is not row-major in the axes that the
+  /// library has; in the op's own it is.
   template <class Describe>
   void set_exchanged(std::size_t i, Describe&& describe) {
-    ports_[i].exchanged = describe(ports_[i].exchanged.get_data_type());
+    port& of = ports_[i];
+    of.exchanged = describe(of.exchanged.get_data_type());
+    const bool as_stored =
+        of.stored.get_inner_nblks() == 0 && of.stored.get_strides() == of.exchanged.get_strides();
+    if (as_stored) operands_[i].order = op::plain_order(extents(i));
   }
 
   /// Attributes of every primitive: scratch memory is ours, so that it is known and shared; and f32
@@ -147,6 +163,18 @@ class primitive_plan {
   }
 
  private:
+  void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const op::operand& logical = operands_[i].logical;
+      const auto host =
+          logical.type == dtype::s8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
+      // Groups split the first extent of weights; row-major order is the same with and without.
+      ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
+      operands_[i].order = order_of(stored[i]);
+      operands_[i].bytes = stored[i].get_size();
+    }
+  }
+
   [[nodiscard]] double quantum_of(std::size_t operand) const {
     const op::operand& logical = operands_[operand].logical;
     return logical.type == dtype::s8 ? logical.quantum : 0;

@@ -17,10 +17,19 @@ class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
     onednn::checked("softmax", [&] {
       const memory::desc tensor =
           onednn::activations(here, extents(0), request.type, request.order);
-      const softmax_forward::primitive_desc made(here.engine(), prop_kind::forward_inference,
-                                                 algorithm::softmax_accurate, tensor, tensor,
-                                                 static_cast<int>(o.axis), attributes());
-      adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DST}, {made.src_desc(), made.dst_desc()});
+      const bool backward = request.pass == op::pass::bwd;
+      const softmax_forward::primitive_desc forward(
+          here.engine(), backward ? prop_kind::forward_training : prop_kind::forward_inference,
+          algorithm::softmax_accurate, tensor, tensor, static_cast<int>(o.axis), attributes());
+      if (backward) {
+        const softmax_backward::primitive_desc made(
+            here.engine(), algorithm::softmax_accurate, tensor, tensor, tensor,
+            static_cast<int>(o.axis), forward, attributes());
+        adopt(made, {DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+              {made.dst_desc(), made.diff_dst_desc(), made.diff_src_desc()});
+      } else {
+        adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+      }
     });
   }
 };

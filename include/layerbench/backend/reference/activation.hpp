@@ -26,14 +26,39 @@ namespace layerbench::reference {
   throw unsupported("unknown activation");
 }
 
+/// Derivative of activate(): by its value `y` where the op says that this is enough, else by `x`.
+[[nodiscard]] inline double slope(op::activation_kind kind, double x, double y) {
+  using enum op::activation_kind;
+  const double logistic = 1 / (1 + std::exp(-x));
+  switch (kind) {
+    case relu: return y > 0 ? 1 : 0;
+    case relu6: return x > 0 && x <= 6 ? 1 : 0;
+    case leaky_relu: return y > 0 ? 1 : 0.01;
+    case elu: return y > 0 ? 1 : y + 1;
+    case sigmoid: return y * (1 - y);
+    case tanh: return 1 - y * y;
+    case gelu:
+      return (1 + std::erf(x / std::numbers::sqrt2)) / 2 +
+             x * std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+    case swish: return logistic * (1 + x * (1 - logistic));
+    case hardswish: return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
+  }
+  throw unsupported("unknown activation");
+}
+
 template <>
 struct formula<op::activation> {
-  [[nodiscard]] static sum at(const op::activation& o, op::pass /*pass*/, tensors in,
+  [[nodiscard]] static sum at(const op::activation& o, op::pass pass, tensors in,
                               std::size_t /*output*/, std::int64_t index) {
     const double x = in[0][static_cast<std::size_t>(index)];
     const bool exact = o.kind == op::activation_kind::relu || o.kind == op::activation_kind::relu6;
     // Libraries approximate the others, with an error relative to the argument (docs/concepts.md).
     const double scale = exact ? 0 : std::abs(x) + 1;
+    if (pass == op::pass::bwd) {
+      const double above = in[1][static_cast<std::size_t>(index)];
+      return {slope(o.kind, x, x) * above, scale * std::abs(above), scale * above * scale * above,
+              1, 1};
+    }
     return {activate(o.kind, x), scale, scale * scale, 1, 1};
   }
 };

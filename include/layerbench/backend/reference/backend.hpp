@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/op/reorder.hpp>
 
 /// Plain loops without any dependency: the oracle of the other backends, and what runs where none
 /// of them can. It computes in double precision on row-major arrays of float, whatever the layout
@@ -45,13 +48,15 @@ class backend {
 
 /// One output element as the sum it is: its value, the sums of the terms' magnitudes and squares,
 /// and their number. The last three bound the rounding error of whoever sums the same terms in
-/// another order. `roundings` is how often the result may be rounded to the data type on its way.
+/// another order. `roundings` is how often the result may be rounded to the data type on its way,
+/// and `rounded` the magnitude of what is, where that is more than the result.
 struct sum {
   double value = 0;
   double magnitude = 0;
   double squares = 0;
   std::int64_t terms = 0;
-  int roundings = 1;
+  std::int64_t roundings = 1;
+  double rounded = 0;
 
   void add(double term) {
     value += term;
@@ -63,6 +68,12 @@ struct sum {
 
 /// Elements of the operands of an op, in its order, row-major; outputs are empty.
 using tensors = std::span<const std::span<const float>>;
+
+/// Element `i` of `a` times element `j` of `b`.
+[[nodiscard]] inline double product(std::span<const float> a, std::int64_t i,
+                                    std::span<const float> b, std::int64_t j) {
+  return static_cast<double>(a[static_cast<std::size_t>(i)]) * b[static_cast<std::size_t>(j)];
+}
 
 /// The formula of an op, element by element: specialise it with
 /// `static sum at(const Op&, op::pass, tensors, std::size_t output, std::int64_t index)`, which
@@ -82,17 +93,17 @@ class plan<reference::backend, Op> {
   plan(reference::backend& /*here*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
     for (const op::operand& each : op.operands(request.pass, request.type)) {
-      std::string order;
-      for (std::size_t axis = 0; axis < each.extents.size(); ++axis) {
-        order += static_cast<char>('a' + axis);
-      }
       const auto count = static_cast<std::size_t>(elements(each.extents));
-      operands_.push_back({each, std::move(order), count * sizeof(float)});
+      operands_.push_back({each, op::plain_order(each.extents), count * sizeof(float)});
+      if (each.role != op::role::destination) continue;
+      ++outputs_;
+      output_bytes_ += operands_.back().bytes;
     }
   }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
+  /// Several outputs are computed beside first: one may overwrite what another needs.
+  [[nodiscard]] std::size_t workspace_bytes() const { return outputs_ > 1 ? output_bytes_ : 0; }
   [[nodiscard]] static std::string algorithm() { return "reference:direct"; }
 
   void upload(std::size_t operand, std::span<const float> values, address to) const {
@@ -105,11 +116,12 @@ class plan<reference::backend, Op> {
   struct binding {
     std::vector<std::span<const float>> inputs;  ///< empty where the operand is an output
     std::vector<std::span<float>> outputs;       ///< empty where the operand is an input
+    float* workspace;
   };
 
-  [[nodiscard]] binding bind(std::span<const address> places, address /*workspace*/) const {
+  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
     binding bound{std::vector<std::span<const float>>(places.size()),
-                  std::vector<std::span<float>>(places.size())};
+                  std::vector<std::span<float>>(places.size()), static_cast<float*>(workspace)};
     place(bound, places);
     return bound;
   }
@@ -125,15 +137,18 @@ class plan<reference::backend, Op> {
   }
 
   void run(const binding& bound) const {
+    float* beside = bound.workspace;
     for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
       const op::operand& logical = operands_[i].logical;
+      float* to = outputs_ > 1 ? beside : bound.outputs[i].data();
       for (std::size_t index = 0; index < bound.outputs[i].size(); ++index) {
         const reference::sum exact = reference::formula<Op>::at(op_, pass_, bound.inputs, i,
                                                                 static_cast<std::int64_t>(index));
-        bound.outputs[i][index] =
-            static_cast<float>(round_to(logical.type, exact.value, logical.quantum));
+        to[index] = static_cast<float>(round_to(logical.type, exact.value, logical.quantum));
       }
+      beside += outputs_ > 1 ? bound.outputs[i].size() : 0;
     }
+    if (outputs_ > 1) store(bound);
   }
 
  private:
@@ -141,9 +156,19 @@ class plan<reference::backend, Op> {
     return {static_cast<float*>(at), operands_[operand].bytes / sizeof(float)};
   }
 
+  static void store(const binding& bound) {
+    const float* from = bound.workspace;
+    for (const std::span<float> to : bound.outputs) {
+      std::copy_n(from, to.size(), to.begin());
+      from += to.size();
+    }
+  }
+
   Op op_;
   op::pass pass_;
   std::vector<plan_operand> operands_;
+  std::size_t outputs_ = 0;
+  std::size_t output_bytes_ = 0;
 };
 
 static_assert(backend<reference::backend>);

@@ -9,8 +9,17 @@ namespace layerbench::reference {
 
 template <>
 struct formula<op::conv> {
-  [[nodiscard]] static sum at(const op::conv& o, op::pass /*pass*/, tensors in,
-                              std::size_t /*output*/, std::int64_t index) {
+  [[nodiscard]] static sum at(const op::conv& o, op::pass pass, tensors in, std::size_t output,
+                              std::int64_t index) {
+    if (pass == op::pass::bwd_data) return source_gradient(o, in, index);
+    if (pass == op::pass::bwd_weights) {
+      return output == 2 ? weights_gradient(o, in, index) : bias_gradient(o, in, index);
+    }
+    return forward(o, in, index);
+  }
+
+ private:
+  static sum forward(const op::conv& o, tensors in, std::int64_t index) {
     const std::int64_t q = index % o.q();
     const std::int64_t p = index / o.q() % o.p();
     const std::int64_t k = index / (o.q() * o.p()) % o.k;
@@ -27,12 +36,73 @@ struct formula<op::conv> {
           if (x < 0 || x >= o.w) continue;
           const std::int64_t source = ((n * o.c + first_channel + c) * o.h + y) * o.w + x;
           const std::int64_t weight = ((k * depth + c) * o.r + r) * o.s + s;
-          total.add(static_cast<double>(in[0][static_cast<std::size_t>(source)]) *
-                    in[1][static_cast<std::size_t>(weight)]);
+          total.add(product(in[0], source, in[1], weight));
         }
       }
     }
     if (o.bias) total.add(in[2][static_cast<std::size_t>(k)]);
+    return total;
+  }
+
+  /// Of diff_dst and weights: all outputs that element `index` of the source went into.
+  static sum source_gradient(const op::conv& o, tensors in, std::int64_t index) {
+    const std::int64_t x = index % o.w;
+    const std::int64_t y = index / o.w % o.h;
+    const std::int64_t channel = index / (o.w * o.h) % o.c;
+    const std::int64_t n = index / (o.w * o.h * o.c);
+    const std::int64_t depth = o.c / o.groups;
+    const std::int64_t width = o.k / o.groups;
+    const std::int64_t first = channel / depth * width;
+    sum total;
+    for (std::int64_t r = 0; r < o.r; ++r) {
+      const std::int64_t down = y + o.pad.top - r * o.dilation.v;
+      if (down < 0 || down % o.stride.v != 0 || down / o.stride.v >= o.p()) continue;
+      for (std::int64_t s = 0; s < o.s; ++s) {
+        const std::int64_t across = x + o.pad.left - s * o.dilation.h;
+        if (across < 0 || across % o.stride.h != 0 || across / o.stride.h >= o.q()) continue;
+        for (std::int64_t k = first; k < first + width; ++k) {
+          const std::int64_t result =
+              ((n * o.k + k) * o.p() + down / o.stride.v) * o.q() + across / o.stride.h;
+          const std::int64_t weight = ((k * depth + channel % depth) * o.r + r) * o.s + s;
+          total.add(product(in[0], result, in[1], weight));
+        }
+      }
+    }
+    return total;
+  }
+
+  /// Of src and diff_dst: all images and places where a weight was used.
+  static sum weights_gradient(const op::conv& o, tensors in, std::int64_t index) {
+    const std::int64_t depth = o.c / o.groups;
+    const std::int64_t s = index % o.s;
+    const std::int64_t r = index / o.s % o.r;
+    const std::int64_t c = index / (o.s * o.r) % depth;
+    const std::int64_t k = index / (o.s * o.r * depth);
+    const std::int64_t channel = k / (o.k / o.groups) * depth + c;
+    sum total;
+    for (std::int64_t n = 0; n < o.n; ++n) {
+      for (std::int64_t p = 0; p < o.p(); ++p) {
+        const std::int64_t y = p * o.stride.v - o.pad.top + r * o.dilation.v;
+        if (y < 0 || y >= o.h) continue;
+        for (std::int64_t q = 0; q < o.q(); ++q) {
+          const std::int64_t x = q * o.stride.h - o.pad.left + s * o.dilation.h;
+          if (x < 0 || x >= o.w) continue;
+          total.add(product(in[0], ((n * o.c + channel) * o.h + y) * o.w + x, in[1],
+                            ((n * o.k + k) * o.p() + p) * o.q() + q));
+        }
+      }
+    }
+    return total;
+  }
+
+  static sum bias_gradient(const op::conv& o, tensors in, std::int64_t k) {
+    sum total;
+    const std::int64_t plane = o.p() * o.q();
+    for (std::int64_t n = 0; n < o.n; ++n) {
+      for (std::int64_t i = 0; i < plane; ++i) {
+        total.add(in[1][static_cast<std::size_t>((n * o.k + k) * plane + i)]);
+      }
+    }
     return total;
   }
 };

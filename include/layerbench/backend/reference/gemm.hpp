@@ -9,19 +9,55 @@ namespace layerbench::reference {
 
 template <>
 struct formula<op::gemm> {
-  [[nodiscard]] static sum at(const op::gemm& o, op::pass /*pass*/, tensors in,
-                              std::size_t /*output*/, std::int64_t index) {
+  [[nodiscard]] static sum at(const op::gemm& o, op::pass pass, tensors in, std::size_t output,
+                              std::int64_t index) {
+    if (pass == op::pass::bwd_data) return source_gradient(o, in, index);
+    if (pass == op::pass::bwd_weights) {
+      return output == 2 ? weights_gradient(o, in, index) : bias_gradient(o, in, index);
+    }
     const std::int64_t n = index % o.n;
     const std::int64_t m = index / o.n % o.m;
     const std::int64_t batch = index / (o.n * o.m);
     sum total;
     for (std::int64_t k = 0; k < o.k; ++k) {
-      const std::int64_t a = batch * o.m * o.k + (o.a_transposed ? k * o.m + m : m * o.k + k);
-      const std::int64_t b = batch * o.n * o.k + (o.b_transposed ? n * o.k + k : k * o.n + n);
-      total.add(static_cast<double>(in[0][static_cast<std::size_t>(a)]) *
-                in[1][static_cast<std::size_t>(b)]);
+      total.add(product(in[0], batch * o.m * o.k + source(o, m, k), in[1],
+                        batch * o.n * o.k + weight(o, k, n)));
     }
     if (o.bias) total.add(in[2][static_cast<std::size_t>(n)]);
+    return total;
+  }
+
+ private:
+  static std::int64_t source(const op::gemm& o, std::int64_t m, std::int64_t k) {
+    return o.a_transposed ? k * o.m + m : m * o.k + k;
+  }
+  static std::int64_t weight(const op::gemm& o, std::int64_t k, std::int64_t n) {
+    return o.b_transposed ? n * o.k + k : k * o.n + n;
+  }
+
+  static sum source_gradient(const op::gemm& o, tensors in, std::int64_t index) {
+    const std::int64_t m = o.a_transposed ? index % o.m : index / o.k;
+    const std::int64_t k = o.a_transposed ? index / o.m : index % o.k;
+    sum total;
+    for (std::int64_t n = 0; n < o.n; ++n) {
+      total.add(product(in[0], m * o.n + n, in[1], weight(o, k, n)));
+    }
+    return total;
+  }
+
+  static sum weights_gradient(const op::gemm& o, tensors in, std::int64_t index) {
+    const std::int64_t k = o.b_transposed ? index % o.k : index / o.n;
+    const std::int64_t n = o.b_transposed ? index / o.k : index % o.n;
+    sum total;
+    for (std::int64_t m = 0; m < o.m; ++m) {
+      total.add(product(in[0], source(o, m, k), in[1], m * o.n + n));
+    }
+    return total;
+  }
+
+  static sum bias_gradient(const op::gemm& o, tensors in, std::int64_t n) {
+    sum total;
+    for (std::int64_t m = 0; m < o.m; ++m) total.add(in[1][static_cast<std::size_t>(m * o.n + n)]);
     return total;
   }
 };

@@ -6,7 +6,9 @@
 #include <layerbench/backend/reference/add.hpp>
 #include <layerbench/backend/reference/batchnorm.hpp>
 #include <layerbench/backend/reference/conv.hpp>
+#include <layerbench/backend/reference/cross_entropy.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
+#include <layerbench/backend/reference/update.hpp>

@@ -9,7 +9,7 @@ namespace layerbench::reference {
 
 template <>
 struct formula<op::softmax> {
-  [[nodiscard]] static sum at(const op::softmax& o, op::pass /*pass*/, tensors in,
+  [[nodiscard]] static sum at(const op::softmax& o, op::pass pass, tensors in,
                               std::size_t /*output*/, std::int64_t index) {
     std::int64_t inner = 1;
     for (std::size_t i = o.dims.size() - 1; i > static_cast<std::size_t>(o.axis); --i) {
@@ -17,6 +17,7 @@ struct formula<op::softmax> {
     }
     const std::int64_t length = o.dims[static_cast<std::size_t>(o.axis)];
     const std::int64_t first = index / (inner * length) * inner * length + index % inner;
+    if (pass == op::pass::bwd) return gradient(in, index, first, inner, length);
     const auto source = [&](std::int64_t i) -> double {
       return in[0][static_cast<std::size_t>(first + i * inner)];
     };
@@ -27,6 +28,19 @@ struct formula<op::softmax> {
     const double value = std::exp(in[0][static_cast<std::size_t>(index)] - largest) / total;
     // Libraries keep the exponentials in the destination before they divide by their sum.
     return {value, value, value * value, length, 2};
+  }
+
+ private:
+  /// dst * (diff_dst - sum of dst * diff_dst over the axis).
+  static sum gradient(tensors in, std::int64_t index, std::int64_t first, std::int64_t inner,
+                      std::int64_t length) {
+    const double factor = in[0][static_cast<std::size_t>(index)];
+    sum total;
+    total.add(factor * in[1][static_cast<std::size_t>(index)]);
+    for (std::int64_t i = 0; i < length; ++i) {
+      total.add(-factor * product(in[0], first + i * inner, in[1], first + i * inner));
+    }
+    return total;
   }
 };
 

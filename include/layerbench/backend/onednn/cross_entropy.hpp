@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <layerbench/backend/onednn/numbers.hpp>
+#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/op/cross_entropy.hpp>
+
+namespace layerbench {
+
+/// The library's softmax, and loops of the suite's own for the loss and its gradient.
+template <>
+class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
+ public:
+  plan(const onednn::backend& here, const op::cross_entropy& o, const plan_request& request)
+      : primitive_plan(here, o.operands(request.pass, request.type)),
+        o_(o),
+        pass_(request.pass),
+        type_(request.type) {
+    using namespace dnnl;
+    const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
+    const memory::desc target = onednn::plain({o.n}, memory::data_type::f32);
+    if (pass_ == op::pass::bwd) {
+      adopt_loop({values, target, values});
+      return;
+    }
+    onednn::checked("softmax", [&] {
+      const softmax_forward::primitive_desc made(here.engine(), prop_kind::forward_training,
+                                                 algorithm::softmax_accurate, values, values, 1,
+                                                 attributes());
+      adopt(made, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
+            {values, target, values, onednn::plain({1}, onednn::data_type(type_))});
+    });
+  }
+
+  void run(const binding& bound) const {
+    if (pass_ != op::pass::bwd) primitive_plan::run(bound);
+    onednn::with_number(type_, [&]<class T>(T /*tag*/) {
+      if (pass_ == op::pass::bwd) {
+        differentiate<T>(bound);
+      } else {
+        lose<T>(bound);
+      }
+    });
+  }
+
+ private:
+  [[nodiscard]] std::int64_t right_class(float target) const {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(target), 0, o_.c - 1);
+  }
+
+  template <class T>
+  void lose(const binding& bound) const {
+    const auto* target = at<float>(bound, 1);
+    const auto* probabilities = at<T>(bound, 2);
+    float sum = 0;
+    for (std::int64_t n = 0; n < o_.n; ++n) {
+      const auto right = static_cast<float>(probabilities[n * o_.c + right_class(target[n])]);
+      sum -= std::log(std::max(right, least_probability));
+    }
+    *at<T>(bound, 3) = static_cast<T>(sum / static_cast<float>(o_.n));
+  }
+
+  template <class T>
+  void differentiate(const binding& bound) const {
+    const auto* probabilities = at<T>(bound, 0);
+    const auto* target = at<float>(bound, 1);
+    auto* gradient = at<T>(bound, 2);
+    const float share = 1 / static_cast<float>(o_.n);
+#pragma omp parallel for
+    for (std::int64_t n = 0; n < o_.n; ++n) {
+      const std::int64_t first = n * o_.c;
+#pragma omp simd
+      for (std::int64_t i = first; i < first + o_.c; ++i) {
+        gradient[i] = static_cast<T>(static_cast<float>(probabilities[i]) * share);
+      }
+      const std::int64_t right = first + right_class(target[n]);
+      gradient[right] = static_cast<T>((static_cast<float>(probabilities[right]) - 1) * share);
+    }
+  }
+
+  static constexpr float least_probability = 1e-38F;  ///< so that a loss is never infinite
+
+  op::cross_entropy o_;
+  op::pass pass_;
+  dtype type_;
+};
+
+static_assert(implements<onednn::backend, op::cross_entropy>);
+
+}  // namespace layerbench

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include <layerbench/backend/onednn/numbers.hpp>
+#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/op/update.hpp>
+
+namespace layerbench {
+
+/// Updates are loops of the suite's own: the library has none.
+template <>
+class plan<onednn::backend, op::update> : public onednn::primitive_plan {
+ public:
+  plan(const onednn::backend& here, const op::update& o, const plan_request& request)
+      : primitive_plan(here, o.operands(request.pass, request.type)), o_(o), type_(request.type) {
+    std::vector<dnnl::memory::desc> stored;
+    for (const plan_operand& each : operands()) {
+      stored.push_back(onednn::plain(each.logical.extents, onednn::data_type(each.logical.type)));
+    }
+    adopt_loop(stored);
+  }
+
+  void run(const binding& bound) const {
+    onednn::with_number(type_, [&]<class T>(T /*tag*/) {
+#pragma omp parallel
+      for (std::size_t i = 0; i < o_.sizes.size(); ++i) update<T>(bound, i);
+    });
+  }
+
+ private:
+  /// A thread's part of tensor `i`.
+  template <class T>
+  void update(const binding& bound, std::size_t i) const {
+    const std::size_t states = o_.states();
+    const bool narrow = type_ != dtype::f32;
+    const std::size_t first = i * (3 + 2 * states + (narrow ? 1 : 0));
+    const std::size_t results = first + 2 + states;
+    const auto* weights = at<float>(bound, first);
+    const auto* gradient = at<T>(bound, first + 1);
+    auto* new_weights = at<float>(bound, results);
+    auto* copy = narrow ? at<T>(bound, results + 1 + states) : nullptr;
+    const auto store = [=](std::int64_t j, float value) {
+      new_weights[j] = value;
+      if constexpr (!std::is_same_v<T, float>) copy[j] = static_cast<T>(value);
+    };
+    const std::int64_t size = o_.sizes[i];
+    const auto rate = static_cast<float>(o_.rate);
+    constexpr auto first_moment = static_cast<float>(op::update::first_moment);
+    constexpr auto second_moment = static_cast<float>(op::update::second_moment);
+    constexpr auto of_gradient = static_cast<float>(1 - op::update::first_moment);
+    constexpr auto of_square = static_cast<float>(1 - op::update::second_moment);
+    constexpr auto decay = static_cast<float>(op::update::decay);
+    constexpr auto epsilon = static_cast<float>(op::update::epsilon);
+    const auto* moment = states > 0 ? at<float>(bound, first + 2) : nullptr;
+    auto* new_moment = states > 0 ? at<float>(bound, results + 1) : nullptr;
+    const auto* second = states > 1 ? at<float>(bound, first + 3) : nullptr;
+    auto* new_second = states > 1 ? at<float>(bound, results + 2) : nullptr;
+    switch (o_.rule) {
+      case op::update_rule::sgd:
+#pragma omp for simd nowait
+        for (std::int64_t j = 0; j < size; ++j) {
+          store(j, weights[j] - rate * static_cast<float>(gradient[j]));
+        }
+        break;
+      case op::update_rule::momentum:
+#pragma omp for simd nowait
+        for (std::int64_t j = 0; j < size; ++j) {
+          const float moved =
+              first_moment * moment[j] + static_cast<float>(gradient[j]) + decay * weights[j];
+          new_moment[j] = moved;
+          store(j, weights[j] - rate * moved);
+        }
+        break;
+      case op::update_rule::adam:
+#pragma omp for simd nowait
+        for (std::int64_t j = 0; j < size; ++j) {
+          const auto g = static_cast<float>(gradient[j]);
+          const float m = first_moment * moment[j] + of_gradient * g;
+          const float v = second_moment * second[j] + of_square * g * g;
+          new_moment[j] = m;
+          new_second[j] = v;
+          store(j, weights[j] - rate * m / (std::sqrt(v) + epsilon));
+        }
+        break;
+    }
+  }
+
+  op::update o_;
+  dtype type_;
+};
+
+static_assert(implements<onednn::backend, op::update>);
+
+}  // namespace layerbench

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/op/update.hpp>
+
+namespace layerbench::reference {
+
+template <>
+struct formula<op::update> {
+  [[nodiscard]] static sum at(const op::update& o, op::pass /*pass*/, tensors in,
+                              std::size_t output, std::int64_t index) {
+    const std::size_t a_tensor = in.size() / o.sizes.size();
+    const std::size_t first = output / a_tensor * a_tensor;  // operand of the same tensor
+    const std::size_t result = output - first - 2 - o.states();
+    const auto value = [&](std::size_t operand) -> double {
+      return in[first + operand][static_cast<std::size_t>(index)];
+    };
+    const double weight = value(0);
+    const double gradient = value(1);
+    sum moment;
+    sum second;
+    sum step;
+    switch (o.rule) {
+      case op::update_rule::sgd: step.add(gradient); break;
+      case op::update_rule::momentum:
+        moment.add(op::update::first_moment * value(2));
+        moment.add(gradient);
+        moment.add(op::update::decay * weight);
+        step = moment;
+        break;
+      case op::update_rule::adam:
+        moment.add(op::update::first_moment * value(2));
+        moment.add((1 - op::update::first_moment) * gradient);
+        second.add(op::update::second_moment * value(3));
+        second.add((1 - op::update::second_moment) * gradient * gradient);
+        step.value = moment.value / (std::sqrt(second.value) + op::update::epsilon);
+        step.magnitude = moment.magnitude / (std::sqrt(second.value) + op::update::epsilon);
+        step.squares = step.magnitude * step.magnitude;
+        step.terms = 4;
+    }
+    if (result == 1 && o.states() > 0) return moment;
+    if (result == 2 && o.states() > 1) return second;
+    sum total;
+    total.add(weight);
+    total.value -= o.rate * step.value;
+    total.magnitude += o.rate * step.magnitude;
+    total.squares += o.rate * o.rate * step.squares;
+    total.terms += step.terms;
+    return total;
+  }
+};
+
+static_assert(implements<backend, op::update>);
+
+}  // namespace layerbench::reference

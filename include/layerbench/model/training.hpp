@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <layerbench/model/step.hpp>
+
+/// The training step of a model: forward, loss, backward in reverse order, update of the weights.
+namespace layerbench::model {
+
+/// How a step trains.
+struct training {
+  op::update_rule rule = op::update_rule::momentum;
+  bool fused = false;  ///< one update of all weights, instead of one a tensor
+  double rate = 0.01;
+};
+
+namespace detail {
+
+/// Tensors of a layer's operands, by their names.
+using named_tensors = std::map<std::string, std::size_t, std::less<>>;
+
+/// Derives the calls of a training step. Operands find their tensors by name: what a backward pass
+/// reads under a forward name is what the forward pass read or wrote, and `diff_x` is the gradient
+/// of x.
+class training_maker {
+ public:
+  training_maker(const graph& g, dtype type, const op_names& in_place, const training& how)
+      : graph_(g), type_(type), in_place_(in_place), how_(how), readers_(readers(g)) {}
+
+  [[nodiscard]] step make() && {
+    made_.type = type_;
+    made_.inputs = 2;
+    made_.tensors = 2;
+    const bool own_softmax = graph_.layers.back().op.name() == op::softmax::name;
+    const std::size_t layers = graph_.layers.size() - (own_softmax ? 1 : 0);
+    for (std::size_t i = 0; i < layers; ++i) forward(graph_.layers[i]);
+    gradients_.resize(layers);
+    lose(layers);
+    for (std::size_t i = layers; i-- > 0;) backward(i);
+    update();
+    return std::move(made_);
+  }
+
+ private:
+  static constexpr std::size_t target = 1;  ///< the tensor beside the model's input
+
+  struct parameter {
+    std::string layer;
+    std::size_t weights;
+    std::size_t gradient;
+    std::int64_t size;
+  };
+
+  [[nodiscard]] static op::pass forward_pass(const op::any& op) {
+    return op.has(op::pass::fwd_training) ? op::pass::fwd_training : op::pass::fwd;
+  }
+
+  /// Whether a backward pass of the op reads a forward operand.
+  [[nodiscard]] static bool gradient_reads(const op::any& op, std::string_view name) {
+    for (const op::pass pass : op.passes()) {
+      if (pass == op::pass::fwd || pass == op::pass::fwd_training) continue;
+      const std::vector<op::operand> operands = op.operands(pass, dtype::f32);
+      if (std::ranges::find(operands, name, &op::operand::name) != operands.end()) return true;
+    }
+    return false;
+  }
+
+  /// Channels that an op writes.
+  [[nodiscard]] static std::int64_t outputs(const op::any& op) {
+    return of_role(op, op::role::destination).front().extents.at(1);
+  }
+
+  /// As in inference, but nothing is overwritten that a gradient needs.
+  [[nodiscard]] bool overwrites(const layer& each) const {
+    const std::size_t from = each.inputs.front();
+    if (!in_place_.contains(each.op.name()) || from == model_input || readers_[from] != 1) {
+      return false;
+    }
+    return !gradient_reads(each.op, "src") && !gradient_reads(graph_.layers[from].op, "dst");
+  }
+
+  void forward(const layer& each) {
+    call now{each.name, each.op, forward_pass(each.op), {}};
+    named_tensors names;
+    std::size_t source = 0;
+    for (const op::operand& operand : each.op.operands(now.pass, type_)) {
+      const std::string name(operand.name);
+      constexpr std::string_view renewed = "new_";
+      std::size_t tensor = 0;
+      if (operand.role == op::role::source) {
+        const std::size_t from = each.inputs[source++];
+        tensor = from == model_input ? input_tensor : names_[from].at("dst");
+      } else if (name == "dst" && overwrites(each)) {
+        tensor = names.at("src");
+      } else if (name.starts_with(renewed)) {
+        tensor = names.at(name.substr(renewed.size()));
+      } else if (operand.role == op::role::destination) {
+        tensor = made_.new_tensor();
+      } else {
+        tensor = made_.keep_tensor(operand, outputs(each.op));
+      }
+      names[name] = tensor;
+      now.tensors.push_back(tensor);
+    }
+    made_.calls.push_back(std::move(now));
+    names_.push_back(std::move(names));
+  }
+
+  /// The loss, and the gradient of what the last layer wrote.
+  void lose(std::size_t layers) {
+    const op::operand last = of_role(graph_.layers[layers - 1].op, op::role::destination).front();
+    const std::int64_t images = last.extents.front();
+    const op::any loss(op::cross_entropy{images, elements(last.extents) / images});
+    const std::size_t probabilities = made_.new_tensor();
+    const std::size_t value = made_.new_tensor();
+    made_.calls.push_back({"loss",
+                           loss,
+                           op::pass::fwd,
+                           {names_[layers - 1].at("dst"), target, probabilities, value}});
+    const std::size_t gradient = made_.new_tensor();
+    made_.calls.push_back({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
+    give(layers - 1, gradient);
+  }
+
+  /// Whether nobody but layer `i` still needs its gradient.
+  [[nodiscard]] bool alone(std::size_t i) const {
+    return std::ranges::count(gradients_, gradients_[i]) == 1;
+  }
+
+  /// Adds a gradient of what layer `to` wrote to those that it has.
+  void give(std::size_t to, std::size_t gradient) {
+    if (to == model_input) return;
+    std::optional<std::size_t>& known = gradients_[to];
+    if (!known) {
+      known = gradient;
+      return;
+    }
+    const dims extents = of_role(graph_.layers[to].op, op::role::destination).front().extents;
+    // Into the one that nobody else reads: the new one, unless that was handed on.
+    const bool into_known = alone(to);
+    const bool fresh = std::ranges::find(gradients_, gradient) == gradients_.end();
+    const std::size_t sum = into_known ? *known : fresh ? gradient : made_.new_tensor();
+    const std::size_t other = into_known ? gradient : fresh ? *known : gradient;
+    made_.calls.push_back({graph_.layers[to].name + "_grad",
+                           op::any(op::add{extents}),
+                           op::pass::fwd,
+                           {into_known || fresh ? sum : *known, other, sum}});
+    known = sum;
+  }
+
+  void backward(std::size_t i) {
+    const layer& each = graph_.layers[i];
+    if (!gradients_[i]) return;  // nothing that is read depends on it
+    if (each.op.hands_on_gradient()) {
+      for (const std::size_t from : each.inputs) give(from, *gradients_[i]);
+      gradients_[i].reset();  // last, so that none of these adds to what the next one gets
+      return;
+    }
+    if (each.op.passes().size() == 1) {
+      throw unsupported(fmt::format("layer {}: {} has no gradient", each.name, each.op.name()));
+    }
+    for (const op::pass pass : each.op.passes()) {
+      const bool wanted = pass != op::pass::bwd_data || each.inputs.front() != model_input;
+      if (pass != op::pass::fwd && pass != op::pass::fwd_training && wanted) differentiate(i, pass);
+    }
+    gradients_[i].reset();
+    for (const auto& [to, gradient] : std::exchange(given_, {})) give(to, gradient);
+  }
+
+  /// One backward pass of layer `i`.
+  void differentiate(std::size_t i, op::pass pass) {
+    const layer& each = graph_.layers[i];
+    constexpr std::string_view gradient_of = "diff_";
+    call now{each.name, each.op, pass, {}};
+    for (const op::operand& operand : each.op.operands(pass, type_)) {
+      const std::string name(operand.name);
+      const bool gradient = name.starts_with(gradient_of);
+      const std::string of = gradient ? name.substr(gradient_of.size()) : name;
+      std::size_t tensor = 0;
+      if (name == "diff_dst") {
+        tensor = *gradients_[i];
+      } else if (!gradient) {
+        tensor = names_[i].at(name);
+      } else if (of == "src") {
+        tensor =
+            in_place_.contains(each.op.name()) && alone(i) ? *gradients_[i] : made_.new_tensor();
+        given_.emplace_back(each.inputs.front(), tensor);
+      } else {
+        tensor = made_.new_tensor();
+        parameters_.push_back({each.name, names_[i].at(of), tensor, elements(operand.extents)});
+      }
+      now.tensors.push_back(tensor);
+    }
+    made_.calls.push_back(std::move(now));
+  }
+
+  void update() {
+    std::vector<std::vector<parameter>> calls;
+    if (how_.fused && !parameters_.empty()) calls.push_back(parameters_);
+    if (!how_.fused) {
+      for (const parameter& each : parameters_) calls.push_back({each});
+    }
+    for (const std::vector<parameter>& of : calls) {
+      op::update rule{how_.rule, {}, how_.rate};
+      for (const parameter& each : of) rule.sizes.push_back(each.size);
+      call now{of.size() == 1 ? of.front().layer : "update", op::any(rule), op::pass::fwd, {}};
+      for (const parameter& each : of) add_update(each, rule, now.tensors);
+      made_.calls.push_back(std::move(now));
+    }
+  }
+
+  /// The operands of one tensor's update. In 16 bits the f32 weights are a tensor of their own.
+  void add_update(const parameter& of, const op::update& rule, std::vector<std::size_t>& tensors) {
+    op::update single = rule;
+    single.sizes = {of.size};
+    const bool wide = type_ == dtype::f32 || type_ == dtype::f64;
+    named_tensors names{{"weights", wide ? of.weights : keep_copy(of.weights)},
+                        {"diff_weights", of.gradient},
+                        {"weights16", of.weights}};
+    for (const op::operand& operand : single.operands(op::pass::fwd, type_)) {
+      std::string name(operand.name);
+      if (name.starts_with("new_")) name.erase(0, 4);
+      if (operand.role == op::role::statistics) {
+        op::operand at_rest = operand;
+        at_rest.low = at_rest.high = 0;
+        names[name] = made_.keep_tensor(at_rest, 1);
+      }
+      tensors.push_back(names.at(name));
+    }
+  }
+
+  /// The f32 weights of which those in `tensor` are copies in 16 bits.
+  std::size_t keep_copy(std::size_t tensor) {
+    kept_tensor same = *std::ranges::find(made_.kept, tensor, &kept_tensor::tensor);
+    same.tensor = made_.new_tensor();
+    same.logical.type = dtype::f32;
+    made_.kept.push_back(same);
+    return same.tensor;
+  }
+
+  const graph& graph_;
+  dtype type_;
+  const op_names& in_place_;
+  training how_;
+  std::vector<int> readers_;
+  step made_;
+  std::vector<named_tensors> names_;                   ///< of each layer
+  std::vector<std::optional<std::size_t>> gradients_;  ///< of what each layer wrote, while needed
+  std::vector<std::pair<std::size_t, std::size_t>> given_;  ///< to which layer, which gradient
+  std::vector<parameter> parameters_;
+};
+
+}  // namespace detail
+
+/// One training step of a model in a data type: the layers in graph order, the loss (with the
+/// model's last softmax in it, where it ends in one), gradients in reverse order, none of the
+/// model's input, and the update of the weights. Ops `in_place` write over their source where
+/// nobody needs it again. Throws `unsupported` where a layer has no gradient.
+[[nodiscard]] inline step training_step(const graph& g, dtype type, const op_names& in_place = {},
+                                        const training& how = {}) {
+  return detail::training_maker(g, type, in_place, how).make();
+}
+
+}  // namespace layerbench::model

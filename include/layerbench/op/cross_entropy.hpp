@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+/// A softmax over classes, and the loss that classification trains by: the mean over images of
+/// -log(dst[right class]) (Goodfellow, Bengio and Courville, Deep Learning, 6.2.2.3). Pass `bwd`
+/// gives the gradient of the loss, (dst - 1 at the right class) / n.
+struct cross_entropy {
+  static constexpr std::string_view name = "cross_entropy";
+  static constexpr op::storage storage = op::storage::own;
+
+  std::int64_t n = 1, c = 1;
+
+  static constexpr auto fields = std::tuple{
+      required("n", &cross_entropy::n, "images in a batch"),
+      required("c", &cross_entropy::c, "classes"),
+  };
+
+  void validate() const {}
+
+  static std::vector<pass> passes() { return {pass::fwd, pass::bwd}; }
+
+  /// src and dst n*c, target n (the right class of each image, rounded down), loss 1, diff_src n*c.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    const operand target{"target", {n}, role::source, dtype::f32, 0, static_cast<double>(c)};
+    if (p == pass::bwd) {
+      return {{"dst", {n, c}, role::source, type, 0, 1},
+              target,
+              {"diff_src", {n, c}, role::destination, type}};
+    }
+    return {{"src", {n, c}, role::source, type},
+            target,
+            {"dst", {n, c}, role::destination, type},
+            {"loss", {1}, role::destination, type}};
+  }
+
+  /// Five operations an element as a softmax, and two an image; `bwd` has two an element.
+  [[nodiscard]] op::work work(pass p) const {
+    const std::int64_t values = checked_product({n, c});
+    const std::int64_t flops = p == pass::bwd ? checked_multiply(2, values)
+                                              : checked_add(checked_multiply(5, values), 2 * n);
+    return {0, flops, flops};
+  }
+};
+
+}  // namespace layerbench::op

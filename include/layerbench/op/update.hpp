@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+enum class update_rule { sgd, momentum, adam };
+
+}  // namespace layerbench::op
+
+template <>
+inline constexpr std::array<std::string_view, 3>
+    layerbench::enum_names<layerbench::op::update_rule>{"sgd", "momentum", "adam"};
+
+namespace layerbench::op {
+
+/// What an optimizer does to parameters g of whose gradient are known, for a tensor or several:
+/// sgd: w - rate * g; momentum: v = 0.9 v + g + decay * w, w - rate * v (Sutskever et al. 2013, as
+/// frameworks write it); adam: m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, w - rate * m /
+/// (sqrt(v) + 1e-8) (Kingma and Ba 2015, algorithm 1, past its first steps).
+struct update {
+  static constexpr std::string_view name = "update";
+  static constexpr op::storage storage = op::storage::in_place;
+
+  update_rule rule = update_rule::momentum;
+  dims sizes;
+  double rate = 0.01;
+
+  static constexpr auto fields = std::tuple{
+      required("rule", &update::rule, "sgd, momentum or adam"),
+      required("sizes", &update::sizes, "elements of each tensor"),
+      optional("rate", &update::rate, "how far a step goes"),
+  };
+
+  static constexpr double decay = 1e-4;
+  static constexpr double first_moment = 0.9;
+  static constexpr double second_moment = 0.999;
+  static constexpr double epsilon = 1e-8;
+
+  void validate() const {
+    if (rate <= 0 || rate > 1) throw invalid_field("rate", "must lie above 0 and not above 1");
+  }
+
+  /// Numbers that the rule keeps for each parameter.
+  [[nodiscard]] std::size_t states() const {
+    return rule == update_rule::sgd ? 0 : rule == update_rule::momentum ? 1 : 2;
+  }
+
+  /// Of each tensor in turn: weights, diff_weights, the rule's states `moment` and `second_moment`,
+  /// then, usually in the same memory, `new_weights` and what becomes of the states. Weights and
+  /// states are f32 whatever the data type; in 16 bits the weights that the other ops read are
+  /// written beside, as `weights16`.
+  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
+    const dtype fine = type == dtype::f64 ? dtype::f64 : dtype::f32;
+    constexpr std::array<std::string_view, 2> old_states{"moment", "second_moment"};
+    constexpr std::array<std::string_view, 2> new_states{"new_moment", "new_second_moment"};
+    std::vector<operand> all;
+    for (const std::int64_t size : sizes) {
+      all.push_back({"weights", {size}, role::weights, fine});
+      all.push_back({"diff_weights", {size}, role::source, type});
+      for (std::size_t i = 0; i < states(); ++i) {
+        all.push_back({old_states.at(i), {size}, role::statistics, fine, i == 0 ? -1.0 : 0.0});
+      }
+      all.push_back({"new_weights", {size}, role::destination, fine});
+      for (std::size_t i = 0; i < states(); ++i) {
+        all.push_back({new_states.at(i), {size}, role::destination, fine});
+      }
+      if (type != fine) all.push_back({"weights16", {size}, role::destination, type});
+    }
+    return all;
+  }
+
+  /// Operations as the rule is written above: 2, 6 or 12 a parameter.
+  [[nodiscard]] op::work work(pass /*p*/) const {
+    constexpr std::array<std::int64_t, 3> a_parameter{2, 6, 12};
+    std::int64_t parameters = 0;
+    for (const std::int64_t size : sizes) parameters = checked_add(parameters, size);
+    const std::int64_t flops =
+        checked_multiply(a_parameter.at(static_cast<std::size_t>(rule)), parameters);
+    return {0, flops, flops};
+  }
+};
+
+}  // namespace layerbench::op

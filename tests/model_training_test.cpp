@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/training.hpp>
+
+#include "support/temporary_directory.hpp"
+
+namespace layerbench::model {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class Training : public ::testing::Test {
+ protected:
+  /// A step as text, a line a call: layer, op, pass, tensors.
+  static std::vector<std::string> text(const step& of) {
+    std::vector<std::string> lines;
+    for (const call& each : of.calls) {
+      lines.push_back(fmt::format("{} {} {} {}", each.layer, each.op.name(), name(each.pass),
+                                  fmt::join(each.tensors, " ")));
+    }
+    return lines;
+  }
+
+  graph load_layers(const std::string& layers) {
+    return load(here_.write("net.json", R"({"name": "net", "layers": [)" + layers + "]}"));
+  }
+
+  testing::temporary_directory here_;
+};
+
+struct published {
+  const char* model;
+  std::int64_t macs;  ///< of a training step, an image
+};
+
+class TrainingMacs : public ::testing::TestWithParam<published> {};
+
+TEST_P(TrainingMacs, AreThreeForwardOnesLessTheInputsGradient) {
+  const graph g = load(find(GetParam().model, LAYERBENCH_SHAPES_DIR), 2);
+  std::int64_t macs = 0;
+  for (const call& each : training_step(g, dtype::f32).calls) macs += each.op.work(each.pass).macs;
+  EXPECT_EQ(macs, 2 * GetParam().macs);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingMacs,
+                         ::testing::Values(published{"resnet50", 12149538816},
+                                           published{"vgg16", 46324088832},
+                                           published{"alexnet", 2072288640}));
+
+TEST_F(Training, RunsForwardLossBackwardAndUpdate) {
+  const graph g = load_layers(R"(
+      {"name": "conv", "op": "conv",
+       "shape": {"n": 2, "c": 3, "h": 4, "w": 4, "k": 5, "r": 1, "s": 1, "bias": true}},
+      {"name": "relu", "op": "activation", "shape": {"kind": "relu", "dims": [2, 5, 4, 4]}},
+      {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 7, "k": 80}},
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 7]}})");
+  EXPECT_THAT(text(training_step(g, dtype::f32, {"activation"}, {op::update_rule::sgd})),
+              ElementsAre("conv conv fwd 0 2 3 4",           // input, weights, bias, output
+                          "relu activation fwd 4 4",         // in place
+                          "fc gemm fwd_training 4 5 6",      // logits
+                          "loss cross_entropy fwd 6 1 7 8",  // target, probabilities, loss
+                          "loss cross_entropy bwd 7 1 9",
+                          "fc gemm bwd_data 9 5 10",           //
+                          "fc gemm bwd_weights 4 9 11",        //
+                          "relu activation bwd 4 10 10",       // in place
+                          "conv conv bwd_weights 0 10 12 13",  // nobody asks for the input's
+                          "fc update fwd 5 11 5",              //
+                          "conv update fwd 2 12 2",            //
+                          "conv update fwd 3 13 3"));
+}
+
+TEST_F(Training, AddsUpTheGradientsOfAFork) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "b", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "sum", "op": "add", "after": ["b", "a"], "shape": {"dims": [2, 4]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  // Layers: a 0 2 3, b 3 4 5, sum 5 3 6; loss 6 1 7 8, its gradient 9 is that of b and a.
+  EXPECT_THAT(std::vector(calls.begin() + 4, calls.begin() + 9),
+              ElementsAre("loss cross_entropy bwd 7 1 9",
+                          "b gemm bwd_data 9 4 10",     //
+                          "b gemm bwd_weights 3 9 11",  //
+                          "a_grad add fwd 9 10 9",      // b has used 9 by then
+                          "a gemm bwd_weights 0 9 12"));
+}
+
+TEST_F(Training, AddsIntoMemoryThatNobodyElseReads) {
+  // The gradient of the sum is handed on to b and c, which still need it when a gets its own.
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "b", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "sum1", "op": "add", "after": ["a", "b"], "shape": {"dims": [2, 4]}},
+      {"name": "sum2", "op": "add", "after": ["sum1", "a"], "shape": {"dims": [2, 4]}})");
+  const step made = training_step(g, dtype::f32);
+  const auto add = std::ranges::find(made.calls, "a_grad", &call::layer);
+  ASSERT_NE(add, made.calls.end());
+  const auto later = std::find_if(add, made.calls.end(), [](const call& each) {
+    return each.layer == "b" && each.pass != op::pass::fwd;
+  });
+  ASSERT_NE(later, made.calls.end()) << "b's gradients come after the sum";
+  EXPECT_NE(add->tensors.back(), later->tensors.front());
+}
+
+TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
+  const graph g = load_layers(R"(
+      {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "tanh", "op": "activation", "shape": {"kind": "tanh", "dims": [2, 4]}},
+      {"name": "relu", "op": "activation", "shape": {"kind": "relu", "dims": [2, 4]}},
+      {"name": "gelu", "op": "activation", "shape": {"kind": "gelu", "dims": [2, 4]}})");
+  const step made = training_step(g, dtype::f32, {"activation"});
+  const auto in_place = [](const call& each) { return each.tensors[0] == each.tensors[1]; };
+  EXPECT_TRUE(in_place(made.calls[1])) << "nobody needs what fc wrote";
+  EXPECT_FALSE(in_place(made.calls[2])) << "the gradient of tanh needs its result";
+  EXPECT_FALSE(in_place(made.calls[3])) << "the gradient of gelu needs its source";
+}
+
+TEST_F(Training, BatchNormsUpdateTheirRunningStatisticsInPlace) {
+  const graph g = load_layers(R"(
+      {"name": "bn", "op": "batchnorm", "shape": {"n": 2, "c": 3, "h": 4, "w": 4}},
+      {"name": "pool", "op": "pool",
+       "shape": {"kind": "max", "n": 2, "c": 3, "h": 4, "w": 4, "r": 2, "s": 2, "stride": 2}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[0], "bn batchnorm fwd_training 0 2 3 4 5 6 7 8 4 5");
+  EXPECT_EQ(calls[1], "pool pool fwd_training 6 9 10");
+  EXPECT_EQ(calls[4], "pool pool bwd 13 10 14");
+  EXPECT_EQ(calls[5], "bn batchnorm bwd 0 14 2 7 8 15 16 17");
+  EXPECT_THAT(calls, SizeIs(8)) << "scale and shift are updated";
+}
+
+TEST_F(Training, KeepsF32WeightsBesideThoseOf16Bits) {
+  const graph g = load_layers(R"({"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}})");
+  const std::vector<std::string> calls =
+      text(training_step(g, dtype::bf16, {}, {op::update_rule::momentum}));
+  // weights, gradient, moment, the same two renewed, and the weights that fc reads.
+  EXPECT_EQ(calls.back(), "fc update fwd 8 7 9 8 9 2");
+}
+
+TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
+  const graph g = load(find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  const step apart = training_step(g, dtype::f32);
+  const step fused = training_step(g, dtype::f32, {}, {.fused = true});
+  const auto updates = [](const step& of) {
+    return std::ranges::count_if(of.calls,
+                                 [](const call& each) { return each.op.name() == "update"; });
+  };
+  EXPECT_EQ(updates(apart), 8);
+  EXPECT_EQ(updates(fused), 1);
+  const auto flops = [](const step& of) {
+    std::int64_t sum = 0;
+    for (const call& each : of.calls) sum += each.op.work(each.pass).flops;
+    return sum;
+  };
+  EXPECT_EQ(flops(apart), flops(fused));
+}
+
+TEST_F(Training, RefusesWhatHasNoGradient) {
+  const graph g = load_layers(R"(
+      {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "odd", "op": "reorder", "shape": {"dims": [2, 4], "from": "ab", "to": "ba"}})");
+  EXPECT_THROW(static_cast<void>(training_step(g, dtype::f32)), unsupported);
+}
+
+/// Every tensor of a step is read only after it was written, and weights are never lost.
+TEST_F(Training, ReadsNothingThatWasNotWritten) {
+  for (const char* model : {"resnet50", "vgg16", "alexnet", "lenet5", "resnet18"}) {
+    const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), 2);
+    for (const dtype type : {dtype::f32, dtype::bf16}) {
+      const step made = training_step(g, type, {"activation"});
+      std::vector<bool> written(made.tensors, false);
+      for (std::size_t i = 0; i < made.inputs; ++i) written[i] = true;
+      for (const call& each : made.calls) {
+        const std::vector<op::operand> operands = each.op.operands(each.pass, type);
+        ASSERT_EQ(operands.size(), each.tensors.size()) << each.layer;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+          const bool read = operands[i].role == op::role::source;
+          EXPECT_TRUE(!read || written[each.tensors[i]])
+              << model << ' ' << each.layer << ' ' << operands[i].name;
+        }
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+          if (operands[i].role == op::role::destination) written[each.tensors[i]] = true;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace layerbench::model
