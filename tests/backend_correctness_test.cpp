@@ -30,8 +30,22 @@ bool is_known_gap(const Op& /*op*/, const plan_request& request) {
 }
 bool is_known_gap(const op::conv& o, const plan_request& request) {
   // Taps that meet padding alone.
-  const bool padded = o.pad.top + o.pad.bottom + o.pad.left + o.pad.right > 0;
-  return request.pass == op::pass::bwd_weights && request.type != dtype::f32 && padded;
+  const auto meets = [](std::int64_t tap, std::int64_t outputs, std::int64_t stride,
+                        std::int64_t pad, std::int64_t dilation, std::int64_t size) {
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      const std::int64_t at = i * stride - pad + tap * dilation;
+      if (at >= 0 && at < size) return true;
+    }
+    return false;
+  };
+  bool all = true;
+  for (std::int64_t r = 0; r < o.r; ++r) {
+    all = all && meets(r, o.p(), o.stride.v, o.pad.top, o.dilation.v, o.h);
+  }
+  for (std::int64_t s = 0; s < o.s; ++s) {
+    all = all && meets(s, o.q(), o.stride.h, o.pad.left, o.dilation.h, o.w);
+  }
+  return request.pass == op::pass::bwd_weights && request.type != dtype::f32 && !all;
 }
 bool is_known_gap(const op::gemm& o, const plan_request& request) {
   return request.pass != op::pass::fwd && o.a_transposed;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -162,6 +163,36 @@ TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
     return sum;
   };
   EXPECT_EQ(flops(apart), flops(fused));
+}
+
+TEST_F(Training, JudgesWhatTheLastSoftmaxReads) {
+  const graph g = load_layers(R"(
+      {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 7, "k": 4}},
+      {"name": "aside", "op": "activation", "shape": {"kind": "relu", "dims": [2, 7]}},
+      {"name": "prob", "op": "softmax", "after": ["fc"], "shape": {"dims": [2, 7]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[2], "loss cross_entropy fwd 3 1 5 6") << "fc writes tensor 3";
+  const graph alone =
+      load_layers(R"({"name": "prob", "op": "softmax", "shape": {"dims": [2, 7]}})");
+  EXPECT_THROW(static_cast<void>(training_step(alone, dtype::f32)), unsupported);
+}
+
+TEST_F(Training, EveryCallSeesATensorInTheSameType) {
+  for (const char* model : {"resnet18", "lenet5"}) {
+    const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), 2);
+    for (const bool fused : {false, true}) {
+      const step made = training_step(g, dtype::bf16, {"activation"}, {.fused = fused});
+      std::map<std::size_t, std::pair<dtype, std::int64_t>> seen;
+      for (const call& each : made.calls) {
+        const std::vector<op::operand> operands = made.operands_of(each);
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+          const std::pair found{operands[i].type, elements(operands[i].extents)};
+          const auto known = seen.try_emplace(each.tensors[i], found).first->second;
+          EXPECT_EQ(known, found) << each.layer << ' ' << operands[i].name;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(Training, RefusesWhatHasNoGradient) {

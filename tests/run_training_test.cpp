@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -96,7 +97,12 @@ void train_everywhere(const model::graph& graph, const model::training& how, std
   const losses truth = train<reference::backend>(graph, dtype::f32, how, steps, kinds);
   EXPECT_NEAR(truth.front(), std::log(static_cast<double>(kinds)), 2.5) << "it knows nothing yet";
   EXPECT_LT(truth.back(), 0.5 * truth.front());
-  (expect_alike(train<Bs>(graph, dtype::f32, how, steps, kinds), truth, 1e-3), ...);
+  const auto compare = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    if constexpr (!std::is_same_v<B, reference::backend>) {
+      expect_alike(train<B>(graph, dtype::f32, how, steps, kinds), truth, 1e-3);
+    }
+  };
+  (compare(std::type_identity<Bs>{}), ...);
 }
 
 constexpr auto residual = R"({"name": "residual", "layers": [
@@ -124,6 +130,22 @@ constexpr auto residual = R"({"name": "residual", "layers": [
 TEST(TrainingChain, OfLenetLearnsAlikeOnAllBackends) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   train_everywhere(lenet, {.rule = op::update_rule::momentum, .rate = 0.001}, 2, built_backends{});
+}
+
+TEST(TrainingChain, In16BitsLearnsTheSame) {
+  const testing::temporary_directory here;
+  const model::graph net = model::load(here.write("residual.json", residual));
+  for (const bool fused : {false, true}) {
+    const model::training how{op::update_rule::momentum, fused};
+    const losses truth = train<reference::backend>(net, dtype::f32, how, steps, 3);
+    const auto compare = [&]<backend B>(std::type_identity<B> /*tag*/) {
+      expect_alike(train<B>(net, dtype::bf16, how, steps, 3), truth, 0.1);
+    };
+    const auto everywhere = [&]<backend... Bs>(backend_list<Bs...> /*built*/) {
+      (compare(std::type_identity<Bs>{}), ...);
+    };
+    everywhere(built_backends{});
+  }
 }
 
 TEST(TrainingChain, OfAResidualNetLearnsAlikeOnAllBackends) {

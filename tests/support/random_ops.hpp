@@ -126,7 +126,9 @@ inline op::softmax roll(dice& d, std::type_identity<op::softmax> /*tag*/) {
 }
 
 inline op::reorder roll(dice& d, std::type_identity<op::reorder> /*tag*/) {
-  const auto order = [&] { return d.pick<std::string>({"abcd", "acdb", "aBcd16b"}); };
+  const auto order = [&] {
+    return d.pick<std::string>({"abcd", "acdb", "aBcd16b", "cabd", "badc", "dcba"});
+  };
   return {{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)}, order(), order()};
 }
 

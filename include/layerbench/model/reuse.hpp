@@ -29,7 +29,7 @@ struct operand_state {
   std::optional<std::int64_t> distance;
   std::optional<std::size_t> writer = {};   ///< the call of the same step that wrote it last
   std::size_t written_as = 0;               ///< which of that call's operands it was
-  std::optional<std::size_t> same_as = {};  ///< an earlier operand of the call, same tensor
+  std::optional<std::size_t> same_as = {};  ///< what is written over an operand of the call
 };
 
 /// The state of a call's operands when it runs in its step.
@@ -102,7 +102,8 @@ class step_memory {
         find_writer(of.tensors[i], *user, state);
       }
       const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
-      if (static_cast<std::size_t>(first) < i) {
+      const bool written = operand.role == op::role::destination;
+      if (written && static_cast<std::size_t>(first) < i) {
         state.same_as = static_cast<std::size_t>(first);
         found.in_place = found.in_place || found.operands[*state.same_as].role == op::role::source;
       }

@@ -39,7 +39,7 @@ inline constexpr std::size_t input_tensor = 0;
 struct kept_tensor {
   std::size_t tensor;
   op::operand logical;  ///< in its row-major order, however many axes a call sees
-  std::size_t values;   ///< those of this tensor
+  std::size_t values;   ///< the tensor with which it has its first values in common, or itself
 };
 
 struct step {
@@ -65,12 +65,13 @@ struct step {
     });
   }
   std::size_t new_tensor() { return tensors++; }
-  /// A new one that stays. Weights of a layer with so many outputs are drawn so that activations
-  /// keep their magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
-  std::size_t keep_tensor(op::operand logical, std::int64_t outputs) {
-    if (logical.role == op::role::weights && logical.extents.size() > 1) {
-      const auto sums = static_cast<double>(elements(logical.extents) / outputs);
-      logical.high = std::min(1.0, std::sqrt(6 / sums));
+  /// A new one that stays. Weights of a layer with such a result are drawn so that activations keep
+  /// their magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
+  std::size_t keep_tensor(op::operand logical, const dims& result) {
+    if (logical.role == op::role::weights && logical.extents.size() > 1 && result.size() > 1) {
+      const auto outputs = static_cast<double>(result[1]);
+      const double terms = static_cast<double>(elements(logical.extents)) / outputs;
+      logical.high = std::min(1.0, std::sqrt(6 / terms));
       logical.low = -logical.high;
     }
     kept.push_back({tensors, std::move(logical), tensors});
@@ -108,10 +109,13 @@ namespace detail {
   for (const layer& each : g.layers) {
     call now{each.name, each.op, op::pass::fwd, {}};
     const std::vector<op::operand> operands = each.op.operands(now.pass, type);
+    const auto result =
+        std::ranges::find(operands, op::role::destination, &op::operand::role) - operands.begin();
+    const dims& extents = operands[static_cast<std::size_t>(result)].extents;
     const std::size_t first = each.inputs.front();
     const bool overwrites = in_place.contains(each.op.name()) && first != model_input &&
                             readers[first] == 1 &&
-                            elements(operands.front().extents) == elements(operands.back().extents);
+                            elements(operands.front().extents) == elements(extents);
     std::size_t source = 0;
     for (const op::operand& operand : operands) {
       std::size_t tensor = 0;
@@ -123,11 +127,11 @@ namespace detail {
       } else if (operand.role == op::role::destination) {
         tensor = made.new_tensor();
       } else {
-        tensor = made.keep_tensor(operand, operands.back().extents.at(1));
+        tensor = made.keep_tensor(operand, extents);
       }
       now.tensors.push_back(tensor);
     }
-    written.push_back(now.tensors.back());
+    written.push_back(now.tensors[static_cast<std::size_t>(result)]);
     made.calls.push_back(std::move(now));
   }
   return made;

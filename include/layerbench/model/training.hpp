@@ -41,11 +41,15 @@ class training_maker {
     made_.type = type_;
     made_.inputs = 2;
     made_.tensors = 2;
-    const bool own_softmax = graph_.layers.back().op.name() == op::softmax::name;
+    const layer& last = graph_.layers.back();
+    const auto* softmax = last.op.get<op::softmax>();
+    const bool own_softmax = softmax != nullptr && softmax->dims.size() == 2;
     const std::size_t layers = graph_.layers.size() - (own_softmax ? 1 : 0);
+    const std::size_t judged = own_softmax ? last.inputs.front() : layers - 1;
+    if (judged == model_input) throw unsupported("a model of a softmax alone cannot be trained");
     for (std::size_t i = 0; i < layers; ++i) forward(graph_.layers[i]);
     gradients_.resize(layers);
-    lose(layers);
+    lose(judged);
     for (std::size_t i = layers; i-- > 0;) backward(i);
     update();
     return std::move(made_);
@@ -59,6 +63,7 @@ class training_maker {
     std::size_t weights;
     std::size_t gradient;
     std::int64_t size;
+    bool wide;  ///< f32 although the step is in 16 bits
   };
 
   [[nodiscard]] static op::pass forward_pass(const op::any& op) {
@@ -75,18 +80,17 @@ class training_maker {
     return false;
   }
 
-  /// Channels that an op writes.
-  [[nodiscard]] static std::int64_t outputs(const op::any& op) {
-    return of_role(op, op::role::destination).front().extents.at(1);
-  }
-
   /// As in inference, but nothing is overwritten that a gradient needs.
   [[nodiscard]] bool overwrites(const layer& each) const {
     const std::size_t from = each.inputs.front();
     if (!in_place_.contains(each.op.name()) || from == model_input || readers_[from] != 1) {
       return false;
     }
-    return !gradient_reads(each.op, "src") && !gradient_reads(graph_.layers[from].op, "dst");
+    const auto written = [](const op::any& op) {
+      return elements(of_role(op, op::role::destination).front().extents);
+    };
+    return written(each.op) == written(graph_.layers[from].op) && !gradient_reads(each.op, "src") &&
+           !gradient_reads(graph_.layers[from].op, "dst");
   }
 
   void forward(const layer& each) {
@@ -107,7 +111,8 @@ class training_maker {
       } else if (operand.role == op::role::destination) {
         tensor = made_.new_tensor();
       } else {
-        tensor = made_.keep_tensor(operand, outputs(each.op));
+        tensor =
+            made_.keep_tensor(operand, of_role(each.op, op::role::destination).front().extents);
       }
       names[name] = tensor;
       now.tensors.push_back(tensor);
@@ -116,20 +121,18 @@ class training_maker {
     names_.push_back(std::move(names));
   }
 
-  /// The loss, and the gradient of what the last layer wrote.
-  void lose(std::size_t layers) {
-    const op::operand last = of_role(graph_.layers[layers - 1].op, op::role::destination).front();
+  /// The loss of what layer `judged` wrote, and its gradient.
+  void lose(std::size_t judged) {
+    const op::operand last = of_role(graph_.layers[judged].op, op::role::destination).front();
     const std::int64_t images = last.extents.front();
     const op::any loss(op::cross_entropy{images, elements(last.extents) / images});
     const std::size_t probabilities = made_.new_tensor();
     const std::size_t value = made_.new_tensor();
-    made_.calls.push_back({"loss",
-                           loss,
-                           op::pass::fwd,
-                           {names_[layers - 1].at("dst"), target, probabilities, value}});
+    made_.calls.push_back(
+        {"loss", loss, op::pass::fwd, {names_[judged].at("dst"), target, probabilities, value}});
     const std::size_t gradient = made_.new_tensor();
     made_.calls.push_back({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
-    give(layers - 1, gradient);
+    give(judged, gradient);
   }
 
   /// Whether nobody but layer `i` still needs its gradient.
@@ -166,7 +169,7 @@ class training_maker {
       gradients_[i].reset();  // last, so that none of these adds to what the next one gets
       return;
     }
-    if (each.op.passes().size() == 1) {
+    if (!gradient_reads(each.op, "diff_dst")) {
       throw unsupported(fmt::format("layer {}: {} has no gradient", each.name, each.op.name()));
     }
     for (const op::pass pass : each.op.passes()) {
@@ -192,26 +195,43 @@ class training_maker {
       } else if (!gradient) {
         tensor = names_[i].at(name);
       } else if (of == "src") {
-        tensor =
-            in_place_.contains(each.op.name()) && alone(i) ? *gradients_[i] : made_.new_tensor();
+        const bool over_it =
+            pass == op::pass::bwd && in_place_.contains(each.op.name()) && alone(i);
+        tensor = over_it ? *gradients_[i] : made_.new_tensor();
         given_.emplace_back(each.inputs.front(), tensor);
       } else {
+        if (!learned(each.op, of)) {
+          throw unsupported(
+              fmt::format("layer {}: {} is a gradient of no weights", each.name, name));
+        }
         tensor = made_.new_tensor();
-        parameters_.push_back({each.name, names_[i].at(of), tensor, elements(operand.extents)});
+        const bool wide = operand.type != type_;
+        parameters_.push_back(
+            {each.name, names_[i].at(of), tensor, elements(operand.extents), wide});
       }
       now.tensors.push_back(tensor);
     }
     made_.calls.push_back(std::move(now));
   }
 
+  [[nodiscard]] static bool learned(const op::any& op, std::string_view name) {
+    const std::vector<op::operand> weights = of_role(op, op::role::weights);
+    return std::ranges::find(weights, name, &op::operand::name) != weights.end();
+  }
+
   void update() {
     std::vector<std::vector<parameter>> calls;
-    if (how_.fused && !parameters_.empty()) calls.push_back(parameters_);
-    if (!how_.fused) {
-      for (const parameter& each : parameters_) calls.push_back({each});
+    for (const parameter& each : parameters_) {
+      const auto same = std::ranges::find_if(
+          calls, [&](const auto& of) { return how_.fused && of.front().wide == each.wide; });
+      if (same == calls.end()) {
+        calls.push_back({each});
+      } else {
+        same->push_back(each);
+      }
     }
     for (const std::vector<parameter>& of : calls) {
-      op::update rule{how_.rule, {}, how_.rate};
+      op::update rule{how_.rule, {}, how_.rate, of.front().wide};
       for (const parameter& each : of) rule.sizes.push_back(each.size);
       call now{of.size() == 1 ? of.front().layer : "update", op::any(rule), op::pass::fwd, {}};
       for (const parameter& each : of) add_update(each, rule, now.tensors);
@@ -223,7 +243,7 @@ class training_maker {
   void add_update(const parameter& of, const op::update& rule, std::vector<std::size_t>& tensors) {
     op::update single = rule;
     single.sizes = {of.size};
-    const bool wide = type_ == dtype::f32 || type_ == dtype::f64;
+    const bool wide = of.wide || type_ == dtype::f32 || type_ == dtype::f64;
     named_tensors names{{"weights", wide ? of.weights : keep_copy(of.weights)},
                         {"diff_weights", of.gradient},
                         {"weights16", of.weights}};
@@ -233,7 +253,7 @@ class training_maker {
       if (operand.role == op::role::statistics) {
         op::operand at_rest = operand;
         at_rest.low = at_rest.high = 0;
-        names[name] = made_.keep_tensor(at_rest, 1);
+        names[name] = made_.keep_tensor(at_rest, {});
       }
       tensors.push_back(names.at(name));
     }

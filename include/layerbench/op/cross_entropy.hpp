@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::op {
@@ -36,6 +38,11 @@ struct cross_entropy {
             target,
             {"dst", {n, c}, role::destination, type},
             {"loss", {1}, role::destination, type}};
+  }
+
+  /// The class that a target stands for.
+  [[nodiscard]] std::int64_t right_class(float target) const {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(target), 0, c - 1);
   }
 
   /// Five operations an element as a softmax, and two an image; `bwd` has two an element.

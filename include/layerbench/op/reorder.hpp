@@ -72,7 +72,10 @@ struct reorder {
     const auto axis = static_cast<std::size_t>(std::tolower(c) - 'a');
     return axis < extents.size() && extents[axis] == 1;
   };
-  std::stable_partition(order.begin(), std::ranges::find_if_not(order, is_letter), is_single);
+  const auto others =
+      std::stable_partition(order.begin(), std::ranges::find_if_not(order, is_letter), is_single);
+  std::sort(order.begin(), others,
+            [](char a, char b) { return std::tolower(a) < std::tolower(b); });
   return order;
 }
 

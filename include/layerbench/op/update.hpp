@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::op {
 
-/// What an optimizer does to parameters g of whose gradient are known, for a tensor or several:
+/// What an optimizer does to weights w whose gradients g are known, in one tensor or several:
 /// sgd: w - rate * g; momentum: v = 0.9 v + g + decay * w, w - rate * v (Sutskever et al. 2013, as
 /// frameworks write it); adam: m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, w - rate * m /
 /// (sqrt(v) + 1e-8) (Kingma and Ba 2015, algorithm 1, past its first steps).
@@ -27,11 +27,13 @@ struct update {
   update_rule rule = update_rule::momentum;
   dims sizes;
   double rate = 0.01;
+  bool wide = false;
 
   static constexpr auto fields = std::tuple{
       required("rule", &update::rule, "sgd, momentum or adam"),
       required("sizes", &update::sizes, "elements of each tensor"),
       optional("rate", &update::rate, "how far a step goes"),
+      optional("wide", &update::wide, "whether gradients are f32 in every data type"),
   };
 
   static constexpr double decay = 1e-4;
@@ -50,8 +52,8 @@ struct update {
 
   /// Of each tensor in turn: weights, diff_weights, the rule's states `moment` and `second_moment`,
   /// then, usually in the same memory, `new_weights` and what becomes of the states. Weights and
-  /// states are f32 whatever the data type; in 16 bits the weights that the other ops read are
-  /// written beside, as `weights16`.
+  /// states are f32 whatever the data type. In 16 bits the weights that the other ops read are
+  /// written beside, as `weights16`, unless these are `wide`: read as f32 by the others, too.
   [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
     const dtype fine = type == dtype::f64 ? dtype::f64 : dtype::f32;
     constexpr std::array<std::string_view, 2> old_states{"moment", "second_moment"};
@@ -59,7 +61,7 @@ struct update {
     std::vector<operand> all;
     for (const std::int64_t size : sizes) {
       all.push_back({"weights", {size}, role::weights, fine});
-      all.push_back({"diff_weights", {size}, role::source, type});
+      all.push_back({"diff_weights", {size}, role::source, wide ? fine : type});
       for (std::size_t i = 0; i < states(); ++i) {
         all.push_back({old_states.at(i), {size}, role::statistics, fine, i == 0 ? -1.0 : 0.0});
       }
@@ -67,7 +69,7 @@ struct update {
       for (std::size_t i = 0; i < states(); ++i) {
         all.push_back({new_states.at(i), {size}, role::destination, fine});
       }
-      if (type != fine) all.push_back({"weights16", {size}, role::destination, type});
+      if (type != fine && !wide) all.push_back({"weights16", {size}, role::destination, type});
     }
     return all;
   }

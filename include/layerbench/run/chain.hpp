@@ -21,8 +21,8 @@
 
 namespace layerbench::run {
 
-/// A model's step run as it is: the plans of all its layers in graph order, each on weights of its
-/// own, reading what the layers before have written. The truth that predictions are held against.
+/// A model's step run as it is: the plans of all its calls in order, each on the tensors that it
+/// has in the step. The truth that predictions are held against.
 class chain {
  public:
   /// Throws `unsupported` where a call has no plan.
@@ -58,10 +58,10 @@ class chain {
   /// Writes fresh inputs; untimed.
   void ready() {
     constexpr std::size_t shift = 64;
-    for (const region& input : inputs_) {
-      shift_ = (shift_ + shift) % (input.bytes / shift * shift + shift);
+    for (region& input : inputs_) {
+      input.shift = (input.shift + shift) % (input.bytes / shift * shift + shift);
       auto* fresh =
-          static_cast<std::byte*>(memory_->constants(2 * input.bytes + shift, false)) + shift_;
+          static_cast<std::byte*>(memory_->constants(2 * input.bytes + shift, false)) + input.shift;
       memory_->here().copy(at(input.start), fresh, input.bytes);
     }
     memory_->here().synchronize();
@@ -130,6 +130,7 @@ class chain {
   struct region {
     std::size_t start;  ///< in the block
     std::size_t bytes;
+    std::size_t shift = 0;  ///< where in random memory its last values came from
   };
   struct use {
     std::size_t call;
@@ -143,7 +144,6 @@ class chain {
   std::size_t bytes_ = 0;
   std::vector<region> inputs_;
   std::map<std::size_t, use> first_uses_;  ///< of each tensor
-  std::size_t shift_ = 0;
   std::vector<std::unique_ptr<bound_plan>> calls_;
 };
 

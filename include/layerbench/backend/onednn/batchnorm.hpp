@@ -11,11 +11,9 @@ template <>
 class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& here, const op::batchnorm& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)),
-        o_(o),
-        pass_(request.pass),
-        image_(onednn::activations(here, extents(0), request.type, request.order)) {
+      : primitive_plan(here, o.operands(request.pass, request.type)), o_(o), pass_(request.pass) {
     onednn::checked("batch normalisation", [&] {
+      image_ = onednn::activations(here, extents(0), request.type, request.order);
       switch (request.pass) {
         case op::pass::fwd_training: return build_fwd_training(here);
         case op::pass::bwd: return build_bwd(here);
@@ -74,15 +72,17 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
     constexpr std::size_t old_mean = 3;
     constexpr std::size_t batch_mean = 6;
     constexpr std::size_t new_mean = 8;
-    const auto values = [&](std::size_t operand) { return at<float>(bound, operand); };
     const auto elements = static_cast<float>(o_.n * o_.h * o_.w);
     const float unbiased = elements > 1 ? elements / (elements - 1) : 1;
     constexpr auto to = static_cast<float>(op::batchnorm::momentum);
-    for (std::int64_t c = 0; c < o_.c; ++c) {
-      values(new_mean)[c] = (1 - to) * values(old_mean)[c] + to * values(batch_mean)[c];
-      values(new_mean + 1)[c] =
-          (1 - to) * values(old_mean + 1)[c] + to * unbiased * values(batch_mean + 1)[c];
-    }
+    const auto move = [&](std::size_t statistic, float factor) {
+      const auto* old = at<float>(bound, old_mean + statistic);
+      const auto* batch = at<float>(bound, batch_mean + statistic);
+      auto* moved = at<float>(bound, new_mean + statistic);
+      for (std::int64_t c = 0; c < o_.c; ++c) moved[c] = (1 - to) * old[c] + factor * batch[c];
+    };
+    move(0, to);
+    move(1, to * unbiased);
   }
 
   op::batchnorm o_;

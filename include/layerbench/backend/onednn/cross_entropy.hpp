@@ -22,6 +22,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
         pass_(request.pass),
         type_(request.type) {
     using namespace dnnl;
+    onednn::with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
     const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
     const memory::desc target = onednn::plain({o.n}, memory::data_type::f32);
     if (pass_ == op::pass::bwd) {
@@ -49,17 +50,13 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
   }
 
  private:
-  [[nodiscard]] std::int64_t right_class(float target) const {
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(target), 0, o_.c - 1);
-  }
-
   template <class T>
   void lose(const binding& bound) const {
     const auto* target = at<float>(bound, 1);
     const auto* probabilities = at<T>(bound, 2);
     float sum = 0;
     for (std::int64_t n = 0; n < o_.n; ++n) {
-      const auto right = static_cast<float>(probabilities[n * o_.c + right_class(target[n])]);
+      const auto right = static_cast<float>(probabilities[n * o_.c + o_.right_class(target[n])]);
       sum -= std::log(std::max(right, least_probability));
     }
     *at<T>(bound, 3) = static_cast<T>(sum / static_cast<float>(o_.n));
@@ -78,7 +75,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
       for (std::int64_t i = first; i < first + o_.c; ++i) {
         gradient[i] = static_cast<T>(static_cast<float>(probabilities[i]) * share);
       }
-      const std::int64_t right = first + right_class(target[n]);
+      const std::int64_t right = first + o_.right_class(target[n]);
       gradient[right] = static_cast<T>((static_cast<float>(probabilities[right]) - 1) * share);
     }
   }

@@ -97,6 +97,18 @@ namespace layerbench::onednn {
 /// The inverse of order_of. Throws `unsupported` for what is no order of the library.
 [[nodiscard]] inline dnnl::memory::desc in_order(const dims& extents, dtype type,
                                                  const std::string& order) {
+  std::string axes = order;
+  std::ranges::sort(axes);
+  if (axes == op::plain_order(extents)) {  // not blocked; the library has no tag for some of these
+    dims strides(extents.size(), 1);
+    std::int64_t step = 1;
+    for (const char letter : std::string(order.rbegin(), order.rend())) {
+      const auto axis = static_cast<std::size_t>(letter - 'a');
+      strides[axis] = step;
+      step *= extents[axis];
+    }
+    return {extents, data_type(type), strides};
+  }
   const std::string wanted = op::canonical_order(extents, order);
   for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
     constexpr bool allow_empty = true;  // most are of other ranks

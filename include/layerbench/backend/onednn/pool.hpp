@@ -33,12 +33,8 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
     const auto kind = o.kind == op::pool_kind::max ? pooling_max
                       : o.count_padding            ? pooling_avg_include_padding
                                                    : pooling_avg_exclude_padding;
-    constexpr std::int64_t most_taps = 127;  // that a workspace of one byte can number
     const bool training = request.pass != op::pass::fwd;
     const bool maxima = o.kind == op::pool_kind::max;
-    if (training && maxima && o.r * o.s > most_taps) {
-      throw unsupported("the workspace of windows above 127 elements is not a byte each");
-    }
     const memory::desc image =
         onednn::activations(here, {o.n, o.c, o.h, o.w}, request.type, request.order);
     const memory::desc result =

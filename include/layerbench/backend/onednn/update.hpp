@@ -19,7 +19,10 @@ template <>
 class plan<onednn::backend, op::update> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& here, const op::update& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)), o_(o), type_(request.type) {
+      : primitive_plan(here, o.operands(request.pass, request.type)),
+        o_(o),
+        type_(o.wide ? dtype::f32 : request.type) {
+    onednn::with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
     std::vector<dnnl::memory::desc> stored;
     for (const plan_operand& each : operands()) {
       stored.push_back(onednn::plain(each.logical.extents, onednn::data_type(each.logical.type)));
@@ -39,16 +42,17 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
   template <class T>
   void update(const binding& bound, std::size_t i) const {
     const std::size_t states = o_.states();
-    const bool narrow = type_ != dtype::f32;
+    constexpr bool narrow = !std::is_same_v<T, float>;
     const std::size_t first = i * (3 + 2 * states + (narrow ? 1 : 0));
     const std::size_t results = first + 2 + states;
     const auto* weights = at<float>(bound, first);
     const auto* gradient = at<T>(bound, first + 1);
     auto* new_weights = at<float>(bound, results);
-    auto* copy = narrow ? at<T>(bound, results + 1 + states) : nullptr;
-    const auto store = [=](std::int64_t j, float value) {
+    T* copy = nullptr;
+    if constexpr (narrow) copy = at<T>(bound, results + 1 + states);
+    const auto store = [=]([[maybe_unused]] std::int64_t j, float value) {
       new_weights[j] = value;
-      if constexpr (!std::is_same_v<T, float>) copy[j] = static_cast<T>(value);
+      if constexpr (narrow) copy[j] = static_cast<T>(value);
     };
     const std::int64_t size = o_.sizes[i];
     const auto rate = static_cast<float>(o_.rate);
@@ -64,32 +68,36 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     auto* new_second = states > 1 ? at<float>(bound, results + 2) : nullptr;
     switch (o_.rule) {
       case op::update_rule::sgd:
-#pragma omp for simd nowait
-        for (std::int64_t j = 0; j < size; ++j) {
+        share(size, [=](std::int64_t j) {
           store(j, weights[j] - rate * static_cast<float>(gradient[j]));
-        }
+        });
         break;
       case op::update_rule::momentum:
-#pragma omp for simd nowait
-        for (std::int64_t j = 0; j < size; ++j) {
+        share(size, [=](std::int64_t j) {
           const float moved =
               first_moment * moment[j] + static_cast<float>(gradient[j]) + decay * weights[j];
           new_moment[j] = moved;
           store(j, weights[j] - rate * moved);
-        }
+        });
         break;
       case op::update_rule::adam:
-#pragma omp for simd nowait
-        for (std::int64_t j = 0; j < size; ++j) {
+        share(size, [=](std::int64_t j) {
           const auto g = static_cast<float>(gradient[j]);
           const float m = first_moment * moment[j] + of_gradient * g;
           const float v = second_moment * second[j] + of_square * g * g;
           new_moment[j] = m;
           new_second[j] = v;
           store(j, weights[j] - rate * m / (std::sqrt(v) + epsilon));
-        }
+        });
         break;
     }
+  }
+
+  /// Shares the work of all elements out among the threads of a team.
+  template <class Work>
+  static void share(std::int64_t size, const Work& work) {
+#pragma omp for simd nowait
+    for (std::int64_t j = 0; j < size; ++j) work(j);
   }
 
   op::update o_;

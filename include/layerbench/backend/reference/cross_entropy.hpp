@@ -17,11 +17,6 @@ struct formula<op::cross_entropy> {
     return output == loss ? mean_loss(o, in) : probability(o, in, index);
   }
 
-  /// The class that a target stands for.
-  [[nodiscard]] static std::int64_t right_class(const op::cross_entropy& o, float target) {
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(target), 0, o.c - 1);
-  }
-
  private:
   static sum probability(const op::cross_entropy& o, tensors in, std::int64_t index) {
     return formula<op::softmax>::at({{o.n, o.c}, 1}, op::pass::fwd, in, 1, index);
@@ -30,7 +25,7 @@ struct formula<op::cross_entropy> {
   static sum mean_loss(const op::cross_entropy& o, tensors in) {
     sum total;
     for (std::int64_t n = 0; n < o.n; ++n) {
-      const std::int64_t right = right_class(o, in[1][static_cast<std::size_t>(n)]);
+      const std::int64_t right = o.right_class(in[1][static_cast<std::size_t>(n)]);
       const double images = static_cast<double>(o.n);
       total.add(-std::log(probability(o, in, n * o.c + right).value) / images);
     }
@@ -45,7 +40,7 @@ struct formula<op::cross_entropy> {
   /// Of dst and target.
   static sum gradient(const op::cross_entropy& o, tensors in, std::int64_t index) {
     const std::int64_t image = index / o.c;
-    const std::int64_t right = right_class(o, in[1][static_cast<std::size_t>(image)]);
+    const std::int64_t right = o.right_class(in[1][static_cast<std::size_t>(image)]);
     const double images = static_cast<double>(o.n);
     sum total;
     total.add(in[0][static_cast<std::size_t>(index)] / images);
