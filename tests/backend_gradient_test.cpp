@@ -71,7 +71,7 @@ class training_call {
   int check(dice& d) {
     int checked = 0;
     for (const op::pass pass : op::passes(op_)) {
-      if (pass == op::pass::fwd || pass == op::pass::fwd_training) continue;
+      if (!op::is_backward(pass)) continue;
       const std::vector<op::operand> all = op_.operands(pass, dtype::f32);
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].role != op::role::destination) continue;

@@ -48,7 +48,7 @@ std::vector<std::vector<std::string>> producers(const model::step& step) {
   std::vector<std::string> writers(step.tensors);
   std::vector<std::vector<std::string>> all;
   for (const model::call& each : step.calls) {
-    const std::vector<op::operand> operands = each.op.operands(each.pass, dtype::f32);
+    const std::vector<op::operand> operands = step.operands_of(each);
     std::vector<std::string>& names = all.emplace_back();
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const std::string& writer = writers[each.tensors[i]];
@@ -121,8 +121,7 @@ report::table to_table(const shown& of, bool exact) {
 std::string to_text(const shown& of, const model::totals& totals) {
   return fmt::format(
       "{}: {}, {}, batch {}\nsizes from: {}\n{} parameters, {} MACs, {} activations; {} conv "
-      "layers "
-      "of {} distinct shapes; bytes are the least for f32\n\n{}",
+      "layers of {} distinct shapes; bytes are the least for f32\n\n{}",
       of.graph.name, of.graph.title, of.phase, model::batch(of.graph), of.graph.source,
       totals.parameters, of.macs, totals.activations, totals.conv_layers, totals.unique_conv_shapes,
       text(to_table(of, false)));

@@ -147,14 +147,11 @@ class step_memory {
   /// Finds the last call before `end` that writes the tensor.
   void find_writer(std::size_t tensor, std::size_t end, operand_state& state) const {
     while (end-- > 0) {
-      const call& each = step_.calls[end];
-      const std::vector<op::operand> operands = step_.operands_of(each);
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (operands[i].role != op::role::destination || each.tensors[i] != tensor) continue;
-        state.writer = end;
-        state.written_as = i;
-        return;
-      }
+      const auto written_as = step_.written_as(step_.calls[end], tensor);
+      if (!written_as) continue;
+      state.writer = end;
+      state.written_as = *written_as;
+      return;
     }
   }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ struct call {
   }
 };
 
+/// What is computed, as text: calls that agree in it can share a plan and a timing.
+[[nodiscard]] inline std::string work_of(const op::any& op, op::pass pass) {
+  return fmt::format("{}/{}/{}", op.name(), name(pass), op.key());
+}
+
 /// The model's input.
 inline constexpr std::size_t input_tensor = 0;
 
@@ -46,23 +52,24 @@ struct step {
   std::vector<call> calls;  ///< in the order in which they run
   std::size_t tensors = 1;  ///< how many there are
   std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
-
   std::vector<kept_tensor> kept = {};
   dtype type = dtype::f32;
 
   [[nodiscard]] std::vector<op::operand> operands_of(const call& each) const {
     return each.op.operands(each.pass, type);
   }
+  /// As which of its operands a call writes the tensor, if it does.
+  [[nodiscard]] std::optional<std::size_t> written_as(const call& by, std::size_t tensor) const {
+    const std::vector<op::operand> operands = operands_of(by);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role == op::role::destination && by.tensors[i] == tensor) return i;
+    }
+    return std::nullopt;
+  }
   /// Whether a call writes the tensor.
   [[nodiscard]] bool writes(std::size_t tensor) const {
-    return std::ranges::any_of(calls, [&](const call& each) {
-      const std::vector<op::operand> operands = operands_of(each);
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        const bool written = operands[i].role == op::role::destination;
-        if (written && each.tensors[i] == tensor) return true;
-      }
-      return false;
-    });
+    return std::ranges::any_of(
+        calls, [&](const call& each) { return written_as(each, tensor).has_value(); });
   }
   std::size_t new_tensor() { return tensors++; }
   /// A new one that stays. Weights of a layer with such a result are drawn so that activations keep
@@ -95,6 +102,19 @@ namespace detail {
   return count;
 }
 
+/// Extents of what a layer writes.
+[[nodiscard]] inline dims result_of(const layer& of) {
+  return of_role(of.op, op::role::destination).front().extents;
+}
+
+/// Whether a layer of an `in_place` op can write over its source: where nobody else reads that.
+[[nodiscard]] inline bool may_overwrite(const graph& g, const layer& each,
+                                        const std::vector<int>& readers, const op_names& in_place) {
+  const std::size_t from = each.inputs.front();
+  return in_place.contains(each.op.name()) && from != model_input && readers[from] == 1 &&
+         elements(result_of(g.layers[from])) == elements(result_of(each));
+}
+
 }  // namespace detail
 
 /// One inference step of a model in a data type, its layers in graph order. Every layer writes to a
@@ -112,10 +132,7 @@ namespace detail {
     const auto result =
         std::ranges::find(operands, op::role::destination, &op::operand::role) - operands.begin();
     const dims& extents = operands[static_cast<std::size_t>(result)].extents;
-    const std::size_t first = each.inputs.front();
-    const bool overwrites = in_place.contains(each.op.name()) && first != model_input &&
-                            readers[first] == 1 &&
-                            elements(operands.front().extents) == elements(extents);
+    const bool overwrites = detail::may_overwrite(g, each, readers, in_place);
     std::size_t source = 0;
     for (const op::operand& operand : operands) {
       std::size_t tensor = 0;
@@ -154,9 +171,7 @@ struct primitive {
   std::map<std::string, std::size_t> position;
   for (std::size_t i = 0; i < all.calls.size(); ++i) {
     const call& each = all.calls[i];
-    const std::string work =
-        fmt::format("{}/{}/{}", each.op.name(), name(each.pass), each.op.key());
-    const auto [known, is_new] = position.try_emplace(work, distinct.size());
+    const auto [known, is_new] = position.try_emplace(work_of(each.op, each.pass), distinct.size());
     if (is_new) distinct.push_back({each.layer, each.op, each.pass, {}, each.inserted});
     distinct[known->second].calls.push_back(i);
   }

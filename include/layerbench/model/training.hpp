@@ -73,7 +73,7 @@ class training_maker {
   /// Whether a backward pass of the op reads a forward operand.
   [[nodiscard]] static bool gradient_reads(const op::any& op, std::string_view name) {
     for (const op::pass pass : op.passes()) {
-      if (pass == op::pass::fwd || pass == op::pass::fwd_training) continue;
+      if (!op::is_backward(pass)) continue;
       const std::vector<op::operand> operands = op.operands(pass, dtype::f32);
       if (std::ranges::find(operands, name, &op::operand::name) != operands.end()) return true;
     }
@@ -82,15 +82,8 @@ class training_maker {
 
   /// As in inference, but nothing is overwritten that a gradient needs.
   [[nodiscard]] bool overwrites(const layer& each) const {
-    const std::size_t from = each.inputs.front();
-    if (!in_place_.contains(each.op.name()) || from == model_input || readers_[from] != 1) {
-      return false;
-    }
-    const auto written = [](const op::any& op) {
-      return elements(of_role(op, op::role::destination).front().extents);
-    };
-    return written(each.op) == written(graph_.layers[from].op) && !gradient_reads(each.op, "src") &&
-           !gradient_reads(graph_.layers[from].op, "dst");
+    return may_overwrite(graph_, each, readers_, in_place_) && !gradient_reads(each.op, "src") &&
+           !gradient_reads(graph_.layers[each.inputs.front()].op, "dst");
   }
 
   void forward(const layer& each) {
@@ -111,8 +104,7 @@ class training_maker {
       } else if (operand.role == op::role::destination) {
         tensor = made_.new_tensor();
       } else {
-        tensor =
-            made_.keep_tensor(operand, of_role(each.op, op::role::destination).front().extents);
+        tensor = made_.keep_tensor(operand, result_of(each));
       }
       names[name] = tensor;
       now.tensors.push_back(tensor);
@@ -123,9 +115,8 @@ class training_maker {
 
   /// The loss of what layer `judged` wrote, and its gradient.
   void lose(std::size_t judged) {
-    const op::operand last = of_role(graph_.layers[judged].op, op::role::destination).front();
-    const std::int64_t images = last.extents.front();
-    const op::any loss(op::cross_entropy{images, elements(last.extents) / images});
+    const dims logits = result_of(graph_.layers[judged]);
+    const op::any loss(op::cross_entropy{logits.front(), elements(logits) / logits.front()});
     const std::size_t probabilities = made_.new_tensor();
     const std::size_t value = made_.new_tensor();
     made_.calls.push_back(
@@ -148,16 +139,16 @@ class training_maker {
       known = gradient;
       return;
     }
-    const dims extents = of_role(graph_.layers[to].op, op::role::destination).front().extents;
-    // Into the one that nobody else reads: the new one, unless that was handed on.
-    const bool into_known = alone(to);
+    // Into one that nobody else reads: the known one, or the new one unless that was handed on.
     const bool fresh = std::ranges::find(gradients_, gradient) == gradients_.end();
-    const std::size_t sum = into_known ? *known : fresh ? gradient : made_.new_tensor();
-    const std::size_t other = into_known ? gradient : fresh ? *known : gradient;
+    std::size_t first = *known;
+    std::size_t second = gradient;
+    if (!alone(to) && fresh) std::swap(first, second);
+    const std::size_t sum = alone(to) || fresh ? first : made_.new_tensor();
     made_.calls.push_back({graph_.layers[to].name + "_grad",
-                           op::any(op::add{extents}),
+                           op::any(op::add{result_of(graph_.layers[to])}),
                            op::pass::fwd,
-                           {into_known || fresh ? sum : *known, other, sum}});
+                           {first, second, sum}});
     known = sum;
   }
 
@@ -174,7 +165,7 @@ class training_maker {
     }
     for (const op::pass pass : each.op.passes()) {
       const bool wanted = pass != op::pass::bwd_data || each.inputs.front() != model_input;
-      if (pass != op::pass::fwd && pass != op::pass::fwd_training && wanted) differentiate(i, pass);
+      if (op::is_backward(pass) && wanted) differentiate(i, pass);
     }
     gradients_[i].reset();
     for (const auto& [to, gradient] : std::exchange(given_, {})) give(to, gradient);

@@ -27,6 +27,11 @@ namespace layerbench::op {
 /// all of them in one call.
 enum class pass { fwd, fwd_training, bwd_data, bwd_weights, bwd };
 
+/// Whether the pass gives gradients.
+[[nodiscard]] constexpr bool is_backward(pass p) {
+  return p != pass::fwd && p != pass::fwd_training;
+}
+
 }  // namespace layerbench::op
 
 template <>

@@ -21,10 +21,7 @@ namespace layerbench::predict {
 /// hold the same row, and rows of one file that share an identity, are passes of their own.
 using round_id = std::pair<std::size_t, std::int64_t>;
 
-/// Whether so many undisturbed rounds will do without the disturbed ones.
-[[nodiscard]] constexpr bool enough_undisturbed(std::size_t rounds) { return rounds >= 3; }
-
-/// Timings of one primitive.
+/// Timings of one primitive, or of a chain.
 struct timing {
   std::map<round_id, double> rounds;  ///< seconds of one call
   std::set<round_id> disturbed = {};  ///< those in which something else used the processors
@@ -32,19 +29,23 @@ struct timing {
   std::optional<double> flops = {};  ///< FLOPs that one call really does, where a row says
   bool own = false;                  ///< made for the case that asked
 
-  /// Whether the round's value counts.
+  /// Whether the round's value counts: disturbed ones do where fewer than three others are left.
   [[nodiscard]] bool counts(const round_id& round) const {
-    return !enough_undisturbed(rounds.size() - disturbed.size()) || !disturbed.contains(round);
+    constexpr std::size_t enough = 3;
+    return rounds.size() - disturbed.size() < enough || !disturbed.contains(round);
   }
 
-  /// Median over all rounds that count.
-  [[nodiscard]] double seconds() const {
-    std::vector<double> values;
+  /// Values of the rounds that count, ascending.
+  [[nodiscard]] std::vector<double> values() const {
+    std::vector<double> all;
     for (const auto& [round, value] : rounds) {
-      if (counts(round)) values.push_back(value);
+      if (counts(round)) all.push_back(value);
     }
-    return stats::median(std::move(values));
+    std::ranges::sort(all);
+    return all;
   }
+  /// Their median.
+  [[nodiscard]] double seconds() const { return stats::quantile(values(), 0.5); }
 
   /// Takes over the rounds of `other` as further passes.
   void append(const timing& other) {

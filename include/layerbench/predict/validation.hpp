@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -135,21 +136,20 @@ using chain_rows = std::vector<const result::measurement*>;
 
 /// Nothing when no row has a time.
 [[nodiscard]] inline std::optional<measured_step> measure(const chain_rows& rows) {
-  std::vector<double> all;
-  std::vector<double> undisturbed;
+  timing step;
   for (const result::measurement* row : rows) {
     if (!row->error.empty()) continue;
-    all.push_back(additive_seconds(*row));
-    if (!row->disturbed()) undisturbed.push_back(all.back());
+    const round_id round{0, std::ssize(step.rounds)};
+    step.rounds.emplace(round, additive_seconds(*row));
+    if (row->disturbed()) step.disturbed.insert(round);
   }
-  if (all.empty()) return std::nullopt;
-  std::vector<double>& used = enough_undisturbed(undisturbed.size()) ? undisturbed : all;
-  std::ranges::sort(used);
+  if (step.rounds.empty()) return std::nullopt;
+  const std::vector<double> used = step.values();
   const auto sure =
       stats::median_interval(used).value_or(stats::interval{used.front(), used.back()});
-  const auto disturbed = static_cast<double>(all.size() - undisturbed.size());
-  return measured_step{stats::median(used), sure.low, sure.high, all.size(),
-                       disturbed / static_cast<double>(all.size())};
+  const auto rounds = static_cast<double>(step.rounds.size());
+  return measured_step{step.seconds(), sure.low, sure.high, step.rounds.size(),
+                       static_cast<double>(step.disturbed.size()) / rounds};
 }
 
 /// Adds a case to `all`: to those validated where that is possible.

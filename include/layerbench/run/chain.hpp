@@ -32,7 +32,7 @@ class chain {
     std::map<std::string, std::shared_ptr<any_plan>> by_work;
     for (const model::call& each : step.calls) {
       request.pass = each.pass;
-      auto& made = by_work[fmt::format("{}/{}/{}", each.op.name(), name(each.pass), each.op.key())];
+      auto& made = by_work[model::work_of(each.op, each.pass)];
       if (!made) made = memory_->here().plan(each.op, request);
       plans_.push_back(made);
     }

@@ -23,8 +23,7 @@ class planned_operands {
 
   /// Nothing where the device has no plan: measuring it will say so.
   [[nodiscard]] const std::vector<plan_operand>& of(const op::any& op, op::pass pass) {
-    const auto [known, is_new] =
-        known_.try_emplace(fmt::format("{}/{}/{}", op.name(), name(pass), op.key()));
+    const auto [known, is_new] = known_.try_emplace(model::work_of(op, pass));
     if (is_new) {
       plan_request request = request_;
       request.pass = pass;

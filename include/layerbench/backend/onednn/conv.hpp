@@ -42,15 +42,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
     const auto made = forward(here, dnnl::prop_kind::forward_inference, bias, attr);
-    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
-    std::vector<dnnl::memory::desc> stored{made.src_desc(), made.weights_desc()};
-    if (o_.bias) {
-      arguments.push_back(DNNL_ARG_BIAS);
-      stored.push_back(made.bias_desc());
-    }
-    arguments.push_back(DNNL_ARG_DST);
-    stored.push_back(made.dst_desc());
-    adopt(made, arguments, stored,
+    adopt(made, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+          {made.src_desc(), made.weights_desc(), bias, made.dst_desc()},
           integers ? std::vector<std::size_t>{0, 1, operands().size() - 1}
                    : std::vector<std::size_t>{});
   }
@@ -87,14 +80,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
     const dnnl::convolution_backward_weights::primitive_desc made(
         here.engine(), dnnl::algorithm::convolution_direct, image_, filters_, bias, result_,
         strides(), dilations(), before(), behind(), hint(here), attributes());
-    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
-    std::vector<dnnl::memory::desc> stored{made.src_desc(), made.diff_dst_desc(),
-                                           made.diff_weights_desc()};
-    if (o_.bias) {
-      arguments.push_back(DNNL_ARG_DIFF_BIAS);
-      stored.push_back(made.diff_bias_desc());
-    }
-    adopt(made, arguments, stored);
+    adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
+          {made.src_desc(), made.diff_dst_desc(), made.diff_weights_desc(), bias});
   }
 
   [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(

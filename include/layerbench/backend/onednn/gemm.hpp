@@ -49,15 +49,8 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
                                                      onednn::data_type(operands()[2].logical.type))
                                      : memory::desc();
     const matmul::primitive_desc made(here.engine(), source, weights, bias, destination, attr);
-    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
-    std::vector<memory::desc> stored{made.src_desc(), made.weights_desc()};
-    if (o.bias) {
-      arguments.push_back(DNNL_ARG_BIAS);
-      stored.push_back(made.bias_desc());
-    }
-    arguments.push_back(DNNL_ARG_DST);
-    stored.push_back(made.dst_desc());
-    adopt(made, arguments, stored,
+    adopt(made, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+          {made.src_desc(), made.weights_desc(), bias, made.dst_desc()},
           integers ? std::vector<std::size_t>{0, 1, last} : std::vector<std::size_t>{});
     if (o.a_transposed) transpose_exchange(0, o, o.m, o.k);
     if (o.b_transposed) transpose_exchange(1, o, o.k, o.n);
@@ -82,15 +75,8 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
 
   void build_fwd_training(const onednn::backend& here, const op::gemm& o, dtype type) {
     const inner_product of(here, o, type);
-    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
-    std::vector<dnnl::memory::desc> stored{of.src, of.weights};
-    if (o.bias) {
-      arguments.push_back(DNNL_ARG_BIAS);
-      stored.push_back(of.bias);
-    }
-    arguments.push_back(DNNL_ARG_DST);
-    stored.push_back(of.dst);
-    adopt(of.forward, arguments, stored);
+    adopt(of.forward, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+          {of.src, of.weights, of.bias, of.dst});
     if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
   }
 
@@ -107,13 +93,8 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
     const inner_product of(here, o, type);
     const dnnl::inner_product_backward_weights::primitive_desc made(
         here.engine(), of.src, of.weights, of.bias, of.dst, of.forward, attributes());
-    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
-    std::vector<dnnl::memory::desc> stored{of.src, of.dst, of.weights};
-    if (o.bias) {
-      arguments.push_back(DNNL_ARG_DIFF_BIAS);
-      stored.push_back(of.bias);
-    }
-    adopt(made, arguments, stored);
+    adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
+          {of.src, of.dst, of.weights, of.bias});
     if (!o.b_transposed) transpose_exchange(2, o, o.n, o.k);
   }
 

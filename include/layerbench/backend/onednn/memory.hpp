@@ -66,8 +66,7 @@ namespace layerbench::onednn {
   return order == layout::any ? any(extents, type) : activations(here, extents, type, order);
 }
 
-/// Memory order of `desc` as text. Axes of one element come first, since they could stand
-/// anywhere: tensors that are the same in memory get the same text.
+/// Memory order of `desc` as text, canonical: tensors that are the same in memory get the same.
 [[nodiscard]] inline std::string order_of(const dnnl::memory::desc& desc) {
   const dims extents = desc.get_dims();
   const dims strides = desc.get_strides();
@@ -75,12 +74,8 @@ namespace layerbench::onednn {
   const dims block_axes = desc.get_inner_idxs();
   std::vector<std::size_t> axes(extents.size());
   std::iota(axes.begin(), axes.end(), std::size_t{0});
-  std::ranges::stable_sort(axes, [&](std::size_t a, std::size_t b) {
-    const auto rank = [&](std::size_t axis) {
-      return extents[axis] == 1 ? INT64_MAX : strides[axis];
-    };
-    return rank(a) > rank(b);
-  });
+  std::ranges::stable_sort(axes, std::ranges::greater{},
+                           [&](std::size_t axis) { return strides[axis]; });
   const auto is_blocked = [&](std::size_t axis) {
     return std::ranges::find(block_axes, static_cast<std::int64_t>(axis)) != block_axes.end();
   };
@@ -91,7 +86,7 @@ namespace layerbench::onednn {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     text += fmt::format("{}{}", blocks[i], static_cast<char>('a' + block_axes[i]));
   }
-  return text;
+  return op::canonical_order(extents, std::move(text));
 }
 
 /// The inverse of order_of. Throws `unsupported` for what is no order of the library.

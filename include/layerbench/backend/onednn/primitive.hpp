@@ -115,7 +115,8 @@ class primitive_plan {
   }
 
   /// Takes over what `descriptor` describes. `arguments` and `stored` are those of the operands,
-  /// in their order. Operands in `scaled` are given their quantum as a scale.
+  /// in their order; what is stored as nothing, such as a bias that there is not, is no operand.
+  /// Operands in `scaled` are given their quantum as a scale.
   template <class Descriptor>
   void adopt(const Descriptor& descriptor, const std::vector<int>& arguments,
              const std::vector<dnnl::memory::desc>& stored, std::vector<std::size_t> scaled = {}) {
@@ -164,14 +165,15 @@ class primitive_plan {
 
  private:
   void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const op::operand& logical = operands_[i].logical;
-      const auto host =
-          logical.type == dtype::s8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      if (stored[i].is_zero()) continue;
+      plan_operand& each = operands_[ports_.size()];
+      const auto host = each.logical.type == dtype::s8 ? dnnl::memory::data_type::s8
+                                                       : dnnl::memory::data_type::f32;
       // Groups split the first extent of weights; row-major order is the same with and without.
       ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
-      operands_[i].order = order_of(stored[i]);
-      operands_[i].bytes = stored[i].get_size();
+      each.order = order_of(stored[i]);
+      each.bytes = stored[i].get_size();
     }
   }
 
