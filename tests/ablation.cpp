@@ -5,13 +5,15 @@
 // between them, in the same rounds. Prints, for each way, the rows' sum / the chain (median of the
 // rounds' ratios), and the seconds that a round of its rows takes. Not a test, since its answer
 // depends on the machine's quiet: run it by hand.
-//   ablation MODEL BATCH DTYPE THREADS [ROUNDS]
+//   ablation MODEL BATCH DTYPE THREADS [ROUNDS [layers]]
+// With `layers` also a line a layer: microseconds by clocks in the chain, and of its row each way.
 //
 // hot          the same operands every call
 // rotate       all operands move round the ring
 // touch        sources are copied to their place just before the call, others rotate
-// predecessor  sources are written by their producers just before the call, others rotate
-// final        sources are written by their producers as long before as in the model
+// predecessor  sources are written by their producers as long before as in the model
+// fresh        and the producers' own sources are copied to their place just before them
+// final        and the cores' own caches are filled with something else before
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -29,6 +31,7 @@
 #include <layerbench/op/list.hpp>
 #include <layerbench/run/context.hpp>
 #include <layerbench/run/fixture.hpp>
+#include <layerbench/run/layer_clocks.hpp>
 #include <layerbench/run/planned_step.hpp>
 #include <layerbench/run/speed_probe.hpp>
 #include <layerbench/run/step_sampler.hpp>
@@ -38,19 +41,23 @@ namespace {
 
 using namespace layerbench;
 
-const std::vector<std::string> ways{"hot", "rotate", "touch", "predecessor", "final"};
+const std::vector<std::string> ways{"hot", "rotate", "touch", "predecessor", "fresh", "final"};
 constexpr double row_seconds = 0.004;
-constexpr double chain_seconds = 0.03;
+constexpr run::sampling chain_sampling{.least_time = 0.03, .most_time = 0.12};
 
 run::surrounded_op surroundings_of(run::planned_step& step, const model::primitive& of,
                                    const std::string& way) {
   run::surrounded_op made =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
+  made.displaced = way == "final";
   for (run::origin& each : made.operands) {
     if (!each.distance) continue;
-    if (way == "touch") each.producer.reset();
     if (way == "rotate") each.distance.reset();
-    if (way == "touch" || way == "predecessor") each.distance = 0;
+    if (way == "touch") each = {.distance = 0, .same_as = each.same_as};
+    if (way == "predecessor") {
+      each.over.reset();
+      each.before.clear();
+    }
   }
   return made;
 }
@@ -65,7 +72,7 @@ class experiment {
         chain_(step_.make_chain(1)) {
     for (const model::primitive& each : model::primitives(step_.step())) {
       for (const std::string& way : ways) {
-        run::row row{.name = {},
+        run::row row{.name = {{}, {}, {}, each.layer, {}},
                      .op = each.op,
                      .count = each.count(),
                      .request = {.type = type},
@@ -85,10 +92,13 @@ class experiment {
       std::ranges::shuffle(rows_[way], random_);
       const double start = run::stopwatch::now();
       for (const auto& row : rows_[way]) {
-        sums[way] += static_cast<double>(row->what().count) * seconds_of(*row);
+        const double seconds = seconds_of(*row);
+        layers_[way][row->what().name.layer].push_back(seconds);
+        sums[way] += static_cast<double>(row->what().count) * seconds;
       }
       spent_[way] += run::stopwatch::now() - start;
       steps.push_back(step());
+      clocks_.visit(*chain_, *speed_, chain_sampling);
     }
     steps_.push_back(stats::median(steps));
     for (const std::string& way : ways) ratios_[way].push_back(sums[way] / steps_.back());
@@ -102,6 +112,18 @@ class experiment {
                  spent_[way] / static_cast<double>(steps_.size()));
     }
     fmt::print("\n");
+  }
+
+  void print_layers() {
+    for (const model::primitive& each : model::primitives(step_.step())) {
+      const double truth = clocks_.seconds(each.calls).value();
+      fmt::print("{:24} x{:<3}{:9.1f}", each.layer, each.count(), 1e6 * truth);
+      for (const std::string& way : ways) {
+        const double row = stats::mean(layers_[way][each.layer]);
+        fmt::print("; {} {:.1f} ({:+.1f} %)", way, 1e6 * row, 100 * (row / truth - 1));
+      }
+      fmt::print("\n");
+    }
   }
 
  private:
@@ -135,7 +157,7 @@ class experiment {
     chain_->activate();
     return mean_of([&] {
       run::step_sampler steps(*chain_, watch_, *speed_, &run::interrupt_guard::interrupted);
-      return steps.sample({.least_time = chain_seconds, .most_time = 4 * chain_seconds});
+      return steps.sample(chain_sampling);
     });
   }
 
@@ -144,7 +166,9 @@ class experiment {
   std::unique_ptr<run::speed_probe> speed_ = run::speed_probe_of(memory_->here());
   run::planned_step step_;
   std::unique_ptr<run::chain> chain_;
-  std::map<std::string, std::vector<std::unique_ptr<run::fixture>>> rows_;  ///< by way
+  std::map<std::string, std::vector<std::unique_ptr<run::fixture>>> rows_;    ///< by way
+  std::map<std::string, std::map<std::string, std::vector<double>>> layers_;  ///< by way and name
+  run::layer_clocks clocks_;
   std::map<std::string, double> spent_;
   std::map<std::string, std::vector<double>> ratios_;
   std::vector<double> steps_;
@@ -155,7 +179,7 @@ class experiment {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    fmt::print(stderr, "usage: ablation MODEL BATCH DTYPE THREADS [ROUNDS]\n");
+    fmt::print(stderr, "usage: ablation MODEL BATCH DTYPE THREADS [ROUNDS [layers]]\n");
     return 2;
   }
   run::settle_threads(argv);
@@ -167,6 +191,7 @@ int main(int argc, char** argv) {
                    *type, std::atoi(argv[4]));
     for (int i = 0; i < rounds; ++i) all.round();
     all.print(fmt::format("{} batch {} {} {} threads", argv[1], argv[2], argv[3], argv[4]));
+    if (argc > 6) all.print_layers();
   } catch (const std::exception& slip) {
     fmt::print(stderr, "{}\n", slip.what());
     return 1;

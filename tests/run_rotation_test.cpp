@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -21,11 +23,25 @@ struct call {
   std::vector<address> operands;
 };
 inline std::vector<call> calls;
+/// How many calls there were before each work on all threads.
+inline std::vector<std::size_t> threads_worked;
+/// Where copies went, by the number of calls before.
+inline std::vector<std::pair<std::size_t, address>> copies;
 
 struct backend : reference::backend {
   static constexpr std::string_view name = "recorder";
   using reference::backend::backend;
   static std::size_t cache_bytes() noexcept { return 1U << 20U; }
+  static std::size_t core_cache_bytes() noexcept { return 1U << 16U; }
+  template <class Work>
+  static void on_all_threads(const Work& work) {
+    threads_worked.push_back(calls.size());
+    work();
+  }
+  static void copy(address to, address from, std::size_t bytes) {
+    reference::backend::copy(to, from, bytes);
+    copies.emplace_back(calls.size(), to);
+  }
 };
 
 }  // namespace layerbench::recorder
@@ -52,9 +68,13 @@ class plan<recorder::backend, Op> : public plan<reference::backend, Op> {
 namespace run {
 namespace {
 
+using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Ge;
+using ::testing::IsEmpty;
 using ::testing::Le;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 const op::conv conv{.n = 1, .c = 64, .h = 8, .w = 8, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
@@ -64,7 +84,11 @@ constexpr std::size_t weights_bytes = 64 * 64 * 9 * 4;
 
 class Rotation : public ::testing::Test {
  protected:
-  Rotation() { recorder::calls.clear(); }
+  Rotation() {
+    recorder::calls.clear();
+    recorder::threads_worked.clear();
+    recorder::copies.clear();
+  }
 
   arena memory_{std::make_unique<
       backend_device<recorder::backend, op::conv, op::activation, op::batchnorm, op::add>>(1)};
@@ -186,20 +210,54 @@ TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
   EXPECT_EQ(places("activation", 0), places("conv", 2));
 }
 
-TEST_F(Rotation, AnInPlaceProducerEndsInPlace) {
+TEST_F(Rotation, AnInPlaceProducerWritesOverWhatWasCopiedThere) {
   surrounded_op how = after_relu(8 << 20);
-  how.operands.front().in_place = true;
+  how.operands.front().over = 0;
+  how.operands.front().before = {1 << 20, std::nullopt};
   rotation turns = turn(conv, how);
   make_calls(turns, 10);
   const auto read = places("activation", 0);
-  const auto written = places("activation", 1);
-  ASSERT_THAT(read, SizeIs(20));
-  for (std::size_t i = 0; i < read.size(); i += 2) {
-    EXPECT_NE(read[i], written[i]) << "from what nobody writes, so that results do not grow";
-    EXPECT_EQ(read[i + 1], written[i + 1]);
-    EXPECT_EQ(written[i], written[i + 1]);
-    EXPECT_EQ(written[i], places("conv", 0)[i / 2]);
+  ASSERT_THAT(read, SizeIs(10));
+  EXPECT_EQ(read, places("activation", 1));
+  EXPECT_EQ(read, places("conv", 0));
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, read[i]))) << "or results would grow";
   }
+}
+
+TEST_F(Rotation, WhatAProducerReadsIsAsFreshAsInTheModel) {
+  // A whole number of windows: weights, the convolution's tensors, the relu's source, its copy's.
+  constexpr std::size_t touched = weights_bytes + 4 * tensor_bytes;
+  surrounded_op how = after_relu(19 * touched);
+  how.operands.front().before = {0, std::nullopt};
+  rotation turns = turn(conv, how);
+  EXPECT_EQ(turns.touched_bytes(), 2 * tensor_bytes);
+  make_calls(turns, 10);
+  const auto read = places("activation", 0);
+  ASSERT_THAT(read, SizeIs(10));
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, read[i])));
+    EXPECT_NE(read[i], places("conv", 0)[i]);
+  }
+  how.operands.front().before = {1 << 20, std::nullopt};
+  rotation older = turn(conv, how);
+  make_calls(older, 1);
+  recorder::copies.clear();  // those that filled memory
+  make_calls(older, 10);
+  EXPECT_THAT(recorder::copies, IsEmpty()) << "no core's own cache has it any more";
+}
+
+TEST_F(Rotation, WhatElseACallNeedsIsOldInAModelThatIsLargerThanTheCoresCaches) {
+  rotation large = turn(conv, after_relu(8 << 20));
+  large.ready(1);
+  EXPECT_THAT(recorder::threads_worked, ElementsAre(0, 1)) << "before its source is written, after";
+  recorder::calls.clear();
+  recorder::threads_worked.clear();
+  rotation small = turn(conv, after_relu(4 << 16));
+  small.ready(1);
+  EXPECT_THAT(recorder::threads_worked, ElementsAre(Ge(1U))) << "other code alone";
+  EXPECT_GT(large.displaced_bytes(), 0U);
+  EXPECT_EQ(small.displaced_bytes(), 0U);
 }
 
 TEST_F(Rotation, AProducerReadsWhatNobodyWrites) {

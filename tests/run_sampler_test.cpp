@@ -277,7 +277,7 @@ TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
       means.push_back(mean_without_stalls(taken.seconds).seconds / millisecond);
     }
     EXPECT_GE(covered, 0.95 * trials) << each.name;
-    // Visits with several stalls are rare; predictions take medians over rounds.
+    // Visits with several stalls are rare; predictions leave them out.
     EXPECT_NEAR(stats::median(std::move(means)), each.mean, 0.01 * each.mean) << each.name;
   }
 }

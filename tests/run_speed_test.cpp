@@ -21,6 +21,7 @@ namespace layerbench::run {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::Ge;
 using ::testing::IsEmpty;
@@ -236,7 +237,45 @@ TEST(StepSampler, FindsTheTimeOfALongStepThatIsNeverUndisturbed) {
   const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
   EXPECT_FALSE(taken.unusual);
   EXPECT_GT(taken.slowed, 0U);
-  EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(1U)), Each(40 * 8 * millisecond)));
+  EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(1U)), Each(DoubleNear(40 * 8 * millisecond, 1e-9))));
+}
+
+TEST(StepSampler, CountsEveryPassageOfAStretchAlike) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  // The first layer takes 8, 9, 10, ... ms. A stall in the second leaves that a passage less.
+  struct slower_and_slower : step {
+    double first = 7 * millisecond;
+    int steps = 0;
+    void run(std::size_t begin, std::size_t end) {
+      if (begin == 0) seconds.front() = first += millisecond;
+      if (begin == 1) here.work((++steps == 8 ? 40 : 0) * millisecond);
+      step::run(begin, end);
+    }
+  } model{{here, {0, 8 * millisecond}}};
+  step_sampler steps(model, here, speed, goes_on);
+  const samples taken = steps.sample({.least_time = 0.3, .most_time = 1});
+  const auto passages = static_cast<double>(taken.seconds.size() + 1);
+  const double first = model.first - (passages - 1) / 2 * millisecond;  // the mean of the last ones
+  EXPECT_GE(passages, 10);
+  EXPECT_EQ(taken.stalls, 1);
+  EXPECT_NEAR(stats::mean(taken.seconds), first + 8 * millisecond, 1e-9);
+}
+
+TEST(StepSampler, LeavesOutARareStallOfAStretch) {
+  machine here{never};
+  speed_probe speed = here.probe();
+  struct stalling : step {
+    int steps = 0;
+    void run(std::size_t begin, std::size_t end) {
+      if (begin == 1) here.work((++steps == 8 ? 40 : 0) * millisecond);
+      step::run(begin, end);
+    }
+  } model{{here, {8 * millisecond, 8 * millisecond}}};
+  step_sampler steps(model, here, speed, goes_on);
+  const samples taken = steps.sample({.least_time = 0.2, .most_time = 1});
+  EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(10U)), Each(DoubleNear(16 * millisecond, 1e-9))));
+  EXPECT_EQ(taken.stalls, 1);
 }
 
 TEST(StepSampler, EndsWhereTheSpeedNeverComesBack) {

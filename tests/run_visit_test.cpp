@@ -47,6 +47,17 @@ TEST(Mean, LeavesOutRareStallsAndSaysHowMany) {
   EXPECT_EQ(mean_of({1, 1, 50}).seconds, 1) << "a single one, of however few samples";
 }
 
+TEST(Mean, CountsDisturbancesThatEveryStepMeets) {
+  constexpr double microsecond = 1e-6;
+  std::vector<double> seconds(99, 10 * microsecond);
+  seconds.push_back(400 * microsecond);
+  EXPECT_NEAR(mean_of(seconds).seconds, 13.9 * microsecond, 1e-12);
+  seconds.back() = 600 * microsecond;
+  EXPECT_NEAR(mean_of(seconds).seconds, 10 * microsecond, 1e-12) << "that is a stall";
+  seconds.back() = 25 * microsecond;  // a mean of 100 calls
+  EXPECT_NEAR(mean_without_stalls(seconds, 100).seconds, 10 * microsecond, 1e-12);
+}
+
 TEST(Mean, OfTwoSamplesLeavesOutNone) {
   EXPECT_EQ(mean_of({1, 9}).seconds, 5) << "which of them would be the stall?";
 }

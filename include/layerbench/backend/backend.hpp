@@ -45,9 +45,10 @@ concept memory = requires(const M& block) {
 /// A place where ops run. `probe` says why it cannot be used on this machine, or nothing;
 /// `processors` how many threads it can keep busy; `threads_used` how many it uses when offered
 /// some. `activate` applies the thread count (or device) that the object was made for to this
-/// thread. `cache_bytes` is the size of its largest cache, 0 where it is unknown. Memory that
-/// `allocate` gives starts at a page. `fill` sets bytes, `copy(to, from, bytes)` copies them, also
-/// from this program's own memory.
+/// thread. `cache_bytes` is the size of its largest cache, `core_cache_bytes` of the largest one
+/// that each thread has for itself; 0 where that is unknown or not there. Memory that `allocate`
+/// gives starts at a page. `fill` sets bytes, `copy(to, from, bytes)` copies them, also from this
+/// program's own memory.
 template <class B>
 concept backend = requires(B& here, address there, description& facts) {
   { B::name } -> std::convertible_to<std::string_view>;
@@ -56,6 +57,7 @@ concept backend = requires(B& here, address there, description& facts) {
   { B::threads_used(1) } noexcept -> std::same_as<int>;
   requires std::constructible_from<B, int>;  // threads
   { B::cache_bytes() } noexcept -> std::same_as<std::size_t>;
+  { B::core_cache_bytes() } noexcept -> std::same_as<std::size_t>;
   here.activate();
   { here.allocate(std::size_t{}) } -> memory;
   here.fill(there, std::size_t{}, std::byte{});

@@ -25,6 +25,13 @@ namespace layerbench {
   return static_cast<std::size_t>(std::max(last > 0 ? last : ::sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
 }
 
+/// Bytes of the last cache that a core does not share with others, 0 where the system does not say.
+[[nodiscard]] inline std::size_t host_core_cache_bytes() noexcept {
+  const bool shared_last = ::sysconf(_SC_LEVEL3_CACHE_SIZE) > 0;
+  return static_cast<std::size_t>(
+      std::max(::sysconf(shared_last ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL1_DCACHE_SIZE), 0L));
+}
+
 /// Page-aligned host memory; in huge pages where it is not small and the system lets programs ask
 /// for them. In small pages it depends on the luck of their places how fast memory is read and how
 /// much of it a cache holds (docs/measuring.md), which counts from sizes near a core's own cache

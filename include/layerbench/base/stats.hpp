@@ -8,6 +8,7 @@
 #include <numbers>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace layerbench::stats {
@@ -30,6 +31,30 @@ namespace layerbench::stats {
 /// Arithmetic mean of `values` (not empty).
 [[nodiscard]] inline double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Fewer values cannot show which of them are far off.
+inline constexpr std::size_t some_values = 5;
+
+/// More than this is far above the other `values` (not empty), and rare: more than half above their
+/// median, and no more than one or a tenth of them. Infinite where there is nothing rare.
+[[nodiscard]] inline double far_limit(const std::vector<double>& values) {
+  constexpr double far = 1.5;  // times the median
+  constexpr std::size_t rare = 10;
+  const double limit = far * median(values);
+  const auto found = std::ranges::count_if(values, [&](double each) { return each > limit; });
+  const std::size_t most = std::max<std::size_t>(1, values.size() / rare);
+  const bool leave_out = values.size() >= some_values && static_cast<std::size_t>(found) <= most;
+  return leave_out ? limit : HUGE_VAL;
+}
+
+/// The mean of `values` (not empty) without those far above the others, since medians of layers do
+/// not add up to that of a step; of few the median, which one that is far off does not move.
+[[nodiscard]] inline double usual(std::vector<double> values) {
+  if (values.size() < some_values) return median(std::move(values));
+  const double limit = far_limit(values);
+  std::erase_if(values, [&](double each) { return each > limit; });
+  return mean(values);
 }
 
 /// Sample standard deviation (n - 1); 0 for fewer than two values.

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <numeric>
+#include <map>
+#include <numbers>
 #include <optional>
 #include <random>
 #include <span>
@@ -13,7 +15,7 @@
 #include <layerbench/base/stats.hpp>
 #include <layerbench/predict/timings.hpp>
 
-/// How sure a sum of medians is, when its terms were measured in the same rounds.
+/// How sure a sum of means is, when its terms were measured in the same rounds.
 namespace layerbench::predict {
 
 /// A term of a sum over primitives.
@@ -35,12 +37,11 @@ struct term {
 
 namespace detail {
 
-/// A term's values in the common rounds, and by ascending value those of them that count: all
-/// where none does.
+/// A term's values in the common rounds, those that count: all where none does.
 struct series {
   double weight;
   std::vector<double> values;
-  std::vector<std::size_t> ascending;
+  std::vector<bool> count;
 };
 
 [[nodiscard]] inline std::vector<series> in_rounds(std::span<const term> terms,
@@ -48,49 +49,57 @@ struct series {
   std::vector<series> all;
   for (const term& each : terms) {
     series one{each.weight, {}, {}};
-    for (std::size_t i = 0; i < rounds.size(); ++i) {
-      one.values.push_back(each.of->rounds.at(rounds[i]));
-      if (each.of->counts(rounds[i])) one.ascending.push_back(i);
+    const std::map<round_id, double> counted = each.of->counted();
+    for (const round_id& round : rounds) {
+      one.values.push_back(each.of->rounds.at(round));
+      one.count.push_back(counted.contains(round));
     }
-    if (one.ascending.empty()) {
-      one.ascending.resize(rounds.size());
-      std::iota(one.ascending.begin(), one.ascending.end(), std::size_t{0});
-    }
-    std::ranges::sort(one.ascending, {}, [&](std::size_t i) { return one.values[i]; });
+    if (std::ranges::count(one.count, true) == 0) one.count.assign(rounds.size(), true);
     all.push_back(std::move(one));
   }
   return all;
 }
 
-/// Median of a series in which round i was drawn `times[i]` times; of all its rounds where none of
-/// them was. It needs no sorting, as the series knows its order.
-[[nodiscard]] inline double drawn_median(const series& of, const std::vector<std::size_t>& times) {
+/// Mean of a series in which round i was drawn `times[i]` times; of all its rounds where none of
+/// those that count was.
+[[nodiscard]] inline double drawn_mean(const series& of, const std::vector<std::size_t>& times) {
   std::size_t n = 0;
-  for (const std::size_t i : of.ascending) n += times[i];
-  if (n == 0) return drawn_median(of, std::vector<std::size_t>(times.size(), 1));
-  std::size_t below = 0;
-  double lower = 0;
-  for (const std::size_t i : of.ascending) {
-    const std::size_t through = below + times[i];
-    if (below <= (n - 1) / 2 && through > (n - 1) / 2) lower = of.values[i];
-    if (through > n / 2) return (lower + of.values[i]) / 2;
-    below = through;
+  double sum = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!of.count[i]) continue;
+    n += times[i];
+    sum += static_cast<double>(times[i]) * of.values[i];
   }
-  return lower;
+  if (n == 0) return drawn_mean(of, std::vector<std::size_t>(times.size(), 1));
+  return sum / static_cast<double>(n);
+}
+
+/// The percentile, for 2.5 %, that makes an interval of `n` values as wide as Student's
+/// (Hesterberg, What Teachers Should Know About the Bootstrap, 2015: expanded percentile
+/// intervals).
+[[nodiscard]] inline double expanded_tail(std::size_t n) {
+  const double freedom = static_cast<double>(n) - 1;
+  constexpr double z = 1.959964;
+  // Cornish and Fisher's expansion of Student's quantile (Abramowitz and Stegun, 26.7.5).
+  const double z2 = z * z;
+  const double first = z * (z2 + 1) / 4;
+  const double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
+  const double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+  const double t = z + (first + (second + third / freedom) / freedom) / freedom;
+  return std::erfc(std::sqrt((freedom + 1) / freedom) * t / std::numbers::sqrt2) / 2;
 }
 
 }  // namespace detail
 
-/// A 95 % interval of the weighted sum of medians: percentiles of 1000 bootstrap sums (Efron and
-/// Tibshirani, An Introduction to the Bootstrap, 13.3). Each draws whole rounds with replacement,
-/// the same for all terms, since what disturbs a round disturbs all that was measured in it. The
-/// draws are the same in every call. Nothing below 5 rounds: even least and largest of 4 samples
-/// hold the median in 87 % of cases only.
+/// A 95 % interval of the weighted sum of means: percentiles of 2000 bootstrap sums (Efron and
+/// Tibshirani, An Introduction to the Bootstrap, 13.3), expanded for few rounds. Each draws whole
+/// rounds with replacement, the same for all terms, since what disturbs a round disturbs all that
+/// was measured in it. The draws are the same in every call. Nothing below 5 rounds, of which it
+/// would be far too narrow.
 [[nodiscard]] inline std::optional<stats::interval> bootstrap_interval(
     std::span<const term> terms, const std::vector<round_id>& rounds) {
-  constexpr std::size_t least_rounds = 5;
-  constexpr std::size_t draws = 1000;
-  if (rounds.size() < least_rounds) return std::nullopt;
+  constexpr std::size_t draws = 2000;
+  if (rounds.size() < stats::some_values) return std::nullopt;
   const std::vector<detail::series> all = detail::in_rounds(terms, rounds);
   std::mt19937_64 random(1);
   std::vector<double> sums;
@@ -98,20 +107,31 @@ struct series {
     std::vector<std::size_t> times(rounds.size(), 0);
     for (std::size_t i = 0; i < rounds.size(); ++i) ++times[random() % rounds.size()];
     double sum = 0;
-    for (const detail::series& each : all) sum += each.weight * detail::drawn_median(each, times);
+    for (const detail::series& each : all) sum += each.weight * detail::drawn_mean(each, times);
     sums.push_back(sum);
   }
   std::ranges::sort(sums);
-  return stats::interval{stats::quantile(sums, 0.025), stats::quantile(sums, 0.975)};
+  std::size_t least = rounds.size();  // of values that count
+  for (const detail::series& each : all) {
+    least = std::min(least, static_cast<std::size_t>(std::ranges::count(each.count, true)));
+  }
+  const double tail = detail::expanded_tail(std::max(least, stats::some_values));
+  return stats::interval{stats::quantile(sums, tail), stats::quantile(sums, 1 - tail)};
 }
 
-/// Least and largest weighted sum of a single round; nothing when there is none.
+/// Least and largest weighted sum of a single round, in which terms that do not count in it have
+/// their usual time; nothing when there is none.
 [[nodiscard]] inline std::optional<stats::interval> range_of_rounds(
     std::span<const term> terms, const std::vector<round_id>& rounds) {
   std::vector<double> sums;
   for (const round_id& round : rounds) {
     sums.push_back(0);
-    for (const term& each : terms) sums.back() += each.weight * each.of->rounds.at(round);
+    for (const term& each : terms) {
+      const std::map<round_id, double> counted = each.of->counted();
+      const auto found = counted.find(round);
+      const double seconds = found != counted.end() ? found->second : each.of->seconds();
+      sums.back() += each.weight * seconds;
+    }
   }
   if (sums.empty()) return std::nullopt;
   const auto [low, high] = std::ranges::minmax(sums);

@@ -20,7 +20,7 @@ struct layer_time {
   std::string key;
   std::int64_t count;
   bool inserted;
-  double seconds;                            ///< of one call: median over the rounds
+  double seconds;                            ///< of one call: mean over the rounds
   double share;                              ///< of all measured layers' time, count * seconds
   std::optional<double> flops;               ///< FLOPs that one call really does: none on padding
   std::optional<double> chain_seconds = {};  ///< of one call, by clocks inside a chain

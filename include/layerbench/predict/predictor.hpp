@@ -47,14 +47,14 @@ namespace detail {
   });
 }
 
-/// A planned primitive, its timing and the median of that.
+/// A planned primitive, its timing and the mean of that.
 struct timed {
   const result::planned* what;
   timing rounds;
   double seconds;
 };
 
-/// What the timings add up to, count * median.
+/// What the timings add up to, count * mean.
 [[nodiscard]] inline double sum(const std::vector<timed>& step) {
   double seconds = 0;
   for (const timed& each : step) seconds += static_cast<double>(each.what->count) * each.seconds;
@@ -62,8 +62,8 @@ struct timed {
 }
 
 /// The step's time, with an interval from the rounds that all primitives have; their number goes to
-/// `rounds`. Medians may add up to less or more than any round does; the interval then reaches to
-/// their sum.
+/// `rounds`. Where layers count in different rounds their sum may be less or more than any round's;
+/// the interval then reaches to it.
 [[nodiscard]] inline step_time add_up(const std::vector<timed>& step, std::size_t& rounds) {
   const double seconds = sum(step);
   std::vector<term> terms;

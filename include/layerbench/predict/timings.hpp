@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,23 +30,16 @@ struct timing {
   std::optional<double> flops = {};  ///< FLOPs that one call really does, where a row says
   bool own = false;                  ///< made for the case that asked
 
-  /// Whether the round's value counts: disturbed ones do where fewer than three others are left.
-  [[nodiscard]] bool counts(const round_id& round) const {
-    constexpr std::size_t enough = 3;
-    return rounds.size() - disturbed.size() < enough || !disturbed.contains(round);
-  }
-
-  /// Values of the rounds that count, ascending.
-  [[nodiscard]] std::vector<double> values() const {
-    std::vector<double> all;
-    for (const auto& [round, value] : rounds) {
-      if (counts(round)) all.push_back(value);
-    }
-    std::ranges::sort(all);
+  /// The rounds that count. Disturbed ones do where fewer than three others are left; those far
+  /// above the others do where they are not rare.
+  [[nodiscard]] std::map<round_id, double> counted() const {
+    std::map<round_id, double> all = undisturbed();
+    const double limit = stats::far_limit(values_of(all));
+    std::erase_if(all, [&](const auto& each) { return each.second > limit; });
     return all;
   }
-  /// Their median.
-  [[nodiscard]] double seconds() const { return stats::quantile(values(), 0.5); }
+
+  [[nodiscard]] double seconds() const { return stats::usual(values_of(undisturbed())); }
 
   /// Takes over the rounds of `other` as further passes.
   void append(const timing& other) {
@@ -57,6 +51,21 @@ struct timing {
     }
     passes += other.passes;
     if (!flops) flops = other.flops;
+  }
+
+ private:
+  /// Or all rounds, where fewer than three are.
+  [[nodiscard]] std::map<round_id, double> undisturbed() const {
+    constexpr std::size_t enough = 3;
+    std::map<round_id, double> all = rounds;
+    if (rounds.size() - disturbed.size() >= enough) {
+      std::erase_if(all, [&](const auto& each) { return disturbed.contains(each.first); });
+    }
+    return all;
+  }
+  [[nodiscard]] static std::vector<double> values_of(const std::map<round_id, double>& all) {
+    const auto values = std::views::values(all);
+    return {values.begin(), values.end()};
   }
 };
 

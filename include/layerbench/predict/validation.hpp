@@ -18,9 +18,9 @@
 /// Predictions held against measured steps: rows `chain/...`, in which whole models ran.
 namespace layerbench::predict {
 
-/// Time of a whole step as measured: median over rounds, those of them that nothing disturbed where
-/// they are enough, and its 95 % interval; below 6 rounds, where no such interval exists, the least
-/// and the largest round.
+/// Time of a whole step as measured: mean over rounds, those of them that nothing disturbed where
+/// they are enough, and its 95 % interval as of a prediction; below 5 rounds the least and the
+/// largest round.
 struct measured_step {
   double seconds = 0;
   double low = 0;
@@ -144,12 +144,13 @@ using chain_rows = std::vector<const result::measurement*>;
     if (row->disturbed()) step.disturbed.insert(round);
   }
   if (step.rounds.empty()) return std::nullopt;
-  const std::vector<double> used = step.values();
-  const auto sure =
-      stats::median_interval(used).value_or(stats::interval{used.front(), used.back()});
+  const std::vector<term> whole{{1, &step}};
+  const std::vector<round_id> all = common_rounds(whole);
+  const auto sure = bootstrap_interval(whole, all).value_or(*range_of_rounds(whole, all));
   const auto rounds = static_cast<double>(step.rounds.size());
-  return measured_step{step.seconds(), sure.low, sure.high, step.rounds.size(),
-                       static_cast<double>(step.disturbed.size()) / rounds};
+  const double seconds = step.seconds();
+  return measured_step{seconds, std::min(seconds, sure.low), std::max(seconds, sure.high),
+                       step.rounds.size(), static_cast<double>(step.disturbed.size()) / rounds};
 }
 
 /// Adds a case to `all`: to those validated where that is possible.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,25 @@
 #include <layerbench/run/test_data.hpp>
 
 namespace layerbench::run {
+
+namespace detail {
+
+template <std::size_t Part>
+[[gnu::noinline]] void some_code() {
+  [[maybe_unused]] const volatile std::size_t part = Part;  // lest a linker folds them into one
+  asm volatile(".rept 2048\n nop\n .endr");                 // one to four bytes each
+}
+template <std::size_t... Parts>
+constexpr std::array<void (*)(), sizeof...(Parts)> parts_of_code(
+    std::index_sequence<Parts...> /*all*/) {
+  return {some_code<Parts>...};
+}
+
+}  // namespace detail
+
+/// Code to run between a plan's calls: in a model a layer's own code was last needed one step ago,
+/// and that of all other layers since. All of it is more than a core's instruction cache holds.
+inline constexpr auto other_code = detail::parts_of_code(std::make_index_sequence<32>());
 
 /// A device, and memory in which all that is measured on it takes turns.
 class arena {
@@ -32,6 +52,34 @@ class arena {
   /// of results grow without bounds.
   [[nodiscard]] address activations(std::size_t bytes, bool hot) {
     return activations_.at(hot ? 1 : 0).get(*here_, bytes);
+  }
+
+  /// Fills the caches that its threads have for themselves with so many bytes, in all, that nobody
+  /// else reads; nothing where the device's threads are not this program's.
+  void displace(std::size_t bytes) {
+    if (bytes == 0) return;
+    if (bytes > aside_bytes_) {
+      aside_ = here_->allocate(bytes);
+      here_->fill(aside_->data(), bytes, std::byte{1});
+      aside_bytes_ = bytes;
+    }
+    const std::size_t part = bytes / static_cast<std::size_t>(here_->threads());
+    std::atomic<std::size_t> parts = 0;
+    here_->on_all_threads([&] {
+      constexpr std::size_t line = 64;
+      const auto* from = static_cast<const std::byte*>(aside_->data()) + part * parts++;
+      for (std::size_t i = 0; i < part; i += line) {
+        const auto value = std::to_integer<unsigned>(from[i]);
+        asm volatile("" ::"r"(value));  // it is read, and nothing is done with it
+      }
+    });
+  }
+
+  /// Runs so many parts of `other_code` on each thread, as far as they are this program's.
+  void run_other_code(std::size_t parts) {
+    here_->on_all_threads([parts] {
+      for (std::size_t i = 0; i < parts; ++i) other_code.at(i)();
+    });
   }
 
   /// Scratch memory, the same for all that ask for no more than `bytes`; it stays where it is.
@@ -85,6 +133,8 @@ class arena {
   std::array<pool, 2> activations_;
   std::vector<std::unique_ptr<device_memory>> workspaces_;
   std::size_t workspace_bytes_ = 0;
+  std::unique_ptr<device_memory> aside_;
+  std::size_t aside_bytes_ = 0;
 };
 
 }  // namespace layerbench::run

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -33,9 +35,13 @@ inline void settle_threads(char** argv) {
     set("OMP_PROC_BIND", "close");
     set("OMP_PLACES", "cores");
   }
-  if (changed)
-    ::execv("/proc/self/exe", argv);  // when that fails: threads stay unbound, and
-                                      // the context shows what was asked for
+  if (!changed) return;
+  // By its own path, which gives the process its name. When that fails threads stay unbound, and
+  // the context shows what was asked for.
+  std::error_code failed;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (!failed) ::execv(program.c_str(), argv);
+  ::execv("/proc/self/exe", argv);
 }
 
 namespace detail {

@@ -74,6 +74,9 @@ class device {
   /// Whether there is a plan for that kind of op; needs no device.
   [[nodiscard]] virtual bool implements_op(const op::any& op) const = 0;
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
+  /// What the caches hold that its threads have for themselves, together; 0 where they are not
+  /// this program's.
+  [[nodiscard]] virtual std::size_t core_cache_bytes() const = 0;
   /// Applies the thread count to this thread.
   virtual void activate() = 0;
   /// Page-aligned. Throws where there is not that much.
@@ -162,6 +165,9 @@ class backend_device final : public device {
     return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
   }
   [[nodiscard]] std::size_t cache_bytes() const override { return B::cache_bytes(); }
+  [[nodiscard]] std::size_t core_cache_bytes() const override {
+    return on_host<B> ? B::core_cache_bytes() * static_cast<std::size_t>(threads()) : 0;
+  }
   void activate() override { here().activate(); }
   [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t bytes) override {
     using made = decltype(here().allocate(bytes));

@@ -83,6 +83,7 @@ class fixture {
         static_cast<double>(op::least_bytes(what_.op.operands(request.pass, request.type)));
     counters["ring_bytes"] = static_cast<double>(moves_->ring_bytes());
     counters["touched_bytes"] = static_cast<double>(moves_->touched_bytes());
+    counters["displaced_bytes"] = static_cast<double>(moves_->displaced_bytes());
     counters["footprint_bytes"] = static_cast<double>(footprint_);
     counters["workspace_bytes"] = static_cast<double>(plan_->workspace_bytes());
     counters["verified"] = 1;  // prepare() throws otherwise

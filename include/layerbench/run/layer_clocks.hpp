@@ -52,14 +52,14 @@ class layer_clocks {
     }
   }
 
-  /// Seconds of a call of a primitive that `layers` share, the median over the rounds; nothing
+  /// Seconds of a call of a primitive that `layers` share, as usual over the rounds; nothing
   /// before the first.
   [[nodiscard]] std::optional<double> seconds(const std::vector<std::size_t>& layers) const {
     if (rounds_.empty()) return std::nullopt;
     double sum = 0;
     for (const std::size_t each : layers) {
       const auto& [usual, slowed] = rounds_[each];
-      sum += stats::median(usual.empty() ? slowed : usual);
+      sum += stats::usual(usual.empty() ? slowed : usual);
     }
     return sum / static_cast<double>(layers.size());
   }

@@ -33,7 +33,10 @@ class planned_step {
   /// How the operands of a primitive lie in the model.
   [[nodiscard]] surrounded_op around(const model::primitive& of, cache_state cache) {
     const model::surroundings found = memory().usual(of);
-    surrounded_op made{.request = request_, .cache = cache, .footprint = found.footprint};
+    surrounded_op made{.request = request_,
+                       .cache = cache,
+                       .footprint = found.footprint,
+                       .calls = step_.calls.size()};
     made.request.pass = of.pass;
     for (const model::operand_state& each : found.operands) {
       origin& from = made.operands.emplace_back();
@@ -44,7 +47,11 @@ class planned_step {
       from.producer = writer.op;
       from.pass = writer.pass;
       from.output = each.written_as;
-      from.in_place = memory().around(*each.writer).in_place;
+      for (const model::operand_state& its : memory().around(*each.writer).operands) {
+        const bool is_output = from.before.size() == from.output;
+        if (is_output && its.same_as) from.over = its.same_as;
+        from.before.push_back(its.role == op::role::source ? its.distance : std::nullopt);
+      }
     }
     return made;
   }

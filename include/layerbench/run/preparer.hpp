@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,53 +21,47 @@ namespace layerbench::run {
 class preparer {
  public:
   /// A null plan copies. `output` is the plan's operand that the call reads, so many `bytes` of it;
-  /// `distance` the bytes touched between this and the call; `in_place` says that the plan writes
-  /// over its first source.
+  /// `distance` the bytes touched between this and the call.
   preparer(std::unique_ptr<any_plan> plan, std::size_t output, std::size_t bytes,
-           std::int64_t distance, bool in_place)
-      : plan_(std::move(plan)),
-        output_(output),
-        bytes_(bytes),
-        distance_(distance),
-        in_place_(plan_ && in_place) {}
+           std::int64_t distance)
+      : plan_(std::move(plan)), output_(output), bytes_(bytes), distance_(distance) {}
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::int64_t distance() const { return distance_; }
 
   /// Bytes that it writes for the call, at least what that reads.
   [[nodiscard]] std::size_t written_bytes() const {
-    return plan_ ? std::max(bytes_, operands()[output_].bytes) : bytes_;
+    return plan_ ? std::max(bytes_, operand_bytes(output_)) : bytes_;
+  }
+  [[nodiscard]] std::size_t operand_bytes(std::size_t operand) const {
+    return plan_->operands()[operand].bytes;
   }
 
-  /// Bytes that it touches beside.
-  [[nodiscard]] std::size_t other_bytes() const {
-    if (!plan_) return bytes_;
-    std::size_t sum = 0;
-    for (const plan_operand& each : operands()) sum += each.bytes;
-    return sum - operands()[output_].bytes;
-  }
-
-  /// Gives it room in `all` for what it touches beside `to`, where it writes: what it reads nobody
-  /// writes.
-  void lay_out(window& all, part to) {
-    if (!plan_) places_ = {all.add(room::constants, bytes_), to};
-    for (const plan_operand& each : operands()) {
-      const bool written = each.logical.role == op::role::destination;
-      const bool wanted = places_.size() == output_;
-      places_.push_back(
-          wanted ? to : all.add(written ? room::activations : room::constants, each.bytes));
+  /// Gives it room in `all` for what it touches beside `to`, where it writes, and beside what is
+  /// given to it by operand; the rest of what it reads nobody writes. Returns the bytes of the
+  /// room.
+  std::size_t lay_out(window& all, part to, std::map<std::size_t, part> given = {}) {
+    if (!plan_) {
+      places_ = {all.add(room::constants, bytes_), to};
+      return bytes_;
     }
-    if (!in_place_) return;
-    again_ = places_;
-    const auto first = std::ranges::find(
-        operands(), op::role::source, [](const plan_operand& each) { return each.logical.role; });
-    again_[static_cast<std::size_t>(first - operands().begin())] = to;
+    given.emplace(output_, to);
+    std::size_t taken = 0;
+    for (const plan_operand& each : plan_->operands()) {
+      const auto known = given.find(places_.size());
+      if (known != given.end()) {
+        places_.push_back(known->second);
+        continue;
+      }
+      const bool written = each.logical.role == op::role::destination;
+      places_.push_back(all.add(written ? room::activations : room::constants, each.bytes));
+      taken += each.bytes;
+    }
+    return taken;
   }
 
-  /// Sets how many calls ahead it runs, when one touches so many bytes.
-  void set_lead(std::size_t touched) {
-    lead_ = std::llround(static_cast<double>(distance_) / static_cast<double>(touched));
-  }
+  /// Sets how many calls ahead it runs.
+  void set_lead(std::int64_t calls) { lead_ = calls; }
 
   /// Writes what is its part for call `call`.
   void run(arena& memory, const window& all, std::int64_t call) {
@@ -82,26 +76,15 @@ class preparer {
       bound_ = plan_->bind(places, memory.workspace(plan_->workspace_bytes()));
     }
     bound_->run();
-    if (!in_place_) return;
-    // On what it has just written: on older results, results of results would grow and grow.
-    bound_->place(all.at(again_, call + lead_));
-    bound_->run();
   }
 
  private:
-  [[nodiscard]] const std::vector<plan_operand>& operands() const {
-    static const std::vector<plan_operand> none;
-    return plan_ ? plan_->operands() : none;
-  }
-
   std::unique_ptr<any_plan> plan_;
   std::size_t output_;
   std::size_t bytes_;
   std::int64_t distance_;
-  bool in_place_;
   std::int64_t lead_ = 0;
   std::vector<part> places_;  ///< of the plan's operands; of a copy: from, to
-  std::vector<part> again_;   ///< the same in place
   std::unique_ptr<bound_plan> bound_;
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -44,8 +45,10 @@ struct origin {
   std::optional<std::int64_t> distance = {};
   std::optional<op::any> producer = {};
   op::pass pass = op::pass::fwd;
-  std::size_t output = 0;  ///< which of the producer's operands it was
-  bool in_place = false;   ///< whether the producer wrote over its own source
+  std::size_t output = 0;                ///< which of the producer's operands it was
+  std::optional<std::size_t> over = {};  ///< the one that the producer wrote over
+  /// By operand of the producer: how many bytes before it that was used, where it is a source.
+  std::vector<std::optional<std::int64_t>> before = {};
   std::optional<std::size_t> same_as =
       {};  ///< an earlier operand of the call, in whose memory it is
 };
@@ -56,18 +59,17 @@ struct surrounded_op {
   cache_state cache = cache_state::hot;
   std::int64_t footprint = 0;         ///< of the model's step
   std::vector<origin> operands = {};  ///< where nothing is said they are old
+  std::size_t calls = SIZE_MAX;       ///< of the model's step
+  bool displaced = true;              ///< what a call needs beside its operands is old, too
 };
-
-/// Runs through more code than a core's instruction cache holds: in a model a layer's own code was
-/// last needed one step ago, and that of all other layers since.
-[[gnu::noinline]] inline void run_other_code() {
-  asm volatile(".rept 65536\n nop\n .endr");  // one to four bytes each
-}
 
 /// Calls of a plan on operands that move round rings, so that each call finds its operands in the
 /// caches as far as the state says. What the step did not use before was last touched one model's
 /// footprint of bytes ago. The rest is written by the plans that write it in the model, untimed, as
-/// long before the call as there; or copied, where it was only read.
+/// long before the call as there, but just before it where that is less than the cores' own caches
+/// hold; or copied, where it was only read. What a call needs beside its
+/// operands, its code above all, was last used a step ago, too: before the last of these plans run,
+/// the cores' own caches are filled with something else.
 class rotation {
  public:
   /// `plan` must outlive this. `seed` is of the test data of small operands.
@@ -90,11 +92,15 @@ class rotation {
                        memory_.activations(window_.length(room::activations), hot));
     const std::int64_t different = std::min(calls, slots_wanted_);
     for (std::int64_t i = 0; i < different; ++i) {
-      for (preparer& each : preparers_) each.run(memory_, window_, next_ + i);
+      for (std::size_t j = 0; j < preparers_.size(); ++j) {
+        if (j == first_near_) memory_.displace(displaced_);
+        preparers_[j].run(memory_, window_, next_ + i);
+      }
+      if (first_near_ == preparers_.size()) memory_.displace(displaced_);
       place(static_cast<std::size_t>(i), next_ + i);
     }
     memory_.here().synchronize();
-    if (cache_ == cache_state::model) memory_.here().on_all_threads(run_other_code);
+    if (cache_ == cache_state::model) memory_.run_other_code(code_parts_);
   }
 
   /// Runs the calls that were made ready, to their end.
@@ -116,10 +122,13 @@ class rotation {
     for (const preparer& each : preparers_) sum += each.bytes();
     return sum;
   }
+  /// Bytes of something else that the cores' own caches are filled with before each call.
+  [[nodiscard]] std::size_t displaced_bytes() const { return displaced_; }
 
  private:
   static constexpr std::size_t small_bytes = 65536;
   static constexpr std::int64_t most_slots = 64;
+  static constexpr std::int64_t before_all = INT64_MAX;  ///< as a preparer's distance
 
   /// Bytes to be touched between two uses of weights.
   [[nodiscard]] std::size_t reach_of(const surrounded_op& what) const {
@@ -148,6 +157,36 @@ class rotation {
     // The longest ago comes first; of equals the first source, which a producer may overwrite.
     std::ranges::stable_sort(preparers_, std::ranges::greater{}, &preparer::distance);
     add_rest();
+    set_displaced(what);
+    set_leads();
+  }
+
+  /// Whether so many bytes leave something in the caches that cores have for themselves.
+  [[nodiscard]] bool is_near(std::int64_t distance) const {
+    return static_cast<std::size_t>(distance) < memory_.here().core_cache_bytes();
+  }
+
+  /// The cores' own caches are filled with something else before what is near runs, where a whole
+  /// step leaves nothing in them. Several times over: they do not evict the oldest first.
+  void set_displaced(const surrounded_op& what) {
+    const std::size_t enough = 4 * memory_.here().core_cache_bytes();
+    const bool leaves_none = static_cast<std::size_t>(what.footprint) > enough;
+    displaced_ = what.displaced && cache_ == cache_state::model && leaves_none ? enough : 0;
+    // The few layers of a model that stays in these caches run through about so much.
+    if (!leaves_none) code_parts_ = std::min(code_parts_, what.calls);
+    while (first_near_ < preparers_.size() && !is_near(preparers_[first_near_].distance())) {
+      ++first_near_;
+    }
+  }
+
+  /// Sets how many calls ahead each of the preparers runs, lest what is near is displaced.
+  void set_leads() {
+    for (std::size_t i = 0; i < preparers_.size(); ++i) {
+      preparer& each = preparers_[i];
+      const bool at_once = each.distance() == before_all || (displaced_ > 0 && i >= first_near_);
+      const double calls = static_cast<double>(each.distance()) / static_cast<double>(touched_);
+      each.set_lead(at_once ? 0 : std::llround(calls));
+    }
   }
 
   /// Room for an operand that a turn of the ring ages.
@@ -168,11 +207,22 @@ class rotation {
     request.pass = from.pass;
     // Where it lacks the producer, somebody else writes that in the model, too.
     auto plan = from.producer ? plan_or_null(memory_.here(), *from.producer, request) : nullptr;
-    preparer writer(std::move(plan), from.output, plan_.operands()[i].bytes, *from.distance,
-                    from.in_place);
+    const bool planned = plan != nullptr;
+    preparer writer(std::move(plan), from.output, plan_.operands()[i].bytes, *from.distance);
     const part to = window_.add(room::activations, writer.written_bytes());
-    touched_ += writer.other_bytes();
-    writer.lay_out(window_, to);
+    std::map<std::size_t, part> given;
+    for (std::size_t j = 0; planned && j < from.before.size(); ++j) {
+      const bool over = from.over == j;
+      if (!from.before[j] || !(over || is_near(*from.before[j]))) continue;
+      // What the producer finds in the caches decides what it leaves there. A copy is enough, and
+      // is valid numbers: on older results, results of results would grow and grow.
+      const std::size_t bytes = writer.operand_bytes(j);
+      given.emplace(j, over ? to : window_.add(room::activations, bytes));
+      preparer copy(nullptr, 0, bytes, *from.distance);
+      touched_ += copy.lay_out(window_, given.at(j)) + (over ? 0 : bytes);
+      preparers_.push_back(std::move(copy));
+    }
+    touched_ += writer.lay_out(window_, to, std::move(given));
     preparers_.push_back(std::move(writer));
     return to;
   }
@@ -188,8 +238,8 @@ class rotation {
     const op::activation writes{op::activation_kind::relu,
                                 {static_cast<std::int64_t>(rest / 2 / sizeof(float))}};
     constexpr std::size_t destination = 1;
-    preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), destination, rest / 2, 0,
-                    false);
+    preparer writer(plan_or_null(memory_.here(), op::any(writes), {}), destination, rest / 2,
+                    before_all);
     writer.lay_out(window_, window_.add(room::activations, rest / 2));
     touched_ += rest;
     preparers_.insert(preparers_.begin(), std::move(writer));
@@ -209,7 +259,6 @@ class rotation {
 
   void set_lengths() {
     window_.set_turns(turns_);
-    for (preparer& each : preparers_) each.set_lead(touched_);
     const bool alone = cache_ == cache_state::model;
     const bool moves = turns_ > 1;
     slots_wanted_ = moves && !alone ? most_slots : 1;
@@ -248,8 +297,11 @@ class rotation {
   std::size_t reach_;        ///< bytes between two uses of weights, as far as the state asks for it
   std::vector<part> parts_;  ///< of the plan's operands
   std::vector<preparer> preparers_;
-  std::size_t touched_ = 0;  ///< bytes touched by a call and its preparers
-  std::size_t turns_ = 1;    ///< windows in a ring
+  std::size_t first_near_ = 0;                  ///< of the preparers
+  std::size_t displaced_ = 0;                   ///< bytes, before that one runs
+  std::size_t code_parts_ = other_code.size();  ///< run before each call
+  std::size_t touched_ = 0;                     ///< bytes touched by a call and its preparers
+  std::size_t turns_ = 1;                       ///< windows in a ring
   window window_;
   std::unique_ptr<device_memory> own_;
   std::vector<std::unique_ptr<bound_plan>> slots_;

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include <layerbench/base/stats.hpp>
 #include <layerbench/run/clock.hpp>
 
 namespace layerbench::run {
@@ -29,8 +31,9 @@ struct samples {
   double timed = 0;  ///< seconds of all laps
   double wall = 0;
   double cpu = 0;
-  std::size_t slowed = 0;  ///< how many were taken while the processors were slower than usual
-  bool unusual = false;    ///< these are such ones; else they are without them
+  std::size_t slowed = 0;     ///< how many were taken while the processors were slower than usual
+  std::ptrdiff_t stalls = 0;  ///< left out of them
+  bool unusual = false;       ///< these are such ones; else they are without them
 
   /// `each` is without the clock's cost.
   void add(const lap& each) {
@@ -48,6 +51,37 @@ struct samples {
     cpu += others.cpu;
   }
 };
+
+/// What is longer than this among `sorted` seconds of a call, means of samples of so many calls, is
+/// a stall: the sample was more than half a millisecond, and more than its median, too long. Small
+/// disturbances are part of every step, and only means of layers add up to the step's; stalls, that
+/// few steps meet, are left out. But only where they are rare: what is slow in more than a tenth of
+/// the calls is so in every step.
+struct stall_limit {
+  double seconds;         ///< infinite where none is left out
+  std::ptrdiff_t stalls;  ///< how many there are, left out or not
+
+  explicit stall_limit(const std::vector<double>& sorted, std::int64_t calls_a_sample = 1) {
+    constexpr double least_stall = 0.0005;  // seconds
+    constexpr std::ptrdiff_t rare = 10;
+    const double median = stats::quantile(sorted, 0.5);
+    seconds = median + std::max(median, least_stall / static_cast<double>(calls_a_sample));
+    stalls = sorted.end() - std::ranges::upper_bound(sorted, seconds);
+    if (stalls > std::max<std::ptrdiff_t>(1, std::ssize(sorted) / rare)) seconds = HUGE_VAL;
+  }
+};
+
+struct usual_mean {
+  double seconds;
+  std::ptrdiff_t stalls;
+};
+
+[[nodiscard]] inline usual_mean mean_without_stalls(const std::vector<double>& sorted,
+                                                    std::int64_t calls_a_sample = 1) {
+  const stall_limit limit(sorted, calls_a_sample);
+  return {stats::mean({sorted.begin(), std::ranges::upper_bound(sorted, limit.seconds)}),
+          limit.stalls};
+}
 
 /// Processors whose speed nobody looks at.
 struct any_speed {

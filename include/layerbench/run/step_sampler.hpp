@@ -20,8 +20,7 @@ enum class step_parts : std::uint8_t {
 
 /// Samples whole steps of a chain. A long step is hardly ever undisturbed from end to end: it is
 /// timed in stretches of layers, between which one looks at the processors' speed, and what was
-/// disturbed is left out stretch by stretch, as it is of rows. A sample is the sum of one passage
-/// of each stretch. Short steps are a single stretch.
+/// disturbed is left out stretch by stretch, as it is of rows. Short steps are a single stretch.
 template <class Chain, class Stopwatch, class Speed>
 class step_sampler {
  public:
@@ -128,26 +127,53 @@ class step_sampler {
     return std::ranges::none_of(stretches_, &stretch::unusual);
   }
 
+  /// As many samples as there are passages of the stretch that has fewest: each the sum over the
+  /// stretches of the mean of as large a share of their passages.
   [[nodiscard]] samples composed() {
     samples made;
     made.calls_a_sample = 1;
     made.unusual = !complete();
+    std::vector<std::vector<lap>> passages;
     std::size_t steps = SIZE_MAX;
     for (const stretch& each : stretches_) {
       made.slowed = std::max(made.slowed, each.taken.slowed.size());
-      steps = std::min(steps, each.laps().size());
+      passages.push_back(without_stalls(each.laps(), made.stalls));
+      steps = std::min(steps, passages.back().size());
     }
     for (std::size_t i = 0; i < steps; ++i) {
       lap all{};
-      for (const stretch& each : stretches_) {
-        const lap& one = each.laps()[i];
-        all.seconds += one.seconds;
-        all.wall += one.wall;
-        all.cpu += one.cpu;
-      }
+      for (const std::vector<lap>& each : passages) add_share(each, i, steps, all);
       made.add(all);
     }
     return made;
+  }
+
+  /// Adds the mean of share `i` of `shares` equal ones of the laps: passages at its ends count in
+  /// part.
+  static void add_share(const std::vector<lap>& laps, std::size_t i, std::size_t shares, lap& to) {
+    const auto size = static_cast<double>(laps.size()) / static_cast<double>(shares);
+    const double first = static_cast<double>(i) * size;
+    for (auto j = static_cast<std::size_t>(first); j < laps.size(); ++j) {
+      const auto at = static_cast<double>(j);
+      const double weight = std::min(at + 1, first + size) - std::max(at, first);
+      if (weight <= 0) break;
+      to.seconds += weight / size * laps[j].seconds;
+      to.wall += weight / size * laps[j].wall;
+      to.cpu += weight / size * laps[j].cpu;
+    }
+  }
+
+  [[nodiscard]] static std::vector<lap> without_stalls(std::vector<lap> laps,
+                                                       std::ptrdiff_t& stalls) {
+    if (laps.empty()) return laps;
+    std::vector<double> sorted;
+    for (const lap& each : laps) sorted.push_back(each.seconds);
+    std::ranges::sort(sorted);
+    const double limit = stall_limit(sorted).seconds;
+    const auto left_out =
+        std::erase_if(laps, [&](const lap& each) { return each.seconds > limit; });
+    stalls += static_cast<std::ptrdiff_t>(left_out);
+    return laps;
   }
 
   Chain& whole_;

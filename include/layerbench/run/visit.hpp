@@ -3,10 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <vector>
 
 #include <sys/resource.h>
 
@@ -59,25 +56,6 @@ class processor_watch {
 
 }  // namespace detail
 
-struct usual_mean {
-  double seconds;
-  std::ptrdiff_t stalls;
-};
-
-/// The mean of `sorted` without its stalls. Small disturbances are part of every step, and only
-/// means of layers add up to the step's; long ones, that few steps meet, are left out. They are
-/// counted in any case, but left out only where they are rare: what is slow in more than a tenth of
-/// the calls is so in every step.
-[[nodiscard]] inline usual_mean mean_without_stalls(const std::vector<double>& sorted) {
-  constexpr double stall = 2;  // times the median
-  constexpr std::ptrdiff_t rare = 10;
-  const double limit = stall * stats::quantile(sorted, 0.5);
-  const auto usual = std::ranges::upper_bound(sorted, limit);
-  const std::ptrdiff_t stalls = sorted.end() - usual;
-  const bool few = stalls <= std::max<std::ptrdiff_t>(1, std::ssize(sorted) / rare);
-  return {stats::mean({sorted.begin(), few ? usual : sorted.end()}), stalls};
-}
-
 struct visit_quality {
   double busy = 0;          ///< share of the processors' time that the threads got
   bool pushed_off = false;  ///< something else had processors, so that it was less than all
@@ -107,9 +85,9 @@ visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::me
     counters["low_s"] = range->low;
     counters["high_s"] = range->high;
   }
-  const usual_mean usual = mean_without_stalls(taken.seconds);
+  const usual_mean usual = mean_without_stalls(taken.seconds, taken.calls_a_sample);
   counters["mean_s"] = usual.seconds;
-  counters["stalls"] = static_cast<double>(usual.stalls);
+  counters["stalls"] = static_cast<double>(taken.stalls + usual.stalls);
   counters["min_s"] = taken.seconds.front();
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
   counters["samples"] = static_cast<double>(taken.seconds.size());

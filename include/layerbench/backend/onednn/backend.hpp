@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -73,11 +75,24 @@ class backend {
 
   void activate() { omp_set_num_threads(threads_); }
   static std::size_t cache_bytes() noexcept { return host_cache_bytes(); }
+  static std::size_t core_cache_bytes() noexcept { return host_core_cache_bytes(); }
   [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
   static void fill(address to, std::size_t bytes, std::byte value) {
     std::memset(to, std::to_integer<int>(value), bytes);
   }
-  static void copy(address to, address from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  /// Each thread its part, which its core then has in its own cache.
+  void copy(address to, address from, std::size_t bytes) {
+#pragma omp parallel num_threads(threads_)
+    {
+      constexpr std::size_t line = 64;
+      const auto threads = static_cast<std::size_t>(omp_get_num_threads());
+      const std::size_t part = (bytes / threads / line + 1) * line;
+      const std::size_t start =
+          std::min(bytes, static_cast<std::size_t>(omp_get_thread_num()) * part);
+      std::memcpy(static_cast<std::byte*>(to) + start, static_cast<std::byte*>(from) + start,
+                  std::min(part, bytes - start));
+    }
+  }
   void synchronize() { stream_.wait(); }
   template <class Work>
   void on_all_threads(const Work& work) {

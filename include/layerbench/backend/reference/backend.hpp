@@ -34,6 +34,7 @@ class backend {
   static void describe(description& /*facts*/) {}
   void activate() {}
   static std::size_t cache_bytes() noexcept { return host_cache_bytes(); }
+  static std::size_t core_cache_bytes() noexcept { return host_core_cache_bytes(); }
   [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
   static void fill(address to, std::size_t bytes, std::byte value) {
     std::memset(to, std::to_integer<int>(value), bytes);
