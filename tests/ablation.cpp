@@ -65,8 +65,9 @@ run::surrounded_op surroundings_of(run::planned_step& step, const model::primiti
 /// A model's rows in each of the ways, and its chain.
 class experiment {
  public:
-  experiment(const model::graph& graph, dtype type, int threads)
-      : memory_(make_arena(threads)),
+  experiment(const model::graph& graph, dtype type, int threads, bool by_layer)
+      : by_layer_(by_layer),
+        memory_(make_arena(threads)),
         watch_(threads),
         step_(model::inference_step(graph, type, {"activation"}), {.type = type}, memory_),
         chain_(step_.make_chain(1)) {
@@ -98,7 +99,7 @@ class experiment {
       }
       spent_[way] += run::stopwatch::now() - start;
       steps.push_back(step());
-      clocks_.visit(*chain_, *speed_, chain_sampling);
+      if (by_layer_) clocks_.visit(*chain_, *speed_, chain_sampling);
     }
     steps_.push_back(stats::median(steps));
     for (const std::string& way : ways) ratios_[way].push_back(sums[way] / steps_.back());
@@ -161,6 +162,7 @@ class experiment {
     });
   }
 
+  bool by_layer_;
   std::shared_ptr<run::arena> memory_;
   run::stopwatch watch_;
   std::unique_ptr<run::speed_probe> speed_ = run::speed_probe_of(memory_->here());
@@ -188,7 +190,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 5 ? std::atoi(argv[5]) : 7;
   try {
     experiment all(model::load(model::find(argv[1], LAYERBENCH_SHAPES_DIR), std::atol(argv[2])),
-                   *type, std::atoi(argv[4]));
+                   *type, std::atoi(argv[4]), argc > 6);
     for (int i = 0; i < rounds; ++i) all.round();
     all.print(fmt::format("{} batch {} {} {} threads", argv[1], argv[2], argv[3], argv[4]));
     if (argc > 6) all.print_layers();

@@ -33,19 +33,22 @@ namespace layerbench::stats {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// Whether so few of `all` values could be by chance: one, or a tenth of them.
+[[nodiscard]] constexpr bool is_rare(std::ptrdiff_t found, std::size_t all) {
+  constexpr std::ptrdiff_t rare = 10;
+  return found <= std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(all) / rare);
+}
+
 /// Fewer values cannot show which of them are far off.
 inline constexpr std::size_t some_values = 5;
 
 /// More than this is far above the other `values` (not empty), and rare: more than half above their
-/// median, and no more than one or a tenth of them. Infinite where there is nothing rare.
+/// median. Infinite where there is nothing rare.
 [[nodiscard]] inline double far_limit(const std::vector<double>& values) {
   constexpr double far = 1.5;  // times the median
-  constexpr std::size_t rare = 10;
   const double limit = far * median(values);
   const auto found = std::ranges::count_if(values, [&](double each) { return each > limit; });
-  const std::size_t most = std::max<std::size_t>(1, values.size() / rare);
-  const bool leave_out = values.size() >= some_values && static_cast<std::size_t>(found) <= most;
-  return leave_out ? limit : HUGE_VAL;
+  return values.size() >= some_values && is_rare(found, values.size()) ? limit : HUGE_VAL;
 }
 
 /// The mean of `values` (not empty) without those far above the others, since medians of layers do

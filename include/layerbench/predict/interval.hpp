@@ -123,14 +123,13 @@ struct series {
 /// their usual time; nothing when there is none.
 [[nodiscard]] inline std::optional<stats::interval> range_of_rounds(
     std::span<const term> terms, const std::vector<round_id>& rounds) {
-  std::vector<double> sums;
-  for (const round_id& round : rounds) {
-    sums.push_back(0);
-    for (const term& each : terms) {
-      const std::map<round_id, double> counted = each.of->counted();
-      const auto found = counted.find(round);
-      const double seconds = found != counted.end() ? found->second : each.of->seconds();
-      sums.back() += each.weight * seconds;
+  std::vector<double> sums(rounds.size(), 0);
+  for (const term& each : terms) {
+    const std::map<round_id, double> counted = each.of->counted();
+    const double usual = each.of->seconds();
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      const auto found = counted.find(rounds[i]);
+      sums[i] += each.weight * (found != counted.end() ? found->second : usual);
     }
   }
   if (sums.empty()) return std::nullopt;

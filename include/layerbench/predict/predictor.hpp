@@ -61,15 +61,11 @@ struct timed {
   return seconds;
 }
 
-/// The step's time, with an interval from the rounds that all primitives have; their number goes to
-/// `rounds`. Where layers count in different rounds their sum may be less or more than any round's;
-/// the interval then reaches to it.
-[[nodiscard]] inline step_time add_up(const std::vector<timed>& step, std::size_t& rounds) {
-  const double seconds = sum(step);
-  std::vector<term> terms;
-  for (const timed& each : step) {
-    terms.push_back({static_cast<double>(each.what->count), &each.rounds});
-  }
+/// A step of so many seconds, the sum of `terms`, with an interval from the rounds that all
+/// primitives have; their number goes to `rounds`. Where layers count in different rounds their sum
+/// may be less or more than any round's; the interval then reaches to it.
+[[nodiscard]] inline step_time add_up(double seconds, std::span<const term> terms,
+                                      std::size_t& rounds) {
   const std::vector<round_id> common = common_rounds(terms);
   rounds = common.size();
   interval_kind kind = interval_kind::bootstrap;
@@ -80,6 +76,13 @@ struct timed {
   }
   return {seconds, 0, seconds, std::min(seconds, sure->low), std::max(seconds, sure->high),
           kind,    {}};
+}
+[[nodiscard]] inline step_time add_up(const std::vector<timed>& step, std::size_t& rounds) {
+  std::vector<term> terms;
+  for (const timed& each : step) {
+    terms.push_back({static_cast<double>(each.what->count), &each.rounds});
+  }
+  return add_up(sum(step), terms, rounds);
 }
 
 /// `time` with a framework's own cost in it, which is the same in each round.

@@ -144,13 +144,11 @@ using chain_rows = std::vector<const result::measurement*>;
     if (row->disturbed()) step.disturbed.insert(round);
   }
   if (step.rounds.empty()) return std::nullopt;
-  const std::vector<term> whole{{1, &step}};
-  const std::vector<round_id> all = common_rounds(whole);
-  const auto sure = bootstrap_interval(whole, all).value_or(*range_of_rounds(whole, all));
-  const auto rounds = static_cast<double>(step.rounds.size());
-  const double seconds = step.seconds();
-  return measured_step{seconds, std::min(seconds, sure.low), std::max(seconds, sure.high),
-                       step.rounds.size(), static_cast<double>(step.disturbed.size()) / rounds};
+  std::size_t rounds = 0;
+  const step_time whole = add_up(step.seconds(), std::vector<term>{{1, &step}}, rounds);
+  const double disturbed = static_cast<double>(step.disturbed.size());
+  return measured_step{whole.seconds, whole.sampling_low, whole.sampling_high, rounds,
+                       disturbed / static_cast<double>(rounds)};
 }
 
 /// Adds a case to `all`: to those validated where that is possible.

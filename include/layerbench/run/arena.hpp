@@ -58,16 +58,12 @@ class arena {
   /// else reads; nothing where the device's threads are not this program's.
   void displace(std::size_t bytes) {
     if (bytes == 0) return;
-    if (bytes > aside_bytes_) {
-      aside_ = here_->allocate(bytes);
-      here_->fill(aside_->data(), bytes, std::byte{1});
-      aside_bytes_ = bytes;
-    }
+    const auto* aside = static_cast<const std::byte*>(aside_.get(*here_, bytes));
     const std::size_t part = bytes / static_cast<std::size_t>(here_->threads());
     std::atomic<std::size_t> parts = 0;
     here_->on_all_threads([&] {
       constexpr std::size_t line = 64;
-      const auto* from = static_cast<const std::byte*>(aside_->data()) + part * parts++;
+      const auto* from = aside + part * parts++;
       for (std::size_t i = 0; i < part; i += line) {
         const auto value = std::to_integer<unsigned>(from[i]);
         asm volatile("" ::"r"(value));  // it is read, and nothing is done with it
@@ -131,10 +127,9 @@ class arena {
   std::unique_ptr<device> here_;
   std::array<pool, 2> constants_;
   std::array<pool, 2> activations_;
+  pool aside_;
   std::vector<std::unique_ptr<device_memory>> workspaces_;
   std::size_t workspace_bytes_ = 0;
-  std::unique_ptr<device_memory> aside_;
-  std::size_t aside_bytes_ = 0;
 };
 
 }  // namespace layerbench::run

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -67,9 +68,9 @@ struct surrounded_op {
 /// caches as far as the state says. What the step did not use before was last touched one model's
 /// footprint of bytes ago. The rest is written by the plans that write it in the model, untimed, as
 /// long before the call as there, but just before it where that is less than the cores' own caches
-/// hold; or copied, where it was only read. What a call needs beside its
-/// operands, its code above all, was last used a step ago, too: before the last of these plans run,
-/// the cores' own caches are filled with something else.
+/// hold; or copied, where it was only read. What a call needs beside its operands, its code above
+/// all, was last used a step ago, too: before the last of these plans run, the cores' own caches
+/// are filled with something else.
 class rotation {
  public:
   /// `plan` must outlive this. `seed` is of the test data of small operands.
@@ -92,11 +93,10 @@ class rotation {
                        memory_.activations(window_.length(room::activations), hot));
     const std::int64_t different = std::min(calls, slots_wanted_);
     for (std::int64_t i = 0; i < different; ++i) {
-      for (std::size_t j = 0; j < preparers_.size(); ++j) {
-        if (j == first_near_) memory_.displace(displaced_);
-        preparers_[j].run(memory_, window_, next_ + i);
-      }
-      if (first_near_ == preparers_.size()) memory_.displace(displaced_);
+      const std::span all(preparers_);
+      for (preparer& each : all.first(first_near_)) each.run(memory_, window_, next_ + i);
+      memory_.displace(displaced_);
+      for (preparer& each : all.subspan(first_near_)) each.run(memory_, window_, next_ + i);
       place(static_cast<std::size_t>(i), next_ + i);
     }
     memory_.here().synchronize();

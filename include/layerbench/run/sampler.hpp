@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -63,11 +62,10 @@ struct stall_limit {
 
   explicit stall_limit(const std::vector<double>& sorted, std::int64_t calls_a_sample = 1) {
     constexpr double least_stall = 0.0005;  // seconds
-    constexpr std::ptrdiff_t rare = 10;
     const double median = stats::quantile(sorted, 0.5);
     seconds = median + std::max(median, least_stall / static_cast<double>(calls_a_sample));
     stalls = sorted.end() - std::ranges::upper_bound(sorted, seconds);
-    if (stalls > std::max<std::ptrdiff_t>(1, std::ssize(sorted) / rare)) seconds = HUGE_VAL;
+    if (!stats::is_rare(stalls, sorted.size())) seconds = HUGE_VAL;
   }
 };
 
