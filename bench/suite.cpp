@@ -6,7 +6,9 @@
 #include <span>
 
 #include <layerbench/op/list.hpp>
+#include <layerbench/predict/peaks.hpp>
 #include <layerbench/predict/validation.hpp>
+#include <layerbench/report/peaks.hpp>
 #include <layerbench/report/prediction.hpp>
 #include <layerbench/report/validation.hpp>
 #include <layerbench/run/main.hpp>
@@ -17,10 +19,7 @@ namespace {
 void print_predictions(const layerbench::result::results& results, bool machine_format) {
   using namespace layerbench;
   const auto predictions = predict::predict(std::span(&results, 1));
-  const auto fact = [&](std::string_view name) {
-    const auto found = results.context.find(name);
-    return found == results.context.end() ? std::string("none") : found->second;
-  };
+  const auto fact = [&](std::string_view name) { return results.said(name).value_or("none"); };
   std::FILE* out = machine_format ? stderr : stdout;
   fmt::print(out, "\non {}, oneDNN {} {}\n\n{}", fact("device"), fact("onednn_version"),
              fact("onednn_isa"), report::text(predictions));
@@ -29,10 +28,18 @@ void print_predictions(const layerbench::result::results& results, bool machine_
   }
 }
 
+/// Prints what the rows show of this machine, likewise.
+void print_peaks(const layerbench::result::results& results, bool machine_format) {
+  using namespace layerbench;
+  fmt::print(machine_format ? stderr : stdout, "\n{}", report::text(predict::peaks_in({&results})));
+}
+
 }  // namespace
 
 int run_suite(int argc, char** argv, const layerbench::run::program& what) {
   using namespace layerbench;
-  return run::main(argc, argv, what, op::builtin{},
-                   what.whole_model() ? &print_predictions : run::epilogue());
+  run::epilogue after;
+  if (what.whole_model()) after = &print_predictions;
+  if (what.peaks) after = &print_peaks;
+  return run::main(argc, argv, what, op::builtin{}, after);
 }

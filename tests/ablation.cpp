@@ -13,7 +13,8 @@
 // touch        sources are copied to their place just before the call, others rotate
 // predecessor  sources are written by their producers as long before as in the model
 // fresh        and the producers' own sources are copied to their place just before them
-// final        and the cores' own caches are filled with something else before
+// displaced    and the cores' own caches are filled with something else before
+// final        and the rings are read once before each visit
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -41,7 +42,8 @@ namespace {
 
 using namespace layerbench;
 
-const std::vector<std::string> ways{"hot", "rotate", "touch", "predecessor", "fresh", "final"};
+const std::vector<std::string> ways{"hot",   "rotate",    "touch", "predecessor",
+                                    "fresh", "displaced", "final"};
 constexpr double row_seconds = 0.004;
 constexpr run::sampling chain_sampling{.least_time = 0.03, .most_time = 0.12};
 
@@ -49,7 +51,8 @@ run::surrounded_op surroundings_of(run::planned_step& step, const model::primiti
                                    const std::string& way) {
   run::surrounded_op made =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
-  made.displaced = way == "final";
+  made.settled = way == "final";
+  made.displaced = made.settled || way == "displaced";
   for (run::origin& each : made.operands) {
     if (!each.distance) continue;
     if (way == "rotate") each.distance.reset();
@@ -148,6 +151,7 @@ class experiment {
     const run::sampling how{
         .least_time = row_seconds, .most_time = 4 * row_seconds, .most_calls = calls.most_calls()};
     return mean_of([&] {
+      calls.settle();
       return run::sample(
           watch_, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
           how, &run::interrupt_guard::interrupted, *speed_);

@@ -159,6 +159,12 @@ TEST(reference_activation, has_the_known_values_of_each_function) {
   }
 }
 
+TEST(reference_allreduce, gives_each_rank_the_sum) {
+  const op::allreduce o{8, 3};
+  EXPECT_THAT(reference_result(o, {{1, 2, 10, 20, 100, 200}}),
+              ElementsAre(111, 222, 111, 222, 111, 222));
+}
+
 TEST(reference_add, adds_element_by_element) {
   EXPECT_THAT(reference_result(op::add{{2, 2}}, {{1, 2, 3, 4}, {10, 20, 30, -4}}),
               ElementsAre(11, 22, 33, 0));

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numbers>
 #include <numeric>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -143,6 +145,60 @@ TEST(median_interval, is_a_point_where_all_values_agree) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->low, 0.25);
   EXPECT_EQ(found->high, 0.25);
+}
+
+TEST(students, p_is_what_closed_forms_say) {
+  for (const double t : {0.01, 0.5, 1.0, 3.0, 10.0, 300.0}) {
+    const double one = 2 / std::numbers::pi * std::atan(1 / t);
+    EXPECT_NEAR(students_p(t, 1) / one, 1, 1e-12) << t;
+    const double root = std::sqrt(2 + t * t);
+    EXPECT_NEAR(students_p(t, 2) / (2 / (root * (root + t))), 1, 1e-12) << t;
+    EXPECT_EQ(students_p(-t, 2), students_p(t, 2));
+  }
+  // Of many degrees of freedom it is the normal distribution.
+  EXPECT_NEAR(students_p(4, 1e6) / std::erfc(4 / std::numbers::sqrt2), 1, 1e-4);
+}
+
+TEST(students, p_is_one_for_no_difference_and_zero_for_one_without_any_error) {
+  EXPECT_EQ(students_p(0, 3.5), 1);
+  EXPECT_EQ(students_p(HUGE_VAL, 3.5), 0);
+}
+
+TEST(students, p_falls_with_the_distance_and_with_freedom) {
+  for (const double freedom : {1.0, 1.3, 4.0, 8.7, 100.0}) {
+    for (double t = 0.1; t < 40; t *= 1.5) {
+      EXPECT_GT(students_p(t, freedom), students_p(t * 1.5, freedom)) << t << ' ' << freedom;
+      EXPECT_GT(students_p(t, freedom), students_p(t, freedom + 0.5)) << t << ' ' << freedom;
+    }
+  }
+}
+
+TEST(students, quantiles_are_in_every_table) {
+  const std::map<double, double> table{
+      {1, 12.706}, {2, 4.303}, {4, 2.776}, {9, 2.262}, {30, 2.042}};
+  for (const auto& [freedom, t] : table) EXPECT_NEAR(students_quantile(freedom), t, 5e-4);
+  EXPECT_NEAR(students_quantile(4, 0.99), 4.604, 5e-4);
+}
+
+TEST(mean_interval, is_students_within_the_range) {
+  const interval wide = mean_interval({9, 10, 11, 10, 10});  // deviates by sqrt(1 / 2)
+  EXPECT_NEAR(wide.low, 10 - 2.776 * std::sqrt(0.1), 1e-3);
+  EXPECT_NEAR(wide.high, 10 + 2.776 * std::sqrt(0.1), 1e-3);
+  const interval skewed = mean_interval({1, 1, 1, 1, 6});
+  EXPECT_EQ(skewed.low, 1) << "no value is less";
+  EXPECT_LT(skewed.high, 6);
+  const interval few = mean_interval({4, 1, 2, 3});
+  EXPECT_EQ(few.low, 1);
+  EXPECT_EQ(few.high, 4);
+}
+
+TEST(holm, multiplies_by_the_number_of_tests_that_are_left) {
+  // The least of four times 4, the next one times 3; what is after a larger one is no less.
+  const std::vector<double> adjusted = holm({0.01, 0.04, 0.03, 0.005});
+  const std::vector<double> expected{0.03, 0.06, 0.06, 0.02};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_DOUBLE_EQ(adjusted.at(i), expected[i]);
+  EXPECT_EQ(holm({0.7, 0.6}).front(), 1);
+  EXPECT_TRUE(holm({}).empty());
 }
 
 }  // namespace

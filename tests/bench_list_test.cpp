@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -131,6 +132,7 @@ TEST(Backends, SaysWhichCanRun) {
     EXPECT_THAT(done.out, AllOf(::testing::ContainsRegex(testing::usable_backend + " *available"),
                                 HasSubstr("onednn"), HasSubstr("reference")));
     EXPECT_EQ(done.out.find("LAYERBENCH_ONEDNN=ON") == std::string::npos, testing::has_onednn);
+    EXPECT_EQ(done.out.find("LAYERBENCH_CUDA=ON") == std::string::npos, testing::has_cuda);
   }
 }
 
@@ -150,12 +152,15 @@ TEST(Help, HasEveryOption) {
   const texts options = defined_options();
   EXPECT_THAT(options, ::testing::IsSupersetOf({"--model", "--check-machine", "--chain",
                                                 "--benchmark_filter", "--benchmark_repetitions"}));
+  const std::map<std::string, std::string> of_one{{"--chain", "bench_model"},
+                                                  {"--ranks", "bench_allreduce"},
+                                                  {"--out-of-place", "bench_allreduce"}};
   for (const std::string& program : testing::bench_programs) {
     const testing::outcome done = bench(program, {"--help"});
     EXPECT_EQ(done.exit_code, 0);
     EXPECT_EQ(done.err, "");
     for (const std::string& option : options) {
-      const bool fits = option != "--chain" || program == "bench_model";
+      const bool fits = !of_one.contains(option) || of_one.at(option) == program;
       const bool there = std::regex_search(done.out, std::regex(option + "[ {]"));
       EXPECT_EQ(there, fits) << program << option;
     }
@@ -165,6 +170,8 @@ TEST(Help, HasEveryOption) {
 }
 
 TEST(Help, HasDefaultsAndEnvironmentNames) {
+  EXPECT_THAT(bench("bench_allreduce", {"--help"}).out,
+              AllOf(HasSubstr("--ranks"), HasSubstr("--out-of-place")));
   EXPECT_THAT(bench("bench_conv", {"--help"}).out,
               AllOf(HasSubstr("resnet50,vgg16,alexnet"), HasSubstr("LAYERBENCH_BATCH"),
                     HasSubstr("BENCHMARK_OUT"), HasSubstr("=0.05"), HasSubstr("=console")));

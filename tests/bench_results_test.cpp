@@ -54,7 +54,7 @@ TEST(Results, HaveEveryCounter) {
       "clock_s",         "cpu_s",       "wall_s",        "count",           "flops",
       "bytes",           "flops_exact", "ring_bytes",    "verified",        "disturbed",
       "retries",         "stalls",      "touched_bytes", "displaced_bytes", "footprint_bytes",
-      "workspace_bytes", "slowed"};
+      "workspace_bytes", "slowed",      "turn_s"};
   for (const result::measurement& row : here.measure().rows) {
     std::set<std::string> expected = always;
     if (row.counters.at("samples") >= 6) expected.insert({"low_s", "high_s"});
@@ -248,7 +248,25 @@ TEST(Results, OfOperandsBeyondTheMemorySayHowMuchIsNeeded) {
       {"name": "fc", "op": "gemm", "shape": {"m": 1, "n": 1000000, "k": 4000000}}]})");
   const testing::outcome done = testing::bench("bench_gemm", testing::shortly(model, {}));
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, HasSubstr("not enough memory: 16.0 TB are needed at once, "));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("not enough memory: 32.0 TB are needed at once, "),
+                              HasSubstr("use a smaller --batch")))
+      << "the weights, and their values to check the result";
+}
+
+TEST(Results, OfStepsBeyondTheMemorySayHowMuchIsNeeded) {
+  const testing::tiny_directory here;
+  for (const std::string phase : {"inference", "training"}) {
+    const testing::outcome done = here.bench(
+        "bench_model",
+        {"--chain", "--phase=" + phase, "--batch=1000000000,1", "--benchmark_out=" + here.results});
+    EXPECT_EQ(done.exit_code, 4);
+    EXPECT_THAT(done.err,
+                AllOf(HasSubstr("/tiny/batch:1000000000"), HasSubstr(": not enough memory: "),
+                      HasSubstr(" TB are needed at once, "), HasSubstr("use a smaller --batch")));
+    const result::results made = result::read(here.results);
+    for (const result::measurement& row : made.rows) EXPECT_EQ(row.name.owner.batch, 1);
+    EXPECT_FALSE(made.rows.empty()) << "the case that fits is measured";
+  }
 }
 
 TEST(Results, OfUnsupportedRowsHaveTheirReason) {

@@ -155,6 +155,11 @@ TEST_F(Refusal, OfABackendThatIsNotBuiltSaysHowToBuildIt) {
     EXPECT_THAT(refused(77, {"--backend=onednn"}).err,
                 AllOf(HasSubstr("onednn"), HasSubstr("-DLAYERBENCH_ONEDNN=ON")));
   }
+  if (testing::has_cuda) return;  // see bench_driver_test.cpp
+  for (const std::string name : {"cudnn", "cublas"}) {
+    EXPECT_THAT(refused(77, {"--backend=" + name}).err,
+                AllOf(HasSubstr(name), HasSubstr("-DLAYERBENCH_CUDA=ON")));
+  }
 }
 
 TEST_F(Refusal, LeavesNoOtherFile) {

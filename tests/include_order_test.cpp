@@ -48,18 +48,27 @@ struct permission {
 /// Every header that is neither ours nor the C++ standard library's needs a line here.
 const std::vector<permission> other_headers{
     {"benchmark/", {"run/"}},
-    {"nlohmann/", {"shape/json.hpp", "result/google_json.hpp", "run/reporter.hpp"}},
+    {"nlohmann/", {"shape/json.hpp", "result/google_json", "run/reporter.hpp"}},
     {"CLI/", {"run/options.hpp", "run/option_values.hpp", "tools/"}},
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
+    {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/"}},
+    {"cudnn", {"backend/cudnn/"}},
+    {"cublas", {"backend/cublas/"}},
+    {"nccl.h", {"backend/nccl/"}},
+    {"mpi.h", {"backend/mpi/"}},
     {"fmt/", {""}},
     {"sys/", {""}},
     {"fcntl.h", {""}},
+    {"spawn.h", {"tools/"}},
     {"time.h", {""}},
     {"unistd.h", {""}}};
 
 /// Every macro that is defined or asked for needs a line here.
 const std::vector<permission> macros{{"LAYERBENCH_ONEDNN", {"backend/list.hpp"}},
+                                     {"LAYERBENCH_CUDA", {"backend/list.hpp"}},
+                                     {"LAYERBENCH_NCCL", {"backend/list.hpp"}},
+                                     {"LAYERBENCH_MPI", {"backend/list.hpp"}},
                                      {"LAYERBENCH_SHAPES_DIR", {"model/find.hpp"}},
                                      {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}}};
 
@@ -101,9 +110,11 @@ bool may_include(const std::string& file, const std::string& header) {
   const std::string to = module(header);
   if (from != to) return below.contains(from) && below.at(from).contains(to);
   if (from != "backend" || file == "backend/list.hpp") return true;
-  // A backend knows itself and what all of them share.
+  // A backend knows itself and what all of them share; those on NVIDIA GPUs share more.
+  const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl"};
   return directory(header) == directory(file) ||
-         (directory(header) == "backend" && header != "backend/list.hpp");
+         (directory(header) == "backend" && header != "backend/list.hpp") ||
+         (directory(header) == "backend/cuda" && on_cuda.contains(directory(file)));
 }
 
 /// What is wrong with the text of `file`, one text a violation.
@@ -213,55 +224,62 @@ struct example {
 };
 
 TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
-  const std::vector<example> lawful{{"base/a.hpp", "#include <vector>"},
-                                    {"base/a.hpp", "#include <layerbench/base/b.hpp>"},
-                                    {"shape/json.hpp", "#include <nlohmann/json.hpp>"},
-                                    {"report/a.hpp", "#include <layerbench/model/graph.hpp>"},
-                                    {"run/a.hpp", "#include <layerbench/backend/list.hpp>"},
-                                    {"run/a.hpp", "#include <benchmark/benchmark.h>"},
-                                    {"run/a.hpp", "// #include <layerbench/predict/plan.hpp>"},
-                                    {"backend/list.hpp", "#include <layerbench/backend/b/a.hpp>"},
-                                    {"backend/list.hpp", "#if !LAYERBENCH_ONEDNN"},
-                                    {"backend/a/a.hpp", "#include <layerbench/backend/host.hpp>"},
-                                    {"backend/a/a.hpp", "#include <layerbench/backend/a/b.hpp>"},
-                                    {"backend/onednn/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
-                                    {"tools/a.hpp", "#include \"commands.hpp\""}};
+  const std::vector<example> lawful{
+      {"base/a.hpp", "#include <vector>"},
+      {"base/a.hpp", "#include <layerbench/base/b.hpp>"},
+      {"shape/json.hpp", "#include <nlohmann/json.hpp>"},
+      {"report/a.hpp", "#include <layerbench/model/graph.hpp>"},
+      {"run/a.hpp", "#include <layerbench/backend/list.hpp>"},
+      {"run/a.hpp", "#include <benchmark/benchmark.h>"},
+      {"run/a.hpp", "// #include <layerbench/predict/plan.hpp>"},
+      {"backend/list.hpp", "#include <layerbench/backend/b/a.hpp>"},
+      {"backend/list.hpp", "#if !LAYERBENCH_ONEDNN"},
+      {"backend/a/a.hpp", "#include <layerbench/backend/host.hpp>"},
+      {"backend/a/a.hpp", "#include <layerbench/backend/a/b.hpp>"},
+      {"backend/cudnn/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
+      {"backend/cudnn/a.hpp", "#include <cudnn_backend.h>"},
+      {"backend/onednn/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
+      {"tools/a.hpp", "#include \"commands.hpp\""}};
   for (const auto& [file, line] : lawful) {
     EXPECT_THAT(violations(file, header(line)), IsEmpty()) << file << ": " << line;
   }
 }
 
 TEST(IncludeOrderCheck, FindsWhatIsNot) {
-  const std::vector<example> wrong{{"base/a.hpp", "#include <layerbench/shape/dims.hpp>"},
-                                   {"shape/a.hpp", "#include <layerbench/op/conv.hpp>"},
-                                   {"op/a.hpp", "#  include <layerbench/backend/backend.hpp>"},
-                                   {"model/a.hpp", "#include <layerbench/result/name.hpp>"},
-                                   {"model/a.hpp", "#include <layerbench/run/cases.hpp>"},
-                                   {"result/a.hpp", "#include <layerbench/backend/list.hpp>"},
-                                   {"predict/a.hpp", "#include <layerbench/report/table.hpp>"},
-                                   {"report/a.hpp", "#include <layerbench/run/main.hpp>"},
-                                   {"run/a.hpp", "#include <layerbench/predict/plan.hpp>"},
-                                   {"run/a.hpp", "#include <layerbench/report/table.hpp>"},
-                                   {"run/a.hpp", "#include <layerbench/new/table.hpp>"},
-                                   {"new/a.hpp", "#include <layerbench/base/error.hpp>"},
-                                   {"tools/a.hpp", "#include <layerbench/backend/backend.hpp>"},
-                                   {"backend/a.hpp", "#include <layerbench/model/graph.hpp>"},
-                                   {"backend/a/a.hpp", "#include <layerbench/backend/b/a.hpp>"},
-                                   {"backend/a/a.hpp", "#include <layerbench/backend/list.hpp>"},
-                                   {"backend/host.hpp", "#include <layerbench/backend/a/a.hpp>"},
-                                   {"result/a.hpp", "#include <benchmark/benchmark.h>"},
-                                   {"model/a.hpp", "#include <nlohmann/json.hpp>"},
-                                   {"run/main.hpp", "#include <CLI/CLI.hpp>"},
-                                   {"run/clock.hpp", "#include <omp.h>"},
-                                   {"backend/a/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
-                                   {"backend/a/a.hpp", "#include <cuda_runtime.h>"},
-                                   {"base/a.hpp", "#include \"error.hpp\""},
-                                   {"base/a.hpp", "#include PLUGIN"},
-                                   {"run/main.hpp", "#if LAYERBENCH_ONEDNN"},
-                                   {"run/main.hpp", "#  ifdef LAYERBENCH_ONEDNN"},
-                                   {"run/main.hpp", "#elif defined(LAYERBENCH_ONEDNN)"},
-                                   {"backend/list.hpp", "#if LAYERBENCH_ONEDNN && FOO"},
-                                   {"base/a.hpp", "#define CHECK(x) x"}};
+  const std::vector<example> wrong{
+      {"base/a.hpp", "#include <layerbench/shape/dims.hpp>"},
+      {"shape/a.hpp", "#include <layerbench/op/conv.hpp>"},
+      {"op/a.hpp", "#  include <layerbench/backend/backend.hpp>"},
+      {"model/a.hpp", "#include <layerbench/result/name.hpp>"},
+      {"model/a.hpp", "#include <layerbench/run/cases.hpp>"},
+      {"result/a.hpp", "#include <layerbench/backend/list.hpp>"},
+      {"predict/a.hpp", "#include <layerbench/report/table.hpp>"},
+      {"report/a.hpp", "#include <layerbench/run/main.hpp>"},
+      {"run/a.hpp", "#include <layerbench/predict/plan.hpp>"},
+      {"run/a.hpp", "#include <layerbench/report/table.hpp>"},
+      {"run/a.hpp", "#include <layerbench/new/table.hpp>"},
+      {"new/a.hpp", "#include <layerbench/base/error.hpp>"},
+      {"tools/a.hpp", "#include <layerbench/backend/backend.hpp>"},
+      {"backend/a.hpp", "#include <layerbench/model/graph.hpp>"},
+      {"backend/a/a.hpp", "#include <layerbench/backend/b/a.hpp>"},
+      {"backend/a/a.hpp", "#include <layerbench/backend/list.hpp>"},
+      {"backend/a/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
+      {"backend/cuda/a.hpp", "#include <layerbench/backend/cudnn/a.hpp>"},
+      {"backend/cuda/a.hpp", "#include <cudnn.h>"},
+      {"backend/host.hpp", "#include <layerbench/backend/a/a.hpp>"},
+      {"result/a.hpp", "#include <benchmark/benchmark.h>"},
+      {"model/a.hpp", "#include <nlohmann/json.hpp>"},
+      {"run/main.hpp", "#include <CLI/CLI.hpp>"},
+      {"run/clock.hpp", "#include <omp.h>"},
+      {"backend/a/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
+      {"backend/a/a.hpp", "#include <cuda_runtime.h>"},
+      {"base/a.hpp", "#include \"error.hpp\""},
+      {"base/a.hpp", "#include PLUGIN"},
+      {"run/main.hpp", "#if LAYERBENCH_ONEDNN"},
+      {"run/main.hpp", "#  ifdef LAYERBENCH_ONEDNN"},
+      {"run/main.hpp", "#elif defined(LAYERBENCH_ONEDNN)"},
+      {"backend/list.hpp", "#if LAYERBENCH_ONEDNN && FOO"},
+      {"base/a.hpp", "#define CHECK(x) x"}};
   for (const auto& [file, line] : wrong) {
     EXPECT_THAT(violations(file, header(line)), SizeIs(1)) << file << ": " << line;
   }

@@ -6,6 +6,7 @@
 
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/model/training.hpp>
 
 #include "support/temporary_directory.hpp"
 
@@ -110,6 +111,35 @@ TEST_F(Reuse, AResidualWasUsedByteByByteAgo) {
   EXPECT_EQ(found.operands[1].writer, layer("relu1"));
   // conv2 read it last. Since then: bn2 (conv2's tensor, its own, statistics), relu2, conv3.
   EXPECT_EQ(found.operands[1].distance, 3 * tensor + 2 * weights);
+}
+
+TEST_F(Reuse, WeightsThatTrainWereLastUsedByTheirUpdate) {
+  const graph net = load(here_.write("net.json", R"({"name": "net", "layers": [
+    {"name": "conv", "op": "conv", "shape": {"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1}},
+    {"name": "fc", "op": "gemm", "shape": {"m": 1, "n": 4, "k": 256}}]})"));
+  const step trained = training_step(net, dtype::f32, {}, {.rule = op::update_rule::sgd});
+  const step_memory memory(trained, least_operand_bytes(dtype::f32));
+  ASSERT_EQ(trained.calls.back().layer, "conv_weights");
+  EXPECT_EQ(memory.around(0).operands[1].distance, 0) << "at the end of the step before";
+  EXPECT_FALSE(memory.around(0).operands[1].writer) << "no call of this step did";
+  constexpr std::int64_t update_of_conv = 2 * weights;
+  EXPECT_EQ(memory.around(1).operands[1].distance, update_of_conv + 2 * tensor);
+}
+
+TEST_F(Reuse, MemoryThatIsWrittenWasUsedBySomebodyBefore) {
+  const std::optional<last_use> result = around("conv2").operands[2].used;
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->call, layer("bn2")) << "of the step before";
+  EXPECT_THAT(result->operands, ::testing::ElementsAre(0));
+  EXPECT_FALSE(result->writes);
+  EXPECT_LT(result->distance, step_.footprint() - weights - tensor + 1);
+  EXPECT_GT(result->distance, step_.footprint() / 2);
+  const std::optional<last_use> in_place = around("relu2").operands[0].used;
+  ASSERT_TRUE(in_place);
+  EXPECT_EQ(in_place->call, layer("bn2"));
+  EXPECT_TRUE(in_place->writes);
+  EXPECT_EQ(in_place->distance, 0);
+  EXPECT_FALSE(around("conv2").operands[1].used) << "weights that nobody else uses";
 }
 
 TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {

@@ -18,6 +18,7 @@
 namespace layerbench::model {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
@@ -76,9 +77,24 @@ TEST_F(Training, RunsForwardLossBackwardAndUpdate) {
                           "fc gemm bwd_weights 4 9 11",        //
                           "relu activation bwd 4 10 10",       // in place
                           "conv conv bwd_weights 0 10 12 13",  // nobody asks for the input's
-                          "fc update fwd 5 11 5",              //
-                          "conv update fwd 2 12 2",            //
-                          "conv update fwd 3 13 3"));
+                          "fc_weights update fwd 5 11 5",      //
+                          "conv_weights update fwd 2 12 2",    //
+                          "conv_bias update fwd 3 13 3"));
+}
+
+TEST_F(Training, DropsOutWhatInferenceKeeps) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "drop", "op": "dropout", "shape": {"dims": [2, 4]}},
+      {"name": "relu", "op": "activation", "shape": {"kind": "relu", "dims": [2, 4]}},
+      {"name": "b", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}})");
+  EXPECT_THAT(text(inference_step(g, dtype::f32, {"activation"})),
+              ElementsAre("a gemm fwd 0 1 2", "relu activation fwd 2 3", "b gemm fwd 3 4 5"));
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  // Source, seed, result, mask, the seed counted up.
+  EXPECT_EQ(calls[1], "drop dropout fwd_training 3 4 5 6 4");
+  EXPECT_THAT(calls, Contains("drop dropout bwd 15 6 16")) << "gradient, the same mask";
+  EXPECT_EQ(count(g).activations, 2 * 4 + 2 * 3);
 }
 
 TEST_F(Training, AddsUpTheGradientsOfAFork) {
@@ -144,7 +160,7 @@ TEST_F(Training, KeepsF32WeightsBesideThoseOf16Bits) {
   const std::vector<std::string> calls =
       text(training_step(g, dtype::bf16, {}, {op::update_rule::momentum}));
   // weights, gradient, moment, the same two renewed, and the weights that fc reads.
-  EXPECT_EQ(calls.back(), "fc update fwd 8 7 9 8 9 2");
+  EXPECT_EQ(calls.back(), "fc_weights update fwd 8 7 9 8 9 2");
 }
 
 TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
@@ -163,6 +179,37 @@ TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
     return sum;
   };
   EXPECT_EQ(flops(apart), flops(fused));
+}
+
+TEST_F(Training, AddsToGradientsThatStay) {
+  const graph g = load_layers(R"({"name": "fc", "op": "gemm",
+                                  "shape": {"m": 2, "n": 4, "k": 4, "bias": true}})");
+  EXPECT_THAT(
+      text(training_step(g, dtype::f32, {}, {.rule = op::update_rule::sgd, .zeroed = true})),
+      ElementsAre("fc gemm fwd_training 0 2 3 4",        // weights, bias
+                  "loss cross_entropy fwd 4 1 5 6",      //
+                  "fc_weights_zero update fwd 10",       //
+                  "fc_bias_zero update fwd 11",          //
+                  "loss cross_entropy bwd 5 1 7",        //
+                  "fc gemm bwd_weights 0 7 8 9",         //
+                  "fc_weights_grad update fwd 10 8 10",  //
+                  "fc_bias_grad update fwd 11 9 11",     //
+                  "fc_weights update fwd 2 10 2",        //
+                  "fc_bias update fwd 3 11 3"));
+  const std::vector<std::string> fused = text(training_step(
+      g, dtype::f32, {}, {.rule = op::update_rule::sgd, .fused = true, .zeroed = true}));
+  EXPECT_EQ(fused[2], "all_zero update fwd 10 11");
+  EXPECT_EQ(fused.back(), "all update fwd 2 10 2 3 11 3");
+}
+
+TEST(TrainingText, IsReadAsItWasWritten) {
+  for (const std::string_view each : op::optimizers) {
+    for (const char* more : {"", ", fused", ", zeroed", ", fused, zeroed"}) {
+      const std::string written = std::string(each) + more;
+      EXPECT_EQ(model::text(training_of(written)), written);
+    }
+  }
+  EXPECT_EQ(model::text(training_of("of a later version")), "momentum");
 }
 
 TEST_F(Training, JudgesWhatTheLastSoftmaxReads) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -204,6 +205,51 @@ TEST(least_bytes, counts_every_operand_once) {
   EXPECT_EQ(bytes(batchnorm{2, 3, 4, 5}, dtype::bf16), 2 * 2 * 120 + 4 * 4 * 3);
   EXPECT_EQ(bytes(add{{10, 10}}, dtype::f32), 1200);
   EXPECT_EQ(bytes(softmax{{4, 10}}, dtype::f64), 2 * 8 * 40);
+}
+
+TEST(allreduce, has_an_array_of_each_rank) {
+  const allreduce o{1000, 3};
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[0].extents, (dims{3, 250}));
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].extents, (dims{3, 250}));
+  EXPECT_EQ((allreduce{1001, 3}.count(dtype::bf16)), 501);
+  EXPECT_EQ((allreduce{4, 3}.count(dtype::f64)), 1);
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+}
+
+TEST(allreduce, has_bandwidths_as_nccl_tests_define_them) {
+  const std::vector<rate> of = any(allreduce{1000, 4}).rates();
+  ASSERT_EQ(of.size(), 2U);
+  EXPECT_EQ(of[0].counter, "algorithm_bandwidth");
+  EXPECT_DOUBLE_EQ(of[0].numerator, 1000);
+  EXPECT_EQ(of[1].counter, "bus_bandwidth");
+  EXPECT_DOUBLE_EQ(of[1].numerator, 1500);
+  for (const rate& each : any(allreduce{1000, 1}).rates()) EXPECT_EQ(each.numerator, 0);
+  EXPECT_TRUE(any(add{{4}}).rates().empty());
+}
+
+TEST(allreduce, has_test_data_whose_sums_are_exact) {
+  for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64}) {
+    for (const std::int64_t ranks : {1, 2, 8, 64}) {
+      const operand of = allreduce{4, ranks}.operands(pass::fwd, type).front();
+      EXPECT_TRUE(of.whole);
+      EXPECT_GE(of.high, 1);
+      EXPECT_LE(of.high * static_cast<double>(ranks),
+                std::ldexp(1.0, traits(type).significand_bits));
+    }
+  }
+}
+
+TEST(stream, goes_over_its_bytes_and_one_number_beside) {
+  const auto operands = [](stream_kind kind) {
+    return stream{kind, 800}.operands(pass::fwd, dtype::bf16);
+  };
+  EXPECT_EQ(least_bytes(operands(stream_kind::read)), 804);
+  EXPECT_EQ(least_bytes(operands(stream_kind::write)), 804);
+  EXPECT_EQ(least_bytes(operands(stream_kind::copy)), 800);
+  EXPECT_EQ(operands(stream_kind::copy).at(0).extents, dims{100});
+  EXPECT_EQ((stream{stream_kind::read, 800}.work(pass::fwd).flops), 0);
+  EXPECT_THROW((stream{stream_kind::read, 12}.validate()), invalid_field);
+  EXPECT_THROW((stream{stream_kind::read, 0}.validate()), invalid_field);
 }
 
 TEST(least_bytes, refuses_a_sum_past_the_range) {

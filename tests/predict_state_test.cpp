@@ -141,9 +141,9 @@ TEST(ProtocolError, IsOfSumsInTheModelsState) {
 }
 
 TEST(ProtocolError, WidensTheIntervalOnEitherSide) {
-  const step_time time{10, 0, 10, 9.5, 10.5, interval_kind::bootstrap, 0.25};
-  EXPECT_DOUBLE_EQ(time.low(), 9.25);
-  EXPECT_DOUBLE_EQ(time.high(), 10.75);
+  const step_time time{10, 0, 10, 9.5, 10.9, interval_kind::bootstrap, 1.2};
+  EXPECT_DOUBLE_EQ(time.low(), 10 - 1.3);  // 0.5, 1.2, 1.3 and
+  EXPECT_DOUBLE_EQ(time.high(), 11.5);     // 0.9, 1.2, 1.5: independent halves
 }
 
 TEST(Overhead, IsATermOfItsOwn) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,6 +56,19 @@ TEST(PredictionText, ListsTheHeaviestLayersFirstAndSaysWhatItCut) {
   EXPECT_THAT(text(std::vector{golden().at(0)}, 0), Not(HasSubstr("| conv1")));
 }
 
+TEST(PredictionText, SaysWhereTheTimeGoes) {
+  predict::prediction p = golden().at(0);
+  const std::size_t layers = p.layers.size();
+  EXPECT_THAT(text(std::vector{p}),
+              HasSubstr("  by op: conv 73.3 %, gemm 16.7 %, activation 10.0 %\n"));
+  EXPECT_THAT(text(std::vector{p}), Not(HasSubstr("by part")));
+  p.owner.parameters["phase"] = "training";
+  p.layers[layers - 1].part = model::step_part::update;
+  p.layers[0].pass = "bwd_data";
+  EXPECT_THAT(text(std::vector{p}), HasSubstr("  by part: forward "));
+  EXPECT_THAT(text(std::vector{p}), HasSubstr("| conv1:bwd_data |"));
+}
+
 TEST(PredictionText, HasNoFlopsForLayersThatDoNone) {
   predict::prediction p = golden().at(0);
   for (predict::layer_time& each : p.layers) each.flops = 0;
@@ -83,7 +97,7 @@ TEST(PredictionText, NamesWhatIsMissingAndGivesNoThroughput) {
 
 TEST(PredictionText, EndsWithASummaryOfSeveral) {
   const std::string page = text(golden(), 10);
-  EXPECT_THAT(page, HasSubstr("| model | backend "));
+  EXPECT_THAT(page, HasSubstr("| model | phase     | backend "));
   EXPECT_THAT(page, HasSubstr("refused"));
   EXPECT_THAT(text(summary(golden())), HasSubstr("naive hot sum"));
 }
@@ -91,6 +105,68 @@ TEST(PredictionText, EndsWithASummaryOfSeveral) {
 TEST(PredictionText, NeverSumsUpAPartAsAThroughput) {
   const std::string page = text(summary(golden(true)));
   EXPECT_THAT(page, HasSubstr("|  partial | > 0.6300 |   50.0 % |"));
+}
+
+/// tiny on a machine of 10 GFLOP/s: conv1 is at 21 % of that, fc above it, and what relu1 moves is
+/// not known.
+predict::prediction limited() {
+  predict::prediction p = golden().at(0);
+  p.limits =
+      predict::peaks{"reference", "f32", 1, 10e9, 1e-6, {{"memory", HUGE_VAL, 10e9, 5e9, 8e9}}};
+  for (predict::layer_time& each : p.layers) {
+    if (each.op == "activation") continue;
+    each.moves = {{1000, 0, false}};
+    if (each.op == "gemm") each.flops = 6e6;
+    each.roofs = predict::roofs_of(*each.flops, each.moves, *p.limits);
+  }
+  return p;
+}
+
+TEST(PredictionText, SaysWhatBoundsAreMissingFor) {
+  EXPECT_THAT(text(std::vector{golden().at(0)}),
+              HasSubstr("  by bound: not known without the peaks of reference f32 on 1 thread; "
+                        "bench_peak measures them, --peaks reads them\n"));
+}
+
+TEST(PredictionText, SaysWhatLimitsTheStep) {
+  const std::string page = text(std::vector{limited()});
+  EXPECT_THAT(page, HasSubstr("  by bound: compute 90.0 %, unknown 10.0 %\n"));
+  EXPECT_THAT(page, HasSubstr("  peaks: 10.00 GFLOP/s; a call takes 1.00 us at least; 10.00 GB/s "
+                              "from memory\n"));
+  EXPECT_THAT(page, HasSubstr("what if: all convolutions at their peak: 1.265 ms a step (-57.8 %); "
+                              "memory twice as fast: 3.000 ms a step (+0.0 %)"));
+  EXPECT_THAT(page, HasSubstr("  above 100 % of the peak: fc (120.0 %): "));
+  EXPECT_THAT(page, HasSubstr("| 73.3 % |                2.112 | compute |  21.1 % |\n"));
+  EXPECT_THAT(page, HasSubstr("| conv1            | conv |     2 |     1.10 ms |      232 us | "
+                              "compute |  21.1 % |             1.735 |\n"));
+}
+
+TEST(PredictionJson, HasWhatLimitsTheStep) {
+  const json::value p = to_json(std::vector{limited()}).at("predictions").at(0);
+  EXPECT_DOUBLE_EQ(p.at("peaks").at("flops"), 10e9);
+  EXPECT_DOUBLE_EQ(p.at("peaks").at("call"), 1e-6);
+  const json::value& level = p.at("peaks").at("levels").at(0);
+  EXPECT_EQ(level.at("level"), "memory");
+  EXPECT_TRUE(level.at("holds").is_null());
+  EXPECT_DOUBLE_EQ(level.at("copy"), 8e9);
+  EXPECT_EQ(p.at("bounds").at(0).at("bound"), "compute");
+  EXPECT_NEAR(p.at("bounds").at(0).at("share"), 0.9, 1e-12);
+  EXPECT_EQ(p.at("what_if").at(1).at("change"), "memory twice as fast");
+  EXPECT_NEAR(p.at("what_if").at(1).at("seconds_per_step"), 3e-3, 1e-12);
+  EXPECT_EQ(p.at("worth_optimising").at(0).at("name"), "conv1");
+  EXPECT_NEAR(p.at("worth_optimising").at(0).at("seconds"), 1.7354e-3, 1e-7);
+  const json::value& layer = p.at("layers").at(0);
+  EXPECT_EQ(layer.at("bound"), "compute");
+  EXPECT_NEAR(layer.at("percent_of_peak"), 21.12, 1e-9);
+  EXPECT_NEAR(layer.at("seconds_at_peak"), 232.32e-6, 1e-12);
+  EXPECT_EQ(layer.at("flops"), 2764800);
+  EXPECT_EQ(layer.at("flops_exact"), 2323200);
+  EXPECT_EQ(layer.at("bytes"), 1000);
+  EXPECT_DOUBLE_EQ(layer.at("arithmetic_intensity"), 2323.2);
+  const json::value& relu = p.at("layers").at(1);
+  EXPECT_TRUE(relu.at("bound").is_null());
+  EXPECT_TRUE(relu.at("percent_of_peak").is_null());
+  EXPECT_TRUE(relu.at("bytes").is_null());
 }
 
 TEST(PredictionJson, IsTheContract) {
@@ -139,7 +215,11 @@ TEST(PredictionJson, IsTheContract) {
   const json::value& layer = tiny.at("layers").at(0);
   EXPECT_THAT(keys(layer), IsSupersetOf({"name", "op", "pass", "key", "count", "seconds", "share",
                                          "bound", "percent_of_peak"}));
+  for (const char* each : {"peaks", "bounds", "what_if", "worth_optimising"}) {
+    EXPECT_TRUE(tiny.at(each).is_null()) << each;
+  }
   EXPECT_TRUE(layer.at("bound").is_null());
+  EXPECT_TRUE(layer.at("percent_of_peak").is_null());
   EXPECT_DOUBLE_EQ(layer.at("seconds"), 1.1e-3);
   EXPECT_EQ(layer.at("count"), 2);
 }

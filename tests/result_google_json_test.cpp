@@ -96,6 +96,7 @@ TEST(Manifest, IsReadBack) {
   changed.begin()->second.push_back({"conv1_src", "reorder", "fwd", "dims:1x2", 1, true});
   changed.begin()->second.push_back({"conv2", "conv", "fwd", "k:2", 1, true, "src:\"warm\""});
   changed.begin()->second.front().chain_seconds = 0x1.8p-20;
+  changed.begin()->second.front().moves = {{1000, 0, false}, {20, 1LL << 40, true}};
   const std::string text = write_manifest(changed);
   const manifest again = read_manifest(text, "r.json");
   EXPECT_EQ(write_manifest(again), text);
@@ -106,6 +107,12 @@ TEST(Manifest, IsReadBack) {
   EXPECT_EQ(step.front().chain_seconds, 0x1.8p-20);
   EXPECT_FALSE(step.at(3).chain_seconds);
   EXPECT_EQ(step.at(4).state, "src:\"warm\"");
+  EXPECT_THAT(step.at(3).moves, SizeIs(0));
+  ASSERT_THAT(step.front().moves, SizeIs(2));
+  EXPECT_EQ(step.front().moves[1].bytes, 20);
+  EXPECT_EQ(step.front().moves[1].distance, 1LL << 40);
+  EXPECT_TRUE(step.front().moves[1].written);
+  EXPECT_FALSE(step.front().moves[0].written);
 }
 
 TEST(Manifest, AddsOnlyNewCases) {
@@ -137,6 +144,41 @@ TEST(Manifest, TakesAModelsPrimitives) {
   EXPECT_FALSE(entry.inserted);
   first.inserted = true;
   EXPECT_TRUE(planned_of(first).inserted);
+}
+
+TEST(Manifest, TakesTheStateOfOperands) {
+  const model::graph net = model::load(LAYERBENCH_SHAPES_DIR "/models/alexnet.json");
+  const model::step step = model::inference_step(net, dtype::bf16);
+  const model::step_memory memory(step, model::least_operand_bytes(dtype::bf16));
+  const model::primitive first = model::primitives(step).front();
+  const planned entry = planned_of(first, memory.usual(first), dtype::bf16);
+  EXPECT_EQ(entry.state, memory.usual(first).signature());
+  ASSERT_THAT(entry.moves, SizeIs(4));  // source, weights, bias, destination
+  EXPECT_EQ(entry.moves[0].bytes, 2 * 3 * 224 * 224);
+  EXPECT_EQ(entry.moves[0].distance, 0) << "the model's input was just written";
+  EXPECT_EQ(entry.moves[1].bytes, 2 * 64 * 3 * 11 * 11);
+  EXPECT_EQ(entry.moves[1].distance, memory.footprint());
+  EXPECT_FALSE(entry.moves[2].written);
+  EXPECT_EQ(entry.moves[3].bytes, 2 * 64 * 55 * 55);
+  EXPECT_TRUE(entry.moves[3].written);
+}
+
+TEST(Manifest, CountsWhatIsWrittenInPlaceOnce) {
+  const model::graph net = model::load(LAYERBENCH_SHAPES_DIR "/models/alexnet.json");
+  for (const bool in_place : {true, false}) {
+    const model::step step = model::inference_step(
+        net, dtype::f32, in_place ? model::usually_in_place() : model::op_names{});
+    const model::step_memory memory(step, model::least_operand_bytes(dtype::f32));
+    const std::vector<model::primitive> all = model::primitives(step);
+    const auto relu = std::ranges::find_if(
+        all, [](const model::primitive& each) { return each.op.name() == "activation"; });
+    ASSERT_NE(relu, all.end());
+    const planned entry = planned_of(*relu, memory.usual(*relu), dtype::f32);
+    ASSERT_THAT(entry.moves, SizeIs(in_place ? 1 : 2));
+    EXPECT_TRUE(entry.moves.back().written);
+    EXPECT_EQ(entry.moves.back().bytes, 4 * 64 * 55 * 55);
+    EXPECT_EQ(entry.moves.front().distance, 0) << "it was just written";
+  }
 }
 
 struct bad_file {
@@ -209,6 +251,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "/context/manifest"},
         bad_file{"manifest_word", with_manifest(R"({"inference/a/f32/m/batch:1":
                      [["a", "b", "c", "d", 1, "inserted"]]})"),
+                 "/context/manifest"},
+        bad_file{"manifest_moves", with_manifest(R"({"inference/a/f32/m/batch:1":
+                     [["a", "b", "c", "d", 1, {"moves": [[-1, 0, 0]]}]]})"),
+                 "/context/manifest"},
+        bad_file{"manifest_written", with_manifest(R"({"inference/a/f32/m/batch:1":
+                     [["a", "b", "c", "d", 1, {"moves": [[1, 0, 2]]}]]})"),
                  "/context/manifest"},
         bad_file{"manifest_state", with_manifest(R"({"inference/a/f32/m/batch:1":
                      [["a", "b", "c", "d", 1, {"state": 7}]]})"),

@@ -12,15 +12,18 @@ namespace layerbench::result {
 namespace {
 
 const case_name plain{"onednn", "f32", "resnet50", 8, {}};
-const case_name rich{
-    "onednn", "f32", "resnet50", 8, {{"threads", "2"}, {"layout", "nchw"}, {"phase", "training"}}};
+const case_name rich{"onednn",
+                     "f32",
+                     "resnet50",
+                     8,
+                     {{"ranks", "3"}, {"threads", "2"}, {"layout", "nchw"}, {"phase", "training"}}};
 
 TEST(RowName, IsWrittenWithParametersInTheirOrder) {
   EXPECT_EQ((row_name{plain, "conv", "fwd", "conv1", "hot"}.text()),
             "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot");
   EXPECT_EQ((row_name{rich, "conv", "fwd", "conv1", "hot"}.text()),
             "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/phase:training/layout:nchw/"
-            "threads:2");
+            "threads:2/ranks:3");
 }
 
 TEST(RowName, IsReadBack) {
@@ -32,14 +35,14 @@ TEST(RowName, IsReadBack) {
 
 TEST(CaseName, IsWrittenAndReadBack) {
   EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
-  EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2");
+  EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
   for (const case_name& owner : {plain, rich}) EXPECT_EQ(parse_case(owner.text()), owner);
 }
 
 TEST(ChainName, IsThatOfTheCaseAndIsReadBack) {
   EXPECT_EQ(row_name::chain(plain).text(), "chain/inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(row_name::chain(rich).text(),
-            "chain/training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2");
+            "chain/training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
   for (const case_name& owner : {plain, rich}) {
     const auto read = parse_row(row_name::chain(owner).text());
     ASSERT_TRUE(read);

@@ -87,6 +87,20 @@ TEST_F(Agenda, ACaseIsBehindWhenItsRoundsHadMoreThanTheirShareOfTheTime) {
   EXPECT_TRUE(all.behind(only));
 }
 
+TEST_F(Agenda, AStepsTimeFollowsFromTheShareOfTheRowsThatAreKnown) {
+  add_row(owner_of("f32", 1, "1"), "a", "model", 2, 0.25)->prepare({});
+  add_row(owner_of("f32", 1, "1"), "b", "model", 1, 0.5)->prepare({});
+  add_row(owner_of("f32", 1, "1"), "a", "hot", 2, 0.25)->prepare({});
+  agenda all = made({});
+  measured_case& only = all.groups().at(0).cases.at(0);
+  EXPECT_EQ(all.step_seconds(only), 0);
+  only.rows[0].rounds[0] = 3;
+  EXPECT_DOUBLE_EQ(all.step_seconds(only), 2 * 3 / 0.25);
+  only.rows[1].rounds[0] = 9;
+  only.rows[2].rounds[0] = 1;
+  EXPECT_DOUBLE_EQ(all.step_seconds(only), (2 * 3 + 9) / 0.75);
+}
+
 TEST_F(Agenda, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
   add_row(owner_of("f32", 1, "1"), "slow");
   agenda all = made({.rounds = 3, .most_time = 0, .whole_models = true});

@@ -8,10 +8,10 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/progress.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/run/console.hpp>
-#include <layerbench/run/progress.hpp>
 
 /// What people see: the table of rows and the line that says how far a run is.
 namespace layerbench::run {
@@ -84,6 +84,16 @@ TEST(ConsoleTable, ShowsNoRateWithoutArithmetic) {
   EXPECT_THAT(body({row}).at(0), EndsWith("       -       -"));
   row.counters.clear();
   EXPECT_THAT(body({row}).at(0), EndsWith("       -       -"));
+}
+
+TEST(ConsoleTable, ShowsHowFastRowsMoveWhatIsSent) {
+  result::measurement row = round_of("bucket1", 0, 1e-3);
+  row.counters["flops_exact"] = 0;
+  row.counters["algorithm_bandwidth"] = 2.5e9;
+  EXPECT_THAT(console_table({row}, false),
+              AllOf(HasSubstr("GB/s  spread"), HasSubstr("wall time of the first rank"),
+                    Not(HasSubstr("FLOP"))));
+  EXPECT_THAT(body({row}).at(0), EndsWith("   2.500       -"));
 }
 
 TEST(ConsoleTable, AFailedRowHasItsReason) {

@@ -86,6 +86,29 @@ TEST(AvailableMemory, IsNeverBelowNothing) {
   EXPECT_EQ(available_memory_bytes(here.path()), 0);
 }
 
+TEST(Caches, AreAsLargeAsTheProcessorSays) {
+  const std::string cache = "sys/devices/system/cpu/cpu0/cache/index";
+  const auto file = [&](int index, const char* name) {
+    return cache + std::to_string(index) + "/" + name;
+  };
+  const tree here(tree::files{{file(0, "level"), "1\n"},
+                              {file(0, "type"), "Instruction\n"},
+                              {file(0, "size"), "64K\n"},
+                              {file(1, "level"), "1\n"},
+                              {file(1, "type"), "Data\n"},
+                              {file(1, "size"), "48K\n"},
+                              {file(2, "level"), "2\n"},
+                              {file(2, "type"), "Unified\n"},
+                              {file(2, "size"), "2M\n"},
+                              {file(3, "level"), "3\n"},
+                              {file(3, "type"), "Unified\n"},
+                              {file(3, "size"), "\n"}});
+  EXPECT_EQ(cache_bytes(1, here.path()), 48 << 10);
+  EXPECT_EQ(cache_bytes(2, here.path()), 2 << 20);
+  EXPECT_EQ(cache_bytes(3, here.path()), std::nullopt) << "its size is not said";
+  EXPECT_EQ(cache_bytes(1, tree().path()), std::nullopt);
+}
+
 TEST(ProcessorQuota, IsTheLeastOfAllGroups) {
   const tree two(tree::files{{"proc/self/cgroup", "0::/a/b\n"},
                              {"sys/fs/cgroup/a/cpu.max", "150000 100000\n"},

@@ -31,14 +31,15 @@ inline std::vector<std::pair<std::size_t, address>> copies;
 struct backend : reference::backend {
   static constexpr std::string_view name = "recorder";
   using reference::backend::backend;
-  static std::size_t cache_bytes() noexcept { return 1U << 20U; }
-  static std::size_t core_cache_bytes() noexcept { return 1U << 16U; }
+  static int threads_used(int offered) noexcept { return offered; }
+  static std::size_t cache_bytes() { return 1U << 20U; }
+  static std::size_t core_cache_bytes() { return 1U << 16U; }
   template <class Work>
   static void on_all_threads(const Work& work) {
     threads_worked.push_back(calls.size());
     work();
   }
-  static void copy(address to, address from, std::size_t bytes) {
+  static void copy(address to, const void* from, std::size_t bytes) {
     reference::backend::copy(to, from, bytes);
     copies.emplace_back(calls.size(), to);
   }
@@ -68,12 +69,14 @@ class plan<recorder::backend, Op> : public plan<reference::backend, Op> {
 namespace run {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::IsEmpty;
 using ::testing::Le;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -90,8 +93,12 @@ class Rotation : public ::testing::Test {
     recorder::copies.clear();
   }
 
-  arena memory_{std::make_unique<
-      backend_device<recorder::backend, op::conv, op::activation, op::batchnorm, op::add>>(1)};
+  static std::unique_ptr<device> device_of(int threads) {
+    return std::make_unique<backend_device<recorder::backend, op::conv, op::activation,
+                                           op::batchnorm, op::add, op::pool>>(threads);
+  }
+
+  arena memory_{device_of(1)};
   std::unique_ptr<any_plan> plan_;
 
   rotation turn(const auto& op, const surrounded_op& how) {
@@ -279,18 +286,28 @@ TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   rotation turns = turn(add, how);
   make_calls(turns, 60);
   const auto residual = places("add", 1);
-  const auto relus = places("activation", 1);
-  const auto convs = places("conv", 2);
-  EXPECT_EQ(places("add", 0), convs);
-  // The relu of call i writes for the add of call i + lead.
+  EXPECT_EQ(places("add", 0), places("conv", 2));
+  // No core's own cache has it any more: a copy will do, and that of call i is for call i + lead.
+  std::vector<address> copied;
+  for (const auto& [calls_before, to] : recorder::copies) {
+    if (std::ranges::find(residual, to) != residual.end()) copied.push_back(to);
+  }
   const auto leads = [&](std::size_t lead) {
     return std::equal(residual.begin() + static_cast<std::ptrdiff_t>(lead), residual.end(),
-                      relus.begin());
+                      copied.begin());
   };
   std::size_t lead = 0;
   while (lead < residual.size() && !leads(lead)) ++lead;
   const std::size_t touched = 3 * tensor_bytes + tensor_bytes + weights_bytes + tensor_bytes;
   EXPECT_NEAR(static_cast<double>(lead), (1 << 20) / static_cast<double>(touched), 0.51);
+  // Before a visit those of the calls before, which it does not make, are written, too.
+  recorder::copies.clear();
+  turns.settle();
+  EXPECT_THAT(recorder::copies, SizeIs(lead));
+  const auto next = recorder::copies;
+  make_calls(turns, static_cast<int>(lead));
+  const auto read = places("add", 1);
+  for (std::size_t i = 0; i < lead; ++i) EXPECT_EQ(next[i].second, read[60 + i]);
 }
 
 TEST_F(Rotation, WeightsThatTheStepReadBeforeAreTouchedAgain) {
@@ -335,6 +352,162 @@ TEST_F(Rotation, BeyondTheCachesALargerFootprintChangesNothing) {
   const std::size_t larger = turn(conv, after_relu(std::int64_t{1} << 40U)).ring_bytes();
   EXPECT_EQ(large, larger);
   EXPECT_LE(large, 4U * recorder::backend::cache_bytes() + 64U * 4096);  // in whole pages
+}
+
+TEST_F(Rotation, StatisticsOfProducersAreValid) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  constexpr std::size_t dst = 5;
+  constexpr std::size_t variance = 4;
+  surrounded_op how{.cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {{.distance = 0, .producer = op::any(norm), .output = dst}}};
+  rotation turns = turn(relu, how);
+  make_calls(turns, 40);
+  const auto places_of_it = places("batchnorm", variance);
+  ASSERT_THAT(places_of_it, SizeIs(40));
+  for (const std::byte* each : places_of_it) {
+    const auto* values = reinterpret_cast<const float*>(each);
+    EXPECT_THAT(std::vector<float>(values, values + norm.c), Each(Ge(0.25F)));
+  }
+}
+
+TEST_F(Rotation, PositionsInWindowsAreValid) {
+  const op::pool pool{.n = 1, .c = 64, .h = 8, .w = 8, .r = 2, .s = 2, .stride = {2, 2}};
+  surrounded_op how{.request = {.pass = op::pass::bwd},
+                    .cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {{}, {.distance = 0, .producer = op::any(relu), .output = 1}}};
+  rotation turns = turn(pool, how);
+  make_calls(turns, 40);
+  constexpr std::size_t workspace = 1;
+  for (const std::byte* each : places("pool", workspace)) {
+    const auto* taps = reinterpret_cast<const float*>(each);  // as the reference has all numbers
+    EXPECT_THAT(std::vector<float>(taps, taps + 64 * 4 * 4), Each(AllOf(Ge(0), Le(3))));
+  }
+}
+
+TEST_F(Rotation, OfWhatAProducerWritesBesideItsResultACopyIsEnough) {
+  const op::any norm(op::batchnorm{.n = 1, .c = 64, .h = 8, .w = 8});
+  constexpr std::size_t mean = 6;
+  surrounded_op how{.request = {.pass = op::pass::bwd},
+                    .cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {{}, {}, {}}};
+  how.operands.push_back(
+      {.distance = 0, .producer = norm, .pass = op::pass::fwd_training, .output = mean});
+  rotation turns = turn(op::batchnorm{.n = 1, .c = 64, .h = 8, .w = 8}, how);
+  make_calls(turns, 10);
+  EXPECT_THAT(recorder::calls, Each(::testing::Field(&recorder::call::operands, SizeIs(8))))
+      << "all are gradients";
+}
+
+TEST_F(Rotation, SettlingReadsTheRingsInModelsThatTheLastCacheKeepsAPartOf) {
+  const auto reads_of = [&](std::int64_t footprint) {
+    rotation turns = turn(conv, after_relu(footprint));
+    recorder::threads_worked.clear();
+    turns.settle();
+    return recorder::threads_worked.size();
+  };
+  EXPECT_EQ(reads_of(2 << 20), 1U);
+  EXPECT_EQ(reads_of(4 << 16), 0U) << "the cores' own caches keep it";
+  EXPECT_EQ(reads_of(64 << 20), 0U) << "nothing keeps it";
+  rotation turns = turn(conv, after_relu(64 << 20));
+  recorder::threads_worked.clear();
+  constexpr bool warm_up_follows = false;
+  turns.settle(warm_up_follows);
+  EXPECT_THAT(recorder::threads_worked, SizeIs(1)) << "but nothing else comes before the call";
+}
+
+/// A convolution whose result a relu read in the step before, so many bytes ago.
+/// The model takes a whole number of windows, of which each has the relu's result, too.
+surrounded_op read_before(std::int64_t distance) {
+  constexpr std::int64_t footprint = 5 * (weights_bytes + 3 * tensor_bytes);
+  surrounded_op how{.cache = cache_state::model, .footprint = footprint, .operands = {{}, {}, {}}};
+  how.operands[2].used = {op::any(relu), op::pass::fwd, {0}, /*writes=*/false, distance};
+  return how;
+}
+
+TEST_F(Rotation, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  for (const std::size_t lead : {1U, 3U}) {
+    recorder::calls.clear();
+    arena shared(device_of(2));
+    plan_ = shared.here().plan(op::any(conv), {});
+    rotation turns(shared, *plan_, read_before(static_cast<std::int64_t>(lead * touched)), 1);
+    make_calls(turns, 20);
+    const auto read = places("activation", 0);
+    const auto written = places("conv", 2);
+    ASSERT_GE(read.size(), written.size());
+    for (std::size_t i = lead; i < written.size(); ++i) EXPECT_EQ(written[i], read[i - lead]);
+  }
+  rotation alone = turn(conv, read_before(3 * touched));
+  recorder::calls.clear();
+  make_calls(alone, 20);
+  const auto written = places("conv", 2);
+  EXPECT_THAT(places("activation", 0), Each(Not(::testing::AnyOfArray(written))))
+      << "one thread has nobody to tell";
+}
+
+TEST_F(Rotation, WeightsThatTheStepUpdatesAreWrittenBefore) {
+  surrounded_op how = read_before(0);
+  how.footprint = 5 * (weights_bytes + 2 * tensor_bytes);
+  how.operands[2].used.reset();
+  how.operands[1].used = {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, 300'000};
+  arena shared(device_of(2));
+  plan_ = shared.here().plan(op::any(conv), {});
+  rotation turns(shared, *plan_, how, 1);
+  make_calls(turns, 20);
+  const auto used = places("conv", 1);
+  EXPECT_EQ(places("activation", 0), places("activation", 1));
+  for (const std::byte* each : places("activation", 1)) EXPECT_THAT(used, Contains(each));
+}
+
+TEST_F(Rotation, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeantime) {
+  constexpr double step = 0.02;  // seconds
+  rotation turns = turn(conv, after_relu(2 << 20));
+  turns.set_step_seconds(step);
+  turns.settle();
+  make_calls(turns, 20);
+  EXPECT_GE(turns.turn_seconds(), 0.99 * step);
+  rotation large = turn(conv, after_relu(3 << 20));
+  large.set_step_seconds(1e6);
+  large.settle();
+  make_calls(large, 20);
+  EXPECT_LT(large.turn_seconds(), 1e5) << "nothing stays in a cache anyway";
+}
+
+TEST_F(Rotation, OfASourceManyTimesTheCoresCachesACopyIsEnough) {
+  const dims large{1, 64, 64, 64};
+  op::conv reads = conv;
+  reads.h = reads.w = 64;
+  const origin written{.distance = 0,
+                       .producer = op::any(op::activation{op::activation_kind::relu, large}),
+                       .output = 1};
+  rotation turns =
+      turn(reads, {.cache = cache_state::model, .footprint = 64 << 20, .operands = {written}});
+  make_calls(turns, 3);
+  const auto sources = places("conv", 0);
+  ASSERT_THAT(sources, SizeIs(3));
+  for (std::byte* each : sources) {
+    EXPECT_THAT(places("activation", 1), ::testing::Not(Contains(each)));
+    EXPECT_THAT(recorder::copies, Contains(Pair(::testing::_, each)));
+  }
+}
+
+TEST_F(Rotation, StatisticsThatAreUpdatedInPlaceAreValid) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  constexpr std::size_t variance = 4;
+  surrounded_op how{.request = {.pass = op::pass::fwd_training},
+                    .cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {10, origin{}}};
+  how.operands[8].same_as = 3;
+  how.operands[9].same_as = variance;
+  rotation turns = turn(norm, how);
+  make_calls(turns, 1);
+  const auto* values = reinterpret_cast<const float*>(places("batchnorm", variance).front());
+  EXPECT_EQ(places("batchnorm", variance), places("batchnorm", 9));
+  EXPECT_THAT(std::vector<float>(values, values + norm.c), Each(Ge(0.25F)));
 }
 
 TEST_F(Rotation, StatisticsAreValidInEveryCopy) {

@@ -111,6 +111,14 @@ TEST(Sampler, WarmsUpForTheTimeAskedFor) {
   }
 }
 
+TEST(Sampler, TakesACallThatNeedsNoWarmUpAsItIs) {
+  machine here{0x1p-3, 0};
+  const samples taken = here.sample(
+      {.warm_up = 0, .least_time = millisecond, .most_time = 4 * millisecond, .most_calls = 1});
+  EXPECT_EQ(here.calls(), 1);
+  EXPECT_THAT(taken.seconds, ::testing::ElementsAre(0x1p-3));
+}
+
 TEST(Sampler, WarmUpIsNotInTheSamples) {
   machine here{millisecond, 0};
   const auto slow_at_first = [&](std::int64_t times) {
@@ -236,7 +244,7 @@ TEST(Sampler, EndsAfterTheRunningCallWhenItIsStopped) {
     questions_before_stop = questions;
     const samples taken = run::sample(
         here, [](std::int64_t) {}, [&](std::int64_t n) { here.call(n); },
-        {.warm_up = 0, .least_time = 100, .most_time = 100}, &stop_now);
+        {.warm_up = millisecond, .least_time = 100, .most_time = 100}, &stop_now);
     EXPECT_THAT(taken.seconds, SizeIs(questions)) << "none in the warm-up call";
     EXPECT_EQ(here.calls(), questions + 1);
   }

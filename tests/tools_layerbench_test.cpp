@@ -129,15 +129,20 @@ TEST(Show, HasThePublishedTotals) {
   const json::value net = json_of({"show", "resnet50", "--batch", "1", "--format", "json"});
   std::vector<std::string> keys;
   for (const auto& item : net.items()) keys.push_back(item.key());
-  EXPECT_THAT(keys,
-              ::testing::ElementsAre("schema", "model", "phase", "batch", "parameters", "macs",
-                                     "conv_layers", "unique_conv_shapes", "activations", "layers"));
+  EXPECT_THAT(keys, ::testing::ElementsAre("schema", "model", "phase", "batch", "parameters",
+                                           "macs", "conv_layers", "unique_conv_shapes",
+                                           "activations", "footprint_bytes", "layers"));
   EXPECT_EQ(net.at("schema"), 1);
   EXPECT_EQ(net.at("parameters"), 25557032);
   EXPECT_EQ(net.at("macs"), 4089184256);
   EXPECT_EQ(net.at("conv_layers"), 53);
   EXPECT_EQ(net.at("unique_conv_shapes"), 23);
   EXPECT_THAT(net.at("layers"), SizeIs(175));
+  const std::int64_t statistics = 2 * 26560;  // of all batchnorms
+  const std::int64_t ends = 3 * 224 * 224 + 1000;
+  EXPECT_EQ(net.at("footprint_bytes"),
+            4 * (25557032 + net.at("activations").get<std::int64_t>() + statistics + ends))
+      << "activations work in place";
   const json::value& add = net.at("layers").at(14);
   EXPECT_EQ(add.at("after"), json::value({"layer1_0_bn3", "layer1_0_downsample_bn"}));
   EXPECT_EQ(net.at("layers").at(0).at("after"), json::value::array());

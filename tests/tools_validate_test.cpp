@@ -90,6 +90,14 @@ TEST(Predict, IsTheSameWithoutTheStepsItIsHeldAgainst) {
   EXPECT_EQ(predicted(whole), predicted(file_of(layers)));
 }
 
+TEST(Predict, TakesThePhaseAskedFor) {
+  EXPECT_EQ(tool({"predict", golden, "--model", "tiny", "--phase", "inference"}).out,
+            tool({"predict", golden, "--model", "tiny"}).out);
+  const testing::outcome none = tool({"predict", golden, "--phase", "training"});
+  EXPECT_EQ(none.exit_code, 5);
+  EXPECT_THAT(none.err, HasSubstr("cases in the files: inference/reference/f32/small/batch:2"));
+}
+
 TEST(Predict, PrintsTheNaiveSumBesideThePrediction) {
   const testing::outcome done = tool({"predict", golden, "--model", "tiny"});
   EXPECT_THAT(done.out, AllOf(HasSubstr("3.100 ms a step (between "),

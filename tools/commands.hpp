@@ -4,10 +4,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include <layerbench/predict/validation.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -15,21 +17,43 @@ namespace layerbench::tool {
 
 /// Options that every subcommand has.
 struct common_options {
-  std::string format = "text";
+  std::string format;
   std::string output;
   std::string shapes;
 };
 
-/// Adds the common options to a subcommand. Each has its own: CLI11 reads the environment into
-/// those of every subcommand, the chosen one or not.
-std::shared_ptr<const common_options> add_common(CLI::App& command);
+/// Adds the common options to a subcommand that has these formats, the first by default. Each has
+/// its own options: CLI11 reads the environment into those of every subcommand, the chosen one or
+/// not.
+std::shared_ptr<const common_options> add_common(CLI::App& command,
+                                                 const std::vector<std::string>& formats = {
+                                                     "text", "json", "csv"});
+
+/// Adds the options that say what is predicted, and how.
+void add_prediction_options(CLI::App& command, predict::options& chosen);
+
+/// Adds the option that names files of peaks.
+void add_peaks(CLI::App& command, std::vector<std::string>& files);
+
+/// Throws when a prediction lacks layers, naming them.
+void require_complete(const std::vector<predict::prediction>& predictions);
+
+/// Throws when a case could not be validated, saying why.
+void require_complete(const predict::validation& all);
 
 /// Writes a result to stdout or to the output file; that one is replaced in one step or not at
 /// all. Throws usage_error when it cannot be written.
 void write(const common_options& common, const std::string& result);
 
-/// Reads result files, and says on stderr which of them are kept apart, and why. Throws bad_input.
+/// Reads result files. Throws bad_input.
+std::vector<result::results> read_each(const std::vector<std::string>& files);
+
+/// The same, and says on stderr which of them are kept apart, and why.
 std::vector<result::results> read_results(const std::vector<std::string>& files);
+
+/// What is wrong with `text` as a number from 0 to `most`, in words that name `what` is expected;
+/// nothing when it is one.
+std::string check_number(const std::string& text, double most, std::string_view what);
 
 /// `value` as JSON text; file names may hold any bytes, JSON may not.
 std::string json_text(const json::value& value);
@@ -39,5 +63,9 @@ void add_list(CLI::App& app);
 void add_show(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_validate(CLI::App& app);
+void add_compare(CLI::App& app);
+/// `words` are those behind the first `--`, that one included.
+void add_versus(CLI::App& app, const std::vector<std::string>& words);
+void add_report(CLI::App& app);
 
 }  // namespace layerbench::tool

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <system_error>
 
@@ -14,11 +15,13 @@
 
 namespace layerbench::tool {
 
-std::shared_ptr<const common_options> add_common(CLI::App& command) {
+std::shared_ptr<const common_options> add_common(CLI::App& command,
+                                                 const std::vector<std::string>& formats) {
   const auto common = std::make_shared<common_options>();
+  common->format = formats.front();
   common->shapes = model::default_shapes_directory().string();
   command.add_option("--format", common->format, "Form of the result")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->check(CLI::IsMember(formats))
       ->capture_default_str();
   command.add_option("-o,--output", common->output, "File for the result, instead of stdout");
   command.add_option("--shapes", common->shapes, "Directory of the shape files")
@@ -36,17 +39,26 @@ void write(const common_options& common, const std::string& result) {
   }
 }
 
-std::vector<result::results> read_results(const std::vector<std::string>& files) {
+std::vector<result::results> read_each(const std::vector<std::string>& files) {
   std::vector<result::results> read;
   for (const std::string& each : files) read.push_back(result::read(each));
-  const std::vector<predict::group> groups = predict::group_by_context(read);
-  for (std::size_t i = 1; i < groups.size(); ++i) {
-    const result::results& first = *groups.front().front();
-    const result::results& other = *groups[i].front();
-    fmt::print(stderr, "layerbench: {} and {} are not merged: they differ in {}\n", first.file,
-               other.file, fmt::join(result::differing_context(first, other), ", "));
+  return read;
+}
+
+std::vector<result::results> read_results(const std::vector<std::string>& files) {
+  std::vector<result::results> read = read_each(files);
+  for (const std::string& each : predict::kept_apart(read)) {
+    fmt::print(stderr, "layerbench: {}\n", each);
   }
   return read;
+}
+
+std::string check_number(const std::string& text, double most, std::string_view what) {
+  double value = -1;
+  const char* end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, value);
+  if (failed == std::errc() && rest == end && value >= 0 && value <= most) return {};
+  return fmt::format("expected {}, found {}", what, text);
 }
 
 std::string json_text(const json::value& value) {

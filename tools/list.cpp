@@ -6,6 +6,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/schema.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/predict/network_file.hpp>
 #include <layerbench/report/table.hpp>
 
 #include "commands.hpp"
@@ -67,6 +68,24 @@ std::string render(const std::vector<listed>& models, const std::string& format)
   return format == "csv" ? csv(to_table(models, true)) : text(to_table(models, false));
 }
 
+/// The networks that lie beside the models.
+std::string render_networks(const std::string& shapes, const std::string& format) {
+  report::table t{{{"name"}, {"title"}, {"network"}, {"source"}}, {}};
+  json::value list = json::value::array();
+  for (const std::string& name : predict::list_networks(shapes)) {
+    const predict::network each = predict::load_network({name}, shapes);
+    const std::string what = predict::text(each);
+    t.rows.push_back({name, each.title, what, each.source});
+    list.push_back(
+        {{"name", name}, {"title", each.title}, {"network", what}, {"source", each.source}});
+  }
+  if (format == "json") return json_text({{"schema", 1}, {"networks", list}});
+  if (format == "csv") return csv(t);
+  t.columns.pop_back();
+  for (auto& row : t.rows) row.pop_back();
+  return text(t);
+}
+
 }  // namespace
 
 void add_list(CLI::App& app) {
@@ -74,7 +93,10 @@ void add_list(CLI::App& app) {
   const std::shared_ptr<const common_options> common = add_common(*command);
   const auto schema = std::make_shared<bool>(false);
   command->add_flag("--schema", *schema, "Print the JSON schema of shape files instead");
-  command->callback([common, schema] {
+  const auto networks = std::make_shared<bool>(false);
+  command->add_flag("--networks", *networks, "List the networks for predict --network instead");
+  command->callback([common, schema, networks] {
+    if (*networks) return write(*common, render_networks(common->shapes, common->format));
     write(*common, *schema ? model::schema(op::catalog_of(op::builtin{})).dump(2) + '\n'
                            : render(load_all(common->shapes), common->format));
   });

@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,7 +19,19 @@ namespace {
 
 using layerbench::exit_code;
 
+/// Takes off what stands behind the first `--` of `layerbench versus`, that one included: two
+/// commands, of whose words none is ours.
+std::vector<std::string> take_commands(int& argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "versus") return {};
+  char** const end = argv + argc;
+  char** const mark = std::ranges::find_if(
+      argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  argc = static_cast<int>(mark - argv);
+  return {mark, end};
+}
+
 exit_code run(int argc, char** argv) {
+  const std::vector<std::string> commands = take_commands(argc, argv);
   CLI::App app("Models and results of layerbench: what a model consists of, how fast it will be.",
                "layerbench");
   app.set_version_flag("--version", "layerbench " LAYERBENCH_VERSION);
@@ -27,6 +43,9 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_show(app);
   layerbench::tool::add_predict(app);
   layerbench::tool::add_validate(app);
+  layerbench::tool::add_compare(app);
+  layerbench::tool::add_versus(app, commands);
+  layerbench::tool::add_report(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& said) {  // help or version

@@ -6,6 +6,7 @@
 
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/report/table.hpp>
@@ -27,20 +28,15 @@ struct shown {
   std::string phase;
   model::step step;
   std::int64_t macs = 0;
+  std::int64_t footprint = 0;  ///< bytes of its tensors
 };
 
 shown show_of(const model::graph& graph, const std::string& phase) {
-  shown made{
-      graph, phase,
-      phase == "training" ? model::training_step(graph, dtype::f32) : model::inference_step(graph)};
+  shown made{graph, phase, model::step_of(graph, phase, dtype::f32, model::usually_in_place())};
   for (const model::call& each : made.step.calls) made.macs += each.op.work(each.pass).macs;
+  made.footprint =
+      model::step_memory(made.step, model::least_operand_bytes(dtype::f32)).footprint();
   return made;
-}
-
-/// A call's layer, and its pass where that is not the plain forward one.
-std::string name_of(const model::call& call) {
-  if (call.pass == op::pass::fwd) return call.layer;
-  return fmt::format("{}:{}", call.layer, op::name(call.pass));
 }
 
 /// Names of the calls whose results each call reads; none where that is the model's own input.
@@ -55,7 +51,9 @@ std::vector<std::vector<std::string>> producers(const model::step& step) {
       if (operands[i].role == op::role::source && !writer.empty()) names.push_back(writer);
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].role == op::role::destination) writers[each.tensors[i]] = name_of(each);
+      if (operands[i].role == op::role::destination) {
+        writers[each.tensors[i]] = model::call_name(each.layer, name(each.pass));
+      }
     }
   }
   return all;
@@ -90,6 +88,7 @@ json::value to_json(const shown& of, const model::totals& totals) {
           {"conv_layers", totals.conv_layers},
           {"unique_conv_shapes", totals.unique_conv_shapes},
           {"activations", totals.activations},
+          {"footprint_bytes", of.footprint},
           {"layers", layers}};
 }
 
@@ -121,10 +120,10 @@ report::table to_table(const shown& of, bool exact) {
 std::string to_text(const shown& of, const model::totals& totals) {
   return fmt::format(
       "{}: {}, {}, batch {}\nsizes from: {}\n{} parameters, {} MACs, {} activations; {} conv "
-      "layers of {} distinct shapes; bytes are the least for f32\n\n{}",
+      "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for f32\n\n{}",
       of.graph.name, of.graph.title, of.phase, model::batch(of.graph), of.graph.source,
       totals.parameters, of.macs, totals.activations, totals.conv_layers, totals.unique_conv_shapes,
-      text(to_table(of, false)));
+      units::si(static_cast<double>(of.footprint), "B"), text(to_table(of, false)));
 }
 
 std::string render(const shown& of, const std::string& format) {

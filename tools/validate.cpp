@@ -21,7 +21,8 @@ std::string render(const predict::validation& all, const std::string& format) {
   return json_text(report::to_json(all));
 }
 
-/// Throws when a case could not be validated, saying why.
+}  // namespace
+
 void require_complete(const predict::validation& all) {
   std::string lacking;
   for (const predict::unvalidated& each : all.left_out) {
@@ -29,8 +30,6 @@ void require_complete(const predict::validation& all) {
   }
   if (!lacking.empty()) throw error("not validated:" + lacking, exit_code::incomplete);
 }
-
-}  // namespace
 
 void add_validate(CLI::App& app) {
   CLI::App* command =

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs a build of layerbench, runs what is installed, and builds and runs the project here
 # against it. Run with cmake -P and these variables: build, config, generator, compiler, flags,
-# linker_flags, prefix_path (with colons), onednn, programs, and work, a directory for all of it.
+# linker_flags, prefix_path (with colons), onednn, cuda, programs, and work, a directory for
+# all of it.
 cmake_minimum_required(VERSION 3.25)
 
 # run(<command>...): fails unless it succeeds; its output goes to the variable `out`. It runs far
@@ -67,7 +68,7 @@ expect("${verified}" "^1" "verified")
 # The library alone installs without being built.
 set(ENV{CMAKE_PREFIX_PATH} ${dependencies})
 run(${configure} -S ${here}/../.. -B ${work}/library -DLAYERBENCH_ONEDNN=${onednn}
-    -DLAYERBENCH_PROGRAMS=OFF -DLAYERBENCH_TESTS=OFF)
+    -DLAYERBENCH_CUDA=${cuda} -DLAYERBENCH_PROGRAMS=OFF -DLAYERBENCH_TESTS=OFF)
 run(${CMAKE_COMMAND} --install ${work}/library --config ${config} --prefix ${work}/library_prefix)
 if(EXISTS ${work}/library_prefix/bin)
   message(FATAL_ERROR "programs are installed with LAYERBENCH_PROGRAMS=OFF")

@@ -27,11 +27,13 @@ class agenda_test : public ::testing::Test {
   std::vector<std::unique_ptr<run::fixture>> fixtures_;
 
   run::fixture* add_row(const result::case_name& owner, const std::string& layer,
-                        const std::string& cache = "model", std::int64_t count = 1) {
+                        const std::string& cache = "model", std::int64_t count = 1,
+                        double share = 0) {
     run::row what{.name = {owner, "add", "fwd", layer, cache},
                   .op = op::any(op::add{{4}}),
                   .count = count,
-                  .signature = {}};
+                  .signature = {},
+                  .around = [share] { return run::surrounded_op{.share = share}; }};
     fixtures_.push_back(std::make_unique<run::fixture>(std::move(what), memory_));
     return fixtures_.back().get();
   }

@@ -132,18 +132,32 @@ inline op::reorder roll(dice& d, std::type_identity<op::reorder> /*tag*/) {
   return {{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)}, order(), order()};
 }
 
+inline op::dropout roll(dice& d, std::type_identity<op::dropout> /*tag*/) {
+  return {d.pick({0.5, 0.0, 0.125, 0.9}), {d.between(1, 40), d.between(1, 40)}};
+}
+
 inline op::cross_entropy roll(dice& d, std::type_identity<op::cross_entropy> /*tag*/) {
   return {d.between(1, 9), d.between(1, 40)};
 }
 
 inline op::update roll(dice& d, std::type_identity<op::update> /*tag*/) {
   op::update o;
-  o.rule = d.pick({op::update_rule::sgd, op::update_rule::momentum, op::update_rule::adam});
+  o.rule = d.pick({op::update_rule::sgd, op::update_rule::momentum, op::update_rule::adam,
+                   op::update_rule::zero, op::update_rule::accumulate});
   for (std::int64_t tensors = d.between(1, 3); tensors > 0; --tensors) {
     o.sizes.push_back(d.between(1, 200));
   }
   o.rate = d.pick({0.01, 0.125});
   return o;
+}
+
+inline op::stream roll(dice& d, std::type_identity<op::stream> /*tag*/) {
+  return {d.pick({op::stream_kind::read, op::stream_kind::write, op::stream_kind::copy}),
+          8 * d.between(1, 4000)};
+}
+
+inline op::allreduce roll(dice& d, std::type_identity<op::allreduce> /*tag*/) {
+  return {d.between(1, 4000), d.between(1, 9), d.chance()};
 }
 
 template <class Op>

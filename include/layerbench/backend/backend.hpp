@@ -29,6 +29,10 @@ struct plan_operand {
   op::operand logical;
   std::string order;  ///< memory order, in op::reorder's notation, or the library's name for it
   std::size_t bytes;
+  dims split = {};  ///< where the library has more axes: groups split the first one of filters
+
+  /// Extents of the axes that `order` names.
+  [[nodiscard]] const dims& extents() const { return split.empty() ? logical.extents : split; }
 };
 
 /// Facts for the context of a result file, by field name.
@@ -56,8 +60,8 @@ concept backend = requires(B& here, address there, description& facts) {
   { B::processors() } noexcept -> std::same_as<int>;
   { B::threads_used(1) } noexcept -> std::same_as<int>;
   requires std::constructible_from<B, int>;  // threads
-  { B::cache_bytes() } noexcept -> std::same_as<std::size_t>;
-  { B::core_cache_bytes() } noexcept -> std::same_as<std::size_t>;
+  { B::cache_bytes() } -> std::same_as<std::size_t>;
+  { B::core_cache_bytes() } -> std::same_as<std::size_t>;
   here.activate();
   { here.allocate(std::size_t{}) } -> memory;
   here.fill(there, std::size_t{}, std::byte{});
@@ -71,12 +75,32 @@ concept backend = requires(B& here, address there, description& facts) {
 template <class B>
 concept on_host = requires(B& here) { here.on_all_threads([] {}); };
 
+/// A backend whose calls wait for others than this program's threads, so that their CPU time says
+/// nothing.
+template <class B>
+concept waits_for_others = requires { requires B::waits; };
+
+/// A backend that reaches several ranks, so many of them. `more_ranks` says how there are more.
+template <class B>
+concept has_ranks = requires {
+  { B::ranks() } -> std::same_as<int>;
+  { B::more_ranks } -> std::convertible_to<std::string_view>;
+};
+
+/// One whose ranks are processes: all but the first `follow`, which returns true when that is done,
+/// and at once false in the first.
+template <class B>
+concept led_by_first_rank = has_ranks<B> && requires {
+  { B::follow() } -> std::same_as<bool>;
+};
+
 /// The plan of an op on a backend; specialised once for each pair that exists. Its constructor
 /// picks the algorithm (throws `unsupported` when the library has none for the request).
 /// `operands` are those of the op, in its order. `upload` and `download` convert between an
 /// operand's elements in row-major order of its extents and its memory. `bind` ties memory, one
 /// address an operand, and `workspace_bytes` of scratch memory to a call; `place` moves the call to
-/// other operands; `run` enqueues it once, without allocating and without waiting for it.
+/// other operands; `run` enqueues it once, without allocating and without waiting for it. A plan
+/// that works together with other processes may have `expect(bound, calls)`: so many calls follow.
 template <class Backend, class Op>
 class plan;
 

@@ -3,33 +3,49 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/machine.hpp>
-#include <layerbench/base/units.hpp>
 
 /// Memory of the CPU backends.
 namespace layerbench {
 
+/// Bytes of the data caches of a processor by level, from the first; 0 for what there is not, or
+/// the system does not say.
+[[nodiscard]] inline const std::array<std::size_t, 3>& host_caches() {
+  static const std::array<std::size_t, 3> sizes = [] {
+    constexpr std::array names{_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                               _SC_LEVEL3_CACHE_SIZE};
+    std::array<std::size_t, 3> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto known = machine::cache_bytes(static_cast<int>(i + 1));
+      all[i] = static_cast<std::size_t>(std::max(known.value_or(::sysconf(names[i])), 0L));
+    }
+    return all;
+  }();
+  return sizes;
+}
+
 /// Bytes of the last cache before memory, 0 where the system does not say.
-[[nodiscard]] inline std::size_t host_cache_bytes() noexcept {
-  const long last = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return static_cast<std::size_t>(std::max(last > 0 ? last : ::sysconf(_SC_LEVEL2_CACHE_SIZE), 0L));
+[[nodiscard]] inline std::size_t host_cache_bytes() {
+  const auto& [first, second, third] = host_caches();
+  return third > 0 ? third : second;
 }
 
 /// Bytes of the last cache that a core does not share with others, 0 where the system does not say.
-[[nodiscard]] inline std::size_t host_core_cache_bytes() noexcept {
-  const bool shared_last = ::sysconf(_SC_LEVEL3_CACHE_SIZE) > 0;
-  return static_cast<std::size_t>(
-      std::max(::sysconf(shared_last ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL1_DCACHE_SIZE), 0L));
+[[nodiscard]] inline std::size_t host_core_cache_bytes() {
+  const auto& [first, second, third] = host_caches();
+  return third > 0 ? second : first;
 }
 
 /// Page-aligned host memory; in huge pages where it is not small and the system lets programs ask
@@ -39,37 +55,51 @@ namespace layerbench {
 class host_buffer {
  public:
   host_buffer() = default;
-  /// Throws an error where that much is not available: the system would promise it, and end the
-  /// program when it is used.
+  /// Throws not_enough_memory where that much is not available: the system would promise it, and
+  /// end the program when it is used.
   explicit host_buffer(std::size_t bytes) {
     constexpr std::size_t worth_asking = std::size_t{64} << 20U;
-    if (bytes >= worth_asking) require_memory(bytes);
+    if (bytes >= worth_asking) require(bytes);
     const bool large = bytes >= huge_page / 8;
     const std::size_t page = large ? huge_page : small_page;
     const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
-    memory_ = {::operator new(whole, std::align_val_t(page)), release{std::align_val_t(page)}};
+    memory_ = {::operator new(whole, std::align_val_t(page)),
+               release{std::align_val_t(page), whole}};
+    in_buffers += whole;
     if (large) ::madvise(memory_.get(), whole, MADV_HUGEPAGE);  // refused: small pages do, too
   }
 
   [[nodiscard]] void* data() const noexcept { return memory_.get(); }
 
- private:
-  static void require_memory(std::size_t bytes) {
+  /// Bytes that buffers may still have: what the system has to give, less what buffers were
+  /// promised and have not touched yet. Nothing where the system does not say.
+  [[nodiscard]] static std::optional<std::int64_t> available_bytes() {
     const auto available = machine::available_memory_bytes();
-    if (!available || bytes <= static_cast<std::size_t>(*available)) return;
-    throw error(fmt::format("not enough memory: {} are needed at once, {} are available",
-                            units::si(static_cast<double>(bytes), "B"),
-                            units::si(static_cast<double>(*available), "B")),
-                exit_code::incomplete);
+    if (!available) return std::nullopt;
+    const auto taken = static_cast<std::int64_t>(in_buffers);
+    const std::int64_t untouched = taken - machine::resident_memory_bytes().value_or(taken);
+    return std::max<std::int64_t>(0, *available - std::max<std::int64_t>(0, untouched));
+  }
+  /// Throws not_enough_memory where there are fewer.
+  static void require(std::size_t bytes) {
+    const auto needed = static_cast<std::int64_t>(bytes);
+    const auto available = available_bytes();
+    if (available && needed > *available) throw not_enough_memory(needed, *available);
   }
 
+ private:
   static constexpr std::size_t small_page = 4096;
   static constexpr std::size_t huge_page = std::size_t{1} << 21U;
   struct release {
     std::align_val_t page;
-    void operator()(void* memory) const noexcept { ::operator delete(memory, page); }
+    std::size_t bytes;
+    void operator()(void* memory) const noexcept {
+      ::operator delete(memory, page);
+      in_buffers -= bytes;
+    }
   };
-  std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page)}};
+  static inline std::atomic<std::size_t> in_buffers = 0;  ///< bytes, of all that there are
+  std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page), 0}};
 };
 
 }  // namespace layerbench

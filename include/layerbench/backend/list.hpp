@@ -14,6 +14,25 @@
 #if LAYERBENCH_ONEDNN
 #include <layerbench/backend/onednn/list.hpp>
 #endif
+#ifndef LAYERBENCH_CUDA
+#define LAYERBENCH_CUDA 0
+#endif
+#if LAYERBENCH_CUDA
+#include <layerbench/backend/cublas/list.hpp>
+#include <layerbench/backend/cudnn/list.hpp>
+#endif
+#ifndef LAYERBENCH_NCCL
+#define LAYERBENCH_NCCL 0
+#endif
+#if LAYERBENCH_NCCL
+#include <layerbench/backend/nccl/list.hpp>
+#endif
+#ifndef LAYERBENCH_MPI
+#define LAYERBENCH_MPI 0
+#endif
+#if LAYERBENCH_MPI
+#include <layerbench/backend/mpi/list.hpp>
+#endif
 
 namespace layerbench {
 
@@ -22,8 +41,21 @@ struct backend_list {};
 
 /// The backends of this build, the preferred one first.
 using built_backends = backend_list<
+#if LAYERBENCH_CUDA
+    cudnn::backend, cublas::backend,
+#endif
 #if LAYERBENCH_ONEDNN
     onednn::backend,
+#endif
+    reference::backend>;
+
+/// Those by which ranks send each other what they have.
+using collective_backends = backend_list<
+#if LAYERBENCH_NCCL
+    nccl::backend,
+#endif
+#if LAYERBENCH_MPI
+    mpi::backend,
 #endif
     reference::backend>;
 
@@ -31,11 +63,21 @@ using built_backends = backend_list<
 struct unbuilt_backend {
   std::string_view name;
   std::string_view option;
+  bool collective = false;
 };
 
 inline const std::vector<unbuilt_backend> unbuilt_backends{
+#if !LAYERBENCH_CUDA
+    {"cudnn", "LAYERBENCH_CUDA"},      {"cublas", "LAYERBENCH_CUDA"},
+#endif
 #if !LAYERBENCH_ONEDNN
     {"onednn", "LAYERBENCH_ONEDNN"},
+#endif
+#if !LAYERBENCH_NCCL
+    {"nccl", "LAYERBENCH_CUDA", true},
+#endif
+#if !LAYERBENCH_MPI
+    {"mpi", "LAYERBENCH_MPI", true},
 #endif
 };
 

@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/units.hpp>
 
 namespace layerbench {
 
@@ -57,6 +62,15 @@ struct unavailable : error {
 /// A shape, data type or pass that a backend does not have. Its row is reported as failed.
 struct unsupported : error {
   explicit unsupported(const std::string& what) : error(what, exit_code::incomplete) {}
+};
+
+/// More bytes than there are. Its row is reported as failed.
+struct not_enough_memory : error {
+  not_enough_memory(std::int64_t needed, std::int64_t available)
+      : error(fmt::format("not enough memory: {} are needed at once, {} are available",
+                          units::si(static_cast<double>(needed), "B"),
+                          units::si(static_cast<double>(available), "B")),
+              exit_code::incomplete) {}
 };
 
 /// A failed library call: which library, which call, and the library's own status text.

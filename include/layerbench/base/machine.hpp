@@ -113,6 +113,13 @@ struct control_groups {
   return least;
 }
 
+/// Bytes of this process that are in memory.
+[[nodiscard]] inline std::optional<std::int64_t> resident_memory_bytes(const path& root = "/") {
+  std::optional<std::int64_t> resident = field_of(root / "proc/self/status", "VmRSS");
+  if (resident) *resident *= 1024;
+  return resident;
+}
+
 /// Processors whose time control groups grant this process.
 [[nodiscard]] inline std::optional<double> processor_quota(const path& root = "/") {
   std::optional<double> least;
@@ -183,6 +190,24 @@ struct processor_times {
     if (auto line = line_of(each / file)) all.insert(std::move(*line));
   }
   return all;
+}
+
+/// Bytes of the data cache of so high a level that processor 0 uses. The C library's sysconf() is
+/// not asked first: where a virtual machine's processors misreport how many share a cache, it
+/// gives a multiple of its size.
+[[nodiscard]] inline std::optional<std::int64_t> cache_bytes(int level, const path& root = "/") {
+  std::error_code absent;
+  for (const auto& each :
+       std::filesystem::directory_iterator(root / "sys/devices/system/cpu/cpu0/cache", absent)) {
+    if (number_of(each.path() / "level") != level) continue;
+    if (line_of(each.path() / "type") == "Instruction") continue;
+    const auto size = line_of(each.path() / "size");
+    const auto number = size ? number_in(*size) : std::nullopt;
+    if (!number) continue;
+    const auto unit = std::string_view("KMG").find(size->back());
+    return unit == std::string_view::npos ? *number : *number << (10 * (unit + 1));
+  }
+  return std::nullopt;
 }
 
 /// Whether the clock may rise above its nominal rate.

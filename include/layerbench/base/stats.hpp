@@ -74,6 +74,89 @@ struct interval {
   double high;
 };
 
+namespace detail {
+
+/// The continued fraction of the incomplete beta function (NIST Digital Library of Mathematical
+/// Functions, 8.17.22), by Lentz's method; converges fast where x < (a + 1) / (a + b + 2).
+[[nodiscard]] inline double beta_fraction(double a, double b, double x) {
+  constexpr int most = 1000;
+  constexpr double precise = 1e-15;
+  double above = 1;  // ratios of consecutive numerators, and of denominators
+  double below = 1 / (1 - (a + b) * x / (a + 1));
+  double value = below;
+  const auto next = [&](double coefficient) {
+    above = 1 + coefficient / above;
+    below = 1 / (1 + coefficient * below);
+    value *= above * below;
+  };
+  for (int m = 1; m <= most && (m == 1 || std::abs(above * below - 1) > precise); ++m) {
+    next(m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
+    next(-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)));
+  }
+  return value;
+}
+
+}  // namespace detail
+
+/// How probable it is that Student's t with `freedom` > 0 degrees of freedom is further from 0 than
+/// `t`, on either side (Abramowitz and Stegun, 26.5.27).
+[[nodiscard]] inline double students_p(double t, double freedom) {
+  const double square = t * t;
+  if (square == 0) return 1;
+  if (!std::isfinite(square)) return 0;
+  const double a = freedom / 2;
+  constexpr double b = 0.5;
+  const double x = freedom / (freedom + square);
+  const double rest = square / (freedom + square);
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                a * std::log(x) + b * std::log(rest));
+  if (x < (a + 1) / (a + b + 2)) return front * detail::beta_fraction(a, b, x) / a;
+  return 1 - front * detail::beta_fraction(b, a, rest) / b;
+}
+
+/// How far from 0, on either side, `confidence` of Student's distribution reaches: half the width
+/// of an interval, in standard errors.
+[[nodiscard]] inline double students_quantile(double freedom, double confidence = 0.95) {
+  double low = 0;
+  double high = 1;
+  while (students_p(high, freedom) > 1 - confidence) high *= 2;
+  constexpr int halvings = 60;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = std::midpoint(low, high);
+    (students_p(middle, freedom) > 1 - confidence ? low : high) = middle;
+  }
+  return high;
+}
+
+/// Student's 95 % interval of the mean of `values` (not empty), within their range; below 5 values
+/// that range.
+[[nodiscard]] inline interval mean_interval(const std::vector<double>& values) {
+  const auto [least, most] = std::ranges::minmax(values);
+  if (values.size() < some_values) return {least, most};
+  const auto n = static_cast<double>(values.size());
+  const double half = students_quantile(n - 1) * stddev(values) / std::sqrt(n);
+  const double centre = mean(values);
+  return {std::max(least, centre - half), std::min(most, centre + half)};
+}
+
+/// The p values of tests that were made together, adjusted so that if all below some level are
+/// believed, even one false belief is no more probable than that level, however the tests depend
+/// on one another (Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
+[[nodiscard]] inline std::vector<double> holm(const std::vector<double>& p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
+  std::vector<double> adjusted(p.size());
+  double largest = 0;
+  auto left = static_cast<double>(p.size());
+  for (const std::size_t i : order) {
+    largest = std::max(largest, std::min(1.0, left * p[i]));
+    adjusted[i] = largest;
+    --left;
+  }
+  return adjusted;
+}
+
 /// Distribution-free interval that covers the median with at least `confidence`: the order
 /// statistics k and n+1-k with the largest k for which 1 - 2 P(Binomial(n, 1/2) < k) suffices
 /// (David and Nagaraja, Order Statistics, 7.1). Nothing when n is too small for any such k:

@@ -26,11 +26,12 @@ namespace layerbench::model {
   return LAYERBENCH_SHAPES_DIR;
 }
 
-/// Names of the models in `shapes`, sorted.
-[[nodiscard]] inline std::vector<std::string> list(const std::filesystem::path& shapes) {
+/// Names of the models in `shapes`, sorted; of other files with another folder.
+[[nodiscard]] inline std::vector<std::string> list(const std::filesystem::path& shapes,
+                                                   const std::string& folder = "models") {
   std::vector<std::string> names;
   std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(shapes / "models", failed)) {
+  for (const auto& entry : std::filesystem::directory_iterator(shapes / folder, failed)) {
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
   }
   std::ranges::sort(names);
@@ -44,14 +45,17 @@ namespace layerbench::model {
       std::filesystem::is_directory(shapes) ? "has no models/*.json" : "does not exist"));
 }
 
+/// Whether a file is named by its path: it has a '/' or ends in .json.
+[[nodiscard]] inline bool is_path(const std::string& name_or_path) {
+  return name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
+}
+
 /// The shape file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a model
 /// of `shapes`. Throws nothing_matched for an unknown name, listing what exists, and where there
 /// are no models at all.
 [[nodiscard]] inline std::filesystem::path find(const std::string& name_or_path,
                                                 const std::filesystem::path& shapes) {
-  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) {
-    return name_or_path;
-  }
+  if (is_path(name_or_path)) return name_or_path;
   std::filesystem::path path = shapes / "models" / (name_or_path + ".json");
   if (std::filesystem::exists(path)) return path;
   const std::vector<std::string> known = list(shapes);

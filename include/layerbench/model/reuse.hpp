@@ -21,15 +21,25 @@
 /// between two uses of the same bytes (the reuse distance).
 namespace layerbench::model {
 
+/// The last use of some memory before a call, by another one, perhaps of the step before.
+struct last_use {
+  std::size_t call;
+  std::vector<std::size_t> operands;  ///< those of it that were in this memory
+  bool writes;                        ///< one of them is what it writes
+  std::int64_t distance;              ///< bytes touched since
+};
+
 /// An operand as it is when its call runs.
 struct operand_state {
   op::role role;
-  /// Bytes touched since a call of the same step used it last, or since the model's input was
-  /// written: 0 is just before. Nothing: no call did, so a step's whole footprint lies between.
+  /// Bytes touched since another call used it last, in this step or the one before, or since the
+  /// model's input was written: 0 is just before. Nothing: no other call does, so a step's whole
+  /// footprint lies between.
   std::optional<std::int64_t> distance;
   std::optional<std::size_t> writer = {};   ///< the call of the same step that wrote it last
   std::size_t written_as = 0;               ///< which of that call's operands it was
   std::optional<std::size_t> same_as = {};  ///< what is written over an operand of the call
+  std::optional<last_use> used = {};
 };
 
 /// The state of a call's operands when it runs in its step.
@@ -99,7 +109,12 @@ class step_memory {
       operand_state state{operand.role, {}};
       if (const auto user = last_user(of.tensors[i], call)) {
         state.distance = touched_between(*user, call);
+        if (*user > 0) state.used = use_by(*user - 1, of.tensors[i], *state.distance);
         find_writer(of.tensors[i], *user, state);
+      } else if (const auto later = later_user(of.tensors[i], call)) {
+        state.used =
+            use_by(*later - 1, of.tensors[i], touched_between(*later, call + step_.calls.size()));
+        if (operand.role != op::role::destination) state.distance = state.used->distance;
       }
       const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
       const bool written = operand.role == op::role::destination;
@@ -132,16 +147,34 @@ class step_memory {
     return call;
   }
 
-  /// Distinct bytes that the calls from `first` to the one before `end` touch.
+  /// The same of the calls after `call`, which used it one step ago.
+  [[nodiscard]] std::optional<std::size_t> later_user(std::size_t tensor, std::size_t call) const {
+    for (std::size_t i = step_.calls.size(); i-- > call + 1;) {
+      if (step_.calls[i].uses(tensor)) return i + 1;
+    }
+    return std::nullopt;
+  }
+
+  /// Distinct bytes that the calls from `first` to the one before `end` touch; calls go on with the
+  /// next step's.
   [[nodiscard]] std::int64_t touched_between(std::size_t first, std::size_t end) const {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::size_t each : step_.calls[i].tensors) {
+      for (const std::size_t each : step_.calls[i % step_.calls.size()].tensors) {
         if (seen.insert(each).second) bytes += bytes_[each];
       }
     }
     return bytes;
+  }
+
+  [[nodiscard]] last_use use_by(std::size_t call, std::size_t tensor, std::int64_t distance) const {
+    const model::call& by = step_.calls[call];
+    last_use found{call, {}, step_.written_as(by, tensor).has_value(), distance};
+    for (std::size_t i = 0; i < by.tensors.size(); ++i) {
+      if (by.tensors[i] == tensor) found.operands.push_back(i);
+    }
+    return found;
   }
 
   /// Finds the last call before `end` that writes the tensor.

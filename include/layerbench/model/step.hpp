@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,17 @@
 /// A model's step: what is computed, in which order, on which tensors.
 namespace layerbench::model {
 
+/// Which part of a step a call belongs to: all of an inference step is `forward`.
+enum class step_part { forward, backward, update };
+
+}  // namespace layerbench::model
+
+template <>
+inline constexpr std::array<std::string_view, 3>
+    layerbench::enum_names<layerbench::model::step_part>{"forward", "backward", "update"};
+
+namespace layerbench::model {
+
 /// One call of an op, on tensors of the step: one an operand, in the op's order. An op in place
 /// has one of them twice.
 struct call {
@@ -27,11 +39,17 @@ struct call {
   op::pass pass = op::pass::fwd;
   std::vector<std::size_t> tensors;
   bool inserted = false;  ///< added by a backend; not of the model
+  step_part part = step_part::forward;
 
   [[nodiscard]] bool uses(std::size_t tensor) const {
     return std::ranges::find(tensors, tensor) != tensors.end();
   }
 };
+
+/// A call as people name it: its layer, and the pass where that is not the plain forward one.
+[[nodiscard]] inline std::string call_name(const std::string& layer, std::string_view pass) {
+  return pass == name(op::pass::fwd) ? layer : fmt::format("{}:{}", layer, pass);
+}
 
 /// What is computed, as text: calls that agree in it can share a plan and a timing.
 [[nodiscard]] inline std::string work_of(const op::any& op, op::pass pass) {
@@ -45,7 +63,7 @@ inline constexpr std::size_t input_tensor = 0;
 struct kept_tensor {
   std::size_t tensor;
   op::operand logical;  ///< in its row-major order, however many axes a call sees
-  std::size_t values;   ///< the tensor with which it has its first values in common, or itself
+  std::size_t values;   ///< the kept tensor, by position, whose first values it has: itself mostly
 };
 
 struct step {
@@ -81,13 +99,19 @@ struct step {
       logical.high = std::min(1.0, std::sqrt(6 / terms));
       logical.low = -logical.high;
     }
-    kept.push_back({tensors, std::move(logical), tensors});
+    kept.push_back({tensors, std::move(logical), kept.size()});
     return new_tensor();
   }
 };
 
 /// Names of ops.
 using op_names = std::set<std::string, std::less<>>;
+
+/// Those that write over their source in frameworks as people mostly use them.
+[[nodiscard]] inline const op_names& usually_in_place() {
+  static const op_names ops{"activation"};
+  return ops;
+}
 
 namespace detail {
 
@@ -112,21 +136,30 @@ namespace detail {
                                         const std::vector<int>& readers, const op_names& in_place) {
   const std::size_t from = each.inputs.front();
   return in_place.contains(each.op.name()) && from != model_input && readers[from] == 1 &&
+         g.layers[from].op.has(op::pass::fwd) &&
          elements(result_of(g.layers[from])) == elements(result_of(each));
 }
 
 }  // namespace detail
 
-/// One inference step of a model in a data type, its layers in graph order. Every layer writes to a
-/// tensor of its own, but those of `in_place` ops, which write over their source where nobody else
-/// reads it.
+/// One inference step of a model in a data type, its layers in graph order, without those that are
+/// for training alone. Every layer writes to a tensor of its own, but those of `in_place` ops,
+/// which write over their source where nobody else reads it.
 [[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
                                          const op_names& in_place = {}) {
   step made;
   made.type = type;
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
+  const auto read_by = [&](const layer& each, std::size_t source) {
+    const std::size_t from = each.inputs[source];
+    return from == model_input ? input_tensor : written[from];
+  };
   for (const layer& each : g.layers) {
+    if (!each.op.has(op::pass::fwd)) {
+      written.push_back(read_by(each, 0));
+      continue;
+    }
     call now{each.name, each.op, op::pass::fwd, {}};
     const std::vector<op::operand> operands = each.op.operands(now.pass, type);
     const auto result =
@@ -137,8 +170,7 @@ namespace detail {
     for (const op::operand& operand : operands) {
       std::size_t tensor = 0;
       if (operand.role == op::role::source) {
-        const std::size_t from = each.inputs[source++];
-        tensor = from == model_input ? input_tensor : written[from];
+        tensor = read_by(each, source++);
       } else if (operand.role == op::role::destination && overwrites) {
         tensor = now.tensors.front();
       } else if (operand.role == op::role::destination) {
@@ -154,13 +186,14 @@ namespace detail {
   return made;
 }
 
-/// One distinct piece of work of a step, and the calls that do it.
+/// One distinct piece of work of a part of a step, and the calls that do it.
 struct primitive {
   std::string layer;  ///< of the first call
   op::any op;
   op::pass pass;
   std::vector<std::size_t> calls;  ///< by their position in the step
   bool inserted = false;
+  step_part part = step_part::forward;
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(calls.size()); }
 };
@@ -168,11 +201,12 @@ struct primitive {
 /// The distinct primitives of a step, in the order of their first calls.
 [[nodiscard]] inline std::vector<primitive> primitives(const step& all) {
   std::vector<primitive> distinct;
-  std::map<std::string, std::size_t> position;
+  std::map<std::pair<std::string, step_part>, std::size_t> position;
   for (std::size_t i = 0; i < all.calls.size(); ++i) {
     const call& each = all.calls[i];
-    const auto [known, is_new] = position.try_emplace(work_of(each.op, each.pass), distinct.size());
-    if (is_new) distinct.push_back({each.layer, each.op, each.pass, {}, each.inserted});
+    const auto [known, is_new] =
+        position.try_emplace({work_of(each.op, each.pass), each.part}, distinct.size());
+    if (is_new) distinct.push_back({each.layer, each.op, each.pass, {}, each.inserted, each.part});
     distinct[known->second].calls.push_back(i);
   }
   return distinct;
@@ -191,6 +225,7 @@ struct totals {
   totals sum;
   std::set<std::string> shapes;
   for (const layer& each : g.layers) {
+    if (!each.op.has(op::pass::fwd)) continue;
     sum.macs += each.op.work(op::pass::fwd).macs;
     for (const op::operand& operand : each.op.operands(op::pass::fwd, dtype::f32)) {
       const std::int64_t size = elements(operand.extents);

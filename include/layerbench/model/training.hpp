@@ -4,30 +4,20 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <layerbench/model/parameters.hpp>
 #include <layerbench/model/step.hpp>
 
 /// The training step of a model: forward, loss, backward in reverse order, update of the weights.
 namespace layerbench::model {
 
-/// How a step trains.
-struct training {
-  op::update_rule rule = op::update_rule::momentum;
-  bool fused = false;  ///< one update of all weights, instead of one a tensor
-  double rate = 0.01;
-};
-
 namespace detail {
-
-/// Tensors of a layer's operands, by their names.
-using named_tensors = std::map<std::string, std::size_t, std::less<>>;
 
 /// Derives the calls of a training step. Operands find their tensors by name: what a backward pass
 /// reads under a forward name is what the forward pass read or wrote, and `diff_x` is the gradient
@@ -35,7 +25,11 @@ using named_tensors = std::map<std::string, std::size_t, std::less<>>;
 class training_maker {
  public:
   training_maker(const graph& g, dtype type, const op_names& in_place, const training& how)
-      : graph_(g), type_(type), in_place_(in_place), how_(how), readers_(readers(g)) {}
+      : graph_(g),
+        type_(type),
+        in_place_(in_place),
+        readers_(readers(g)),
+        parameters_(made_, how) {}
 
   [[nodiscard]] step make() && {
     made_.type = type_;
@@ -51,20 +45,14 @@ class training_maker {
     gradients_.resize(layers);
     lose(judged);
     for (std::size_t i = layers; i-- > 0;) backward(i);
-    update();
+    zero_gradients();
+    part_ = step_part::update;
+    for (call& each : parameters_.updates()) add(std::move(each));
     return std::move(made_);
   }
 
  private:
   static constexpr std::size_t target = 1;  ///< the tensor beside the model's input
-
-  struct parameter {
-    std::string layer;
-    std::size_t weights;
-    std::size_t gradient;
-    std::int64_t size;
-    bool wide;  ///< f32 although the step is in 16 bits
-  };
 
   [[nodiscard]] static op::pass forward_pass(const op::any& op) {
     return op.has(op::pass::fwd_training) ? op::pass::fwd_training : op::pass::fwd;
@@ -84,6 +72,11 @@ class training_maker {
   [[nodiscard]] bool overwrites(const layer& each) const {
     return may_overwrite(graph_, each, readers_, in_place_) && !gradient_reads(each.op, "src") &&
            !gradient_reads(graph_.layers[each.inputs.front()].op, "dst");
+  }
+
+  void add(call next) {
+    next.part = part_;
+    made_.calls.push_back(std::move(next));
   }
 
   void forward(const layer& each) {
@@ -109,7 +102,7 @@ class training_maker {
       names[name] = tensor;
       now.tensors.push_back(tensor);
     }
-    made_.calls.push_back(std::move(now));
+    add(std::move(now));
     names_.push_back(std::move(names));
   }
 
@@ -119,10 +112,10 @@ class training_maker {
     const op::any loss(op::cross_entropy{logits.front(), elements(logits) / logits.front()});
     const std::size_t probabilities = made_.new_tensor();
     const std::size_t value = made_.new_tensor();
-    made_.calls.push_back(
-        {"loss", loss, op::pass::fwd, {names_[judged].at("dst"), target, probabilities, value}});
+    add({"loss", loss, op::pass::fwd, {names_[judged].at("dst"), target, probabilities, value}});
     const std::size_t gradient = made_.new_tensor();
-    made_.calls.push_back({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
+    part_ = step_part::backward;
+    add({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
     give(judged, gradient);
   }
 
@@ -145,10 +138,10 @@ class training_maker {
     std::size_t second = gradient;
     if (!alone(to) && fresh) std::swap(first, second);
     const std::size_t sum = alone(to) || fresh ? first : made_.new_tensor();
-    made_.calls.push_back({graph_.layers[to].name + "_grad",
-                           op::any(op::add{result_of(graph_.layers[to])}),
-                           op::pass::fwd,
-                           {first, second, sum}});
+    add({graph_.layers[to].name + "_grad",
+         op::any(op::add{result_of(graph_.layers[to])}),
+         op::pass::fwd,
+         {first, second, sum}});
     known = sum;
   }
 
@@ -176,6 +169,7 @@ class training_maker {
     const layer& each = graph_.layers[i];
     constexpr std::string_view gradient_of = "diff_";
     call now{each.name, each.op, pass, {}};
+    std::vector<parameter> learned_here;
     for (const op::operand& operand : each.op.operands(pass, type_)) {
       const std::string name(operand.name);
       const bool gradient = name.starts_with(gradient_of);
@@ -197,12 +191,15 @@ class training_maker {
         }
         tensor = made_.new_tensor();
         const bool wide = operand.type != type_;
-        parameters_.push_back(
-            {each.name, names_[i].at(of), tensor, elements(operand.extents), wide});
+        learned_here.push_back(
+            {each.name + '_' + of, names_[i].at(of), tensor, elements(operand.extents), wide});
       }
       now.tensors.push_back(tensor);
     }
-    made_.calls.push_back(std::move(now));
+    add(std::move(now));
+    for (parameter& one : learned_here) {
+      for (call& sum : parameters_.add(std::move(one))) add(std::move(sum));
+    }
   }
 
   [[nodiscard]] static bool learned(const op::any& op, std::string_view name) {
@@ -210,65 +207,25 @@ class training_maker {
     return std::ranges::find(weights, name, &op::operand::name) != weights.end();
   }
 
-  void update() {
-    std::vector<std::vector<parameter>> calls;
-    for (const parameter& each : parameters_) {
-      const auto same = std::ranges::find_if(
-          calls, [&](const auto& of) { return how_.fused && of.front().wide == each.wide; });
-      if (same == calls.end()) {
-        calls.push_back({each});
-      } else {
-        same->push_back(each);
-      }
-    }
-    for (const std::vector<parameter>& of : calls) {
-      op::update rule{how_.rule, {}, how_.rate, of.front().wide};
-      for (const parameter& each : of) rule.sizes.push_back(each.size);
-      call now{of.size() == 1 ? of.front().layer : "update", op::any(rule), op::pass::fwd, {}};
-      for (const parameter& each : of) add_update(each, rule, now.tensors);
-      made_.calls.push_back(std::move(now));
-    }
-  }
-
-  /// The operands of one tensor's update. In 16 bits the f32 weights are a tensor of their own.
-  void add_update(const parameter& of, const op::update& rule, std::vector<std::size_t>& tensors) {
-    op::update single = rule;
-    single.sizes = {of.size};
-    const bool wide = of.wide || type_ == dtype::f32 || type_ == dtype::f64;
-    named_tensors names{{"weights", wide ? of.weights : keep_copy(of.weights)},
-                        {"diff_weights", of.gradient},
-                        {"weights16", of.weights}};
-    for (const op::operand& operand : single.operands(op::pass::fwd, type_)) {
-      std::string name(operand.name);
-      if (name.starts_with("new_")) name.erase(0, 4);
-      if (operand.role == op::role::statistics) {
-        op::operand at_rest = operand;
-        at_rest.low = at_rest.high = 0;
-        names[name] = made_.keep_tensor(at_rest, {});
-      }
-      tensors.push_back(names.at(name));
-    }
-  }
-
-  /// The f32 weights of which those in `tensor` are copies in 16 bits.
-  std::size_t keep_copy(std::size_t tensor) {
-    kept_tensor same = *std::ranges::find(made_.kept, tensor, &kept_tensor::tensor);
-    same.tensor = made_.new_tensor();
-    same.logical.type = dtype::f32;
-    made_.kept.push_back(same);
-    return same.tensor;
+  /// Where the backward part begins; only now it is known which gradients there are.
+  void zero_gradients() {
+    std::vector<call> calls = parameters_.zeros();
+    for (call& each : calls) each.part = step_part::backward;
+    const auto first = std::ranges::find(made_.calls, step_part::backward, &call::part);
+    made_.calls.insert(first, std::make_move_iterator(calls.begin()),
+                       std::make_move_iterator(calls.end()));
   }
 
   const graph& graph_;
   dtype type_;
   const op_names& in_place_;
-  training how_;
   std::vector<int> readers_;
   step made_;
+  step_part part_ = step_part::forward;
   std::vector<named_tensors> names_;                   ///< of each layer
   std::vector<std::optional<std::size_t>> gradients_;  ///< of what each layer wrote, while needed
   std::vector<std::pair<std::size_t, std::size_t>> given_;  ///< to which layer, which gradient
-  std::vector<parameter> parameters_;
+  parameters parameters_;
 };
 
 }  // namespace detail
@@ -280,6 +237,13 @@ class training_maker {
 [[nodiscard]] inline step training_step(const graph& g, dtype type, const op_names& in_place = {},
                                         const training& how = {}) {
   return detail::training_maker(g, type, in_place, how).make();
+}
+
+/// One step of a phase, "training" or "inference".
+[[nodiscard]] inline step step_of(const graph& g, std::string_view phase, dtype type = dtype::f32,
+                                  const op_names& in_place = {}, const training& how = {}) {
+  return phase == "training" ? training_step(g, type, in_place, how)
+                             : inference_step(g, type, in_place);
 }
 
 }  // namespace layerbench::model

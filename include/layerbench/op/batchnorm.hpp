@@ -41,15 +41,21 @@ struct batchnorm {
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, h, w};
     const dtype fine = type == dtype::f64 ? dtype::f64 : dtype::f32;
-    const auto channels = [&](std::string_view called, role used_as, double low = -1) {
-      return operand{called, {c}, used_as, fine, low};
+    const auto channels = [&](std::string_view called, role used_as) {
+      return operand{called, {c}, used_as, fine};
+    };
+    const auto variance = [&](std::string_view called, role used_as) {
+      operand made = channels(called, used_as);
+      made.low = 0.25;
+      made.strict = true;
+      return made;
     };
     if (p == pass::fwd_training) {
       return {{"src", image, role::source, type},
               channels("scale", role::weights),
               channels("shift", role::weights),
               channels("running_mean", role::statistics),
-              channels("running_variance", role::statistics, 0.25),
+              variance("running_variance", role::statistics),
               {"dst", image, role::destination, type},
               channels("mean", role::destination),
               channels("variance", role::destination),
@@ -60,15 +66,13 @@ struct batchnorm {
       return {
           {"src", image, role::source, type},        {"diff_dst", image, role::source, type},
           channels("scale", role::weights),          channels("mean", role::source),
-          channels("variance", role::source, 0.25),  {"diff_src", image, role::destination, type},
+          variance("variance", role::source),        {"diff_src", image, role::destination, type},
           channels("diff_scale", role::destination), channels("diff_shift", role::destination)};
     }
-    std::vector<operand> all{{"src", image, role::source, type},
-                             channels("scale", role::weights),
-                             channels("shift", role::weights),
-                             channels("mean", role::statistics),
-                             channels("variance", role::statistics, 0.25),
-                             {"dst", image, role::destination, type}};
+    std::vector<operand> all{
+        {"src", image, role::source, type},     channels("scale", role::weights),
+        channels("shift", role::weights),       channels("mean", role::statistics),
+        variance("variance", role::statistics), {"dst", image, role::destination, type}};
     if (type == dtype::s8) rescale_to_integers(all);
     return all;
   }

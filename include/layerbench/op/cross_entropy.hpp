@@ -22,13 +22,16 @@ struct cross_entropy {
       required("c", &cross_entropy::c, "classes"),
   };
 
+  static constexpr float least_probability = 1e-38F;  ///< of a class, so that no loss is infinite
+
   void validate() const {}
 
   static std::vector<pass> passes() { return {pass::fwd, pass::bwd}; }
 
   /// src and dst n*c, target n (the right class of each image, rounded down), loss 1, diff_src n*c.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
-    const operand target{"target", {n}, role::source, dtype::f32, 0, static_cast<double>(c)};
+    operand target{"target", {n}, role::source, dtype::f32, 0, static_cast<double>(c)};
+    target.strict = true;
     if (p == pass::bwd) {
       return {{"dst", {n, c}, role::source, type, 0, 1},
               target,

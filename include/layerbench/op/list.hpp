@@ -4,19 +4,22 @@
 
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/add.hpp>
+#include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/batchnorm.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/op/cross_entropy.hpp>
+#include <layerbench/op/dropout.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/softmax.hpp>
+#include <layerbench/op/stream.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin =
-    list<conv, gemm, pool, batchnorm, activation, add, softmax, reorder, cross_entropy, update>;
+using builtin = list<conv, gemm, pool, batchnorm, activation, add, softmax, reorder, dropout,
+                     cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

@@ -49,6 +49,7 @@ enum class role { source, weights, statistics, destination };
 /// One tensor of an op. Its name says what it is in every pass: the gradient of `src` is
 /// `diff_src`, and what a backward pass reads under a forward name is what the forward pass read or
 /// wrote. Test data is uniform in [low, high]; of an s8 tensor the real value is stored * quantum.
+/// Of `whole` ones all values are whole numbers, and results exact.
 struct operand {
   std::string_view name;
   dims extents;
@@ -57,7 +58,15 @@ struct operand {
   double low = -1;
   double high = 1;
   double quantum = 1.0 / 127;
+  bool strict = false;  ///< whoever reads it relies on that range
+  bool whole = false;
 };
+
+/// Whether an input must hold values of its own range: not just any numbers are a variance or a
+/// position in a window.
+[[nodiscard]] inline bool needs_values(const operand& of) {
+  return of.strict && of.role != role::destination;
+}
 
 /// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps
 /// that fall into padding, as the libraries' own benchmarks do; `flops_exact` does not.
@@ -65,6 +74,12 @@ struct work {
   std::int64_t macs;
   std::int64_t flops;
   std::int64_t flops_exact;
+};
+
+/// A number that people divide by the time of a call, and the counter that holds the quotient.
+struct rate {
+  std::string_view counter;
+  double numerator;
 };
 
 /// Whether the destination of a layer is a tensor of its own in a model that saves memory, or
@@ -77,6 +92,13 @@ template <class Op>
 [[nodiscard]] std::vector<pass> passes(const Op& op) {
   if constexpr (requires { op.passes(); }) return op.passes();
   return {pass::fwd};
+}
+
+/// The rates of an op: none where it does not say.
+template <class Op>
+[[nodiscard]] std::vector<rate> rates(const Op& op) {
+  if constexpr (requires { op.rates(); }) return op.rates();
+  return {};
 }
 
 /// Whether the gradient of an op's destination is that of each of its sources, as it is.
@@ -126,6 +148,7 @@ class any {
     return self_->operands(p, type);
   }
   [[nodiscard]] op::work work(pass p) const { return self_->work(p); }
+  [[nodiscard]] std::vector<rate> rates() const { return self_->rates(); }
   [[nodiscard]] json::value shape() const { return self_->shape(); }
 
   /// The op when it is an `Op`, else null.
@@ -148,6 +171,7 @@ class any {
     virtual std::string key() const = 0;
     virtual std::vector<operand> operands(pass p, dtype type) const = 0;
     virtual op::work work(pass p) const = 0;
+    virtual std::vector<rate> rates() const = 0;
     virtual json::value shape() const = 0;
   };
   template <class Op>
@@ -160,6 +184,7 @@ class any {
     std::string key() const override { return layerbench::key(op); }
     std::vector<operand> operands(pass p, dtype t) const override { return op.operands(p, t); }
     op::work work(pass p) const override { return op.work(p); }
+    std::vector<rate> rates() const override { return op::rates(op); }
     json::value shape() const override { return json::write_record(op); }
     Op op;
   };

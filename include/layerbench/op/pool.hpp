@@ -77,7 +77,7 @@ struct pool {
     const dims output{n, c, this->p(), q()};
     const auto workspace = [&](role used_as) {
       const auto last = static_cast<double>(r * s - 1);
-      return operand{"workspace", output, used_as, dtype::s8, 0, last, 1};
+      return operand{"workspace", output, used_as, dtype::s8, 0, last, 1, true};
     };
     std::vector<operand> all;
     if (p == pass::bwd) {

@@ -2,24 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::op {
 
-enum class update_rule { sgd, momentum, adam };
+enum class update_rule { sgd, momentum, adam, zero, accumulate };
 
 }  // namespace layerbench::op
 
 template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::op::update_rule>{"sgd", "momentum", "adam"};
+inline constexpr std::array<std::string_view, 5>
+    layerbench::enum_names<layerbench::op::update_rule>{"sgd", "momentum", "adam", "zero",
+                                                        "accumulate"};
 
 namespace layerbench::op {
 
-/// What an optimizer does to weights w whose gradients g are known, in one tensor or several:
+/// Those that an optimizer can have.
+inline constexpr std::span optimizers = std::span(enum_names<update_rule>).first<3>();
+
+/// What an optimizer does, in one tensor or several, to weights w whose gradients g are known:
 /// sgd: w - rate * g; momentum: v = 0.9 v + g + decay * w, w - rate * v (Sutskever et al. 2013, as
 /// frameworks write it); adam: m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, w - rate * m /
-/// (sqrt(v) + 1e-8) (Kingma and Ba 2015, algorithm 1, past its first steps).
+/// (sqrt(v) + 1e-8) (Kingma and Ba 2015, algorithm 1, past its first steps). And what becomes of
+/// gradients that are added up in a sum s: zero: 0; accumulate: s + g.
 struct update {
   static constexpr std::string_view name = "update";
   static constexpr op::storage storage = op::storage::in_place;
@@ -30,7 +37,7 @@ struct update {
   bool wide = false;
 
   static constexpr auto fields = std::tuple{
-      required("rule", &update::rule, "sgd, momentum or adam"),
+      required("rule", &update::rule, "sgd, momentum, adam; of gradients zero, accumulate"),
       required("sizes", &update::sizes, "elements of each tensor"),
       optional("rate", &update::rate, "how far a step goes"),
       optional("wide", &update::wide, "whether gradients are f32 in every data type"),
@@ -47,21 +54,38 @@ struct update {
 
   /// Numbers that the rule keeps for each parameter.
   [[nodiscard]] std::size_t states() const {
-    return rule == update_rule::sgd ? 0 : rule == update_rule::momentum ? 1 : 2;
+    switch (rule) {
+      case update_rule::momentum: return 1;
+      case update_rule::adam: return 2;
+      default: return 0;
+    }
   }
 
   /// Of each tensor in turn: weights, diff_weights, the rule's states `moment` and `second_moment`,
   /// then, usually in the same memory, `new_weights` and what becomes of the states. Weights and
   /// states are f32 whatever the data type. In 16 bits the weights that the other ops read are
-  /// written beside, as `weights16`, unless these are `wide`: read as f32 by the others, too.
+  /// written beside, as `weights16`, unless these are `wide`: read as f32 by the others, too. Of
+  /// zero: sum, which is written; of accumulate: sum, diff_weights, new_sum.
   [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
     const dtype fine = type == dtype::f64 ? dtype::f64 : dtype::f32;
     constexpr std::array<std::string_view, 2> old_states{"moment", "second_moment"};
     constexpr std::array<std::string_view, 2> new_states{"new_moment", "new_second_moment"};
     std::vector<operand> all;
     for (const std::int64_t size : sizes) {
+      const dtype rough = wide ? fine : type;
+      const operand gradient{"diff_weights", {size}, role::source, rough};
+      if (rule == update_rule::zero) {
+        all.push_back({"sum", {size}, role::destination, rough});
+        continue;
+      }
+      if (rule == update_rule::accumulate) {
+        all.push_back({"sum", {size}, role::source, rough});
+        all.push_back(gradient);
+        all.push_back({"new_sum", {size}, role::destination, rough});
+        continue;
+      }
       all.push_back({"weights", {size}, role::weights, fine});
-      all.push_back({"diff_weights", {size}, role::source, wide ? fine : type});
+      all.push_back(gradient);
       for (std::size_t i = 0; i < states(); ++i) {
         all.push_back({old_states.at(i), {size}, role::statistics, fine, i == 0 ? -1.0 : 0.0});
       }
@@ -74,9 +98,9 @@ struct update {
     return all;
   }
 
-  /// Operations as the rule is written above: 2, 6 or 12 a parameter.
+  /// Operations as the rule is written above: 2, 6, 12, 0 or 1 a parameter.
   [[nodiscard]] op::work work(pass /*p*/) const {
-    constexpr std::array<std::int64_t, 3> a_parameter{2, 6, 12};
+    constexpr std::array<std::int64_t, 5> a_parameter{2, 6, 12, 0, 1};
     std::int64_t parameters = 0;
     for (const std::int64_t size : sizes) parameters = checked_add(parameters, size);
     const std::int64_t flops =

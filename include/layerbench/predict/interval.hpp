@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <optional>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <layerbench/base/stats.hpp>
@@ -37,55 +39,77 @@ struct term {
 
 namespace detail {
 
-/// A term's values in the common rounds, those that count: all where none does.
-struct series {
-  double weight;
-  std::vector<double> values;
-  std::vector<bool> count;
-};
-
-[[nodiscard]] inline std::vector<series> in_rounds(std::span<const term> terms,
-                                                   const std::vector<round_id>& rounds) {
-  std::vector<series> all;
-  for (const term& each : terms) {
-    series one{each.weight, {}, {}};
-    const std::map<round_id, double> counted = each.of->counted();
-    for (const round_id& round : rounds) {
-      one.values.push_back(each.of->rounds.at(round));
-      one.count.push_back(counted.contains(round));
+/// Terms in the common rounds. Those that count in the same ones, all where none does, are added up
+/// beforehand: sums of means are means of sums.
+class series {
+ public:
+  series(std::span<const term> terms, const std::vector<round_id>& rounds) {
+    std::map<std::vector<bool>, std::vector<double>> sums;  // by whether they count
+    for (const term& each : terms) {
+      const std::map<round_id, double> counted = each.of->counted();
+      std::vector<bool> counts;
+      for (const round_id& round : rounds) counts.push_back(counted.contains(round));
+      const auto own = static_cast<std::size_t>(std::ranges::count(counts, true));
+      if (own == 0) counts.assign(rounds.size(), true);
+      least_ = std::min(least_, own == 0 ? rounds.size() : own);
+      std::vector<double>& sum = sums.try_emplace(std::move(counts), rounds.size()).first->second;
+      for (std::size_t i = 0; i < rounds.size(); ++i) {
+        sum[i] += each.weight * each.of->rounds.at(rounds[i]);
+      }
     }
-    if (std::ranges::count(one.count, true) == 0) one.count.assign(rounds.size(), true);
-    all.push_back(std::move(one));
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      for (const auto& [counts, sum] : sums) {
+        counts_.push_back(counts[i] ? 1 : 0);
+        values_.push_back(counts[i] ? sum[i] : 0);
+      }
+    }
+    kinds_ = sums.size();
+    whole_ = means(std::vector<double>(rounds.size(), 1));
   }
-  return all;
-}
 
-/// Mean of a series in which round i was drawn `times[i]` times; of all its rounds where none of
-/// those that count was.
-[[nodiscard]] inline double drawn_mean(const series& of, const std::vector<std::size_t>& times) {
-  std::size_t n = 0;
-  double sum = 0;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (!of.count[i]) continue;
-    n += times[i];
-    sum += static_cast<double>(times[i]) * of.values[i];
+  /// How many rounds count of the term that has the fewest.
+  [[nodiscard]] std::size_t least() const { return least_; }
+
+  /// The sum of means in which round i was drawn `times[i]` times; of all its rounds where none of
+  /// those that count was.
+  [[nodiscard]] double drawn_sum(const std::vector<double>& times) const {
+    const std::vector<double> drawn = means(times);
+    double sum = 0;
+    for (std::size_t k = 0; k < kinds_; ++k) sum += std::isnan(drawn[k]) ? whole_[k] : drawn[k];
+    return sum;
   }
-  if (n == 0) return drawn_mean(of, std::vector<std::size_t>(times.size(), 1));
-  return sum / static_cast<double>(n);
-}
+
+ private:
+  /// The mean of each kind; not a number where none of its rounds was drawn.
+  [[nodiscard]] std::vector<double> means(const std::vector<double>& times) const {
+    std::vector<double> n(kinds_, 0);
+    std::vector<double> sums(kinds_, 0);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (times[i] == 0) continue;
+      const double* const counts = &counts_[i * kinds_];
+      const double* const values = &values_[i * kinds_];
+      for (std::size_t k = 0; k < kinds_; ++k) {
+        n[k] += times[i] * counts[k];
+        sums[k] += times[i] * values[k];
+      }
+    }
+    for (std::size_t k = 0; k < kinds_; ++k) sums[k] /= n[k];
+    return sums;
+  }
+
+  std::size_t kinds_ = 0;  ///< of terms, by the rounds in which they count
+  std::size_t least_ = std::numeric_limits<std::size_t>::max();
+  std::vector<double> counts_;  ///< by round and kind: 1 where it counts, else 0
+  std::vector<double> values_;  ///< likewise; 0 where it does not count
+  std::vector<double> whole_;   ///< means of all rounds that count, by kind
+};
 
 /// The percentile, for 2.5 %, that makes an interval of `n` values as wide as Student's
 /// (Hesterberg, What Teachers Should Know About the Bootstrap, 2015: expanded percentile
 /// intervals).
 [[nodiscard]] inline double expanded_tail(std::size_t n) {
   const double freedom = static_cast<double>(n) - 1;
-  constexpr double z = 1.959964;
-  // Cornish and Fisher's expansion of Student's quantile (Abramowitz and Stegun, 26.7.5).
-  const double z2 = z * z;
-  const double first = z * (z2 + 1) / 4;
-  const double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
-  const double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
-  const double t = z + (first + (second + third / freedom) / freedom) / freedom;
+  const double t = stats::students_quantile(freedom);
   return std::erfc(std::sqrt((freedom + 1) / freedom) * t / std::numbers::sqrt2) / 2;
 }
 
@@ -100,22 +124,16 @@ struct series {
     std::span<const term> terms, const std::vector<round_id>& rounds) {
   constexpr std::size_t draws = 2000;
   if (rounds.size() < stats::some_values) return std::nullopt;
-  const std::vector<detail::series> all = detail::in_rounds(terms, rounds);
+  const detail::series all(terms, rounds);
   std::mt19937_64 random(1);
   std::vector<double> sums;
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    std::vector<std::size_t> times(rounds.size(), 0);
+    std::vector<double> times(rounds.size(), 0);
     for (std::size_t i = 0; i < rounds.size(); ++i) ++times[random() % rounds.size()];
-    double sum = 0;
-    for (const detail::series& each : all) sum += each.weight * detail::drawn_mean(each, times);
-    sums.push_back(sum);
+    sums.push_back(all.drawn_sum(times));
   }
   std::ranges::sort(sums);
-  std::size_t least = rounds.size();  // of values that count
-  for (const detail::series& each : all) {
-    least = std::min(least, static_cast<std::size_t>(std::ranges::count(each.count, true)));
-  }
-  const double tail = detail::expanded_tail(std::max(least, stats::some_values));
+  const double tail = detail::expanded_tail(std::max(all.least(), stats::some_values));
   return stats::interval{stats::quantile(sums, tail), stats::quantile(sums, 1 - tail)};
 }
 

@@ -16,10 +16,15 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/graph.hpp>
+#include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/training.hpp>
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/result/measurement.hpp>
 
@@ -27,6 +32,12 @@ namespace layerbench::predict {
 
 /// Files whose rows may serve one another: their contexts agree.
 using group = std::vector<const result::results*>;
+
+[[nodiscard]] inline group group_of(std::span<const result::results> files) {
+  group all;
+  for (const result::results& file : files) all.push_back(&file);
+  return all;
+}
 
 /// Sorts files into groups, in the order of the files.
 [[nodiscard]] inline std::vector<group> group_by_context(std::span<const result::results> files) {
@@ -44,6 +55,32 @@ using group = std::vector<const result::results*>;
   return groups;
 }
 
+/// Which of `files` are kept apart, and why; a sentence each.
+[[nodiscard]] inline std::vector<std::string> kept_apart(std::span<const result::results> files) {
+  const std::vector<group> groups = group_by_context(files);
+  std::vector<std::string> said;
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    const result::results& first = *groups.front().front();
+    const result::results& other = *groups[i].front();
+    said.push_back(fmt::format("{} and {} are not merged: they differ in {}", first.file,
+                               other.file,
+                               fmt::join(result::differing_context(first, other), ", ")));
+  }
+  return said;
+}
+
+namespace detail {
+
+/// Threads of a case: its own parameter, else what the files' context says.
+[[nodiscard]] inline std::int64_t threads(const result::case_name& owner, const group& files) {
+  const auto own = owner.parameters.find("threads");
+  if (own != owner.parameters.end()) return result::detail::count_of(own->second).value_or(0);
+  const auto common = files.front()->said("threads");
+  return common ? result::detail::count_of(*common).value_or(0) : 0;
+}
+
+}  // namespace detail
+
 /// What one step of a case consists of, and who says so.
 struct planned_case {
   result::case_name owner;
@@ -53,13 +90,15 @@ struct planned_case {
 
 namespace detail {
 
-/// How much a manifest's step says: its entries, those whose state is known, and those that clocks
-/// in a chain have timed.
-[[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t> knowledge(
-    const std::vector<result::planned>& step) {
+/// How much a manifest's step says: its entries, those whose state is known, those that clocks in a
+/// chain have timed, and those of which it is known what they move.
+[[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t>
+knowledge(const std::vector<result::planned>& step) {
   const auto stated = [](const result::planned& each) { return !each.state.empty(); };
   const auto clocked = [](const result::planned& each) { return each.chain_seconds.has_value(); };
-  return {step.size(), std::ranges::count_if(step, stated), std::ranges::count_if(step, clocked)};
+  const auto moving = [](const result::planned& each) { return !each.moves.empty(); };
+  return {step.size(), std::ranges::count_if(step, stated), std::ranges::count_if(step, clocked),
+          std::ranges::count_if(step, moving)};
 }
 
 }  // namespace detail
@@ -90,8 +129,9 @@ namespace detail {
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
       result::case_name owner = row.name.owner;
+      if (owner.model == layerbench::model::peak_model) continue;
       owner.model = model;
-      if (owner.phase() == "inference" && seen.insert(owner).second) conditions.push_back(owner);
+      if (seen.insert(owner).second) conditions.push_back(owner);
     }
   }
   return conditions;
@@ -99,16 +139,22 @@ namespace detail {
 
 /// Ops that the files' chains and rows ran in place; nothing where the context does not say.
 [[nodiscard]] inline std::optional<model::op_names> in_place_ops(const group& files) {
-  const auto said = files.front()->context.find("in_place");
-  if (said == files.front()->context.end()) return std::nullopt;
+  const auto said = files.front()->said("in_place");
+  if (!said) return std::nullopt;
   model::op_names ops;
-  for (const std::string_view each : result::detail::split(said->second, ',')) ops.emplace(each);
+  for (const std::string_view each : result::detail::split(*said, ',')) ops.emplace(each);
   return ops;
+}
+
+/// How the files' training steps update the weights.
+[[nodiscard]] inline model::training training_of(const group& files) {
+  const auto said = files.front()->said("optimizer");
+  return said ? model::training_of(*said) : model::training{};
 }
 
 /// The step of the case `owner` of model `own`, read from `path`; nothing where that has no
 /// parameter for the batch. With the states of its operands where `files` say what runs in place,
-/// and the backend inserts nothing, as it may with layout any.
+/// and the backend inserts nothing, as it may with layout any and in training.
 [[nodiscard]] inline std::optional<std::vector<result::planned>> step_of(
     const model::graph& own, const std::filesystem::path& path, const result::case_name& owner,
     const group& files) {
@@ -118,15 +164,17 @@ namespace detail {
   const auto order = owner.parameters.find("layout");
   const auto type = dtype_from(owner.dtype);
   const auto in_place = in_place_ops(files);
-  const bool chosen_orders = order != owner.parameters.end() && order->second == "any";
-  const model::step calls =
-      model::inference_step(graph, type.value_or(dtype::f32), in_place.value_or(model::op_names{}));
+  const bool trains = owner.phase() == "training";
+  const bool reordered = trains || (order != owner.parameters.end() && order->second == "any");
+  const model::op_names ops = in_place.value_or(model::op_names{});
+  const dtype of = type.value_or(dtype::f32);
+  const model::step calls = model::step_of(graph, owner.phase(), of, ops, training_of(files));
   std::optional<model::step_memory> memory;
-  if (in_place && type && !chosen_orders) memory.emplace(calls, model::least_operand_bytes(*type));
+  if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;
   for (const model::primitive& each : model::primitives(calls)) {
-    step.push_back(result::planned_of(each));
-    if (memory) step.back().state = memory->usual(each).signature();
+    step.push_back(memory ? result::planned_of(each, memory->usual(each), of)
+                          : result::planned_of(each));
   }
   return step;
 }
@@ -137,8 +185,7 @@ namespace detail {
   const auto work = [](const std::vector<result::planned>& step) {
     std::map<std::string, std::int64_t> counts;
     for (const result::planned& each : step) {
-      if (!each.inserted)
-        counts[fmt::format("{}/{}/{}", each.op, each.pass, each.key)] += each.count;
+      if (!each.inserted) counts[each.work()] += each.count;
     }
     return counts;
   };
@@ -163,11 +210,9 @@ namespace detail {
   }
   std::vector<planned_case> cases;
   for (planned_case& each : known) {
-    if (each.owner.phase() == "inference") {
-      auto derived = detail::step_of(own, path, each.owner, files);
-      if (!derived) continue;
-      if (!detail::same_work(each.step, *derived)) each = {each.owner, std::move(*derived), true};
-    }
+    auto derived = detail::step_of(own, path, each.owner, files);
+    if (!derived) continue;
+    if (!detail::same_work(each.step, *derived)) each = {each.owner, std::move(*derived), true};
     cases.push_back(std::move(each));
   }
   return cases;

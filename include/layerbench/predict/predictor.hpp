@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include <layerbench/predict/interval.hpp>
+#include <layerbench/predict/peaks.hpp>
 #include <layerbench/predict/prediction.hpp>
 #include <layerbench/predict/select.hpp>
 #include <layerbench/predict/timings.hpp>
@@ -22,29 +25,21 @@ namespace layerbench::predict {
 
 struct options {
   std::vector<std::string> models;    ///< names or paths of shape files; empty: what was planned
+  std::string phase = {};             ///< empty: every one
   bool allow_partial = false;         ///< add up what was measured although something is missing
   std::filesystem::path shapes = {};  ///< where models lie that no manifest knows
   std::string cache = {};             ///< state whose timings are used; empty: see predict()
   double overhead_per_layer = 0;      ///< seconds of a framework's own, an execution of a layer
   double overhead_per_step = 0;       ///< seconds of a framework's own, a step
+  std::span<const result::results> peaks =
+      {};  ///< what says how fast the device is at best; empty: the files themselves
 };
 
 namespace detail {
 
-/// Threads of a case: its own parameter, else what the files' context says.
-[[nodiscard]] inline std::int64_t threads(const result::case_name& owner, const group& files) {
-  const auto own = owner.parameters.find("threads");
-  if (own != owner.parameters.end()) return result::detail::count_of(own->second).value_or(0);
-  const auto common = files.front()->context.find("threads");
-  if (common == files.front()->context.end()) return 0;
-  return result::detail::count_of(common->second).value_or(0);
-}
-
 [[nodiscard]] inline bool interrupted(const group& files) {
-  return std::ranges::any_of(files, [](const result::results* file) {
-    const auto found = file->context.find("interrupted");
-    return found != file->context.end() && found->second == "1";
-  });
+  return std::ranges::any_of(files,
+                             [](const result::results* file) { return file->interrupted(); });
 }
 
 /// A planned primitive, its timing and the mean of that.
@@ -77,12 +72,14 @@ struct timed {
   return {seconds, 0, seconds, std::min(seconds, sure->low), std::max(seconds, sure->high),
           kind,    {}};
 }
-[[nodiscard]] inline step_time add_up(const std::vector<timed>& step, std::size_t& rounds) {
-  std::vector<term> terms;
+
+/// The terms of such a sum; `step` must outlive them.
+[[nodiscard]] inline std::vector<term> terms(const std::vector<timed>& step) {
+  std::vector<term> all;
   for (const timed& each : step) {
-    terms.push_back({static_cast<double>(each.what->count), &each.rounds});
+    all.push_back({static_cast<double>(each.what->count), &each.rounds});
   }
-  return add_up(sum(step), terms, rounds);
+  return all;
 }
 
 /// `time` with a framework's own cost in it, which is the same in each round.
@@ -107,9 +104,13 @@ struct timed {
                                                          double total) {
   std::vector<layer_time> layers;
   for (const auto& [what, timing, seconds] : step) {
+    const std::map<round_id, double> counted = timing.counted();
+    const auto values = std::views::values(counted);
+    const stats::interval sure = stats::mean_interval({values.begin(), values.end()});
     layers.push_back({what->layer, what->op, what->pass, what->key, what->count, what->inserted,
                       seconds, static_cast<double>(what->count) * seconds / total, timing.flops,
-                      what->chain_seconds});
+                      what->chain_seconds, what->part, std::min(seconds, sure.low),
+                      std::max(seconds, sure.high), timing.padded_flops, what->moves});
   }
   return layers;
 }
@@ -136,7 +137,7 @@ struct covered_step {
       found.own = found.own || timing->own;
       found.step.push_back({&each, std::move(*timing), seconds});
     } else {
-      found.missing.push_back(each.layer);
+      found.missing.push_back(model::call_name(each.layer, each.pass));
     }
   }
   return found;
@@ -162,13 +163,30 @@ struct covered_step {
   return rounds == 0 ? 0 : disturbed / rounds;
 }
 
+/// The peaks that hold for `files`.
+[[nodiscard]] inline std::vector<peaks> peaks_for(const group& files, const options& chosen) {
+  if (chosen.peaks.empty()) return peaks_in(files);
+  const auto device = [](const result::results& of) {
+    return of.said("device").value_or("not said");
+  };
+  for (const result::results& each : chosen.peaks) {
+    if (device(each) != device(*files.front())) {
+      throw bad_input(each.file, "/context/device",
+                      fmt::format("has the peaks of another device ({}) than {} was measured on "
+                                  "({}); run bench_peak there",
+                                  device(each), files.front()->file, device(*files.front())));
+    }
+  }
+  return peaks_in(group_of(chosen.peaks));
+}
+
 /// Refuses files without rounds: they would only look as if nothing had been measured.
-inline void require_rounds(std::span<const result::results> files) {
-  for (const result::results& file : files) {
+inline void require_rounds(const group& files) {
+  for (const result::results* file : files) {
     const bool some = std::ranges::any_of(
-        file.rows, [](const result::measurement& row) { return row.error.empty(); });
-    if (some || file.aggregates == 0) continue;
-    throw bad_input(file.file, "/benchmarks",
+        file->rows, [](const result::measurement& row) { return row.error.empty(); });
+    if (some || file->aggregates == 0) continue;
+    throw bad_input(file->file, "/benchmarks",
                     "has no rows of rounds, only aggregates, which cannot be added up; measure "
                     "without --benchmark_report_aggregates_only");
   }
@@ -199,7 +217,7 @@ inline void require_rounds(std::span<const result::results> files) {
 
   made.coverage = detail::coverage(planned, used.step);
   made.disturbed = detail::disturbed_share(used.step);
-  step_time time = detail::add_up(used.step, made.rounds);
+  step_time time = detail::add_up(detail::sum(used.step), detail::terms(used.step), made.rounds);
   if (as_in_model) time.protocol_half_width = protocol_error::relative * time.layers;
   made.layers = detail::layer_times(used.step, time.layers);
   if (made.missing.empty() || chosen.allow_partial) {
@@ -214,17 +232,20 @@ inline void require_rounds(std::span<const result::results> files) {
 /// all rows from others, else `hot`; the two never mix. Files of differing contexts are never
 /// mixed: each group of equal ones predicts for itself. Throws nothing_matched, listing the cases,
 /// when a chosen model is nowhere or nothing was planned, and bad_input for a file that has
-/// aggregates, but no rounds.
+/// aggregates, but no rounds, or that has the peaks of another device.
 [[nodiscard]] inline std::vector<prediction> predict(std::span<const result::results> files,
                                                      const options& chosen = {}) {
-  detail::require_rounds(files);
+  detail::require_rounds(group_of(files));
   const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
   std::vector<prediction> predictions;
   for (const group& each : group_by_context(files)) {
     timings measured;
     for (const result::results* file : each) measured.add(*file);
+    const std::vector<peaks> known = detail::peaks_for(each, chosen);
     for (const planned_case& planned : chosen_cases(each, choices)) {
+      if (!chosen.phase.empty() && planned.owner.phase() != chosen.phase) continue;
       predictions.push_back(predict_case(planned, measured, each, chosen));
+      set_limits(predictions.back(), known);
     }
   }
   if (predictions.empty()) throw nothing_matched("nothing to predict: " + known_cases(files));

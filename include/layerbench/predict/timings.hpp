@@ -24,11 +24,12 @@ using round_id = std::pair<std::size_t, std::int64_t>;
 
 /// Timings of one primitive, or of a chain.
 struct timing {
-  std::map<round_id, double> rounds;  ///< seconds of one call
-  std::set<round_id> disturbed = {};  ///< those in which something else used the processors
-  std::size_t passes = 0;
-  std::optional<double> flops = {};  ///< FLOPs that one call really does, where a row says
-  bool own = false;                  ///< made for the case that asked
+  std::map<round_id, double> rounds;        ///< seconds of one call
+  std::set<round_id> disturbed = {};        ///< those in which something else used the processors
+  std::vector<std::size_t> runs = {};       ///< of each pass: the number of the file that has it
+  std::optional<double> flops = {};         ///< FLOPs that one call really does, where a row says
+  std::optional<double> padded_flops = {};  ///< those on padding counted, too
+  bool own = false;                         ///< made for the case that asked
 
   /// The rounds that count. Disturbed ones do where fewer than three others are left; those far
   /// above the others do where they are not rare.
@@ -41,16 +42,25 @@ struct timing {
 
   [[nodiscard]] double seconds() const { return stats::usual(values_of(undisturbed())); }
 
+  /// What was timed in the run of that number.
+  [[nodiscard]] timing of_run(std::size_t run) const {
+    timing made = *this;
+    std::erase_if(made.rounds, [&](const auto& each) { return runs.at(each.first.first) != run; });
+    std::erase_if(made.disturbed, [&](const round_id& each) { return runs.at(each.first) != run; });
+    return made;
+  }
+
   /// Takes over the rounds of `other` as further passes.
   void append(const timing& other) {
     for (const auto& [round, value] : other.rounds) {
-      rounds.emplace(round_id{passes + round.first, round.second}, value);
+      rounds.emplace(round_id{runs.size() + round.first, round.second}, value);
     }
     for (const round_id& round : other.disturbed) {
-      disturbed.emplace(passes + round.first, round.second);
+      disturbed.emplace(runs.size() + round.first, round.second);
     }
-    passes += other.passes;
+    runs.insert(runs.end(), other.runs.begin(), other.runs.end());
     if (!flops) flops = other.flops;
+    if (!padded_flops) padded_flops = other.padded_flops;
   }
 
  private:
@@ -75,26 +85,54 @@ struct timing {
   return row.name.cache == "hot" ? row.seconds : row.mean_seconds();
 }
 
+namespace detail {
+
+/// Whether two rows are rounds of the same one.
+[[nodiscard]] inline bool alike(const result::measurement& a, const result::measurement& b) {
+  return a.label.key == b.label.key && a.label.state == b.label.state && a.name == b.name;
+}
+
+inline void add_round(const result::measurement& row, const round_id& round, timing& to) {
+  to.rounds.emplace(round, additive_seconds(row));
+  if (row.disturbed()) to.disturbed.insert(round);
+  const auto take = [&](std::string_view counter, std::optional<double>& into) {
+    const auto found = row.counters.find(counter);
+    if (found != row.counters.end()) into = found->second;
+  };
+  take("flops_exact", to.flops);
+  take("flops", to.padded_flops);
+}
+
+}  // namespace detail
+
 /// Timings by identity (result::identity), and by the case that they were made for.
 class timings {
  public:
   /// Takes over the rows of `file` that have a timing.
   void add(const result::results& file) {
     std::map<std::pair<std::string, result::row_name>, std::size_t> passes;
+    const result::measurement* before = nullptr;
+    timing* same = nullptr;
+    std::size_t* pass = nullptr;
     for (const result::measurement& row : file.rows) {
       if (!row.error.empty()) continue;
-      std::string identity = result::identity(row.name.owner, row.name.op, row.name.pass,
-                                              row.label.key, row.name.cache, row.label.state);
-      timing& same = of_case(identity, row.name.owner);
-      const auto [pass, fresh] = passes.try_emplace({std::move(identity), row.name}, same.passes);
+      bool fresh = false;
+      if (before == nullptr || !detail::alike(*before, row)) {  // rounds of a row mostly follow it
+        std::string identity = result::identity(row);
+        same = &of_case(identity, row.name.owner);
+        const auto known = passes.try_emplace({std::move(identity), row.name}, 0);
+        pass = &known.first->second;
+        fresh = known.second;
+      }
+      before = &row;
       // A file put together from several has a row's rounds more than once.
-      if (fresh || same.rounds.contains({pass->second, row.round})) pass->second = same.passes++;
-      const round_id round{pass->second, row.round};
-      same.rounds.emplace(round, additive_seconds(row));
-      if (row.disturbed()) same.disturbed.insert(round);
-      const auto flops = row.counters.find("flops_exact");
-      if (flops != row.counters.end()) same.flops = flops->second;
+      if (fresh || same->rounds.contains({*pass, row.round})) {
+        *pass = same->runs.size();
+        same->runs.push_back(files_);
+      }
+      detail::add_round(row, {*pass, row.round}, *same);
     }
+    ++files_;
   }
 
   /// The timing of that identity for `owner`: from its own rows where it has any, else from all
@@ -124,6 +162,7 @@ class timings {
   }
 
   std::map<std::string, std::vector<owned>> by_identity_;
+  std::size_t files_ = 0;
 };
 
 }  // namespace layerbench::predict

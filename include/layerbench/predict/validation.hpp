@@ -57,17 +57,26 @@ struct validated {
     return std::max(predicted.disturbed, measured.disturbed) > result::much_disturbed;
   }
   /// Where clocks inside the chain were read: its layers, those that share a row as one.
-  [[nodiscard]] std::vector<part> layers() const { return parts(&layer_time::name); }
+  [[nodiscard]] std::vector<part> layers() const {
+    return parts([](const layer_time& each) { return each.call_name(); });
+  }
   /// The same by kind of op.
-  [[nodiscard]] std::vector<part> ops() const { return parts(&layer_time::op); }
+  [[nodiscard]] std::vector<part> ops() const {
+    return parts([](const layer_time& each) { return each.op; });
+  }
+  /// The same by part of the step: an error of one half must not hide behind that of another.
+  [[nodiscard]] std::vector<part> step_parts() const {
+    return parts([](const layer_time& each) { return std::string(name(each.part)); });
+  }
 
  private:
-  [[nodiscard]] std::vector<part> parts(std::string layer_time::* kind) const {
+  template <class Kind>
+  [[nodiscard]] std::vector<part> parts(Kind&& kind) const {
     std::vector<part> all;
     for (const layer_time& each : predicted.layers) {
       if (!each.chain_seconds) continue;
-      auto same = std::ranges::find(all, each.*kind, &part::name);
-      if (same == all.end()) same = all.insert(all.end(), {each.*kind});
+      auto same = std::ranges::find(all, kind(each), &part::name);
+      if (same == all.end()) same = all.insert(all.end(), {kind(each)});
       const auto count = static_cast<double>(each.count);
       same->predicted += count * each.seconds;
       same->measured += count * *each.chain_seconds;
@@ -183,7 +192,7 @@ inline void validate_case(const result::case_name& owner, const chain_rows& rows
         "no measured step to validate against: the files have no rows chain/...; measure with "
         "bench_model --chain");
   }
-  detail::require_rounds(files);
+  detail::require_rounds(group_of(files));
   validation all;
   for (const group& each : group_by_context(files)) {
     timings measured;

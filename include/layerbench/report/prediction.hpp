@@ -15,8 +15,10 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/base/units.hpp>
 #include <layerbench/predict/predictor.hpp>
+#include <layerbench/report/bounds.hpp>
+#include <layerbench/report/composition.hpp>
+#include <layerbench/report/number.hpp>
 #include <layerbench/report/table.hpp>
 
 /// Predictions for people and as CSV; report/prediction_json.hpp has them for programs.
@@ -24,37 +26,18 @@ namespace layerbench::report {
 
 namespace detail {
 
-/// A number with as many digits as identify it; nothing for no number.
-[[nodiscard]] inline std::string exact(std::optional<double> value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
-/// Four significant digits, never in exponents.
-[[nodiscard]] inline std::string four_digits(double value) {
-  const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
-  return fmt::format("{:.{}f}", value, std::clamp(3 - static_cast<int>(magnitude), 0, 9));
-}
-
-[[nodiscard]] inline std::string rate(std::optional<double> images_per_second) {
-  return images_per_second ? four_digits(*images_per_second) : "refused";
-}
-
-[[nodiscard]] inline std::string milliseconds(double seconds) { return four_digits(seconds * 1e3); }
-
-/// Rounded down: less than all must not read as 100 %.
-[[nodiscard]] inline std::string percent_covered(double coverage) {
-  return fmt::format("{:.1f} %", std::floor(coverage * 1000) / 10);
-}
-
 /// The conditions in words: "resnet50 inference, onednn f32, batch 1, 2 threads".
-[[nodiscard]] inline std::string headline(const predict::prediction& p) {
-  std::string text = fmt::format("{} {}, {} {}, batch {}", p.owner.model, p.owner.phase(),
-                                 p.owner.backend, p.owner.dtype, p.owner.batch);
-  if (p.threads > 0) text += fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s");
-  for (const auto& [name, value] : p.owner.parameters) {
+[[nodiscard]] inline std::string headline(const result::case_name& owner, std::int64_t threads) {
+  std::string text = fmt::format("{} {}, {} {}, batch {}", owner.model, owner.phase(),
+                                 owner.backend, owner.dtype, owner.batch);
+  if (threads > 0) text += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
+  for (const auto& [name, value] : owner.parameters) {
     if (name != "phase" && name != "threads") text += fmt::format(", {} {}", name, value);
   }
   return text;
+}
+[[nodiscard]] inline std::string headline(const predict::prediction& p) {
+  return headline(p.owner, p.threads);
 }
 
 /// How sure the rounds make a time.
@@ -113,14 +96,13 @@ namespace detail {
   return text;
 }
 
-[[nodiscard]] inline std::string caveats(const predict::prediction& p) {
+[[nodiscard]] inline bool disturbed(const predict::prediction& p) {
+  return p.disturbed > result::much_disturbed;
+}
+
+/// In what the step is not, or may not be, the whole one.
+[[nodiscard]] inline std::string gaps(const predict::prediction& p) {
   std::string text;
-  if (p.disturbed > result::much_disturbed) {
-    text += fmt::format(
-        "  disturbed: something else used the processors during {:.0f} % of the timings; layers "
-        "with fewer than three others may be too slow\n",
-        100 * p.disturbed);
-  }
   if (p.derived) {
     text += "  the step is from the shape file: what the backend inserts is not in it\n";
   }
@@ -131,38 +113,18 @@ namespace detail {
   return text;
 }
 
-/// FLOPs that are really done a second, none on padding; nothing for layers that do none.
-[[nodiscard]] inline std::string gigaflops(const predict::layer_time& layer) {
-  const double flops = layer.flops.value_or(0);
-  return flops > 0 ? four_digits(flops / layer.seconds * 1e-9) : "";
+[[nodiscard]] inline std::string caveats(const predict::prediction& p) {
+  if (!disturbed(p)) return gaps(p);
+  return fmt::format(
+             "  disturbed: something else used the processors during {:.0f} % of the timings; "
+             "layers with fewer than three others may be too slow\n",
+             100 * p.disturbed) +
+         gaps(p);
 }
 
-/// The `most` layers that take the largest part of a step, and how much the others take.
-[[nodiscard]] inline table heaviest(const predict::prediction& p, std::size_t most) {
-  std::vector<predict::layer_time> layers = p.layers;
-  std::ranges::stable_sort(layers, std::ranges::greater{}, &predict::layer_time::share);
-  table t{{{"layer"},
-           {"op"},
-           {"count", align::right},
-           {"time a call", align::right},
-           {"share", align::right},
-           {"GFLOP/s (no padding)", align::right}},
-          {}};
-  const auto percent = [](double share) { return fmt::format("{:.1f} %", share * 100); };
-  double rest = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const predict::layer_time& each = layers[i];
-    if (i >= most) {
-      rest += each.share;
-      continue;
-    }
-    t.rows.push_back({each.name, each.op, std::to_string(each.count), units::duration(each.seconds),
-                      percent(each.share), gigaflops(each)});
-  }
-  if (layers.size() > most) {
-    t.rows.push_back({fmt::format("{} more", layers.size() - most), "", "", "", percent(rest), ""});
-  }
-  return t;
+/// What is said of a prediction, a line each.
+[[nodiscard]] inline std::string remarks(const predict::prediction& p) {
+  return throughput(p) + method(p) + composition(p) + limits(p) + caveats(p);
 }
 
 }  // namespace detail
@@ -170,6 +132,7 @@ namespace detail {
 /// One row a prediction: what it is for, its throughput and by which method.
 [[nodiscard]] inline table summary(std::span<const predict::prediction> predictions) {
   table t{{{"model"},
+           {"phase"},
            {"backend"},
            {"dtype"},
            {"batch", align::right},
@@ -182,8 +145,8 @@ namespace detail {
   for (const predict::prediction& p : predictions) {
     // A part's time must not pass for the model's: it is a bound, and without a throughput.
     t.rows.push_back(
-        {p.owner.model, p.owner.backend, p.owner.dtype, std::to_string(p.owner.batch),
-         p.threads > 0 ? std::to_string(p.threads) : "",
+        {p.owner.model, p.owner.phase(), p.owner.backend, p.owner.dtype,
+         std::to_string(p.owner.batch), p.threads > 0 ? std::to_string(p.threads) : "",
          p.partial() ? "partial" : detail::rate(p.images_per_second()),
          !p.step ? "refused" : (p.partial() ? "> " : "") + detail::milliseconds(p.step->seconds),
          detail::percent_covered(p.coverage), p.method});
@@ -196,10 +159,10 @@ namespace detail {
                                       std::size_t heaviest_layers = 10) {
   std::string out;
   for (const predict::prediction& p : predictions) {
-    out +=
-        detail::headline(p) + '\n' + detail::throughput(p) + detail::method(p) + detail::caveats(p);
+    out += detail::headline(p) + '\n' + detail::remarks(p);
     if (!p.layers.empty() && heaviest_layers > 0) {
       out += '\n' + text(detail::heaviest(p, heaviest_layers));
+      if (p.limits) out += '\n' + text(candidates(p, heaviest_layers));
     }
     out += '\n';
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
@@ -18,11 +19,65 @@ namespace detail {
 }
 
 [[nodiscard]] inline json::value layer_json(const predict::layer_time& layer) {
-  // No peak is measured yet, hence neither what bounds a layer nor how near it comes.
-  return {{"name", layer.name},        {"op", layer.op},       {"pass", layer.pass},
-          {"key", layer.key},          {"count", layer.count}, {"inserted", layer.inserted},
-          {"seconds", layer.seconds},  {"share", layer.share}, {"bound", nullptr},
-          {"percent_of_peak", nullptr}};
+  json::value made{{"name", layer.name},
+                   {"op", layer.op},
+                   {"pass", layer.pass},
+                   {"part", name(layer.part)},
+                   {"key", layer.key},
+                   {"count", layer.count},
+                   {"inserted", layer.inserted},
+                   {"seconds", layer.seconds},
+                   {"seconds_low", layer.low},
+                   {"seconds_high", layer.high},
+                   {"share", layer.share},
+                   {"bound", nullptr},
+                   {"percent_of_peak", nullptr},
+                   {"seconds_at_peak", nullptr},
+                   {"flops_exact", or_null(layer.flops)},
+                   {"flops", or_null(layer.padded_flops)},
+                   {"bytes", or_null(predict::bytes(layer))},
+                   {"arithmetic_intensity", or_null(predict::arithmetic_intensity(layer))}};
+  if (layer.roofs) {
+    made["bound"] = layer.roofs->bound();
+    made["percent_of_peak"] = 100 * *predict::share_of_peak(layer);
+    made["seconds_at_peak"] = layer.roofs->seconds();
+  }
+  return made;
+}
+
+[[nodiscard]] inline json::value peaks_json(const predict::peaks& of) {
+  json::value levels = json::value::array();
+  for (const predict::memory_level& each : of.levels) {
+    levels.push_back(
+        {{"level", each.name},
+         {"holds", or_null(std::isinf(each.holds) ? std::nullopt : std::optional(each.holds))},
+         {"read", each.read},
+         {"write", each.write},
+         {"copy", each.copy}});
+  }
+  return {{"flops", of.flops}, {"call", of.call}, {"levels", levels}};
+}
+
+/// What limits a step: null where no peaks are known.
+inline void add_limits(json::value& to, const predict::prediction& p) {
+  for (const char* each : {"peaks", "bounds", "what_if", "worth_optimising"}) to[each] = nullptr;
+  if (!p.limits) return;
+  to["peaks"] = peaks_json(*p.limits);
+  json::value& bounds = to["bounds"] = json::value::array();
+  for (const auto& [bound, share] : shares_by_bound(p)) {
+    bounds.push_back({{"bound", bound}, {"share", share}});
+  }
+  json::value& changes = to["what_if"] = json::value::array();
+  for (const auto& [change, seconds] : predict::what_ifs(p)) {
+    changes.push_back({{"change", change}, {"seconds_per_step", seconds}});
+  }
+  json::value& layers = to["worth_optimising"] = json::value::array();
+  for (const predict::layer_time& each : predict::worth_optimising(p)) {
+    layers.push_back({{"name", each.name},
+                      {"pass", each.pass},
+                      {"part", name(each.part)},
+                      {"seconds", predict::seconds_above(each)}});
+  }
 }
 
 [[nodiscard]] inline json::value prediction_json(const predict::prediction& p) {
@@ -42,6 +97,7 @@ namespace detail {
   made["disturbed"] = p.disturbed;
   made["coverage"] = p.coverage;
   made["missing"] = p.missing;
+  add_limits(made, p);
   made["layers"] = std::move(layers);
   return made;
 }

@@ -56,10 +56,6 @@ namespace detail {
   return static_cast<double>(count) / static_cast<double>(all.cases.size());
 }
 
-[[nodiscard]] inline std::string signed_percent(std::optional<double> share) {
-  return share ? fmt::format("{:+.1f} %", *share * 100) : "";
-}
-
 [[nodiscard]] inline std::string summary_line(const std::string& what,
                                               const std::optional<predict::error_summary>& of) {
   if (!of) return what + ": no case\n";
@@ -68,10 +64,6 @@ namespace detail {
       "2 %: {:.0f} % of cases, within 5 %: {:.0f} %\n",
       what, 100 * of->mean_abs, 100 * of->median_abs, 100 * of->max_abs, 100 * of->bias,
       100 * of->within_2_percent, 100 * of->within_5_percent);
-}
-
-[[nodiscard]] inline std::string range_text(double low, double high) {
-  return fmt::format("{} to {}", milliseconds(low), milliseconds(high));
 }
 
 [[nodiscard]] inline table comparison(const predict::validation& all) {
@@ -114,13 +106,33 @@ namespace detail {
   };
   std::ranges::sort(layers, std::ranges::greater{}, off);
   if (layers.size() > most_layers) layers.resize(most_layers);
+  const std::vector<predict::part> ops = of.ops();
+  const std::vector<predict::part> halves = of.step_parts();
   double clocked = 0;
-  for (const predict::part& each : of.ops()) clocked += each.measured;
+  for (const predict::part& each : ops) clocked += each.measured;
   return fmt::format(
       "{}: its layers by clocks in the chain: {:+.1f} % of the step together\n"
-      "  by op: {}\n  furthest off: {}\n",
-      headline(of.predicted), 100 * (clocked / of.measured.seconds - 1), list(of.ops()),
+      "{}  by op: {}\n  furthest off: {}\n",
+      headline(of.predicted), 100 * (clocked / of.measured.seconds - 1),
+      halves.size() > 1 ? fmt::format("  by part: {}\n", list(halves)) : "", list(ops),
       list(layers));
+}
+
+/// What the cases amount to, where their errors come from, and what was left out; a line each.
+[[nodiscard]] inline std::string remarks(const predict::validation& all) {
+  std::string out;
+  if (!all.cases.empty()) {
+    out += summary_line("predicted", errors(all));
+    out += summary_line("naive hot sum", naive_errors(all));
+    out += fmt::format("measured time inside the predicted interval: {:.0f} % of {} case{}\n",
+                       100 * covered(all).value_or(0), all.cases.size(),
+                       all.cases.size() == 1 ? "" : "s");
+    for (const predict::validated& each : all.cases) out += parts_text(each);
+  }
+  for (const predict::unvalidated& each : all.left_out) {
+    out += fmt::format("not validated: {}: {}\n", each.owner.text(), each.reason);
+  }
+  return out;
 }
 
 [[nodiscard]] inline json::value parts_json(const std::vector<predict::part>& parts,
@@ -148,6 +160,7 @@ namespace detail {
   made["measured_rounds"] = each.measured.rounds;
   made["disturbed"] = each.disturbed();
   if (!each.layers().empty()) {
+    made["parts"] = parts_json(each.step_parts(), "part");
     made["ops"] = parts_json(each.ops(), "op");
     made["layers"] = parts_json(each.layers(), "layer");
   }
@@ -158,20 +171,7 @@ namespace detail {
 
 /// A table of the cases, a line each on predictions and on naive hot sums, and what was left out.
 [[nodiscard]] inline std::string text(const predict::validation& all) {
-  std::string out;
-  if (!all.cases.empty()) {
-    out += text(detail::comparison(all)) + '\n';
-    out += detail::summary_line("predicted", detail::errors(all));
-    out += detail::summary_line("naive hot sum", detail::naive_errors(all));
-    out += fmt::format("measured time inside the predicted interval: {:.0f} % of {} case{}\n",
-                       100 * detail::covered(all).value_or(0), all.cases.size(),
-                       all.cases.size() == 1 ? "" : "s");
-    for (const predict::validated& each : all.cases) out += detail::parts_text(each);
-  }
-  for (const predict::unvalidated& each : all.left_out) {
-    out += fmt::format("not validated: {}: {}\n", each.owner.text(), each.reason);
-  }
-  return out;
+  return (all.cases.empty() ? "" : text(detail::comparison(all)) + '\n') + detail::remarks(all);
 }
 
 /// For programs: the contract of docs/formats.md.

@@ -10,10 +10,19 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::result {
+
+/// What a primitive reads or writes as one of its operands. One that is written over moves once, as
+/// written: a cache fetches what it is to write, so reading it first moves nothing more.
+struct moved {
+  std::int64_t bytes;
+  std::int64_t distance;  ///< bytes that the step touches between two uses of it
+  bool written;
+};
 
 /// One distinct primitive of a case: an entry of the manifest.
 struct planned {
@@ -27,16 +36,41 @@ struct planned {
   /// Seconds of a call by clocks inside a chain: shows where errors come from, and is never added
   /// up to a prediction.
   std::optional<double> chain_seconds = {};
+  model::step_part part = model::step_part::forward;
+  std::vector<moved> moves = {};  ///< in the operands' order; empty: unknown
+
+  /// As model::work_of has it.
+  [[nodiscard]] std::string work() const { return fmt::format("{}/{}/{}", op, pass, key); }
 };
 
 /// A model's primitive as a manifest has it.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive) {
-  return {primitive.layer,
-          std::string(primitive.op.name()),
-          std::string(op::name(primitive.pass)),
-          primitive.op.key(),
-          primitive.count(),
-          primitive.inserted};
+  planned made{primitive.layer,
+               std::string(primitive.op.name()),
+               std::string(op::name(primitive.pass)),
+               primitive.op.key(),
+               primitive.count(),
+               primitive.inserted};
+  made.part = primitive.part;
+  return made;
+}
+
+/// The same, with the state of its operands in a step of that data type.
+[[nodiscard]] inline planned planned_of(const model::primitive& primitive,
+                                        const model::surroundings& around, dtype type) {
+  planned made = planned_of(primitive);
+  made.state = around.signature();
+  const std::vector<op::operand> operands = primitive.op.operands(primitive.pass, type);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (std::ranges::find(around.operands, std::optional(i), &model::operand_state::same_as) !=
+        around.operands.end()) {
+      continue;
+    }
+    made.moves.push_back({op::least_bytes({operands[i]}),
+                          around.operands.at(i).distance.value_or(around.footprint),
+                          operands[i].role == op::role::destination});
+  }
+  return made;
 }
 
 /// What one step of each case consists of, whether or not it was measured. The cases stand in the

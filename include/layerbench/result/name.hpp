@@ -21,9 +21,10 @@
 namespace layerbench::result {
 
 /// Further parameters of a name, in the order in which they stand. They appear only where they
-/// differ from their default: phase inference, layout nhwc, timing and threads as the machine's.
-inline constexpr std::array<std::string_view, 4> parameter_order{"phase", "layout", "timing",
-                                                                 "threads"};
+/// differ from their default: phase inference, layout nhwc, timing and threads as the machine's,
+/// one rank.
+inline constexpr std::array<std::string_view, 5> parameter_order{"phase", "layout", "timing",
+                                                                 "threads", "ranks"};
 
 using name_parameters = std::map<std::string, std::string, std::less<>>;
 

@@ -47,7 +47,8 @@ struct measured_case {
   chain_plan truth = {};  ///< without `make`: no chain is wanted
   std::unique_ptr<chain> whole = {};
   std::optional<layer_clocks> clocks = {};
-  double spent = 0;  ///< seconds
+  double step_seconds = 0;  ///< of the chain, when it was visited last
+  double spent = 0;         ///< seconds
   bool done = false;
 
   /// Whether a row is left to be visited; rows that failed are not.
@@ -170,6 +171,18 @@ class agenda {
     if (!plan_.whole_models || row.rounds.empty() || sum <= 0) return equal;
     const double share = weight(row) / sum * static_cast<double>(owner.rows.size());
     return equal * std::clamp(share, 0.5, 4.0);
+  }
+
+  /// Seconds of the case's whole step, as the rows in its state tell that were measured; 0 before.
+  [[nodiscard]] double step_seconds(const measured_case& owner) const {
+    double known = 0;
+    double share = 0;
+    for (const measured_row& each : owner.rows) {
+      if (each.rounds.empty() || each.what->name().cache != "model") continue;
+      known += static_cast<double>(each.what->what().count) * each.rounds.rbegin()->second;
+      share += each.what->share();
+    }
+    return share > 0 ? known / share : 0;
   }
 
   /// Whether the case has had more than its time for the rounds that it has: then none should be

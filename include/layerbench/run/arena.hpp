@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <layerbench/run/device.hpp>
 #include <layerbench/run/test_data.hpp>
+#include <layerbench/run/window.hpp>
 
 namespace layerbench::run {
 
@@ -42,33 +44,44 @@ class arena {
 
   [[nodiscard]] device& here() const { return *here_; }
 
-  /// For what calls only read: weights, old activations. Random numbers of magnitude 1/4 to 2 in
-  /// every floating-point type. What was given before may move. Hot calls have memory of their own,
-  /// which caches keep for long.
-  [[nodiscard]] address constants(std::size_t bytes, bool hot) {
-    return constants_.at(hot ? 1 : 0).get(*here_, bytes);
+  /// Memory of one of `shared_rooms`. What was given before may move. Hot calls have memory of
+  /// their own, which caches keep for long. Constants, which calls only read (weights, old
+  /// activations), are random numbers of magnitude 1/4 to 2 in every floating-point type; so is at
+  /// first what is learned, but positive. From activations, which calls write, nothing should be
+  /// read that was not written since: results of results grow without bounds, and bits of another
+  /// data type may be numbers that processors are slow with.
+  [[nodiscard]] address memory(room of, std::size_t bytes, bool hot) {
+    return pools_.at(static_cast<std::size_t>(of)).at(hot ? 1 : 0).get(*here_, bytes);
   }
-  /// For what calls write. Nothing that was not written since should be read from it, lest results
-  /// of results grow without bounds.
-  [[nodiscard]] address activations(std::size_t bytes, bool hot) {
-    return activations_.at(hot ? 1 : 0).get(*here_, bytes);
+  [[nodiscard]] address constants(std::size_t bytes) {
+    return memory(room::constants, bytes, false);
+  }
+
+  struct piece {
+    address start;
+    std::size_t bytes;
+  };
+  /// Reads memory, piece by piece, each thread its part of each; nothing where the device's threads
+  /// are not this program's.
+  void read(std::span<const piece> pieces) {
+    if (pieces.empty()) return;
+    const auto threads = static_cast<std::size_t>(here_->threads());
+    std::atomic<std::size_t> started = 0;
+    here_->on_all_threads([&] {
+      const std::size_t part = started++;
+      for (const piece& each : pieces) {
+        read_lines(static_cast<const std::byte*>(each.start), each.bytes * part / threads,
+                   each.bytes * (part + 1) / threads);
+      }
+    });
   }
 
   /// Fills the caches that its threads have for themselves with so many bytes, in all, that nobody
-  /// else reads; nothing where the device's threads are not this program's.
+  /// else reads.
   void displace(std::size_t bytes) {
     if (bytes == 0) return;
-    const auto* aside = static_cast<const std::byte*>(aside_.get(*here_, bytes));
-    const std::size_t part = bytes / static_cast<std::size_t>(here_->threads());
-    std::atomic<std::size_t> parts = 0;
-    here_->on_all_threads([&] {
-      constexpr std::size_t line = 64;
-      const auto* from = aside + part * parts++;
-      for (std::size_t i = 0; i < part; i += line) {
-        const auto value = std::to_integer<unsigned>(from[i]);
-        asm volatile("" ::"r"(value));  // it is read, and nothing is done with it
-      }
-    });
+    const piece aside{aside_.get(*here_, bytes), bytes};
+    read({&aside, 1});
   }
 
   /// Runs so many parts of `other_code` on each thread, as far as they are this program's.
@@ -91,6 +104,9 @@ class arena {
   /// As much as was ever asked for.
   class pool {
    public:
+    pool() = default;
+    explicit pool(bool positive) : signs_(positive ? 0 : 0x8000U) {}
+
     [[nodiscard]] address get(device& here, std::size_t bytes) {
       if (!memory_ || bytes_ < bytes) {
         memory_.reset();  // first, so that both are never there together
@@ -103,7 +119,7 @@ class arena {
 
    private:
     /// Words that are small numbers as bf16 (1/4 to 1), f16 (1.6 to 2) and as halves of f32.
-    static void fill(device& here, address to, std::size_t bytes) {
+    void fill(device& here, address to, std::size_t bytes) const {
       constexpr std::size_t block = 1U << 20U;
       std::vector<std::uint16_t> words(block / sizeof(std::uint16_t));
       random_bits bits(bytes);
@@ -112,21 +128,30 @@ class arena {
           const std::uint64_t drawn = bits();
           for (std::size_t j = 0; j < 4; ++j) {
             const auto part = static_cast<std::uint32_t>(drawn >> (16 * j));
-            words[i + j] =
-                static_cast<std::uint16_t>((part & 0x8000U) | (0x3E80U + (part & 0xFFU)));
+            words[i + j] = static_cast<std::uint16_t>((part & signs_) | (0x3E80U + (part & 0xFFU)));
           }
         }
         here.copy(static_cast<std::byte*>(to) + done, words.data(), std::min(block, bytes - done));
       }
     }
 
+    std::uint32_t signs_ = 0x8000U;
     std::unique_ptr<device_memory> memory_;
     std::size_t bytes_ = 0;
   };
+  using pools = std::array<pool, 2>;  ///< of hot calls the second
+
+  static void read_lines(const std::byte* from, std::size_t first, std::size_t end) {
+    constexpr std::size_t line = 64;
+    for (std::size_t i = first; i < end; i += line) {
+      const auto value = std::to_integer<unsigned>(from[i]);
+      asm volatile("" ::"r"(value));  // it is read, and nothing is done with it
+    }
+  }
 
   std::unique_ptr<device> here_;
-  std::array<pool, 2> constants_;
-  std::array<pool, 2> activations_;
+  std::array<pools, shared_rooms.size()> pools_{
+      pools{}, pools{}, pools{pool(/*positive=*/true), pool(/*positive=*/true)}};
   pool aside_;
   std::vector<std::unique_ptr<device_memory>> workspaces_;
   std::size_t workspace_bytes_ = 0;

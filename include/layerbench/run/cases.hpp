@@ -9,16 +9,21 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/list.hpp>
+#include <layerbench/base/machine.hpp>
+#include <layerbench/model/collectives.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/training.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/run/backends.hpp>
 #include <layerbench/run/chain.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/planned_step.hpp>
-#include <layerbench/run/reorders.hpp>
 
 namespace layerbench::run {
 
@@ -32,57 +37,6 @@ struct suite {
 };
 
 namespace detail {
-
-/// Why each backend cannot be used here, or nothing: those of this build first, then those that it
-/// lacks.
-template <backend... Bs>
-[[nodiscard]] std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
-    backend_list<Bs...> /*built*/) {
-  std::vector<std::pair<std::string, std::optional<std::string>>> all{
-      {std::string(Bs::name), Bs::probe()}...};
-  for (const unbuilt_backend& each : unbuilt_backends) {
-    all.emplace_back(each.name,
-                     fmt::format("not part of this build; configure with -D{}=ON", each.option));
-  }
-  return all;
-}
-
-/// The backends to use: those asked for (throws `unavailable` when one cannot run, usage_error when
-/// nobody knows it), else all that can, else the reference.
-template <backend... Bs>
-[[nodiscard]] std::vector<std::string> chosen_backends(const options& o, backend_list<Bs...> built,
-                                                       std::vector<std::string>& notes) {
-  const auto all = probe_all(built);
-  for (const std::string& name : o.backends) {
-    const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
-    if (found == all.end()) {
-      std::string known;
-      for (const auto& [each, reason] : all) known += " " + each;
-      throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, known));
-    }
-    const bool plans = std::size_t(found - all.begin()) < sizeof...(Bs);  // listing needs no more
-    if (found->second && !(plans && (o.list || o.list_tests))) {
-      throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
-    }
-  }
-  if (!o.backends.empty()) return o.backends;
-  std::vector<std::string> usable;
-  for (const auto& [name, reason] : all) {
-    if (name == reference::backend::name) continue;
-    if (reason) {
-      notes.push_back(fmt::format("backend {} is left out: {}", name, *reason));
-    } else {
-      usable.push_back(name);
-    }
-  }
-  if (usable.empty()) {
-    notes.emplace_back(
-        "no library can run here: timing the reference backend, which is slow and "
-        "says nothing about this machine");
-    usable.emplace_back(reference::backend::name);
-  }
-  return usable;
-}
 
 /// One case: its name and what all its rows share.
 struct conditions {
@@ -122,25 +76,50 @@ class suite_maker {
   void add_case(const model::graph& graph, const conditions& c) {
     if (!all_.footprint.try_emplace(c.owner, 0).second) return;  // asked for twice
     const std::shared_ptr<arena> memory = arenas_.of(c.owner.backend, c.threads);
-    const bool chosen_orders = c.request.order == layout::any;
-    model::step calls =
-        model::inference_step(graph, c.request.type, {o_.in_place.begin(), o_.in_place.end()});
-    // Only a program with all ops needs to know, and can know, what is inserted.
-    if (chosen_orders && what_.whole_model()) {
-      calls = with_reorders(calls, memory->here(), c.request);
-    }
-    const auto step = std::make_shared<planned_step>(std::move(calls), c.request, memory);
+    // A library may want reorders between the layers, and between the passes of a layer.
+    const bool reordered = c.request.order == layout::any || o_.phase == "training";
+    const auto step = std::make_shared<planned_step>(step_of(graph, c.request.type), c.request,
+                                                     memory, reordered);
     const model::step_memory least = step->least_memory();
     all_.footprint[c.owner] = least.footprint();
     std::vector<std::vector<std::size_t>> primitives;
     for (const model::primitive& p : model::primitives(step->step())) {
-      add_primitive(c, memory, step, p, least.usual(p).signature());
+      add_primitive(c, memory, step, p, least.usual(p));
       primitives.push_back(p.calls);
     }
-    if (chosen_orders && !what_.whole_model()) all_.manifest.erase(c.owner);
+    if (!what_.of_steps()) all_.manifest.erase(c.owner);
     if (!what_.whole_model()) return;
     const auto make = [step, seed = o_.seed] { return step->make_chain(seed); };
-    all_.chains.push_back({c.owner, make, std::move(primitives)});
+    const auto bytes = [step] { return step->chain_bytes(); };
+    all_.chains.push_back({c.owner, make, bytes, std::move(primitives)});
+  }
+
+  /// The list of peaks for that backend and so many threads. Streams are the same in all data
+  /// types, and measured in the first.
+  [[nodiscard]] model::graph peaks(const std::string& backend, const std::string& type,
+                                   int threads) {
+    constexpr const char* sharers = "cache/index3/shared_cpu_list";
+    const std::size_t last = machine::per_processor("/", sharers).size();
+    model::graph made = model::peak_graph(host_caches(), std::max<std::size_t>(1, last),
+                                          arenas_.of(backend, threads)->here().threads());
+    if (type != o_.dtypes.front()) {
+      std::erase_if(made.layers, [](const auto& each) { return each.op.name() != op::gemm::name; });
+    }
+    return made;
+  }
+
+  /// All-reduces of what a model's gradients are, or of any sizes, between the ranks that there
+  /// are.
+  [[nodiscard]] model::graph collectives(const std::string& model_name, dtype type,
+                                         std::int64_t ranks) {
+    const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
+    const model::collective how{ranks, in_place};
+    if (model_name != model::sweep_model) {
+      return model::gradient_graph(model::load(model::find(model_name, o_.shapes)), type, how);
+    }
+    // Each rank has two arrays, and the leader all ranks' twice again, to check them.
+    const std::int64_t available = host_buffer::available_bytes().value_or(INT64_MAX);
+    return model::sweep_graph(how, available / (4 * ranks + 2));
   }
 
   /// The conditions of a case, with those of its parameters that its name must show.
@@ -148,21 +127,47 @@ class suite_maker {
                                          const std::string& type, int threads) const {
     const layout order = from_name<layout>(o_.order).value();
     result::case_name owner{backend, type, graph.name, model::batch(graph), {}};
+    if (o_.phase != "inference") owner.parameters["phase"] = o_.phase;
     if (order != layout::nhwc) owner.parameters["layout"] = o_.order;
     if (threads != o_.default_threads) owner.parameters["threads"] = std::to_string(threads);
+    if (what_.collective && ranks(backend) > 1) {
+      owner.parameters["ranks"] = std::to_string(ranks(backend));
+    }
     return {owner, {op::pass::fwd, dtype_from(type).value(), order}, threads};
   }
 
+  /// Ranks of a backend: as many as were started, or as the user wants in this program.
+  [[nodiscard]] std::int64_t ranks(const std::string& backend) const {
+    return ranks_of(backend, Backends{}).value_or(o_.ranks);
+  }
+
  private:
+  [[nodiscard]] model::step step_of(const model::graph& graph, dtype type) const {
+    const model::op_names in_place{o_.in_place.begin(), o_.in_place.end()};
+    return model::step_of(graph, o_.phase, type, in_place, o_.training());
+  }
+
+  /// Whether the program measures the primitive: it is of its ops, or was inserted before or behind
+  /// them.
+  [[nodiscard]] bool measures(const model::step& step, const model::primitive& p) const {
+    const auto own = [&](const op::any& op) {
+      return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
+    };
+    const auto beside = [&](std::size_t i) {
+      return std::ranges::any_of(step.calls, [&](const model::call& other) {
+        const auto shared = [&](std::size_t tensor) { return other.uses(tensor); };
+        return own(other.op) && std::ranges::any_of(step.calls[i].tensors, shared);
+      });
+    };
+    return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
+  }
+
   void add_primitive(const conditions& c, const std::shared_ptr<arena>& memory,
                      const std::shared_ptr<planned_step>& step, const model::primitive& p,
-                     const std::string& signature) {
-    result::planned planned = result::planned_of(p);
-    planned.state = signature;
+                     const model::surroundings& around) {
+    const result::planned planned = result::planned_of(p, around, c.request.type);
     all_.manifest[c.owner].push_back(planned);
-    const bool wanted =
-        what_.whole_model() || std::ranges::find(what_.ops, p.op.name()) != what_.ops.end();
-    if (!wanted || !memory->here().implements_op(p.op)) return;
+    if (!measures(step->step(), p) || !memory->here().implements_op(p.op)) return;
     for (const std::string& state : o_.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
       row made{.name = {c.owner, planned.op, planned.pass, p.layer, state},
@@ -170,7 +175,8 @@ class suite_maker {
                .count = p.count(),
                .inserted = p.inserted,
                .request = c.request,
-               .signature = cache == cache_state::model ? signature : ""};
+               .signature = cache == cache_state::model ? planned.state : ""};
+      made.request.pass = p.pass;
       made.around = [step, p, cache] { return step->around(p, cache); };
       all_.fixtures.push_back(std::make_unique<fixture>(std::move(made), memory));
     }
@@ -185,16 +191,42 @@ class suite_maker {
 }  // namespace detail
 
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
-/// order models, batches, backends, data types, threads. Needs no device, but for layout any,
-/// where the library decides what a step consists of. Throws bad_input, usage_error, unavailable.
+/// order models, batches, backends, data types, threads. Needs no device, but for layout any and
+/// for training, where the library decides what a step consists of. Throws bad_input, usage_error,
+/// unavailable.
 template <class Ops, class Backends>
 [[nodiscard]] suite make_suite(const options& o, const program& what, Ops /*ops*/, Backends built,
                                const op::catalog& catalog) {
   suite all;
   detail::suite_maker<Ops, Backends> maker(o, what, all);
-  const std::vector<std::string> backends = detail::chosen_backends(o, built, all.notes);
+  const std::vector<std::string> backends = detail::chosen_backends(o, what, built, all.notes);
   std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
   if (batches.empty()) batches.emplace_back(std::nullopt);
+  const auto add_cases = [&](auto&& graph_of) {
+    for (const std::string& backend_name : backends) {
+      for (const std::string& type : o.dtypes) {
+        for (const int threads : o.threads) {
+          const model::graph& graph = graph_of(backend_name, type, threads);
+          maker.add_case(graph, maker.conditions_of(graph, backend_name, type, threads));
+        }
+      }
+    }
+  };
+  if (what.peaks) {
+    add_cases([&](const std::string& on, const std::string& type, int threads) {
+      return maker.peaks(on, type, threads);
+    });
+    return all;
+  }
+  if (what.collective) {
+    detail::note_ranks(backends, built, all.notes);
+    for (const std::string& name : o.models) {
+      add_cases([&](const std::string& on, const std::string& type, int) {
+        return maker.collectives(name, dtype_from(type).value(), maker.ranks(on));
+      });
+    }
+    return all;
+  }
   std::map<std::string, std::filesystem::path> seen;
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
@@ -204,13 +236,7 @@ template <class Ops, class Backends>
         throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
                                       seen.at(graph.name).string(), path.string(), graph.name));
       }
-      for (const std::string& backend_name : backends) {
-        for (const std::string& type : o.dtypes) {
-          for (const int threads : o.threads) {
-            maker.add_case(graph, maker.conditions_of(graph, backend_name, type, threads));
-          }
-        }
-      }
+      add_cases([&](const auto&...) -> const model::graph& { return graph; });
     }
   }
   return all;

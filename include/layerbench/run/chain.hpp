@@ -21,6 +21,30 @@
 
 namespace layerbench::run {
 
+/// A step's tensors in one block of memory, each at a page of its own.
+struct step_layout {
+  std::vector<std::size_t> starts;  ///< of each tensor
+  std::vector<std::size_t> sizes;
+  std::size_t bytes = 0;
+
+  /// `operands(i)` are those of the plan of call `i`.
+  template <class Operands>
+  step_layout(const model::step& step, const Operands& operands) : sizes(step.tensors, 0) {
+    for (std::size_t i = 0; i < step.calls.size(); ++i) {
+      const std::vector<plan_operand>& its = operands(i);
+      for (std::size_t j = 0; j < its.size(); ++j) {
+        std::size_t& size = sizes[step.calls[i].tensors[j]];
+        size = std::max(size, its[j].bytes);  // a reader may see more than the writer
+      }
+    }
+    constexpr std::size_t page = 4096;
+    for (const std::size_t size : sizes) {
+      starts.push_back(bytes);
+      bytes += (size + page - 1) / page * page;
+    }
+  }
+};
+
 /// A model's step run as it is: the plans of all its calls in order, each on the tensors that it
 /// has in the step. The truth that predictions are held against.
 class chain {
@@ -36,20 +60,29 @@ class chain {
       if (!made) made = memory_->here().plan(each.op, request);
       plans_.push_back(made);
     }
-    const std::vector<std::size_t> starts = lay_out(step);
+    const step_layout tensors(step, [&](std::size_t i) -> auto& { return plans_[i]->operands(); });
+    bytes_ = tensors.bytes;
+    find_uses(step, tensors);
     block_ = memory_->here().allocate(bytes_);
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       std::vector<address> places;
-      for (const std::size_t tensor : step.calls[i].tensors) places.push_back(at(starts[tensor]));
-      calls_.push_back(plans_[i]->bind(places, memory_->workspace(plans_[i]->workspace_bytes())));
+      for (const std::size_t each : step.calls[i].tensors) {
+        places.push_back(at(tensors.starts[each]));
+      }
+      const std::size_t workspace = plans_[i]->workspace_bytes();
+      workspace_bytes_ = std::max(workspace_bytes_, workspace);
+      calls_.push_back(plans_[i]->bind(places, memory_->workspace(workspace)));
     }
     for (const model::kept_tensor& each : step.kept) {
       write(each.tensor, random_values(each.logical, operand_seed(seed, each.values)));
     }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) make_versions(i, seed);
   }
 
-  /// Bytes of weights, activations and input.
+  /// Bytes of all tensors of the step: input, activations, weights, gradients.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Bytes of scratch memory, of which calls have one after the other.
+  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
 
   [[nodiscard]] device& here() const { return memory_->here(); }
   [[nodiscard]] int threads() const { return here().threads(); }
@@ -58,11 +91,14 @@ class chain {
   /// Writes fresh inputs; untimed.
   void ready() {
     constexpr std::size_t shift = 64;
-    for (region& input : inputs_) {
-      input.shift = (input.shift + shift) % (input.bytes / shift * shift + shift);
-      auto* fresh =
-          static_cast<std::byte*>(memory_->constants(2 * input.bytes + shift, false)) + input.shift;
-      memory_->here().copy(at(input.start), fresh, input.bytes);
+    for (input& each : inputs_) {
+      const std::size_t on = each.versions ? each.bytes : shift;
+      const std::size_t shifts = each.versions ? versions : each.bytes / shift + 1;
+      each.shift = (each.shift + on) % (shifts * on);
+      const void* values =
+          each.versions ? each.versions->data() : memory_->constants(2 * each.bytes + shift);
+      memory_->here().copy(at(each.start), static_cast<const std::byte*>(values) + each.shift,
+                           each.bytes);
     }
     memory_->here().synchronize();
   }
@@ -101,36 +137,40 @@ class chain {
     return static_cast<std::byte*>(block_->data()) + offset;
   }
 
-  /// Where each tensor starts in one block: at a page of its own.
-  std::vector<std::size_t> lay_out(const model::step& step) {
-    std::vector<std::size_t> sizes(step.tensors, 0);
-    for (std::size_t i = 0; i < plans_.size(); ++i) {
-      const std::vector<plan_operand>& operands = plans_[i]->operands();
-      for (std::size_t j = 0; j < operands.size(); ++j) {
-        std::size_t& size = sizes[step.calls[i].tensors[j]];
-        size = std::max(size, operands[j].bytes);  // a reader may see more than the writer
-      }
+  void find_uses(const model::step& step, const step_layout& of) {
+    for (std::size_t i = 0; i < step.inputs; ++i) {
+      inputs_.push_back({of.starts[i], of.sizes[i], 0, {}});
     }
-    constexpr std::size_t page = 4096;
-    std::vector<std::size_t> starts;
-    for (const std::size_t size : sizes) {
-      starts.push_back(bytes_);
-      bytes_ += (size + page - 1) / page * page;
-    }
-    for (std::size_t i = 0; i < step.inputs; ++i) inputs_.push_back({starts[i], sizes[i]});
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       const std::vector<std::size_t>& tensors = step.calls[i].tensors;
       for (std::size_t j = 0; j < tensors.size(); ++j) {
-        first_uses_.try_emplace(tensors[j], use{i, j, starts[tensors[j]]});
+        first_uses_.try_emplace(tensors[j], use{i, j, of.starts[tensors[j]]});
       }
     }
-    return starts;
   }
 
-  struct region {
+  static constexpr std::size_t versions = 16;
+
+  /// An input that cannot be just any numbers, such as the right class of each image, has values of
+  /// its own.
+  void make_versions(std::size_t tensor, std::uint64_t seed) {
+    const use& first = first_uses_.at(tensor);
+    const any_plan& plan = *plans_[first.call];
+    const op::operand& logical = plan.operands()[first.operand].logical;
+    if (!op::needs_values(logical)) return;
+    input& own = inputs_[tensor];
+    own.versions = memory_->here().allocate(versions * own.bytes);
+    for (std::size_t i = 0; i < versions; ++i) {
+      plan.upload(first.operand, random_values(logical, operand_seed(seed + i, tensor)),
+                  static_cast<std::byte*>(own.versions->data()) + i * own.bytes);
+    }
+  }
+
+  struct input {
     std::size_t start;  ///< in the block
     std::size_t bytes;
-    std::size_t shift = 0;  ///< where in random memory its last values came from
+    std::size_t shift;                        ///< where its last values came from, in random memory
+    std::unique_ptr<device_memory> versions;  ///< or in its own
   };
   struct use {
     std::size_t call;
@@ -142,7 +182,8 @@ class chain {
   std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the calls
   std::unique_ptr<device_memory> block_;
   std::size_t bytes_ = 0;
-  std::vector<region> inputs_;
+  std::size_t workspace_bytes_ = 0;
+  std::vector<input> inputs_;
   std::map<std::size_t, use> first_uses_;  ///< of each tensor
   std::vector<std::unique_ptr<bound_plan>> calls_;
 };
@@ -151,6 +192,7 @@ class chain {
 struct chain_plan {
   result::case_name owner;
   std::function<std::unique_ptr<chain>()> make;
+  std::function<std::size_t()> bytes;                     ///< of memory that it will take
   std::vector<std::vector<std::size_t>> primitives = {};  ///< calls of each, as in the manifest
 };
 

@@ -30,9 +30,10 @@ struct lap {
   double wall;
   double cpu;  ///< of all threads
 
-  /// Without what the stopwatch itself takes.
+  /// Without what the stopwatch itself takes. Work that is lost in that took no less than the
+  /// nanosecond that clocks count in.
   [[nodiscard]] lap without(const lap& clock) const {
-    return {std::max(seconds - clock.seconds, 0.0), std::max(wall - clock.wall, 0.0),
+    return {std::max(seconds - clock.seconds, 1e-9), std::max(wall - clock.wall, 0.0),
             std::max(cpu - clock.cpu, 0.0)};
   }
 };

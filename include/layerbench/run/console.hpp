@@ -24,6 +24,9 @@ namespace detail {
 /// models stay below 120. The colours are empty or have no width.
 constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}\n";
 
+/// A counter of rows that move what is not theirs, in bytes a second.
+constexpr std::string_view communication_rate = "algorithm_bandwidth";
+
 struct palette {
   std::string_view name, time, calls, error, off;
 };
@@ -34,8 +37,8 @@ struct palette {
 }
 
 /// About four digits without an exponent.
-[[nodiscard]] inline std::string gigaflops(double flops_per_second) {
-  const double value = flops_per_second * 1e-9;
+[[nodiscard]] inline std::string giga(double a_second) {
+  const double value = a_second * 1e-9;
   return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
 }
 
@@ -58,13 +61,20 @@ struct palette {
   }
   const double median = stats::median(seconds);
   const auto [least, most] = std::ranges::minmax(seconds);
-  const auto flops = row.front()->counters.find("flops_exact");
-  const bool computes = flops != row.front()->counters.end() && flops->second > 0;
+  const auto counter = [&](std::string_view which) {
+    const auto found = row.front()->counters.find(which);
+    return found == row.front()->counters.end() ? 0.0 : found->second;
+  };
+  const double flops = counter("flops_exact");
+  const double moved = counter(communication_rate) * row.front()->seconds;
+  const std::string rate = flops > 0   ? giga(flops / median)
+                           : moved > 0 ? giga(moved / median)
+                                       : "-";
   const std::string spread =
       row.size() < 2 ? "-" : fmt::format("{:.1f}%", 100 * (most - least) / median);
   return name + fmt::format(console_columns, paint.time, units::si(median, "s"),
                             units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls,
-                            paint.off, computes ? gigaflops(flops->second / median) : "-", spread);
+                            paint.off, rate, spread);
 }
 
 }  // namespace detail
@@ -75,14 +85,20 @@ struct palette {
   const std::vector<detail::rounds> all = detail::by_row(rows);
   std::size_t width = 10;
   for (const detail::rounds& each : all) width = std::max(width, each.front()->name.text().size());
-  const std::string head = fmt::format("{:<{}}", "Benchmark", width) +
-                           fmt::format(detail::console_columns, "", "Time", "CPU", "", "",
-                                       "Iterations", "", "GFLOP/s", "spread");
+  const bool communicates = std::ranges::any_of(rows, [](const result::measurement& each) {
+    return each.counters.contains(detail::communication_rate);
+  });
+  const std::string head =
+      fmt::format("{:<{}}", "Benchmark", width) +
+      fmt::format(detail::console_columns, "", "Time", "CPU", "", "", "Iterations", "",
+                  communicates ? "GB/s" : "GFLOP/s", "spread");
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
+  const std::string_view clock = communicates
+                                     ? "wall time of the first rank"
+                                     : "CPU time where a row has one thread, else wall time";
   std::string text =
-      "Time: median over rounds; CPU time where a row has one thread, else wall time. "
-      "spread: (max - min) / median\n" +
-      rule + head + rule;
+      fmt::format("Time: median over rounds; {}. spread: (max - min) / median\n", clock) + rule +
+      head + rule;
   for (const detail::rounds& each : all) {
     text += detail::console_line(each, width, detail::colors(color));
   }

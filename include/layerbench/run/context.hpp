@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +18,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/run/options.hpp>
 
 namespace layerbench::run {
@@ -56,10 +59,6 @@ namespace detail {
   return "unknown";
 }
 
-[[nodiscard]] inline std::string cache_bytes(int name) {
-  return std::to_string(std::max(0L, ::sysconf(name)));
-}
-
 }  // namespace detail
 
 /// What a result file says of the machine, the libraries and the settings (docs/formats.md).
@@ -67,14 +66,15 @@ template <backend... Bs>
 [[nodiscard]] description describe_run(const options& o, backend_list<Bs...> /*built*/) {
   description facts{{"layerbench_schema", "1"}, {"layerbench_version", LAYERBENCH_VERSION}};
   facts["device"] = detail::cpu_model();
-  facts["l1d_bytes"] = detail::cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
-  facts["l2_bytes"] = detail::cache_bytes(_SC_LEVEL2_CACHE_SIZE);
-  facts["l3_bytes"] = detail::cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};
+  for (std::size_t i = 0; i < caches.size(); ++i)
+    facts[caches[i]] = std::to_string(host_caches()[i]);
   utsname system{};
   if (::uname(&system) == 0) facts["kernel"] = system.release;
   facts["threads"] = std::to_string(o.default_threads);
   facts["clock"] = "thread CPU time for 1 thread, else wall time";
   facts["in_place"] = fmt::format("{}", fmt::join(o.in_place, ","));
+  if (o.phase == "training") facts["optimizer"] = model::text(o.training());
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;
   double load = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/reference/backend.hpp>
 
 /// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
@@ -37,6 +38,8 @@ class bound_plan {
   virtual ~bound_plan() = default;
   /// Moves the call to other operands.
   virtual void place(std::span<const address> operands) = 0;
+  /// Makes whoever else takes part in its calls ready for so many of them.
+  virtual void expect(std::int64_t calls) = 0;
   /// Enqueues one call.
   virtual void run() = 0;
 };
@@ -71,6 +74,8 @@ class device {
 
   /// How many threads it uses.
   [[nodiscard]] int threads() const { return threads_; }
+  /// Whether its calls wait for others than these, so that their CPU time says nothing.
+  [[nodiscard]] virtual bool waits() const = 0;
   /// Whether there is a plan for that kind of op; needs no device.
   [[nodiscard]] virtual bool implements_op(const op::any& op) const = 0;
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
@@ -79,10 +84,12 @@ class device {
   [[nodiscard]] virtual std::size_t core_cache_bytes() const = 0;
   /// Applies the thread count to this thread.
   virtual void activate() = 0;
+  /// Throws not_enough_memory where so many bytes cannot be had, as far as that is known.
+  virtual void require_memory(std::size_t bytes) const = 0;
   /// Page-aligned. Throws where there is not that much.
   [[nodiscard]] virtual std::unique_ptr<device_memory> allocate(std::size_t bytes) = 0;
   virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
-  virtual void copy(address to, address from, std::size_t bytes) = 0;
+  virtual void copy(address to, const void* from, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
   /// Runs `work` on each of its threads at once; false, and not at all, where they are not this
   /// program's (see the concept `on_host`).
@@ -140,6 +147,9 @@ class plan_of final : public any_plan {
     bound(const plan<B, Op>& made, std::span<const address> operands, address workspace)
         : plan_(made), binding_(made.bind(operands, workspace)) {}
     void place(std::span<const address> operands) override { plan_.place(binding_, operands); }
+    void expect([[maybe_unused]] std::int64_t calls) override {
+      if constexpr (requires { plan_.expect(binding_, calls); }) plan_.expect(binding_, calls);
+    }
     void run() override { plan_.run(binding_); }
 
    private:
@@ -161,6 +171,7 @@ class backend_device final : public device {
  public:
   explicit backend_device(int threads) : device(B::threads_used(threads)) {}
 
+  [[nodiscard]] bool waits() const override { return waits_for_others<B>; }
   [[nodiscard]] bool implements_op(const op::any& op) const override {
     return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
   }
@@ -169,6 +180,9 @@ class backend_device final : public device {
     return on_host<B> ? B::core_cache_bytes() * static_cast<std::size_t>(threads()) : 0;
   }
   void activate() override { here().activate(); }
+  void require_memory([[maybe_unused]] std::size_t bytes) const override {
+    if constexpr (on_host<B>) host_buffer::require(bytes);
+  }
   [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t bytes) override {
     using made = decltype(here().allocate(bytes));
     return std::make_unique<detail::memory_of<made>>(here().allocate(bytes));
@@ -176,7 +190,9 @@ class backend_device final : public device {
   void fill(address to, std::size_t bytes, std::byte value) override {
     here().fill(to, bytes, value);
   }
-  void copy(address to, address from, std::size_t bytes) override { here().copy(to, from, bytes); }
+  void copy(address to, const void* from, std::size_t bytes) override {
+    here().copy(to, from, bytes);
+  }
   void synchronize() override { here().synchronize(); }
   bool on_all_threads([[maybe_unused]] const std::function<void()>& work) override {
     if constexpr (on_host<B>) here().on_all_threads(work);

@@ -57,6 +57,7 @@ class fixture {
     verify(memory_->here(), *plan_, how.seed, how.verify_every_output);
     moves_.emplace(*memory_, *plan_, around, how.seed);
     footprint_ = around.footprint;
+    share_ = around.share;
   }
 
   /// Frees what prepare() made.
@@ -70,6 +71,8 @@ class fixture {
   void activate() { memory_->here().activate(); }
   [[nodiscard]] rotation& calls() { return *moves_; }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }
+  /// Of the model's step, all its calls of this row, roughly.
+  [[nodiscard]] double share() const { return share_; }
 
   /// Fills in the counters that say what was timed and in which state.
   void describe(result::measurement& into) const {
@@ -81,12 +84,16 @@ class fixture {
     counters["flops_exact"] = static_cast<double>(work.flops_exact);
     counters["bytes"] =
         static_cast<double>(op::least_bytes(what_.op.operands(request.pass, request.type)));
+    if (what_.name.cache == "model") counters["turn_s"] = moves_->turn_seconds();
     counters["ring_bytes"] = static_cast<double>(moves_->ring_bytes());
     counters["touched_bytes"] = static_cast<double>(moves_->touched_bytes());
     counters["displaced_bytes"] = static_cast<double>(moves_->displaced_bytes());
     counters["footprint_bytes"] = static_cast<double>(footprint_);
     counters["workspace_bytes"] = static_cast<double>(plan_->workspace_bytes());
     counters["verified"] = 1;  // prepare() throws otherwise
+    for (const op::rate& each : what_.op.rates()) {
+      counters[std::string(each.counter)] = each.numerator / into.seconds;
+    }
   }
 
  private:
@@ -95,6 +102,7 @@ class fixture {
   std::unique_ptr<any_plan> plan_;
   std::optional<rotation> moves_;
   std::int64_t footprint_ = 0;
+  double share_ = 0;
 };
 
 }  // namespace layerbench::run

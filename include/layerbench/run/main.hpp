@@ -46,8 +46,8 @@ inline void print_list(const std::vector<fixture*>& selected) {
 }
 
 template <class Backends>
-void print_backends(Backends built) {
-  for (const auto& [name, reason] : probe_all(built)) {
+void print_backends(const program& what, Backends built) {
+  for (const auto& [name, reason] : probe_all(built, what.collective)) {
     fmt::print("{:<10} {}\n", name, reason ? "no: " + *reason : "available");
   }
 }
@@ -144,10 +144,11 @@ exit_code check_machine(const suite& planned, const machine::demand& demand,
 }
 
 /// Predictions and the like, below the rows or on stderr where stdout is for a machine.
-inline void conclude(session& measured, const options& o, const epilogue& after) {
+inline void conclude(session& measured, const options& o, const program& what,
+                     const epilogue& after) {
   const bool machine_format = o.format != "console";
   const std::string cut = measured.keep_predictable();
-  if (!measured.results().manifest.empty()) after(measured.results(), machine_format);
+  if (what.peaks || !measured.results().manifest.empty()) after(measured.results(), machine_format);
   if (cut.empty()) return;
   fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
              cut);
@@ -157,7 +158,7 @@ template <class Ops, class Backends>
 exit_code run_program(const options& o, char* self, const program& what, Ops ops, Backends built,
                       const op::catalog& catalog, const epilogue& after) {
   if (o.list_backends) {
-    print_backends(built);
+    print_backends(what, built);
     return exit_code::done;
   }
   initialize_google_benchmark(self);
@@ -189,7 +190,7 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
   const bool interrupted = measuring.run();
   const std::size_t failures = measuring.report_failures();
   measuring.report_disturbance();
-  if (after) conclude(measuring, o, after);
+  if (after) conclude(measuring, o, what, after);
   if (interrupted) {
     note(measuring.interruption());
     return exit_code::interrupted;
@@ -205,6 +206,7 @@ template <op::operation... Ops, class Backends = built_backends>
 [[nodiscard]] int main(int argc, char** argv, const program& what, op::list<Ops...> ops,
                        const epilogue& after = {}, Backends built = {}) {
   settle_threads(argv);
+  if (detail::followed(built)) return static_cast<int>(exit_code::done);
   std::optional<options> parsed;
   try {
     parsed = parse(argc, argv, what, built);

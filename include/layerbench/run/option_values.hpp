@@ -124,4 +124,23 @@ namespace layerbench::run::detail {
   return text;
 }
 
+/// The command line as one could type it again.
+[[nodiscard]] inline std::string quoted(int argc, char** argv) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
+      for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) {
+        word.replace(at, 1, R"('\'')");
+      }
+      word = fmt::format("'{}'", word);
+    }
+    line += i == 0 ? "" : " ";
+    line += word;
+  }
+  return line;
+}
+
 }  // namespace layerbench::run::detail

@@ -14,10 +14,13 @@
 
 #include <layerbench/backend/list.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/model/collectives.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/optimizer.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/run/cache_state.hpp>
 #include <layerbench/run/option_values.hpp>
 #include <layerbench/run/program.hpp>
-#include <layerbench/run/rotation.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
 
@@ -31,9 +34,14 @@ struct options {
   std::vector<std::string> backends;  ///< empty: all that can run, reference if no other can
   std::vector<int> threads;           ///< empty: default_threads
   std::string phase = "inference";
+  std::string optimizer = "momentum";  ///< of training steps
+  bool fused_update = false;           ///< of all weights in one call
+  bool zero_gradients = false;         ///< and add to them, instead of writing new ones
   std::vector<std::string> caches{"model"};
   std::string order = "nhwc";
-  std::vector<std::string> in_place{"activation"};  ///< ops; or none
+  std::vector<std::string> in_place{model::usually_in_place().begin(),
+                                    model::usually_in_place().end()};  ///< ops; or none
+  std::int64_t ranks = 2;  ///< of backends whose ranks are all in this program
   int device = 0;
   std::string shapes = model::default_shapes_directory();
   bool list = false;
@@ -63,6 +71,13 @@ struct options {
   int default_threads = 1;                       ///< all that a backend of this build can keep busy
   std::string command;                           ///< the command line, as a shell reads it
   std::map<std::string, std::string> variables;  ///< of the options that the environment set
+
+  [[nodiscard]] model::training training() const {
+    model::training how{.rule = from_name<op::update_rule>(optimizer).value()};
+    how.fused = fused_update;
+    how.zeroed = zero_gradients;
+    return how;
+  }
 };
 
 namespace detail {
@@ -97,7 +112,6 @@ inline void add_suite_options(CLI::App& app, options& o) {
        fmt::format("threads [{}, one a processor]", o.default_threads).c_str(),
        "LAYERBENCH_THREADS")
       ->check(whole_number(1, 4096));
-  one("--phase", o.phase, "what the model does", "LAYERBENCH_PHASE")->check(one_of({"inference"}));
   list("--cache", o.caches, "states of the caches before each call", "LAYERBENCH_CACHE")
       ->check(one_of(text_list(enum_names<cache_state>)))
       ->capture_default_str();
@@ -132,6 +146,22 @@ inline void add_suite_options(CLI::App& app, options& o) {
   app.add_flag("--backends", o.list_backends, "print each backend and whether it can run");
   app.add_flag("--check-machine", o.check_machine,
                "say whether this machine is fit to measure these models; run nothing");
+}
+
+inline void add_phase_options(CLI::App& app, options& o) {
+  app.add_option("--phase", o.phase, "what the model does")
+      ->envname("LAYERBENCH_PHASE")
+      ->check(one_of({"inference", "training"}))
+      ->capture_default_str();
+  app.add_option("--optimizer", o.optimizer, "rule by which a training step updates the weights")
+      ->envname("LAYERBENCH_OPTIMIZER")
+      ->check(one_of(text_list(op::optimizers)))
+      ->capture_default_str();
+  app.add_flag("--fused-update", o.fused_update, "update all weights in one call [one a tensor]")
+      ->envname("LAYERBENCH_FUSED_UPDATE");
+  app.add_flag("--zero-gradients", o.zero_gradients,
+               "set gradients to 0 and add to them [each step writes new ones]")
+      ->envname("LAYERBENCH_ZERO_GRADIENTS");
 }
 
 inline void add_google_options(CLI::App& app, options& o) {
@@ -184,23 +214,26 @@ inline void add_google_options(CLI::App& app, options& o) {
       ->capture_default_str();
 }
 
-/// The command line as one could type it again.
-[[nodiscard]] inline std::string quoted(int argc, char** argv) {
-  constexpr std::string_view plain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
-  std::string line;
-  for (int i = 0; i < argc; ++i) {
-    std::string word = argv[i];
-    if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
-      for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) {
-        word.replace(at, 1, R"('\'')");
-      }
-      word = fmt::format("'{}'", word);
-    }
-    line += i == 0 ? "" : " ";
-    line += word;
-  }
-  return line;
+/// What measures no steps of models has no use for some options, and one state of the caches.
+inline void keep_options_of(const program& what, CLI::App& app, options& o) {
+  std::vector<const char*> useless{"--batch", "--cache",     "--layout",       "--in-place",
+                                   "--phase", "--optimizer", "--fused-update", "--zero-gradients"};
+  if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
+  if (what.collective) useless.emplace_back("--threads");
+  for (const char* each : useless) app.remove_option(app.get_option(each));
+  o.caches = {std::string(name(cache_state::hot))};
+}
+
+inline void add_collective_options(CLI::App& app, options& o) {
+  o.in_place = {std::string(op::allreduce::name)};
+  app.add_option("--ranks", o.ranks, "of backends whose ranks are all in this program (reference)")
+      ->envname("LAYERBENCH_RANKS")
+      ->check(whole_number(1, 4096))
+      ->capture_default_str();
+  app.add_flag_callback(
+         "--out-of-place", [&o] { o.in_place = {"none"}; },
+         "have sums in other memory [where the arrays were, as in training]")
+      ->envname("LAYERBENCH_OUT_OF_PLACE");
 }
 
 }  // namespace detail
@@ -215,7 +248,9 @@ template <backend... Bs>
   CLI::App app(what.purpose, what.name);
   app.set_version_flag("--version", std::string(what.name) + " " LAYERBENCH_VERSION);
   app.get_formatter()->column_width(38);
+  if (what.collective) o.models.emplace_back(model::sweep_model);
   detail::add_suite_options(app, o);
+  detail::add_phase_options(app, o);
   if (what.whole_model()) {
     app.add_flag("--chain{steps}", o.chain,
                  "also run each model whole, to hold predictions against; =layers: with clocks "
@@ -224,6 +259,8 @@ template <backend... Bs>
         ->check(detail::one_of({"steps", "layers"}));
   }
   detail::add_google_options(app, o);
+  if (what.collective) detail::add_collective_options(app, o);
+  if (!what.of_steps()) detail::keep_options_of(what, app, o);
   o.command = detail::quoted(argc, argv);
   std::vector<std::string> words = detail::words_of(argc, argv);
   o.variables = detail::options_from_environment(app, words);

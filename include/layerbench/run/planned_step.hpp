@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,27 +23,37 @@ namespace layerbench::run {
 /// first asked for, since that takes plans.
 class planned_step {
  public:
-  planned_step(model::step step, const plan_request& request, std::shared_ptr<arena> memory)
-      : step_(std::move(step)), request_(request), memory_(std::move(memory)) {}
+  /// `reordered`: with the reorders that the step needs.
+  planned_step(const model::step& step, const plan_request& request, std::shared_ptr<arena> memory,
+               bool reordered = false)
+      : memory_(std::move(memory)),
+        planned_(memory_->here(), request),
+        step_(reordered ? with_reorders(step, planned_) : step) {}
 
   [[nodiscard]] const model::step& step() const { return step_; }
   /// Without padding.
   [[nodiscard]] model::step_memory least_memory() const {
-    return {step_, model::least_operand_bytes(request_.type)};
+    return {step_, model::least_operand_bytes(request().type)};
   }
 
   /// How the operands of a primitive lie in the model.
   [[nodiscard]] surrounded_op around(const model::primitive& of, cache_state cache) {
     const model::surroundings found = memory().usual(of);
-    surrounded_op made{.request = request_,
+    surrounded_op made{.request = request(),
                        .cache = cache,
                        .footprint = found.footprint,
+                       .share = share_of(of),
                        .calls = step_.calls.size()};
     made.request.pass = of.pass;
     for (const model::operand_state& each : found.operands) {
       origin& from = made.operands.emplace_back();
       from.distance = each.distance;
       from.same_as = each.same_as;
+      if (each.used) {
+        const model::call& user = step_.calls[each.used->call];
+        from.used = {user.op, user.pass, each.used->operands, each.used->writes,
+                     each.used->distance};
+      }
       if (!each.writer) continue;
       const model::call& writer = step_.calls[*each.writer];
       from.producer = writer.op;
@@ -56,30 +68,60 @@ class planned_step {
     return made;
   }
 
+  /// Bytes of memory that a chain takes.
+  [[nodiscard]] std::size_t chain_bytes() {
+    std::size_t workspace = 0;
+    const step_layout tensors(step_, [&](std::size_t i) -> auto& {
+      const planned_memory& its = planned_.of(step_.calls[i].op, step_.calls[i].pass);
+      workspace = std::max(workspace, its.workspace_bytes);
+      return its.operands;
+    });
+    return tensors.bytes + workspace;
+  }
+
   [[nodiscard]] std::unique_ptr<chain> make_chain(std::uint64_t seed) const {
-    return std::make_unique<chain>(memory_, step_, request_, seed);
+    return std::make_unique<chain>(memory_, step_, request(), seed);
   }
 
  private:
+  /// Share of the step's time, as if 8 operations took as long as a byte: what bounds most layers
+  /// of a core.
+  [[nodiscard]] double share_of(const model::primitive& of) {
+    const auto cost = [&](const model::call& each) {
+      constexpr double operations_a_byte = 8;
+      const auto bytes = op::least_bytes(each.op.operands(each.pass, request().type));
+      return static_cast<double>(each.op.work(each.pass).flops) / operations_a_byte +
+             static_cast<double>(bytes);
+    };
+    if (step_cost_ == 0) {
+      for (const model::call& each : step_.calls) step_cost_ += cost(each);
+    }
+    double own = 0;
+    for (const std::size_t call : of.calls) own += cost(step_.calls[call]);
+    return own / step_cost_;
+  }
+
+  [[nodiscard]] const plan_request& request() const { return planned_.request(); }
+
   const model::step_memory& memory() {
     if (!laid_out_) {
-      planned_operands planned(memory_->here(), request_);
       laid_out_.emplace(step_, [&](const op::any& op, op::pass pass) {
         std::vector<std::int64_t> bytes;
-        for (const plan_operand& each : planned.of(op, pass)) {
+        for (const plan_operand& each : planned_.of(op, pass).operands) {
           bytes.push_back(static_cast<std::int64_t>(each.bytes));
         }
         // Without padding where there is no plan.
-        return bytes.empty() ? model::least_operand_bytes(request_.type)(op, pass) : bytes;
+        return bytes.empty() ? model::least_operand_bytes(request().type)(op, pass) : bytes;
       });
     }
     return *laid_out_;
   }
 
-  model::step step_;
-  plan_request request_;
   std::shared_ptr<arena> memory_;
+  planned_calls planned_;
+  model::step step_;
   std::optional<model::step_memory> laid_out_;
+  double step_cost_ = 0;
 };
 
 }  // namespace layerbench::run

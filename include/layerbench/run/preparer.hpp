@@ -12,9 +12,21 @@
 
 #include <layerbench/run/arena.hpp>
 #include <layerbench/run/device.hpp>
+#include <layerbench/run/test_data.hpp>
 #include <layerbench/run/window.hpp>
 
 namespace layerbench::run {
+
+/// Gives those of a plan's operands their test data that have room of the row's own, in the window
+/// at `own`.
+inline void fill_operands(const any_plan& plan, const std::vector<part>& parts, std::byte* own,
+                          std::uint64_t seed) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const op::operand& each = plan.operands()[i].logical;
+    if (parts[i].in != room::own || each.role == op::role::destination) continue;
+    plan.upload(i, random_values(each, operand_seed(seed, i)), own + parts[i].offset);
+  }
+}
 
 /// Writes memory of a call's window before the call, untimed: with the plan that writes it in the
 /// model where there is one, so that it lies in the caches where it does in the model.
@@ -32,6 +44,9 @@ class preparer {
   /// Bytes that it writes for the call, at least what that reads.
   [[nodiscard]] std::size_t written_bytes() const {
     return plan_ ? std::max(bytes_, operand_bytes(output_)) : bytes_;
+  }
+  [[nodiscard]] bool needs_values(std::size_t operand) const {
+    return op::needs_values(plan_->operands()[operand].logical);
   }
   [[nodiscard]] std::size_t operand_bytes(std::size_t operand) const {
     return plan_->operands()[operand].bytes;
@@ -54,14 +69,25 @@ class preparer {
         continue;
       }
       const bool written = each.logical.role == op::role::destination;
-      places_.push_back(all.add(written ? room::activations : room::constants, each.bytes));
+      const room unwritten = op::needs_values(each.logical) ? room::own : room::constants;
+      places_.push_back(all.add(written ? room::activations : unwritten, each.bytes));
       taken += each.bytes;
     }
     return taken;
   }
 
-  /// Sets how many calls ahead it runs.
-  void set_lead(std::int64_t calls) { lead_ = calls; }
+  /// Gives values to what has room of the row's own, in the window at `own`.
+  void fill_own(std::byte* own, std::uint64_t seed) const {
+    if (plan_) fill_operands(*plan_, places_, own, seed);
+  }
+
+  /// Sets how many calls ahead it runs, and by which part of the time between calls earlier still.
+  void set_lead(std::int64_t calls, double earlier) {
+    lead_ = calls;
+    earlier_ = earlier;
+  }
+  [[nodiscard]] std::int64_t lead() const { return lead_; }
+  [[nodiscard]] double earlier() const { return earlier_; }
 
   /// Writes what is its part for call `call`.
   void run(arena& memory, const window& all, std::int64_t call) {
@@ -84,6 +110,7 @@ class preparer {
   std::size_t bytes_;
   std::int64_t distance_;
   std::int64_t lead_ = 0;
+  double earlier_ = 0;
   std::vector<part> places_;  ///< of the plan's operands; of a copy: from, to
   std::unique_ptr<bound_plan> bound_;
 };

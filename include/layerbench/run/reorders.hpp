@@ -16,18 +16,28 @@
 
 namespace layerbench::run {
 
-/// What the plans of calls read and write; each is made once, for a look at it.
-class planned_operands {
+/// The memory of a plan.
+struct planned_memory {
+  std::vector<plan_operand> operands;
+  std::size_t workspace_bytes = 0;
+};
+
+/// The memory of calls' plans, each of which is made once, for a look at it.
+class planned_calls {
  public:
-  planned_operands(device& here, const plan_request& request) : here_(here), request_(request) {}
+  planned_calls(device& here, const plan_request& request) : here_(here), request_(request) {}
+
+  [[nodiscard]] const plan_request& request() const { return request_; }
 
   /// Nothing where the device has no plan: measuring it will say so.
-  [[nodiscard]] const std::vector<plan_operand>& of(const op::any& op, op::pass pass) {
+  [[nodiscard]] const planned_memory& of(const op::any& op, op::pass pass) {
     const auto [known, is_new] = known_.try_emplace(model::work_of(op, pass));
     if (is_new) {
       plan_request request = request_;
       request.pass = pass;
-      if (const auto plan = plan_or_null(here_, op, request)) known->second = plan->operands();
+      if (const auto plan = plan_or_null(here_, op, request)) {
+        known->second = {plan->operands(), plan->workspace_bytes()};
+      }
     }
     return known->second;
   }
@@ -35,28 +45,31 @@ class planned_operands {
  private:
   device& here_;
   plan_request request_;
-  std::map<std::string, std::vector<plan_operand>> known_;
+  std::map<std::string, planned_memory> known_;
 };
 
 namespace detail {
 
 /// Copies a step call by call, with a reorder wherever a call reads a tensor in another memory
-/// order than it was written in. Weights that change lie row-major, as in frameworks.
+/// order than it was written in. Weights that change lie row-major, as in frameworks. Where the
+/// library chooses how images lie, padding included, training also passes them on row-major to
+/// layers that see rows of values, and gradients back.
 class reorder_inserter {
  public:
-  reorder_inserter(const model::step& step, planned_operands planned)
-      : planned_(std::move(planned)), made_(step), place_(step.tensors), written_(step.tensors) {
+  reorder_inserter(const model::step& step, planned_calls& planned)
+      : planned_(planned), made_(step), place_(step.tensors), written_(step.tensors) {
     made_.calls.clear();
     std::iota(place_.begin(), place_.end(), std::size_t{0});
     for (const model::kept_tensor& each : step.kept) {
       if (!step.writes(each.tensor)) continue;
       const dims& extents = each.logical.extents;
       written_[each.tensor] = stored{extents, op::plain_order(extents)};
+      flattens_ = planned.request().order == layout::any;
     }
   }
 
   void add(model::call each) {
-    const std::vector<plan_operand>& operands = planned_.of(each.op, each.pass);
+    const std::vector<plan_operand>& operands = planned_.of(each.op, each.pass).operands;
     const std::vector<std::size_t> before = each.tensors;
     for (std::size_t j = 0; j < each.tensors.size(); ++j) {
       const std::size_t tensor = before[j];
@@ -70,7 +83,7 @@ class reorder_inserter {
       const auto same = std::ranges::find(before, tensor);
       each.tensors[j] = each.tensors[static_cast<std::size_t>(same - before.begin())];
       place_[tensor] = each.tensors[j];
-      written_[tensor] = stored{operands[j].logical.extents, operands[j].order};
+      written_[tensor] = stored{operands[j].extents(), operands[j].order};
     }
     made_.calls.push_back(std::move(each));
   }
@@ -83,50 +96,77 @@ class reorder_inserter {
     std::string order;
   };
 
-  /// The order in which a call reads what was written as `from`: its own, but one that sees no axes
+  /// What was written as `from` in the axes of its reader, where these are others and both say the
+  /// same when it is row-major.
+  [[nodiscard]] stored seen(const stored& from, const plan_operand& source) const {
+    const dims& extents = source.extents();
+    const bool same = flattens_ || source.logical.role == op::role::weights;
+    const auto canonical = [&](const std::string& order) {
+      return op::canonical_order(from.extents, order);
+    };
+    const bool plain = canonical(from.order) == canonical(op::plain_order(from.extents));
+    return same && plain && extents.size() > 1 ? stored{extents, op::plain_order(extents)} : from;
+  }
+
+  /// The order in which a call reads what it sees as `from`: its own, but one that sees no axes
   /// wants it row-major; nothing where others see other axes. Fully connected layers read images as
-  /// they lie: their weights are stored to match.
-  static std::optional<std::string> wanted(const stored& from, const plan_operand& source) {
-    const dims& extents = source.logical.extents;
+  /// they lie, unless that is up to the library: their weights are stored to match.
+  [[nodiscard]] std::optional<std::string> wanted(const stored& from,
+                                                  const plan_operand& source) const {
+    const dims& extents = source.extents();
     if (extents == from.extents) return op::canonical_order(extents, source.order);
-    if (extents.size() == 1) {
+    if (extents.size() == 1 || flattens_) {
       return op::canonical_order(from.extents, op::plain_order(from.extents));
     }
     return std::nullopt;
   }
 
-  /// The tensor in the order in which the call reads it. The model's own input comes as nhwc.
+  /// The tensor in the order in which the call reads it. The model's own input comes as nhwc where
+  /// nothing else was asked for.
   std::size_t as_read(const model::call& reader, const plan_operand& source, std::size_t tensor) {
-    const dims& extents = source.logical.extents;
     if (tensor == model::input_tensor) {
-      written_[tensor] = stored{extents, extents.size() == 4 ? "acdb" : source.order};
+      const dims& extents = source.extents();
+      const bool as_asked = extents.size() != 4 || planned_.request().order == layout::nchw;
+      written_[tensor] = stored{extents, as_asked ? source.order : "acdb"};
     }
-    const std::optional<stored>& from = written_[tensor];
-    if (!from) return place_[tensor];
-    const std::string is = op::canonical_order(from->extents, from->order);
-    const std::string order = wanted(*from, source).value_or(is);
+    if (!written_[tensor]) return place_[tensor];
+    const stored from = seen(*written_[tensor], source);
+    const std::string is = op::canonical_order(from.extents, from.order);
+    const std::string order = wanted(from, source).value_or(is);
     if (order == is) return place_[tensor];
     const std::size_t reordered = made_.new_tensor();
-    made_.calls.push_back({fmt::format("{}_{}_reorder", reader.layer, source.logical.name),
-                           op::any(op::reorder{from->extents, is, order}),
-                           op::pass::fwd,
-                           {place_[tensor], reordered},
-                           true});
+    const std::string pass =
+        op::is_backward(reader.pass) ? '_' + std::string(op::name(reader.pass)) : "";
+    op::any work(op::reorder{from.extents, is, order});
+    const std::string name =
+        name_of(fmt::format("{}{}_{}_reorder", reader.layer, pass, source.logical.name), work);
+    made_.calls.push_back(
+        {name, std::move(work), op::pass::fwd, {place_[tensor], reordered}, true, reader.part});
     return reordered;
   }
 
-  planned_operands planned_;
+  /// `wanted`, with a number where that is the name of other work: rows have names of their own.
+  [[nodiscard]] std::string name_of(const std::string& wanted, const op::any& work) {
+    std::string name = wanted;
+    for (int i = 2; named_.try_emplace(name, work.key()).first->second != work.key(); ++i) {
+      name = fmt::format("{}_{}", wanted, i);
+    }
+    return name;
+  }
+
+  planned_calls& planned_;
   model::step made_;
   std::vector<std::size_t> place_;              ///< of the step's tensors in `made_`
+  std::map<std::string, std::string> named_;    ///< keys of reorders, by name
   std::vector<std::optional<stored>> written_;  ///< how the step's tensors lie, where known
+  bool flattens_ = false;                       ///< images that are read as rows of values
 };
 
 }  // namespace detail
 
 /// The step with the reorders that it needs where the library chose the memory orders.
-[[nodiscard]] inline model::step with_reorders(const model::step& step, device& here,
-                                               const plan_request& request) {
-  detail::reorder_inserter inserter(step, planned_operands(here, request));
+[[nodiscard]] inline model::step with_reorders(const model::step& step, planned_calls& planned) {
+  detail::reorder_inserter inserter(step, planned);
   for (const model::call& each : step.calls) inserter.add(each);
   return inserter.take();
 }

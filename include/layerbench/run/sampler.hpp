@@ -16,7 +16,7 @@ namespace layerbench::run {
 
 /// How a round of one row is sampled.
 struct sampling {
-  double warm_up = 0.002;         ///< calls that do not count go on for this long, one at least
+  double warm_up = 0.002;         ///< calls that do not count go on for this long; 0: none
   double least_time = 0.007;      ///< calls that count go on for this long
   double most_time = 0.03;        ///< but end here, what makes them ready included
   std::size_t least_samples = 2;  ///< if there are so many, unless fewer last longer than that
@@ -152,11 +152,14 @@ template <class Stopwatch, class Ready, class Call, class Speed = any_speed>
   std::int64_t batch = 1;
   double call_seconds = HUGE_VAL;  // the least seen: a stall must not make batches small
   double start = watch.now();
-  do {  // Doubling batches, so that a call shorter than the clock's own cost is not misjudged.
+  // Doubling batches, so that a call shorter than the clock's own cost is not misjudged; one batch
+  // at least.
+  for (bool warm = how.warm_up <= 0; !warm;) {
     const double seconds = std::max(lap_of(batch).seconds - watch.cost().seconds, 1e-10);
     call_seconds = std::min(call_seconds, seconds / static_cast<double>(batch));
     batch = std::min(batch > INT64_MAX / 2 ? batch : 2 * batch, how.most_calls);
-  } while (watch.now() - start < how.warm_up && !stop());
+    warm = watch.now() - start >= how.warm_up || stop();
+  }
 
   samples none;
   none.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost().seconds, how);

@@ -13,14 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/base/progress.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/agenda.hpp>
 #include <layerbench/run/machine_watch.hpp>
-#include <layerbench/run/progress.hpp>
-#include <layerbench/run/sampler.hpp>
-#include <layerbench/run/speed_probe.hpp>
-#include <layerbench/run/step_sampler.hpp>
-#include <layerbench/run/visit.hpp>
+#include <layerbench/run/visitor.hpp>
 
 namespace layerbench::run {
 
@@ -32,7 +29,12 @@ class scheduler {
   /// `processors` says what became of the processors' time, `speed` how fast they are.
   scheduler(const std::vector<fixture*>& rows, const std::vector<chain_plan>& chains, schedule plan,
             processor_reader processors = processor_times_now, probe_maker speed = speed_probe_of)
-      : agenda_(rows, chains, plan), processors_(std::move(processors)), speed_(std::move(speed)) {}
+      : agenda_(rows, chains, plan),
+        visitor_(agenda_, std::move(speed)),
+        processors_(std::move(processors)) {}
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+  ~scheduler() = default;
 
   /// Runs until all is done or the user interrupts. `into` is added to; `checkpoint` is called
   /// after each round, and every ten seconds. Returns whether it was interrupted.
@@ -42,6 +44,7 @@ class scheduler {
     checkpoint_ = &checkpoint;
     next_round_ = agenda_.take_over(into.rows);
     display_ = std::make_unique<progress>(agenda_.visits_to_do());
+    refuse_too_large();
     for (case_group& each : agenda_.groups()) {
       run_group(each);
       if (interrupt_guard::interrupted()) break;
@@ -50,14 +53,8 @@ class scheduler {
     return interrupt_guard::interrupted();
   }
 
-  /// Share of the time in which the processors were slower than usual; nothing before one looked.
-  [[nodiscard]] std::optional<double> slow_share() const {
-    std::optional<double> most;
-    for (const auto& [here, speed] : probes_) {
-      most = std::max(most, std::optional(speed->slow_share()));
-    }
-    return most;
-  }
+  /// See visitor.
+  [[nodiscard]] std::optional<double> slow_share() const { return visitor_.slow_share(); }
 
   /// What ended each case, in words.
   [[nodiscard]] const std::vector<std::pair<result::case_name, std::string>>& endings() const {
@@ -66,8 +63,13 @@ class scheduler {
 
  private:
   static constexpr double seconds_between_checkpoints = 10;
-  static constexpr int most_retries = 2;
-  static constexpr int chain_visits = 3;  ///< a round
+
+  /// Visits of a chain in a round: of a step that takes long only before and after the rows.
+  [[nodiscard]] static int chain_visits(const measured_case& of) {
+    constexpr double long_step = 0.5;  // seconds
+    if (!of.whole) return 0;
+    return of.step_seconds > long_step ? 2 : 3;
+  }
 
   void run_group(case_group& members) {
     if (std::ranges::all_of(members.cases, &measured_case::done)) return;
@@ -88,7 +90,9 @@ class scheduler {
         display_->note("preparing " + row.what->name().text());
         row.done = !attempt(*row.what, [&] { row.what->prepare(agenda_.plan().how); });
       }
-      if (each.truth.make && !each.done) attempt_chain(each);
+      if (!each.truth.make || each.done) continue;
+      display_->note("preparing the chain of " + each.owner.text());
+      attempt_chain(each, [&] { each.whole = each.truth.make(); });
     }
   }
 
@@ -99,6 +103,9 @@ class scheduler {
     try {
       work();
       return true;
+    } catch (const not_enough_memory& slip) {
+      failed.error = fmt::format("{}; use a smaller --batch, or leave it out (--benchmark_filter)",
+                                 slip.what());
     } catch (const std::bad_alloc&) {
       failed.error = "not enough memory for its operands";
     } catch (const std::exception& slip) {  // whatever it is, the other rows are worth having
@@ -111,16 +118,36 @@ class scheduler {
     return false;
   }
 
-  void attempt_chain(measured_case& each) {
-    display_->note("preparing the chain of " + each.owner.text());
-    try {
-      each.whole = each.truth.make();
-    } catch (const std::exception& slip) {
-      result::measurement failed;
-      failed.name = result::row_name::chain(each.owner);
-      failed.error = slip.what();
-      into_->chains.push_back(std::move(failed));
+  /// Leaves out cases whose chains need more memory than there is, before they have any.
+  void refuse_too_large() {
+    for (case_group& members : agenda_.groups()) {
+      for (measured_case& each : members.cases) {
+        if (!each.truth.bytes || each.done || interrupt_guard::interrupted()) continue;
+        display_->note("planning the chain of " + each.owner.text());
+        attempt_chain(each,
+                      [&] { each.rows.front().what->here().require_memory(each.truth.bytes()); });
+      }
     }
+  }
+
+  /// Runs `work` for a case's chain. Where that needs too much memory its rows are left out, too:
+  /// they would tell of a step that cannot run here.
+  template <class Work>
+  void attempt_chain(measured_case& each, Work&& work) {
+    result::measurement failed;
+    try {
+      work();
+      return;
+    } catch (const not_enough_memory& slip) {
+      failed.error = fmt::format("{}; use a smaller --batch, or do without --chain", slip.what());
+      for (measured_row& row : each.rows) row.done = true;
+      each.done = true;
+    } catch (const std::exception& slip) {
+      failed.error = slip.what();
+    }
+    each.truth.make = nullptr;
+    failed.name = result::row_name::chain(each.owner);
+    into_->chains.push_back(std::move(failed));
   }
 
   /// One visit of a round: a row, or the chain of a case where `row` is null.
@@ -129,24 +156,27 @@ class scheduler {
     measured_row* row;
   };
 
-  /// Rows in random order, chains at equal distances between them.
+  /// Case by case in random order, so that what adds up is measured close together, and among its
+  /// own kind: a case's rows in random order, its chain at equal distances between them.
   [[nodiscard]] std::vector<visit_plan> order_of(case_group& members, std::int64_t round) const {
-    std::vector<visit_plan> order;
-    std::vector<visit_plan> chains;
-    for (measured_case& each : members.cases) {
-      if (each.done) continue;
-      for (measured_row& row : each.rows) {
-        if (!row.done) order.push_back({&each, &row});
-      }
-      if (each.whole) chains.push_back({&each, nullptr});
-    }
     std::mt19937_64 random(agenda_.plan().how.seed + static_cast<std::uint64_t>(round));
-    std::ranges::shuffle(order, random);
-    const std::size_t rows = order.size();
-    for (int i = chain_visits; i-- > 0 && !order.empty();) {
-      const std::size_t before = rows * static_cast<std::size_t>(i) / (chain_visits - 1);
-      order.insert(order.begin() + static_cast<std::ptrdiff_t>(before), chains.begin(),
-                   chains.end());
+    std::vector<measured_case*> cases;
+    for (measured_case& each : members.cases) {
+      if (each.open()) cases.push_back(&each);
+    }
+    std::ranges::shuffle(cases, random);
+    std::vector<visit_plan> order;
+    for (measured_case* owner : cases) {
+      const auto first = static_cast<std::ptrdiff_t>(order.size());
+      for (measured_row& row : owner->rows) {
+        if (!row.done) order.push_back({owner, &row});
+      }
+      std::shuffle(order.begin() + first, order.end(), random);
+      const auto rows = static_cast<std::ptrdiff_t>(order.size()) - first;
+      const int visits = chain_visits(*owner);
+      for (int i = visits; i-- > 0;) {
+        order.insert(order.begin() + first + rows * i / (visits - 1), {owner, nullptr});
+      }
     }
     return order;
   }
@@ -201,72 +231,24 @@ class scheduler {
     saved_ = stopwatch::now();
   }
 
-  [[nodiscard]] static sampling sampled_for(double least_time) {
-    return {.least_time = least_time, .most_time = 4 * least_time};
-  }
-
   void visit_row(const measured_case& owner, measured_row& row, std::int64_t round) {
-    fixture& what = *row.what;
-    display_->step(what.name().text());
-    result::measurement best;
-    const bool fine = attempt(what, [&] {
-      what.activate();
-      rotation& calls = what.calls();
-      stopwatch& watch = watch_of(what.threads());
-      sampling how = sampled_for(agenda_.least_time(owner, row));
-      how.most_calls = calls.most_calls();
-      best = best_visit(what.threads(), [&] {
-        return sample(
-            watch, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
-            how, &interrupt_guard::interrupted, speed_of(what.here(), owner));
-      });
-    });
-    if (!fine) row.done = true;
-    if (best.calls == 0) return;
-    best.name = what.name();
-    best.round = round;
-    best.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
-                  what.what().inserted};
-    what.describe(best);
-    row.rounds[round] = best.mean_seconds();
-    into_->rows.push_back(std::move(best));
+    display_->step(row.what->name().text());
+    result::measurement timed;
+    if (!attempt(*row.what, [&] { timed = visitor_.time_row(owner, row); })) row.done = true;
+    if (timed.calls == 0) return;
+    timed.round = round;
+    row.rounds[round] = timed.mean_seconds();
+    into_->rows.push_back(std::move(timed));
   }
 
-  /// Visits again what was disturbed; the best visit is what counts.
-  template <class Take>
-  result::measurement best_visit(int threads, Take&& take) {
-    result::measurement best;
-    std::optional<visit_quality> known;
-    for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
-      result::measurement row;
-      const visit_quality quality = visit(threads, watch_of(threads), take, row);
-      if (!known || quality.better_than(*known)) {
-        known = quality;
-        best = std::move(row);
-      }
-      best.counters["retries"] = retry;
-      if (!quality.pushed_off) break;
-    }
-    return best;
-  }
-
-  void visit_chain(const measured_case& owner, std::int64_t round,
+  void visit_chain(measured_case& owner, std::int64_t round,
                    std::vector<result::measurement>& visits) {
     display_->note("chain of " + owner.owner.text());
-    chain& whole = *owner.whole;
-    whole.activate();
-    stopwatch& watch = watch_of(whole.threads());
-    result::measurement row = best_visit(whole.threads(), [&] {
-      step_sampler steps(whole, watch, speed_of(whole.here(), owner),
-                         &interrupt_guard::interrupted);
-      return steps.sample(sampled_for(agenda_.plan().least_time));
-    });
-    if (row.calls == 0) return;
-    row.name = result::row_name::chain(owner.owner);
-    row.round = round;
-    row.counters["count"] = 1;
-    row.counters["footprint_bytes"] = static_cast<double>(whole.bytes());
-    visits.push_back(std::move(row));
+    result::measurement timed = visitor_.time_chain(owner);
+    if (timed.calls == 0) return;
+    timed.round = round;
+    owner.step_seconds = timed.seconds;
+    visits.push_back(std::move(timed));
   }
 
   /// Runs a round of the clocks inside the chain, where they are wanted.
@@ -274,9 +256,7 @@ class scheduler {
     if (!each.whole || !each.clocks || each.done) return;
     display_->note("clocks in the chain of " + each.owner.text());
     const double start = stopwatch::now();
-    each.whole->activate();
-    each.clocks->visit(*each.whole, speed_of(each.whole->here(), each),
-                       sampled_for(agenda_.plan().least_time));
+    visitor_.clock_layers(each);
     std::vector<result::planned>& step = into_->manifest[each.owner];
     for (std::size_t i = 0; i < step.size(); ++i) {
       step[i].chain_seconds = each.clocks->seconds(each.truth.primitives.at(i));
@@ -285,14 +265,18 @@ class scheduler {
   }
 
   /// The visits of one round as one row: the median one of those that nothing disturbed, or of all
-  /// where there is none. Visits that differ say that the machine changed within the round.
+  /// where there is none; of two with their mean time. Visits that differ say that the machine
+  /// changed within the round.
   void add_chain(std::vector<result::measurement>& visits) {
     if (visits.empty()) return;
     if (!std::ranges::all_of(visits, &result::measurement::disturbed)) {
       std::erase_if(visits, &result::measurement::disturbed);
     }
     std::ranges::sort(visits, {}, &result::measurement::mean_seconds);
+    const result::measurement& lower = visits[(visits.size() - 1) / 2];
     result::measurement row = visits[visits.size() / 2];
+    row.seconds = (lower.seconds + row.seconds) / 2;
+    row.counters["mean_s"] = (lower.mean_seconds() + row.mean_seconds()) / 2;
     constexpr double much = 0.1;
     const double apart = visits.back().mean_seconds() / visits.front().mean_seconds() - 1;
     row.counters["spread"] = apart;
@@ -300,29 +284,12 @@ class scheduler {
     into_->chains.push_back(std::move(row));
   }
 
-  stopwatch& watch_of(int threads) {
-    const int kind = std::min(threads, 2);
-    auto& known = watches_[kind];
-    if (!known) known = std::make_unique<stopwatch>(threads);
-    return *known;
-  }
-
-  /// For a visit of the case.
-  speed_probe& speed_of(device& here, const measured_case& owner) {
-    auto& known = probes_[&here];
-    if (!known) known = speed_(here);
-    known->hurry(agenda_.behind(owner));
-    return *known;
-  }
-
   agenda agenda_;
+  visitor visitor_;
   processor_reader processors_;
-  probe_maker speed_;
   result::results* into_ = nullptr;
   const std::function<void()>* checkpoint_ = nullptr;
   std::unique_ptr<progress> display_;
-  std::map<int, std::unique_ptr<stopwatch>> watches_;
-  std::map<const device*, std::unique_ptr<speed_probe>> probes_;
   std::vector<std::pair<result::case_name, std::string>> endings_;
   std::int64_t next_round_ = 0;
   double saved_ = stopwatch::now();

@@ -123,9 +123,9 @@ class session {
                               file_->path());
   }
 
-  /// Drops from the manifest what this run is not to predict: cases that it was not asked for, and
-  /// those of which the filter left out rows that nobody measured. Says in words which the latter
-  /// are; empty: none.
+  /// Drops from the manifest what this run is not to predict: cases that it was not asked for, that
+  /// were refused as a whole, and those of which the filter left out rows that nobody measured.
+  /// Says in words which the latter are; empty: none.
   std::string keep_predictable() {
     std::set<result::row_name> there;
     std::map<result::case_name, std::size_t> left_out;
@@ -134,6 +134,10 @@ class session {
       left_out[each->name().owner] = 0;
     }
     for (const result::measurement& row : results_.rows) there.insert(row.name);
+    for (const result::measurement& chain : results_.chains) {
+      const auto owns = [&](const auto& row) { return row.name.owner == chain.name.owner; };
+      if (std::ranges::none_of(results_.rows, owns)) left_out.erase(chain.name.owner);
+    }
     for (const auto& each : all_.fixtures) {
       const auto found = left_out.find(each->name().owner);
       if (found != left_out.end() && !there.contains(each->name())) ++found->second;

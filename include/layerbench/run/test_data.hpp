@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,8 +32,8 @@ class random_bits {
   return seed + operand * 0x5851F42D4C957F2DU;
 }
 
-/// Test data of an operand: uniform in its range, rounded to its type, the same on every machine
-/// and for every backend. Element i depends on `seed` and i alone.
+/// Test data of an operand: uniform in its range, rounded to its type or to whole numbers, the same
+/// on every machine and for every backend. Element i depends on `seed` and i alone.
 [[nodiscard]] inline std::vector<float> random_values(const op::operand& operand,
                                                       std::uint64_t seed) {
   std::vector<float> values(static_cast<std::size_t>(elements(operand.extents)));
@@ -40,7 +41,8 @@ class random_bits {
   for (float& value : values) {
     const double unit = static_cast<double>(bits() >> 11U) * 0x1p-53;
     const double number = operand.low + (operand.high - operand.low) * unit;
-    value = static_cast<float>(round_to(operand.type, number, operand.quantum));
+    value = static_cast<float>(operand.whole ? std::nearbyint(number)
+                                             : round_to(operand.type, number, operand.quantum));
   }
   return values;
 }

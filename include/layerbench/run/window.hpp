@@ -12,9 +12,12 @@
 
 namespace layerbench::run {
 
-/// Kinds of memory in which a call's operands lie: what is only read, what is written, and the
-/// row's own copies of small weights.
-enum class room : std::uint8_t { constants, activations, own };
+/// Kinds of memory in which a call's operands lie: what is only read, what is written, what is
+/// learned and written over, and the row's own copies of what is small or needs values.
+enum class room : std::uint8_t { constants, activations, learned, own };
+
+/// Those that rows take turns in.
+inline constexpr std::array shared_rooms{room::constants, room::activations, room::learned};
 
 /// An operand's place in the window of a call.
 struct part {
@@ -87,7 +90,7 @@ class window {
     return std::max<std::size_t>(1, most_bytes / std::max<std::size_t>(1, of(room::own).size));
   }
 
-  std::array<ring, 3> rings_;
+  std::array<ring, 4> rings_;
 };
 
 }  // namespace layerbench::run

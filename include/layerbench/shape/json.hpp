@@ -120,6 +120,7 @@ class cursor {
       : at_(&at), file_(std::move(file)), pointer_(std::move(pointer)) {}
 
   [[nodiscard]] const value& get() const { return *at_; }
+  [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] bool has(std::string_view key) const { return at_->contains(key); }
 
   [[nodiscard]] cursor operator[](std::string_view key) const {

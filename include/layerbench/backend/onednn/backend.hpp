@@ -74,14 +74,14 @@ class backend {
   }
 
   void activate() { omp_set_num_threads(threads_); }
-  static std::size_t cache_bytes() noexcept { return host_cache_bytes(); }
-  static std::size_t core_cache_bytes() noexcept { return host_core_cache_bytes(); }
+  static std::size_t cache_bytes() { return host_cache_bytes(); }
+  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
   [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
   static void fill(address to, std::size_t bytes, std::byte value) {
     std::memset(to, std::to_integer<int>(value), bytes);
   }
   /// Each thread its part, which its core then has in its own cache.
-  void copy(address to, address from, std::size_t bytes) {
+  void copy(address to, const void* from, std::size_t bytes) {
 #pragma omp parallel num_threads(threads_)
     {
       constexpr std::size_t line = 64;
@@ -89,8 +89,12 @@ class backend {
       const std::size_t part = (bytes / threads / line + 1) * line;
       const std::size_t start =
           std::min(bytes, static_cast<std::size_t>(omp_get_thread_num()) * part);
-      std::memcpy(static_cast<std::byte*>(to) + start, static_cast<std::byte*>(from) + start,
-                  std::min(part, bytes - start));
+      const std::size_t end = std::min(bytes, start + part);
+      constexpr std::size_t piece = 65536;  // the C library writes large ones past the caches
+      for (std::size_t at = start; at < end; at += piece) {
+        std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at,
+                    std::min(piece, end - at));
+      }
     }
   }
   void synchronize() { stream_.wait(); }

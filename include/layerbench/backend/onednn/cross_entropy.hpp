@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <layerbench/backend/onednn/numbers.hpp>
+#include <layerbench/backend/numbers.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/cross_entropy.hpp>
 
@@ -22,13 +22,13 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
         pass_(request.pass),
         type_(request.type) {
     using namespace dnnl;
-    onednn::with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
-    const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
-    const memory::desc target = onednn::plain({o.n}, memory::data_type::f32);
+    with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
     if (pass_ == op::pass::bwd) {
-      adopt_loop({values, target, values});
+      adopt_loop();
       return;
     }
+    const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
+    const memory::desc target = onednn::plain({o.n}, memory::data_type::f32);
     onednn::checked("softmax", [&] {
       const softmax_forward::primitive_desc made(here.engine(), prop_kind::forward_training,
                                                  algorithm::softmax_accurate, values, values, 1,
@@ -40,7 +40,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
 
   void run(const binding& bound) const {
     if (pass_ != op::pass::bwd) primitive_plan::run(bound);
-    onednn::with_number(type_, [&]<class T>(T /*tag*/) {
+    with_number(type_, [&]<class T>(T /*tag*/) {
       if (pass_ == op::pass::bwd) {
         differentiate<T>(bound);
       } else {
@@ -57,7 +57,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     float sum = 0;
     for (std::int64_t n = 0; n < o_.n; ++n) {
       const auto right = static_cast<float>(probabilities[n * o_.c + o_.right_class(target[n])]);
-      sum -= std::log(std::max(right, least_probability));
+      sum -= std::log(std::max(right, op::cross_entropy::least_probability));
     }
     *at<T>(bound, 3) = static_cast<T>(sum / static_cast<float>(o_.n));
   }
@@ -79,8 +79,6 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
       gradient[right] = static_cast<T>((static_cast<float>(probabilities[right]) - 1) * share);
     }
   }
-
-  static constexpr float least_probability = 1e-38F;  ///< so that a loss is never infinite
 
   op::cross_entropy o_;
   op::pass pass_;

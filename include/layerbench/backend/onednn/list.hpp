@@ -7,8 +7,10 @@
 #include <layerbench/backend/onednn/batchnorm.hpp>
 #include <layerbench/backend/onednn/conv.hpp>
 #include <layerbench/backend/onednn/cross_entropy.hpp>
+#include <layerbench/backend/onednn/dropout.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
+#include <layerbench/backend/onednn/stream.hpp>
 #include <layerbench/backend/onednn/update.hpp>

@@ -127,8 +127,12 @@ class primitive_plan {
     primitive_ = dnnl::primitive(descriptor.get());
   }
 
-  /// For a loop of the suite's own, on operands that lie so.
-  void adopt_loop(const std::vector<dnnl::memory::desc>& stored) {
+  /// For a loop of the suite's own, on row-major operands.
+  void adopt_loop() {
+    std::vector<dnnl::memory::desc> stored;
+    for (const plan_operand& each : operands_) {
+      stored.push_back(plain(each.logical.extents, data_type(each.logical.type)));
+    }
     store(std::vector<int>(stored.size(), not_an_argument), stored);
     algorithm_ = "layerbench:loop";
   }
@@ -173,6 +177,8 @@ class primitive_plan {
       // Groups split the first extent of weights; row-major order is the same with and without.
       ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
       each.order = order_of(stored[i]);
+      const dims axes = stored[i].get_dims();
+      if (axes.size() > each.logical.extents.size()) each.split = axes;
       each.bytes = stored[i].get_size();
     }
   }

@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
-#include <layerbench/backend/onednn/numbers.hpp>
+#include <layerbench/backend/numbers.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/update.hpp>
 
@@ -22,23 +21,41 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
       : primitive_plan(here, o.operands(request.pass, request.type)),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
-    onednn::with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
-    std::vector<dnnl::memory::desc> stored;
-    for (const plan_operand& each : operands()) {
-      stored.push_back(onednn::plain(each.logical.extents, onednn::data_type(each.logical.type)));
-    }
-    adopt_loop(stored);
+    with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
+    adopt_loop();
   }
 
   void run(const binding& bound) const {
-    onednn::with_number(type_, [&]<class T>(T /*tag*/) {
+    with_number(type_, [&]<class T>(T /*tag*/) {
 #pragma omp parallel
-      for (std::size_t i = 0; i < o_.sizes.size(); ++i) update<T>(bound, i);
+      for (std::size_t i = 0; i < o_.sizes.size(); ++i) {
+        switch (o_.rule) {
+          case op::update_rule::zero: zero<T>(bound, i); break;
+          case op::update_rule::accumulate: accumulate<T>(bound, i); break;
+          default: update<T>(bound, i);
+        }
+      }
     });
   }
 
  private:
-  /// A thread's part of tensor `i`.
+  /// A thread's part of tensor `i`; so are the others.
+  template <class T>
+  void zero(const binding& bound, std::size_t i) const {
+    T* sum = at<T>(bound, i);
+    share(o_.sizes[i], [=](std::int64_t j) { sum[j] = static_cast<T>(0.0F); });
+  }
+
+  template <class T>
+  void accumulate(const binding& bound, std::size_t i) const {
+    const T* sum = at<T>(bound, 3 * i);
+    const T* gradient = at<T>(bound, 3 * i + 1);
+    T* new_sum = at<T>(bound, 3 * i + 2);
+    share(o_.sizes[i], [=](std::int64_t j) {
+      new_sum[j] = static_cast<T>(static_cast<float>(sum[j]) + static_cast<float>(gradient[j]));
+    });
+  }
+
   template <class T>
   void update(const binding& bound, std::size_t i) const {
     const std::size_t states = o_.states();
@@ -67,6 +84,7 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     const auto* second = states > 1 ? at<float>(bound, first + 3) : nullptr;
     auto* new_second = states > 1 ? at<float>(bound, results + 2) : nullptr;
     switch (o_.rule) {
+      default:
       case op::update_rule::sgd:
         share(size, [=](std::int64_t j) {
           store(j, weights[j] - rate * static_cast<float>(gradient[j]));

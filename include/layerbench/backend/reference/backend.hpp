@@ -33,13 +33,15 @@ class backend {
   static int threads_used(int /*offered*/) noexcept { return 1; }
   static void describe(description& /*facts*/) {}
   void activate() {}
-  static std::size_t cache_bytes() noexcept { return host_cache_bytes(); }
-  static std::size_t core_cache_bytes() noexcept { return host_core_cache_bytes(); }
+  static std::size_t cache_bytes() { return host_cache_bytes(); }
+  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
   [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
   static void fill(address to, std::size_t bytes, std::byte value) {
     std::memset(to, std::to_integer<int>(value), bytes);
   }
-  static void copy(address to, address from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  static void copy(address to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+  }
   void synchronize() {}
   template <class Work>
   static void on_all_threads(const Work& work) {

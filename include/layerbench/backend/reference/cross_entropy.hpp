@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
 #include <layerbench/backend/reference/backend.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
 #include <layerbench/op/cross_entropy.hpp>
@@ -27,7 +32,8 @@ struct formula<op::cross_entropy> {
     for (std::int64_t n = 0; n < o.n; ++n) {
       const std::int64_t right = o.right_class(in[1][static_cast<std::size_t>(n)]);
       const double images = static_cast<double>(o.n);
-      total.add(-std::log(probability(o, in, n * o.c + right).value) / images);
+      const double least = op::cross_entropy::least_probability;
+      total.add(-std::log(std::max(probability(o, in, n * o.c + right).value, least)) / images);
     }
     // It is taken from rounded probabilities, whose errors are relative: absolute in a logarithm.
     total.roundings = 3;

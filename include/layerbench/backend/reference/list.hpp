@@ -4,11 +4,14 @@
 
 #include <layerbench/backend/reference/activation.hpp>
 #include <layerbench/backend/reference/add.hpp>
+#include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/backend/reference/batchnorm.hpp>
 #include <layerbench/backend/reference/conv.hpp>
 #include <layerbench/backend/reference/cross_entropy.hpp>
+#include <layerbench/backend/reference/dropout.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
+#include <layerbench/backend/reference/stream.hpp>
 #include <layerbench/backend/reference/update.hpp>

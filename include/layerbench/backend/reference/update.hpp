@@ -13,16 +13,24 @@ struct formula<op::update> {
                               std::size_t output, std::int64_t index) {
     const std::size_t a_tensor = in.size() / o.sizes.size();
     const std::size_t first = output / a_tensor * a_tensor;  // operand of the same tensor
-    const std::size_t result = output - first - 2 - o.states();
     const auto value = [&](std::size_t operand) -> double {
       return in[first + operand][static_cast<std::size_t>(index)];
     };
+    if (o.rule == op::update_rule::zero) return {};
+    if (o.rule == op::update_rule::accumulate) {
+      sum total;
+      total.add(value(0));
+      total.add(value(1));
+      return total;
+    }
+    const std::size_t result = output - first - 2 - o.states();
     const double weight = value(0);
     const double gradient = value(1);
     sum moment;
     sum second;
     sum step;
     switch (o.rule) {
+      default:
       case op::update_rule::sgd: step.add(gradient); break;
       case op::update_rule::momentum:
         moment.add(op::update::first_moment * value(2));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,9 +16,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/units.hpp>
-#include <layerbench/run/clock.hpp>
 
-namespace layerbench::run {
+namespace layerbench {
 
 /// How far a run is, in at most `width` characters: "[3/55] name  12 s left". `left` is in seconds;
 /// negative: unknown.
@@ -49,11 +49,11 @@ class progress {
 
   /// Announces the next of the steps; what is left is judged by those that were taken.
   void step(std::string_view what) {
-    if (done_ == 0) first_ = now(clock::wall);  // what was prepared before tells nothing
-    ++done_;
-    const double each = (now(clock::wall) - first_) / static_cast<double>(done_);
-    const bool known = done_ > steps_ / 20 && done_ > 4;
-    show(what, known && done_ <= steps_ ? each * static_cast<double>(steps_ - done_) : -1);
+    if (done_ == 0) first_ = now();  // what was prepared before tells nothing
+    const std::size_t taken = done_++;
+    const bool known = taken > steps_ / 20 && taken > 3;
+    const auto steps_left = static_cast<double>(steps_ - std::min(taken, steps_));
+    show(what, known ? (now() - first_) / static_cast<double>(taken) * steps_left : -1);
   }
 
   /// Announces something that is no step.
@@ -67,13 +67,18 @@ class progress {
 
  private:
   void show(std::string_view what, double left) {
-    const double time = now(clock::wall);
+    const double time = now();
     if (!shown_ || (time - last_ < 0.1 && done_ != steps_)) return;
     last_ = time;
     // One less: a full line would wrap in some terminals.
     fmt::print(stderr, "\r\x1b[K{}",
                progress_line(done_, std::max(done_, steps_), what, left, columns() - 1));
     std::fflush(stderr);
+  }
+
+  [[nodiscard]] static double now() {
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
   }
 
   [[nodiscard]] static std::size_t columns() {
@@ -89,4 +94,4 @@ class progress {
   double last_ = 0;
 };
 
-}  // namespace layerbench::run
+}  // namespace layerbench

@@ -5,10 +5,13 @@
 #include <bit>
 #include <cstdint>
 
-#include <layerbench/backend/onednn/memory.hpp>
+#include <fmt/format.h>
 
-/// Numbers in memory, for loops of the suite's own.
-namespace layerbench::onednn {
+#include <layerbench/base/error.hpp>
+#include <layerbench/shape/dtype.hpp>
+
+/// Numbers as they lie in memory, for loops of the suite's own.
+namespace layerbench {
 
 /// The upper half of an f32.
 struct bf16 {
@@ -30,11 +33,12 @@ using f16 = _Float16;
 template <class Visit>
 decltype(auto) with_number(dtype type, Visit&& visit) {
   switch (type) {
-    case dtype::f32: return visit(float{});
+    case dtype::f32:
+    case dtype::tf32: return visit(float{});
     case dtype::bf16: return visit(bf16{});
     case dtype::f16: return visit(f16{});
     default: throw unsupported(fmt::format("no loop for {}", name(type)));
   }
 }
 
-}  // namespace layerbench::onednn
+}  // namespace layerbench

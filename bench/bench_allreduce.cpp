@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/run/main.hpp>
+
+int main(int argc, char** argv) {
+  using namespace layerbench;
+  return run::main(argc, argv,
+                   {.name = "bench_allreduce",
+                    .purpose = "Times all-reduces of the gradients of deep-learning models. Start "
+                               "several ranks with mpirun -np N.",
+                    .ops = {"allreduce"},
+                    .collective = true},
+                   op::list<op::allreduce>{}, {}, collective_backends{});
+}

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cublasLt.h>
+
+#include <layerbench/backend/cublas/matmul.hpp>
+#include <layerbench/backend/cuda/tensor_plan.hpp>
+#include <layerbench/op/gemm.hpp>
+
+namespace layerbench {
+
+/// Matrix product by the library's first choice of an algorithm. What the op stores row by row is,
+/// column by column, the transposed matrix: products are computed transposed, factors exchanged.
+/// A bias is added, or its gradient summed, in the same call.
+template <>
+class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
+ public:
+  plan(const cublas::backend& here, const op::gemm& o, const plan_request& request)
+      : tensor_plan(here, o.operands(request.pass, request.type), request.order),
+        library_(here.library()),
+        stream_(here.stream()),
+        type_(request.type),
+        how_(product_of(o, request.pass)),
+        a_(how_.a.stored, cublas::data_type(type_)),
+        b_(how_.b.stored, cublas::data_type(type_)),
+        result_(how_.result, cublas::data_type(type_)) {
+    choose();
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const { return chosen_.workspaceSize; }
+  [[nodiscard]] std::string algorithm() const { return cublas::text(chosen_.algo); }
+
+  struct binding {
+    cublas::matmul call;
+    std::vector<address> places;
+    address workspace;
+  };
+
+  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
+    binding bound{described(), {}, workspace};
+    place(bound, places);
+    return bound;
+  }
+
+  void place(binding& bound, std::span<const address> places) const {
+    bound.places.assign(places.begin(), places.end());
+    if (how_.bias) bound.call.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, places[*how_.bias]);
+  }
+
+  void run(const binding& bound) const {
+    constexpr float one = 1;
+    constexpr float zero = 0;
+    address to = bound.places[how_.output];
+    cuda::check(cublasLtMatmul(library_, bound.call.get(), &one, bound.places[how_.a.operand],
+                               a_.get(), bound.places[how_.b.operand], b_.get(), &zero, to,
+                               result_.get(), to, result_.get(), &chosen_.algo, bound.workspace,
+                               chosen_.workspaceSize, stream_),
+                "cublasLtMatmul");
+  }
+
+ private:
+  static constexpr std::size_t workspace_limit = std::size_t{64} << 20U;
+
+  /// A factor: an operand as it is stored, column by column, and whether it enters transposed.
+  struct factor {
+    std::size_t operand;
+    cublas::matrix stored;
+    bool transposed;
+  };
+  struct product {
+    factor a, b;
+    std::size_t output;
+    cublas::matrix result;
+    std::optional<std::size_t> bias;  ///< an operand
+    cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  };
+
+  /// rows * columns of the op, of which `transposed` says that they are stored the other way round;
+  /// wanted transposed, as products here are, or not.
+  static factor factor_of(std::size_t operand, const op::gemm& o, std::int64_t rows,
+                          std::int64_t columns, bool transposed, bool wanted_transposed) {
+    const cublas::matrix stored = transposed ? cublas::matrix{rows, columns, o.batch}
+                                             : cublas::matrix{columns, rows, o.batch};
+    return {operand, stored, transposed == wanted_transposed};
+  }
+
+  static product product_of(const op::gemm& o, op::pass pass) {
+    if (pass == op::pass::bwd_data) return gradient_of_source(o);
+    if (pass == op::pass::bwd_weights) return gradient_of_weights(o);
+    product made{factor_of(1, o, o.k, o.n, o.b_transposed, true),
+                 factor_of(0, o, o.m, o.k, o.a_transposed, true),
+                 o.bias ? 3U : 2U,
+                 {o.n, o.m, o.batch},
+                 {}};
+    if (o.bias) {
+      made.bias = 2;
+      made.epilogue = CUBLASLT_EPILOGUE_BIAS;
+    }
+    return made;
+  }
+
+  /// diff_src = diff_dst * weights^T, m * k.
+  static product gradient_of_source(const op::gemm& o) {
+    const auto dst = [&](bool transposed) { return factor_of(0, o, o.m, o.n, false, transposed); };
+    const auto weights = [&](bool transposed) {
+      return factor_of(1, o, o.k, o.n, o.b_transposed, transposed);
+    };
+    if (o.a_transposed) return {dst(false), weights(true), 2, {o.m, o.k}, {}};
+    return {weights(false), dst(true), 2, {o.k, o.m}, {}};
+  }
+
+  /// diff_weights = src^T * diff_dst, k * n; the sums over all images of diff_dst beside.
+  static product gradient_of_weights(const op::gemm& o) {
+    const auto src = [&](bool transposed) {
+      return factor_of(0, o, o.m, o.k, o.a_transposed, transposed);
+    };
+    const auto dst = [&](bool transposed) { return factor_of(1, o, o.m, o.n, false, transposed); };
+    product made = o.b_transposed ? product{src(true), dst(false), 2, {o.k, o.n}, {}}
+                                  : product{dst(true), src(false), 2, {o.n, o.k}, {}};
+    if (o.bias) {
+      made.bias = 3;
+      made.epilogue = o.b_transposed ? CUBLASLT_EPILOGUE_BGRADB : CUBLASLT_EPILOGUE_BGRADA;
+    }
+    return made;
+  }
+
+  [[nodiscard]] cublas::matmul described() const {
+    cublas::matmul made(type_);
+    const auto taken = [](const factor& f) { return f.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    made.set(CUBLASLT_MATMUL_DESC_TRANSA, taken(how_.a));
+    made.set(CUBLASLT_MATMUL_DESC_TRANSB, taken(how_.b));
+    made.set(CUBLASLT_MATMUL_DESC_EPILOGUE, how_.epilogue);
+    if (how_.bias) made.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cublas::data_type(type_));
+    return made;
+  }
+
+  void choose() {
+    const cublas::matmul call = described();
+    const cublas::preference wanted(type_, workspace_limit);
+    int found = 0;
+    cuda::check(
+        cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(), result_.get(),
+                                       result_.get(), wanted.get(), 1, &chosen_, &found),
+        "cublasLtMatmulAlgoGetHeuristic");
+    if (found == 0) throw unsupported("cuBLAS has no algorithm for this shape and type");
+    cuda::check(chosen_.state, "cublasLtMatmulAlgoGetHeuristic");
+  }
+
+  cublasLtHandle_t library_;
+  cudaStream_t stream_;
+  dtype type_;
+  product how_;
+  cublas::matrix_layout a_;
+  cublas::matrix_layout b_;
+  cublas::matrix_layout result_;
+  cublasLtMatmulHeuristicResult_t chosen_{};
+};
+
+static_assert(implements<cublas::backend, op::gemm>);
+
+}  // namespace layerbench

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <cublasLt.h>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/cublas/backend.hpp>
+#include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/shape/dtype.hpp>
+
+/// Matrix products as cuBLASLt describes them.
+namespace layerbench::cublas {
+
+/// How the library stores a type. Throws unsupported.
+[[nodiscard]] inline cudaDataType_t data_type(dtype type) {
+  switch (type) {
+    case dtype::f32:
+    case dtype::tf32: return CUDA_R_32F;
+    case dtype::f16: return CUDA_R_16F;
+    case dtype::bf16: return CUDA_R_16BF;
+    default: throw unsupported(fmt::format("layerbench has no cuBLAS plans in {}", name(type)));
+  }
+}
+
+/// A matrix in memory, column by column, as the library has them; `batch` of them one after the
+/// other.
+struct matrix {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t batch = 1;
+};
+
+class matrix_layout {
+ public:
+  matrix_layout(const matrix& m, cudaDataType_t type)
+      : self_(cuda::make_handle<handle>("cublasLtMatrixLayoutCreate", &cublasLtMatrixLayoutCreate,
+                                        type, static_cast<std::uint64_t>(m.rows),
+                                        static_cast<std::uint64_t>(m.columns), m.rows)) {
+    if (m.batch == 1) return;
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(m.batch));
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, m.rows * m.columns);
+  }
+  [[nodiscard]] cublasLtMatrixLayout_t get() const noexcept { return self_.get(); }
+
+ private:
+  template <class T>
+  void set(cublasLtMatrixLayoutAttribute_t name, const T& value) {
+    cuda::check(cublasLtMatrixLayoutSetAttribute(get(), name, &value, sizeof value),
+                fmt::format("cublasLtMatrixLayoutSetAttribute {}", static_cast<int>(name)));
+  }
+  using handle = cuda::handle<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
+  handle self_;
+};
+
+/// What is computed: op(a) * op(b), and what becomes of it.
+class matmul {
+ public:
+  explicit matmul(dtype type)
+      : self_(cuda::make_handle<decltype(self_)>(
+            "cublasLtMatmulDescCreate", &cublasLtMatmulDescCreate,
+            type == dtype::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F)) {}
+
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t name, const T& value) {
+    cuda::check(cublasLtMatmulDescSetAttribute(get(), name, &value, sizeof value),
+                fmt::format("cublasLtMatmulDescSetAttribute {}", static_cast<int>(name)));
+  }
+  [[nodiscard]] cublasLtMatmulDesc_t get() const noexcept { return self_.get(); }
+
+ private:
+  cuda::handle<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy> self_;
+};
+
+/// What algorithms are asked for.
+class preference {
+ public:
+  /// Sums in f32 to their end; f32 not on tensor cores, tf32 on them.
+  preference(dtype type, std::size_t workspace_bytes) {
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+    constexpr std::uint32_t fine = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        type == dtype::f32 || type == dtype::tf32 ? std::uint32_t{CUBLASLT_REDUCTION_SCHEME_MASK}
+                                                  : fine);
+    constexpr std::uint64_t tensor_cores = CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK;
+    constexpr std::uint64_t other = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
+    if (type == dtype::f32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~tensor_cores);
+    if (type == dtype::tf32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~other);
+  }
+  [[nodiscard]] cublasLtMatmulPreference_t get() const noexcept { return self_.get(); }
+
+ private:
+  template <class T>
+  void set(cublasLtMatmulPreferenceAttributes_t name, const T& value) {
+    cuda::check(cublasLtMatmulPreferenceSetAttribute(get(), name, &value, sizeof value),
+                fmt::format("cublasLtMatmulPreferenceSetAttribute {}", static_cast<int>(name)));
+  }
+  using handle = cuda::handle<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;
+  handle self_ =
+      cuda::make_handle<handle>("cublasLtMatmulPreferenceCreate", &cublasLtMatmulPreferenceCreate);
+};
+
+/// An algorithm by the library's numbers: "algo66_tile20_stages35_splitk1".
+[[nodiscard]] inline std::string text(const cublasLtMatmulAlgo_t& algorithm) {
+  const auto number = [&](cublasLtMatmulAlgoConfigAttributes_t name) {
+    std::int32_t value = 0;
+    std::size_t written = 0;
+    cuda::check(
+        cublasLtMatmulAlgoConfigGetAttribute(&algorithm, name, &value, sizeof value, &written),
+        "cublasLtMatmulAlgoConfigGetAttribute");
+    return value;
+  };
+  return fmt::format("algo{}_tile{}_stages{}_splitk{}", number(CUBLASLT_ALGO_CONFIG_ID),
+                     number(CUBLASLT_ALGO_CONFIG_TILE_ID), number(CUBLASLT_ALGO_CONFIG_STAGES_ID),
+                     number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+}
+
+}  // namespace layerbench::cublas

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/cuda/device.hpp>
+#include <layerbench/backend/cuda/handle.hpp>
+
+namespace layerbench::cuda {
+
+/// The part of a backend that is the same for all libraries on NVIDIA GPUs: a GPU, and a stream
+/// that all its work goes to. One thread of the host enqueues.
+class backend {
+ public:
+  explicit backend(int /*threads*/) : device_(current_device()), stream_(make_stream()) {}
+
+  static std::optional<std::string> probe() noexcept { return why_unusable(); }
+  static int processors() noexcept { return 1; }
+  static int threads_used(int /*offered*/) noexcept { return 1; }
+
+  static void describe(description& facts) {
+    const properties gpu = properties_of(current_device());
+    facts["gpu"] = gpu.name;
+    facts["gpu_compute_capability"] = gpu.compute_capability;
+    facts["gpu_multiprocessors"] = std::to_string(gpu.multiprocessors);
+    facts["gpu_l2_bytes"] = std::to_string(gpu.l2_bytes);
+    facts["gpu_memory_bytes"] = std::to_string(gpu.memory_bytes);
+    facts["cuda_driver_version"] = version_text(driver_version());
+    facts["cuda_version"] = version_text(runtime_version());
+    facts["cuda_compiled_version"] = version_text(CUDART_VERSION);
+  }
+
+  void activate() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
+  /// L2; 0 where there is no GPU, as when rows are only listed.
+  static std::size_t cache_bytes() {
+    return why_unusable() ? 0 : properties_of(current_device()).l2_bytes;
+  }
+  static std::size_t core_cache_bytes() { return 0; }
+  [[nodiscard]] static buffer allocate(std::size_t bytes) { return buffer(bytes); }
+  void fill(address to, std::size_t bytes, std::byte value) const {
+    check(cudaMemsetAsync(to, std::to_integer<int>(value), bytes, stream()), "cudaMemsetAsync");
+  }
+  void copy(address to, const void* from, std::size_t bytes) const {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
+  }
+  /// Waits for all work enqueued; throws what went wrong in it.
+  void synchronize() const { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+
+  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
+
+ private:
+  int device_;
+  cuda::stream stream_;
+};
+
+}  // namespace layerbench::cuda

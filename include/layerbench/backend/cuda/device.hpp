@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/cuda/status.hpp>
+
+namespace layerbench::cuda {
+
+/// "13.0" of 13000, as CUDA counts versions.
+[[nodiscard]] inline std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// The newest CUDA version that the installed driver runs, 0 without a driver.
+[[nodiscard]] inline int driver_version() noexcept {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+/// The version of the CUDA run time loaded, 0 where it does not say.
+[[nodiscard]] inline int runtime_version() noexcept {
+  int version = 0;
+  return cudaRuntimeGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+/// Why no GPU can be used here, with the run time's status; nothing where one can.
+[[nodiscard]] inline std::optional<std::string> why_unusable() noexcept {
+  int count = 0;  // stays as it is when the call fails
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) return std::nullopt;
+  static_cast<void>(cudaGetLastError());  // else a later call reports it again
+  if (status == cudaSuccess) return "cudaGetDeviceCount finds no GPU";
+  std::string reason = "cudaGetDeviceCount: " + status_traits<cudaError_t>::text(status);
+  if (status == cudaErrorInsufficientDriver) {  // said of one that is missing, too
+    const int driver = driver_version();
+    reason += driver == 0 ? "; no NVIDIA driver was found"
+                          : fmt::format("; the NVIDIA driver runs CUDA up to {}, this is {}",
+                                        version_text(driver), version_text(runtime_version()));
+  }
+  return reason;
+}
+
+/// What a result file says of a GPU.
+struct properties {
+  std::string name;
+  std::string compute_capability;  ///< such as "9.0"
+  int multiprocessors;
+  std::size_t l2_bytes;
+  std::size_t memory_bytes;
+};
+
+/// Properties of GPU `number`. Throws api_error.
+[[nodiscard]] inline properties properties_of(int number) {
+  cudaDeviceProp all{};
+  check(cudaGetDeviceProperties(&all, number), "cudaGetDeviceProperties");
+  return {static_cast<const char*>(all.name), fmt::format("{}.{}", all.major, all.minor),
+          all.multiProcessorCount, static_cast<std::size_t>(all.l2CacheSize), all.totalGlobalMem};
+}
+
+/// The GPU that this thread uses. Throws unavailable where there is none.
+[[nodiscard]] inline int current_device() {
+  int number = 0;
+  const cudaError_t status = cudaGetDevice(&number);
+  if (status == cudaSuccess) return number;
+  throw unavailable("no GPU can be used here: cudaGetDevice: " +
+                    status_traits<cudaError_t>::text(status));
+}
+
+}  // namespace layerbench::cuda

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/op/add.hpp>
+
+namespace layerbench {
+
+template <>
+class plan<cudnn::backend, op::add> : public cudnn::classic_plan {
+ public:
+  plan(const cudnn::backend& here, const op::add& o, const plan_request& request)
+      : classic_plan(here, o.operands(request.pass, request.type), request, "cudnnOpTensor"),
+        tensor_(described(0)) {
+    cuda::check(cudnnSetOpTensorDescriptor(how_.get(), CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT,
+                                           CUDNN_PROPAGATE_NAN),
+                "cudnnSetOpTensorDescriptor");
+  }
+
+  void run(const binding& bound) const {
+    const auto tensor = tensor_.get();
+    check(cudnnOpTensor(library(), how_.get(), &cudnn::one, tensor, bound[0], &cudnn::one, tensor,
+                        bound[1], &cudnn::zero, tensor, bound[2]));
+  }
+
+ private:
+  using handle = cuda::handle<cudnnOpTensorDescriptor_t, &cudnnDestroyOpTensorDescriptor>;
+
+  cudnn::tensor_descriptor tensor_;
+  handle how_ =
+      cuda::make_handle<handle>("cudnnCreateOpTensorDescriptor", &cudnnCreateOpTensorDescriptor);
+};
+
+static_assert(implements<cudnn::backend, op::add>);
+
+}  // namespace layerbench

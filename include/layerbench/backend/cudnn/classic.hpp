@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <cudnn_ops.h>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/cuda/tensor_plan.hpp>
+#include <layerbench/backend/cudnn/backend.hpp>
+
+/// cuDNN's classic interface, one function an op: for the ops whose graphs the library would have
+/// to compile at run time.
+namespace layerbench::cudnn {
+
+/// How the library stores a type. Throws unsupported.
+[[nodiscard]] inline cudnnDataType_t data_type(dtype type) {
+  switch (type) {
+    case dtype::f32:
+    case dtype::tf32: return CUDNN_DATA_FLOAT;
+    case dtype::f16: return CUDNN_DATA_HALF;
+    case dtype::bf16: return CUDNN_DATA_BFLOAT16;
+    default: throw unsupported(fmt::format("layerbench has no cuDNN plans in {}", name(type)));
+  }
+}
+
+/// Factors of what is computed, and of what was there before.
+inline constexpr float one = 1;
+inline constexpr float zero = 0;
+
+class tensor_descriptor {
+ public:
+  /// Of less than four extents, which the library wants, others are one.
+  tensor_descriptor(const dims& extents, const dims& strides, dtype type) {
+    std::vector<int> sizes;
+    std::vector<int> steps;
+    for (std::size_t i = 0; i < std::max<std::size_t>(extents.size(), 4); ++i) {
+      sizes.push_back(i < extents.size() ? static_cast<int>(extents[i]) : 1);
+      steps.push_back(i < extents.size() ? static_cast<int>(strides[i]) : 1);
+    }
+    cuda::check(cudnnSetTensorNdDescriptor(get(), data_type(type), static_cast<int>(sizes.size()),
+                                           sizes.data(), steps.data()),
+                "cudnnSetTensorNdDescriptor");
+  }
+  [[nodiscard]] cudnnTensorDescriptor_t get() const noexcept { return self_.get(); }
+
+ private:
+  using handle = cuda::handle<cudnnTensorDescriptor_t, &cudnnDestroyTensorDescriptor>;
+  handle self_ =
+      cuda::make_handle<handle>("cudnnCreateTensorDescriptor", &cudnnCreateTensorDescriptor);
+};
+
+/// What the plans by classic functions have in common: one call without scratch memory, on tensors
+/// as the operands are.
+class classic_plan : public cuda::tensor_plan {
+ public:
+  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
+  /// The function.
+  [[nodiscard]] std::string algorithm() const { return std::string(function_); }
+
+  using binding = std::vector<address>;  ///< of the operands
+
+  [[nodiscard]] static binding bind(std::span<const address> places, address /*workspace*/) {
+    return {places.begin(), places.end()};
+  }
+  static void place(binding& bound, std::span<const address> places) {
+    bound.assign(places.begin(), places.end());
+  }
+
+ protected:
+  classic_plan(const backend& here, std::vector<op::operand> logical, const plan_request& request,
+               std::string_view function)
+      : tensor_plan(here, std::move(logical), request.order),
+        library_(here.library()),
+        function_(function) {}
+
+  [[nodiscard]] cudnnHandle_t library() const { return library_; }
+  [[nodiscard]] tensor_descriptor described(std::size_t operand) const {
+    return {logical(operand).extents, strides_of(operand), logical(operand).type};
+  }
+  void check(cudnnStatus_t status) const { cuda::check(status, function_); }
+
+ private:
+  cudnnHandle_t library_;
+  std::string_view function_;
+};
+
+}  // namespace layerbench::cudnn

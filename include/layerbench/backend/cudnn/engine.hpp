@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <cudnn_graph.h>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/cudnn/descriptor.hpp>
+#include <layerbench/shape/dtype.hpp>
+
+namespace layerbench::cudnn {
+
+/// The GPU that plans are made for: one that is there, or one that is described, as the library
+/// describes GPUs in JSON.
+[[nodiscard]] inline descriptor gpu_of(cudnnHandle_t library) {
+  descriptor made(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  made.set(CUDNN_ATTR_DEVICEPROP_HANDLE, library);
+  made.finalize();
+  return made;
+}
+[[nodiscard]] inline descriptor gpu_described_by(const std::string& json) {
+  descriptor made(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  made.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json);
+  made.finalize();
+  return made;
+}
+
+/// A setting of an engine, by the library's number for it (cudnnBackendKnobType_t).
+struct knob {
+  std::int64_t type;
+  std::int64_t value;
+  friend bool operator==(const knob&, const knob&) = default;
+};
+
+/// What tells the plans of one graph apart: enough to make one again.
+struct engine_choice {
+  std::int64_t engine = 0;
+  std::vector<knob> knobs;
+  friend bool operator==(const engine_choice&, const engine_choice&) = default;
+
+  /// "eng67_k2:1_k13:0".
+  [[nodiscard]] std::string text() const {
+    std::string made = fmt::format("eng{}", engine);
+    for (const knob& each : knobs) made += fmt::format("_k{}:{}", each.type, each.value);
+    return made;
+  }
+};
+
+/// What the library says of an engine's arithmetic.
+using numerical_notes = std::vector<cudnnBackendNumericalNote_t>;
+
+[[nodiscard]] inline std::string name(cudnnBackendNumericalNote_t note) {
+  constexpr std::array<std::string_view, 10> names{
+      "tensor_core",  "down_convert_inputs", "reduced_precision_reduction",
+      "fft",          "nondeterministic",    "winograd",
+      "winograd_4x4", "winograd_6x6",        "winograd_13x13",
+      "strict_nan"};
+  const auto number = static_cast<std::size_t>(note);
+  return number < names.size() ? std::string(names.at(number)) : fmt::format("note{}", number);
+}
+
+/// Whether that arithmetic is what `type` means: sums in f32, of products that are not rounded
+/// before; of f32 itself not on tensor cores, which would round it to tf32, and of tf32 on them.
+[[nodiscard]] inline bool computes_in(dtype type, const numerical_notes& notes) {
+  const auto has = [&](cudnnBackendNumericalNote_t note) {
+    return std::ranges::find(notes, note) != notes.end();
+  };
+  if (has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) return false;
+  if (has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
+  if (type == dtype::f32) return !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  return type != dtype::tf32 || has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+}
+
+/// An engine with its knobs, for one graph on one GPU.
+class engine_config {
+ public:
+  /// One that the library's heuristics made.
+  explicit engine_config(descriptor made) : self_(std::move(made)) {
+    const auto engines =
+        self_.get_all(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+    const descriptor& engine = engines.at(0);
+    choice_.engine = engine.get<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+    notes_ = engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                         CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+    for (const descriptor& each :
+         self_.get_all(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
+                       CUDNN_KNOB_TYPE_COUNTS)) {
+      choice_.knobs.push_back({each.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
+                               each.get<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE)});
+    }
+  }
+
+  /// One that was chosen before. Throws as cuda::check does where the graph has no such engine.
+  engine_config(const descriptor& graph, const descriptor& gpu, const engine_choice& choice)
+      : engine_config(made_again(graph, gpu, choice)) {}
+
+  [[nodiscard]] const descriptor& self() const { return self_; }
+  [[nodiscard]] const engine_choice& choice() const { return choice_; }
+  [[nodiscard]] const numerical_notes& notes() const { return notes_; }
+
+ private:
+  [[nodiscard]] static descriptor made_again(const descriptor& graph, const descriptor& gpu,
+                                             const engine_choice& choice) {
+    descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
+    engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, choice.engine);
+    engine.set(CUDNN_ATTR_ENGINE_DEVICEPROP, gpu);
+    engine.finalize();
+    std::vector<descriptor> knobs;
+    for (const knob& each : choice.knobs) {
+      knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+      knobs.back().set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                       static_cast<cudnnBackendKnobType_t>(each.type));
+      knobs.back().set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, each.value);
+      knobs.back().finalize();
+    }
+    descriptor made(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    made.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    if (!knobs.empty()) made.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs);
+    made.finalize();
+    return made;
+  }
+
+  descriptor self_;
+  engine_choice choice_;
+  numerical_notes notes_;
+};
+
+/// What the library's heuristics propose for a graph, the fastest in their opinion first.
+[[nodiscard]] inline std::vector<engine_config> proposals(const descriptor& graph,
+                                                          const descriptor& gpu,
+                                                          cudnnBackendHeurMode_t mode) {
+  descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, gpu);
+  heuristics.finalize();
+  std::vector<engine_config> all;
+  // There may be fewer of them than it counts.
+  for (descriptor& each :
+       heuristics.get_all(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                          heuristics.count(CUDNN_ATTR_ENGINEHEUR_RESULTS))) {
+    all.emplace_back(std::move(each));
+  }
+  return all;
+}
+
+}  // namespace layerbench::cudnn

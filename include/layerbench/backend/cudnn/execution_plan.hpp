@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/cudnn/engine.hpp>
+
+namespace layerbench::cudnn {
+
+/// A graph ready to run on an engine. Throws unsupported where the engine cannot.
+class execution_plan {
+ public:
+  execution_plan(engine_config config, const descriptor& gpu) : config_(std::move(config)) {
+    self_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.self());
+    self_.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, gpu);
+    self_.finalize();
+    workspace_bytes_ =
+        static_cast<std::size_t>(self_.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  }
+
+  [[nodiscard]] const descriptor& self() const { return self_; }
+  [[nodiscard]] const engine_choice& choice() const { return config_.choice(); }
+  [[nodiscard]] const numerical_notes& notes() const { return config_.notes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
+  /// Engine, knobs and notes: "eng67_k2:1[tensor_core]".
+  [[nodiscard]] std::string text() const {
+    std::string made = choice().text();
+    for (const cudnnBackendNumericalNote_t note : notes()) made += fmt::format("[{}]", name(note));
+    return made;
+  }
+
+ private:
+  engine_config config_;
+  descriptor self_{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
+  std::size_t workspace_bytes_ = 0;
+};
+
+/// What a plan must keep to.
+struct plan_limits {
+  dtype type;
+  std::size_t workspace_bytes;
+};
+
+namespace detail {
+
+/// The plan, unless the library has none for these or it breaks the limits.
+[[nodiscard]] inline std::optional<execution_plan> plan_within(const plan_limits& limits,
+                                                               engine_config config,
+                                                               const descriptor& gpu) {
+  if (!computes_in(limits.type, config.notes())) return std::nullopt;
+  try {
+    execution_plan made(std::move(config), gpu);
+    if (made.workspace_bytes() > limits.workspace_bytes) return std::nullopt;
+    return made;
+  } catch (const unsupported&) {  // heuristics promise nothing
+    return std::nullopt;
+  }
+}
+
+/// Calls `take` with each plan within the limits, until it returns false: first what the library
+/// expects to be fast, then what works for sure.
+template <class Take>
+void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_limits& limits,
+                   const Take& take) {
+  std::vector<engine_choice> seen;
+  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    for (engine_config& each : proposals(graph, gpu, mode)) {
+      if (std::ranges::find(seen, each.choice()) != seen.end()) continue;
+      seen.push_back(each.choice());
+      auto made = plan_within(limits, std::move(each), gpu);
+      if (made && !take(*std::move(made))) return;
+    }
+  }
+}
+
+}  // namespace detail
+
+/// All plans within the limits that the library proposes, the fastest in its opinion first.
+[[nodiscard]] inline std::vector<execution_plan> all_plans(const descriptor& graph,
+                                                           const descriptor& gpu,
+                                                           const plan_limits& limits) {
+  std::vector<execution_plan> all;
+  detail::for_each_plan(graph, gpu, limits, [&](execution_plan made) {
+    all.push_back(std::move(made));
+    return true;
+  });
+  return all;
+}
+
+/// The first of them. Throws unsupported when there is none.
+[[nodiscard]] inline execution_plan first_plan(const descriptor& graph, const descriptor& gpu,
+                                               const plan_limits& limits) {
+  std::optional<execution_plan> first;
+  detail::for_each_plan(graph, gpu, limits, [&](execution_plan made) {
+    first = std::move(made);
+    return false;
+  });
+  if (first) return *std::move(first);
+  throw unsupported(fmt::format("cuDNN has no plan in {} with up to {} bytes of workspace",
+                                name(limits.type), limits.workspace_bytes));
+}
+
+/// The plan that was chosen before. Throws unsupported where it breaks the limits, or the library
+/// no longer has it.
+[[nodiscard]] inline execution_plan replayed_plan(const descriptor& graph, const descriptor& gpu,
+                                                  const plan_limits& limits,
+                                                  const engine_choice& choice) {
+  auto made = detail::plan_within(limits, engine_config(graph, gpu, choice), gpu);
+  if (made) return *std::move(made);
+  throw unsupported(
+      fmt::format("the saved plan {} cannot be used in {} with up to {} bytes of workspace",
+                  choice.text(), name(limits.type), limits.workspace_bytes));
+}
+
+}  // namespace layerbench::cudnn

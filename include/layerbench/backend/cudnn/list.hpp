@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/cudnn/activation.hpp>
+#include <layerbench/backend/cudnn/add.hpp>
+#include <layerbench/backend/cudnn/batchnorm.hpp>
+#include <layerbench/backend/cudnn/conv.hpp>
+#include <layerbench/backend/cudnn/pool.hpp>
+#include <layerbench/backend/cudnn/softmax.hpp>

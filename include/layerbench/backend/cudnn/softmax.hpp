@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/op/softmax.hpp>
+
+namespace layerbench {
+
+template <>
+class plan<cudnn::backend, op::softmax> : public cudnn::classic_plan {
+ public:
+  plan(const cudnn::backend& here, const op::softmax& o, const plan_request& request)
+      : classic_plan(
+            here, o.operands(request.pass, request.type), request,
+            request.pass == op::pass::bwd ? "cudnnSoftmaxBackward" : "cudnnSoftmaxForward"),
+        backward_(request.pass == op::pass::bwd),
+        tensor_(around_axis(o, strides_of(0), request.type)) {}
+
+  void run(const binding& bound) const {
+    const auto tensor = tensor_.get();
+    if (backward_) {
+      check(cudnnSoftmaxBackward(library(), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL,
+                                 &cudnn::one, tensor, bound[0], tensor, bound[1], &cudnn::zero,
+                                 tensor, bound[2]));
+    } else {
+      check(cudnnSoftmaxForward(library(), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL,
+                                &cudnn::one, tensor, bound[0], &cudnn::zero, tensor, bound[1]));
+    }
+  }
+
+ private:
+  /// The tensor with the axis as its channels: what is before it in one extent, what is behind it
+  /// in another. Images with the channels last keep theirs.
+  static cudnn::tensor_descriptor around_axis(const op::softmax& o, const dims& strides,
+                                              dtype type) {
+    const auto axis = static_cast<std::size_t>(o.axis);
+    if (strides != cuda::strides(o.dims, layout::nchw)) {
+      if (axis != 1) throw unsupported("cuDNN's softmax is along channels");
+      return {o.dims, strides, type};
+    }
+    std::int64_t outer = 1;
+    for (std::size_t i = 0; i < axis; ++i) outer *= o.dims[i];
+    const std::int64_t inner = strides[axis];
+    return {{outer, o.dims[axis], inner, 1}, {o.dims[axis] * inner, inner, 1, 1}, type};
+  }
+
+  bool backward_;
+  cudnn::tensor_descriptor tensor_;
+};
+
+static_assert(implements<cudnn::backend, op::softmax>);
+
+}  // namespace layerbench

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/mpi/backend.hpp>
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/reorder.hpp>
+
+namespace layerbench {
+
+/// The leader's side: its operands are the first rows of the op's, whose others the other ranks
+/// have.
+template <>
+class plan<mpi::backend, op::allreduce> {
+ public:
+  /// Throws unsupported where there are not so many ranks, and what MPI does not have.
+  plan(const mpi::backend& /*here*/, const op::allreduce& o, const plan_request& request)
+      : all_(mpi::team::all()),
+        now_{.count = o.count(request.type), .type = request.type, .in_place = o.in_place ? 1 : 0} {
+    if (o.ranks != all_.size()) {
+      throw unsupported(fmt::format("{} ranks are asked for, {} run", o.ranks, all_.size()));
+    }
+    static_cast<void>(mpi::datatype_of(request.type));
+    if (!std::in_range<int>(now_.count)) {
+      throw unsupported(fmt::format("MPI does not count to {}", now_.count));
+    }
+    for (op::operand& each : o.operands(request.pass, request.type)) {
+      const std::string rows = op::plain_order(each.extents);
+      operands_.push_back({std::move(each), rows, count() * traits(request.type).bytes});
+    }
+  }
+
+  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
+  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
+  /// The library does not say which algorithm it chose.
+  [[nodiscard]] std::string algorithm() const {
+    return now_.in_place != 0 ? "mpi:allreduce:in_place" : "mpi:allreduce";
+  }
+
+  /// `values` are all ranks'. Throws not_enough_memory where the others on this machine could not
+  /// have their arrays.
+  void upload(std::size_t operand, std::span<const float> values, address to) const {
+    const auto others = static_cast<std::size_t>(all_.neighbours() - 1);
+    host_buffer::require(others * operands_.size() * operands_[operand].bytes);
+    tell(mpi::task::take, operand);
+    for (int rank = 1; rank < all_.size(); ++rank) {
+      in_pieces_of(rank, values, [&](std::span<const float> piece) {
+        MPI_Send(piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, rank, 0, MPI_COMM_WORLD);
+      });
+    }
+    mpi::numbers(now_.type, to).store(0, values.first(count()));
+  }
+  void download(std::size_t operand, address from, std::span<float> values) const {
+    tell(mpi::task::give, operand);
+    for (int rank = 1; rank < all_.size(); ++rank) {
+      in_pieces_of(rank, values, [&](std::span<float> piece) {
+        MPI_Recv(piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+      });
+    }
+    mpi::numbers(now_.type, from).load(0, values.first(count()));
+  }
+
+  struct binding {
+    address from;
+    address to;
+    std::optional<mpi::reduction> own = {};
+    std::int64_t expected = 0;  ///< calls that the others know of
+  };
+  [[nodiscard]] static binding bind(std::span<const address> places, address /*workspace*/) {
+    return {places[0], places[1]};
+  }
+  static void place(binding& bound, std::span<const address> places) {
+    bound = {places[0], places[1]};
+  }
+
+  /// Tells the others of so many calls, and waits until they are ready for them.
+  void expect(binding& bound, std::int64_t calls) const {
+    mpi::order next = now_;
+    next.task = mpi::task::reduce;
+    next.calls = bound.expected = calls;
+    all_.send(next);
+    bound.own.emplace(next, bound.from, bound.to);
+    mpi::reduction::meet();
+  }
+  void run(binding& bound) const {
+    if (bound.expected == 0) expect(bound, 1);
+    --bound.expected;
+    bound.own->run();
+  }
+
+ private:
+  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(now_.count); }
+
+  void tell(mpi::task what, std::size_t operand) const {
+    mpi::order next = now_;
+    next.task = what;
+    next.operand = static_cast<std::int64_t>(operand);
+    all_.send(next);
+  }
+
+  template <class Number, class Work>
+  void in_pieces_of(int rank, std::span<Number> values, Work&& work) const {
+    const std::span row = values.subspan(static_cast<std::size_t>(rank) * count(), count());
+    mpi::in_pieces(count(),
+                   [&](std::size_t first, std::size_t some) { work(row.subspan(first, some)); });
+  }
+
+  mpi::team& all_;
+  mpi::order now_;
+  std::vector<plan_operand> operands_;
+};
+
+static_assert(implements<mpi::backend, op::allreduce>);
+
+}  // namespace layerbench

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/mpi/follower.hpp>
+#include <layerbench/backend/mpi/team.hpp>
+
+namespace layerbench::mpi {
+
+/// The leader's part of MPI.
+class backend {
+ public:
+  static constexpr std::string_view name = "mpi";
+  static constexpr bool waits = true;
+  static constexpr std::string_view more_ranks = "mpirun -np N starts N of them";
+
+  explicit backend(int /*threads*/) {}
+
+  static std::optional<std::string> probe() noexcept { return std::nullopt; }
+  static int processors() noexcept { return 1; }
+  static int threads_used(int /*offered*/) noexcept { return 1; }
+  static int ranks() { return team::all().size(); }
+
+  /// Does what the leader says, to its end, and returns true, unless this is the leader.
+  static bool follow() {
+    if (team::all().leads()) return false;
+    follower(team::all()).serve();
+    return true;
+  }
+
+  static void describe(description& facts) {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string_view all(text.data(), static_cast<std::size_t>(length));
+    facts["mpi_version"] = all.substr(0, all.find_first_of(",\n"));
+    facts["mpi_clock"] = "wall time of the first rank";
+    facts["mpi_ranks"] = std::to_string(team::all().size());
+    facts["mpi_hosts"] = std::to_string(team::all().hosts());
+  }
+
+  void activate() {}
+  static std::size_t cache_bytes() { return host_cache_bytes(); }
+  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
+  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
+  static void fill(address to, std::size_t bytes, std::byte value) {
+    std::memset(to, std::to_integer<int>(value), bytes);
+  }
+  static void copy(address to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+  }
+  void synchronize() {}
+  template <class Work>
+  static void on_all_threads(const Work& work) {
+    work();
+  }
+};
+
+static_assert(layerbench::backend<backend>);
+
+}  // namespace layerbench::mpi

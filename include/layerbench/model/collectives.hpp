@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <layerbench/model/buckets.hpp>
+
+/// All-reduces as lists of layers: no models, but timed like them.
+namespace layerbench::model {
+
+/// How they are done.
+struct collective {
+  std::int64_t ranks = 1;
+  bool in_place = true;
+};
+
+/// The model of all-reduces that are of no model, and the name of its layers: bytes_<n>.
+inline constexpr std::string_view sweep_model = "sweep";
+
+namespace detail {
+
+inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const collective& how) {
+  to.layers.push_back(
+      {std::move(name), op::any(op::allreduce{bytes, how.ranks, how.in_place}), {model_input}});
+}
+
+}  // namespace detail
+
+/// What ranks that train `g` in a data type may send: all gradients at once (`gradients`), in
+/// buckets (`bucket<i>`, in the order in which they get ready, from 1), and each layer's alone (by
+/// its name).
+[[nodiscard]] inline graph gradient_graph(const graph& g, dtype type, const collective& how) {
+  graph made{g.name, "its gradients", "", {}, {}};
+  const std::vector<gradient> all = gradients_of(g, type);
+  const auto add = [&](std::string name, std::int64_t bytes) {
+    detail::add_allreduce(made, std::move(name), bytes, how);
+  };
+  for (const bucket& each : buckets_of(all, INT64_MAX, INT64_MAX)) add("gradients", each.bytes);
+  int number = 0;
+  for (const bucket& each : buckets_of(all)) add(fmt::format("bucket{}", ++number), each.bytes);
+  std::vector<gradient> by_layer;
+  for (const gradient& each : all) {
+    if (by_layer.empty() || by_layer.back().layer != each.layer)
+      by_layer.push_back({each.layer, 0});
+    by_layer.back().bytes += each.bytes;
+  }
+  for (const gradient& each : by_layer) add(each.layer, each.bytes);
+  return made;
+}
+
+/// Powers of two from 4 bytes to 1 GiB, but at most `most` bytes.
+[[nodiscard]] inline graph sweep_graph(const collective& how, std::int64_t most) {
+  graph made{std::string(sweep_model), "powers of two", "", {}, {}};
+  constexpr std::int64_t gibibyte = std::int64_t{1} << 30U;
+  for (std::int64_t bytes = 4; bytes <= std::min(most, gibibyte); bytes *= 2) {
+    detail::add_allreduce(made, fmt::format("bytes_{}", bytes), bytes, how);
+  }
+  return made;
+}
+
+}  // namespace layerbench::model

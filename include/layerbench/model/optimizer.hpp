@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <layerbench/op/update.hpp>
+
+namespace layerbench::model {
+
+/// How a step trains.
+struct training {
+  op::update_rule rule = op::update_rule::momentum;
+  bool fused = false;  ///< one update of all weights, instead of one a tensor
+  double rate = 1e-5;  ///< on random images with random classes weights would grow by a larger one
+  bool zeroed =
+      false;  ///< gradients stay, are set to 0 and added to; else each step writes new ones
+};
+
+/// What of it changes how long a step takes, as result files have it: "momentum", "adam, fused,
+/// zeroed".
+[[nodiscard]] inline std::string text(const training& how) {
+  return fmt::format("{}{}{}", name(how.rule), how.fused ? ", fused" : "",
+                     how.zeroed ? ", zeroed" : "");
+}
+
+/// The inverse; what is not said, or not known, is as usual.
+[[nodiscard]] inline training training_of(std::string_view text) {
+  training how;
+  how.rule = from_name<op::update_rule>(text.substr(0, text.find(','))).value_or(how.rule);
+  how.fused = text.find(", fused") != std::string_view::npos;
+  how.zeroed = text.find(", zeroed") != std::string_view::npos;
+  return how;
+}
+
+}  // namespace layerbench::model

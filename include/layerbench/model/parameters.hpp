@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/model/optimizer.hpp>
+#include <layerbench/model/step.hpp>
+
+/// What a training step learns, and the calls that do it.
+namespace layerbench::model::detail {
+
+/// Tensors of operands, by their names.
+using named_tensors = std::map<std::string, std::size_t, std::less<>>;
+
+/// Weights of a layer, with their gradient.
+struct parameter {
+  std::string name;  ///< of the layer, and what they are there
+  std::size_t weights;
+  std::size_t gradient;
+  std::int64_t size;
+  bool wide;  ///< f32 although the step is in 16 bits
+};
+
+class parameters {
+ public:
+  /// `made` is the step that learns them.
+  parameters(step& made, const training& how) : made_(made), how_(how) {}
+
+  /// Takes one whose gradient the step has just written. Where gradients are added up over steps,
+  /// returns the call that does so.
+  [[nodiscard]] std::vector<call> add(parameter of) {
+    std::vector<call> calls;
+    if (how_.zeroed) {
+      const std::size_t sum = made_.new_tensor();
+      calls.push_back({of.name + "_grad",
+                       rule(op::update_rule::accumulate, {of}),
+                       op::pass::fwd,
+                       {sum, of.gradient, sum}});
+      of.gradient = sum;
+    }
+    all_.push_back(std::move(of));
+    return calls;
+  }
+
+  /// What sets the gradients to 0 that are added to.
+  [[nodiscard]] std::vector<call> zeros() const {
+    std::vector<call> calls;
+    if (!how_.zeroed) return calls;
+    for (const std::vector<parameter>& of : by_call()) {
+      std::vector<std::size_t> sums;
+      for (const parameter& each : of) sums.push_back(each.gradient);
+      calls.push_back(
+          {name_of(of) + "_zero", rule(op::update_rule::zero, of), op::pass::fwd, std::move(sums)});
+    }
+    return calls;
+  }
+
+  /// What an optimizer does to all weights.
+  [[nodiscard]] std::vector<call> updates() {
+    std::vector<call> calls;
+    for (const std::vector<parameter>& of : by_call()) {
+      std::vector<std::size_t> tensors;
+      for (const parameter& each : of) add_update(each, tensors);
+      calls.push_back({name_of(of), rule(how_.rule, of), op::pass::fwd, std::move(tensors)});
+    }
+    return calls;
+  }
+
+ private:
+  /// One each, or all together, but the wide ones apart.
+  [[nodiscard]] std::vector<std::vector<parameter>> by_call() const {
+    std::vector<std::vector<parameter>> calls;
+    for (const parameter& each : all_) {
+      const auto same = std::ranges::find_if(
+          calls, [&](const auto& of) { return how_.fused && of.front().wide == each.wide; });
+      if (same == calls.end()) {
+        calls.push_back({each});
+      } else {
+        same->push_back(each);
+      }
+    }
+    return calls;
+  }
+
+  [[nodiscard]] std::string name_of(const std::vector<parameter>& of) const {
+    if (!how_.fused) return of.front().name;
+    return of.front().wide ? "all_wide" : "all";
+  }
+
+  [[nodiscard]] op::any rule(op::update_rule which, const std::vector<parameter>& of) const {
+    op::update made{.rule = which, .sizes = {}, .wide = of.front().wide};
+    if (which == how_.rule) made.rate = how_.rate;
+    for (const parameter& each : of) made.sizes.push_back(each.size);
+    return op::any(std::move(made));
+  }
+
+  /// The operands of one tensor's update. In 16 bits the f32 weights are a tensor of their own.
+  void add_update(const parameter& of, std::vector<std::size_t>& tensors) {
+    const bool fine = of.wide || made_.type == dtype::f32 || made_.type == dtype::f64;
+    named_tensors names{{"weights", fine ? of.weights : keep_copy(of.weights)},
+                        {"diff_weights", of.gradient},
+                        {"weights16", of.weights}};
+    const op::any single = rule(how_.rule, {of});
+    for (const op::operand& operand : single.operands(op::pass::fwd, made_.type)) {
+      std::string name(operand.name);
+      if (name.starts_with("new_")) name.erase(0, 4);
+      if (operand.role == op::role::statistics) {
+        op::operand at_rest = operand;
+        at_rest.low = at_rest.high = 0;
+        names[name] = made_.keep_tensor(at_rest, {});
+      }
+      tensors.push_back(names.at(name));
+    }
+  }
+
+  /// The f32 weights of which those in `tensor` are copies in 16 bits.
+  std::size_t keep_copy(std::size_t tensor) {
+    kept_tensor same = *std::ranges::find(made_.kept, tensor, &kept_tensor::tensor);
+    same.tensor = made_.new_tensor();
+    same.logical.type = dtype::f32;
+    made_.kept.push_back(same);
+    return same.tensor;
+  }
+
+  step& made_;
+  training how_;
+  std::vector<parameter> all_;
+};
+
+}  // namespace layerbench::model::detail

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/predict/compute_step.hpp>
+#include <layerbench/predict/network.hpp>
+
+/// Training steps of devices that each compute their own images and add up their gradients.
+namespace layerbench::predict {
+
+/// When a bucket was sent: seconds from the begin of the step.
+struct sending {
+  double begin;
+  double end;
+};
+
+/// One step of all devices, in seconds. The backward part computes gradients; a bucket is sent when
+/// its last one is ready and the one before is through (Li et al., PyTorch Distributed, 2020; Shi
+/// and Chu, Performance Modeling and Evaluation of Distributed Deep Learning Frameworks on GPUs,
+/// 2018, call it wait-free backpropagation); the update waits for all. Whatever is computed while
+/// something is sent takes `contention` times as long.
+struct parallel_step {
+  double seconds = 0;
+  double communication = 0;  ///< of all buckets
+  double exposed = 0;        ///< of these, when nothing is computed
+  double slowed = 0;         ///< more than the backward part takes alone
+  double no_overlap = 0;     ///< the step if all were sent after the backward part
+  double full_overlap = 0;   ///< the step if gradients were ready when the backward part begins
+  std::vector<sending> sent;
+  double backward_end = 0;  ///< from the begin of the step
+};
+
+namespace detail {
+
+/// Follows the backward part and what is sent meanwhile. Times are from its begin on.
+class backward_part {
+ public:
+  backward_part(double work, double contention) : work_(work), contention_(contention) {}
+
+  /// Sends for so long what is ready when so much is computed.
+  sending send(double ready, double seconds) {
+    // Whatever has slowed down computing so far is over when the channel is free.
+    const double begin = std::max(free_, ready + slowed_);
+    done_ = std::max(done_, ready);
+    const double computed = std::min(work_ - done_, seconds / contention_);
+    done_ += computed;
+    slowed_ += computed * (contention_ - 1);
+    free_ = begin + seconds;
+    return {begin, free_};
+  }
+  /// Seconds by which computing took longer.
+  [[nodiscard]] double slowed() const { return slowed_; }
+
+ private:
+  double work_;
+  double contention_;
+  double free_ = 0;  ///< when the channel is
+  double done_ = 0;  ///< seconds of work, when the channel was last free
+  double slowed_ = 0;
+};
+
+}  // namespace detail
+
+/// One step of what a device computes, all of it `speed` times as long, when the all-reduce of so
+/// many bytes takes `seconds_of(bytes)`; without buckets the step of a single device.
+[[nodiscard]] inline parallel_step parallel_step_of(const compute_step& each,
+                                                    const std::function<double(double)>& seconds_of,
+                                                    double contention, double speed = 1) {
+  const double forward = speed * each.seconds(model::step_part::forward);
+  const double backward = speed * each.seconds(model::step_part::backward);
+  const double alone = speed * each.whole.seconds;
+  parallel_step made;
+  detail::backward_part part(backward, contention);
+  for (const timed_bucket& bucket : each.buckets) {
+    const double seconds = seconds_of(static_cast<double>(bucket.what.bytes));
+    const sending sent = part.send(speed * bucket.ready, seconds);
+    made.sent.push_back({forward + sent.begin, forward + sent.end});
+    made.communication += seconds;
+  }
+  made.slowed = part.slowed();
+  made.backward_end = forward + backward + made.slowed;
+  if (!made.sent.empty()) made.exposed = std::max(0.0, made.sent.back().end - made.backward_end);
+  made.seconds = alone + made.slowed + made.exposed;
+  made.no_overlap = alone + made.communication;
+  const double hidden = std::min(made.communication, backward * contention);
+  made.full_overlap = alone + std::max(made.communication - backward, hidden - hidden / contention);
+  return made;
+}
+
+/// When each call of the step runs, from the begin of the step, in their order.
+[[nodiscard]] inline std::vector<sending> computing(const compute_step& each,
+                                                    const parallel_step& step, double contention) {
+  std::vector<sending> all;
+  double now = 0;
+  std::size_t next = 0;  // that is not through yet
+  const auto compute = [&](double work) {
+    while (work > 0) {
+      while (next < step.sent.size() && step.sent[next].end <= now) ++next;
+      const bool known = next < step.sent.size();
+      const bool slow = known && step.sent[next].begin <= now;
+      const double pace = slow ? contention : 1;
+      const double until = slow    ? step.sent[next].end
+                           : known ? step.sent[next].begin
+                                   : std::numeric_limits<double>::infinity();
+      const bool reaches = now + pace * work >= until;
+      const double reached = reaches ? until : now + pace * work;
+      work = reaches ? work - (until - now) / pace : 0;
+      now = reached;
+    }
+  };
+  for (const timed_call& call : each.calls) {
+    if (call.part == model::step_part::update && !step.sent.empty()) {
+      now = std::max(now, step.sent.back().end);
+    }
+    const double begin = now;
+    compute(call.seconds);
+    all.push_back({begin, now});
+  }
+  return all;
+}
+
+/// What is kept when there are more devices: each one's batch, or all their images together.
+enum class scaling { weak, strong };
+
+}  // namespace layerbench::predict
+
+template <>
+inline constexpr std::array<std::string_view, 2>
+    layerbench::enum_names<layerbench::predict::scaling>{"weak", "strong"};
+
+namespace layerbench::predict {
+
+/// A training step on so many devices.
+struct scaled_step {
+  std::int64_t devices = 1;
+  std::int64_t batch = 1;  ///< of each device
+  parallel_step step;
+  double seconds_low = 0;  ///< of step.seconds, with the bounds of computing and of the network
+  double seconds_high = 0;
+  bool extrapolated = false;  ///< the network was not measured with so many devices or bytes
+  double efficiency = 1;      ///< images a second, of those that devices alone would have
+
+  [[nodiscard]] double images_per_second() const {
+    return static_cast<double>(devices * batch) / step.seconds;
+  }
+};
+
+/// The step on n devices, each of which computes `each` for a batch of its own. `alone` is the
+/// throughput in images/s of a single device, to which that of all is compared. One device sends
+/// nothing: its step is the plain prediction. Bounds are those of computing and of the network at
+/// once, on the side of each. Throws usage_error where the network cannot hold so many.
+[[nodiscard]] inline scaled_step scale(const compute_step& each, std::int64_t batch,
+                                       std::int64_t devices, const network& joined,
+                                       double contention, double alone) {
+  require_room(joined, devices);
+  const auto step = [&](double collective_time::* bound, double speed) {
+    const auto seconds_of = [&](double bytes) {
+      return allreduce_time(joined, bytes, devices).*bound;
+    };
+    return parallel_step_of(each, seconds_of, devices == 1 ? 1 : contention, speed);
+  };
+  const double seconds = each.whole.seconds;
+  scaled_step made{devices, batch, step(&collective_time::seconds, 1)};
+  made.seconds_low = step(&collective_time::low, each.whole.low() / seconds).seconds;
+  made.seconds_high = step(&collective_time::high, each.whole.high() / seconds).seconds;
+  made.extrapolated = std::ranges::any_of(each.buckets, [&](const timed_bucket& bucket) {
+    return extrapolates(joined, static_cast<double>(bucket.what.bytes), devices);
+  });
+  made.efficiency = made.images_per_second() / (static_cast<double>(devices) * alone);
+  return made;
+}
+
+}  // namespace layerbench::predict

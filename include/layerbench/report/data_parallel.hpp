@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/base/units.hpp>
+#include <layerbench/predict/scaling.hpp>
+#include <layerbench/report/prediction.hpp>
+
+/// Training on many devices for people and as CSV.
+namespace layerbench::report {
+
+namespace detail {
+
+/// "102 MB of gradients in 5 buckets: 8.20 MB, 26.3 MB"
+[[nodiscard]] inline std::string buckets_text(const predict::compute_step& of) {
+  double all = 0;
+  std::vector<std::string> sizes;
+  for (const predict::timed_bucket& each : of.buckets) {
+    all += static_cast<double>(each.what.bytes);
+    sizes.push_back(units::si(static_cast<double>(each.what.bytes), "B"));
+  }
+  return fmt::format("{} of gradients in {} bucket{}: {}", units::si(all, "B"), sizes.size(),
+                     sizes.size() == 1 ? "" : "s", fmt::join(sizes, ", "));
+}
+
+/// What holds for all numbers of devices, a line each.
+[[nodiscard]] inline std::string conditions(const predict::data_parallel& of) {
+  const predict::prediction& one = of.single;
+  const predict::step_time& step = *one.step;
+  std::string text = fmt::format(
+      "  one device: {} images/s, {} ms a step ({})\n", rate(one.images_per_second()),
+      milliseconds(step.seconds),
+      step.kind == predict::interval_kind::none
+          ? one.method
+          : fmt::format("between {} and {}", milliseconds(step.low()), milliseconds(step.high())));
+  const predict::network& joined = of.how.joined;
+  text += fmt::format("  network: {}{}: {}\n", joined.name,
+                      joined.title.empty() ? "" : " (" + joined.title + ")", predict::text(joined));
+  text += fmt::format("  {}\n", buckets_text(*of.computed.front()));
+  text += of.how.scaling == predict::scaling::weak
+              ? fmt::format("  weak scaling: {} images for each device\n", one.owner.batch)
+              : fmt::format("  strong scaling: {} images for all devices\n", one.owner.batch);
+  text += of.how.contention == 1
+              ? "  contention: none assumed; --contention F says how much slower a device computes "
+                "while gradients are sent\n"
+              : fmt::format(
+                    "  contention: computing takes {:g} times as long while gradients are "
+                    "sent\n",
+                    of.how.contention);
+  return text;
+}
+
+/// Where the time of its all-reduces comes from.
+[[nodiscard]] inline std::string whence(const predict::network& joined,
+                                        const predict::scaled_step& of) {
+  if (of.devices == 1) return "";
+  if (of.extrapolated) return "extrapolated";
+  return std::holds_alternative<predict::collective_table>(joined.how) ? "measured" : "described";
+}
+
+}  // namespace detail
+
+/// One row a number of devices.
+[[nodiscard]] inline table to_table(const predict::data_parallel& of) {
+  using enum align;
+  table t{{{"devices", right},
+           {"batch", right},
+           {"images/s", right},
+           {"ms/step", right},
+           {"between", right},
+           {"efficiency", right},
+           {"sending ms", right},
+           {"exposed ms", right},
+           {"full overlap ms", right},
+           {"no overlap ms", right},
+           {"network"}},
+          {}};
+  for (const predict::scaled_step& each : of.steps) {
+    const predict::parallel_step& step = each.step;
+    const bool sure = each.seconds_low < each.seconds_high;
+    t.rows.push_back({std::to_string(each.devices), std::to_string(each.batch),
+                      detail::rate(each.images_per_second()), detail::milliseconds(step.seconds),
+                      sure ? detail::range_text(each.seconds_low, each.seconds_high) : "not known",
+                      detail::percent(each.efficiency), detail::milliseconds(step.communication),
+                      detail::milliseconds(step.exposed), detail::milliseconds(step.full_overlap),
+                      detail::milliseconds(step.no_overlap), detail::whence(of.how.joined, each)});
+  }
+  return t;
+}
+
+/// Each case with a table of its numbers of devices.
+[[nodiscard]] inline std::string text(std::span<const predict::data_parallel> all) {
+  std::string out;
+  for (const predict::data_parallel& each : all) {
+    out += detail::headline(each.single) + '\n' + detail::conditions(each) + '\n' +
+           text(to_table(each)) + '\n';
+  }
+  return out;
+}
+
+/// One row a case and number of devices.
+[[nodiscard]] inline table records(std::span<const predict::data_parallel> all) {
+  table t{};
+  for (const char* title : {"model",
+                            "backend",
+                            "dtype",
+                            "case",
+                            "network",
+                            "scaling",
+                            "contention",
+                            "devices",
+                            "batch",
+                            "seconds_per_step",
+                            "seconds_low",
+                            "seconds_high",
+                            "images_per_second",
+                            "efficiency",
+                            "communication_seconds",
+                            "exposed_seconds",
+                            "slowed_seconds",
+                            "full_overlap_seconds",
+                            "no_overlap_seconds",
+                            "extrapolated"}) {
+    t.columns.push_back({title});
+  }
+  for (const predict::data_parallel& of : all) {
+    const result::case_name& owner = of.single.owner;
+    for (const predict::scaled_step& each : of.steps) {
+      const predict::parallel_step& step = each.step;
+      std::vector<std::string> cells{owner.model,
+                                     owner.backend,
+                                     owner.dtype,
+                                     owner.text(),
+                                     of.how.joined.name,
+                                     std::string(name(of.how.scaling)),
+                                     detail::exact(of.how.contention),
+                                     std::to_string(each.devices),
+                                     std::to_string(each.batch)};
+      for (const double number : {step.seconds, each.seconds_low, each.seconds_high,
+                                  each.images_per_second(), each.efficiency, step.communication,
+                                  step.exposed, step.slowed, step.full_overlap, step.no_overlap}) {
+        cells.push_back(detail::exact(number));
+      }
+      cells.emplace_back(each.extrapolated ? "true" : "false");
+      t.rows.push_back(std::move(cells));
+    }
+  }
+  return t;
+}
+
+}  // namespace layerbench::report

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <layerbench/report/svg.hpp>
+#include <layerbench/report/validation.hpp>
+
+/// A drawing of how far predictions are from measured steps.
+namespace layerbench::report::svg {
+
+namespace detail {
+
+/// The prediction's interval, relative to the measured time.
+[[nodiscard]] inline stats::interval error_interval(const predict::validated& of) {
+  const predict::step_time& step = *of.predicted.step;
+  return {step.low() / of.measured.seconds - 1, step.high() / of.measured.seconds - 1};
+}
+
+/// The largest error that is drawn, whatever its sign.
+[[nodiscard]] inline double largest_error(const predict::validation& all) {
+  double largest = 0.03;
+  for (const predict::validated& each : all.cases) {
+    const auto [low, high] = error_interval(each);
+    largest = std::max(
+        {largest, std::abs(low), std::abs(high), std::abs(each.naive_error().value_or(0))});
+  }
+  return largest;
+}
+
+/// Upright lines at round errors, with their numbers below.
+[[nodiscard]] inline markup error_axis(const scale& x, double bottom) {
+  constexpr int most = 4;  // lines on a side
+  double step = 0.01;
+  for (int i = 0; x.high / step > most; ++i) step *= i % 3 == 1 ? 2.5 : 2;
+  markup drawn;
+  const int lines = static_cast<int>(x.high / step);
+  for (int i = -lines; i <= lines; ++i) {
+    const double at = x(i * step);
+    drawn += path(fmt::format("M{:.1f} 0V{:.1f}", at, bottom), i == 0 ? "zero" : "axis");
+    const std::string text = i == 0 ? "0 %" : fmt::format("{:+.0f} %", 100 * i * step);
+    drawn += words(at, bottom + 16, text, "middle", "faint");
+  }
+  return drawn;
+}
+
+[[nodiscard]] inline markup error_row(const predict::validated& of, const scale& x, double top) {
+  const double base = top + 16;
+  const double middle = top + 30;
+  const auto naive = of.naive_error();
+  std::string said = report::detail::signed_percent(of.error());
+  if (naive) said += fmt::format(" (naive {})", report::detail::signed_percent(naive));
+  if (of.disturbed()) said += ", disturbed";
+  markup drawn = words(x.from, base, shortened(report::detail::headline(of.predicted), 56));
+  drawn += words(x.to, base, said, "end");
+  const auto [low, high] = error_interval(of);
+  drawn += whisker(x(low), x(high), middle);
+  if (naive) drawn += dot(x(*naive), middle, 6, "naive");
+  return drawn + dot(x(of.error()), middle, 4, "predicted");
+}
+
+}  // namespace detail
+
+/// A row a case: the signed error with its interval, and that of the naive hot sum.
+[[nodiscard]] inline markup error_chart(const predict::validation& all) {
+  constexpr double row = 44;
+  constexpr double margin = 24;
+  constexpr double good = 0.02;
+  const double reach = 1.02 * detail::largest_error(all);
+  const scale x{-reach, reach, margin, drawing_width - margin};
+  const double bottom = row * static_cast<double>(all.cases.size()) + 8;
+  markup drawn = rectangle({x(-good), 0, x(good) - x(-good), bottom}, "band");
+  drawn += detail::error_axis(x, bottom);
+  double top = 0;
+  for (const predict::validated& each : all.cases) {
+    drawn += detail::error_row(each, x, top);
+    top += row;
+  }
+  return figure(bottom + 24, "Errors of the predictions, as in the table below",
+                "Filled dots: error of the prediction, with its interval; hollow dots: error of "
+                "the naive hot sum; shaded: within +-2 % of the measured step",
+                drawn);
+}
+
+}  // namespace layerbench::report::svg

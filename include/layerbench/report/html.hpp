@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/report/table.hpp>
+#include <layerbench/shape/json.hpp>
+
+/// Markup that cannot be broken by what it says.
+namespace layerbench::report {
+
+/// HTML in which every text is escaped and every element closed, so that it is XML as well.
+struct markup {
+  std::string html;
+
+  markup& operator+=(const markup& other) {
+    html += other.html;
+    return *this;
+  }
+  friend markup operator+(markup first, const markup& second) {
+    first += second;
+    return first;
+  }
+};
+
+namespace detail {
+
+/// `text` as UTF-8 that XML may hold: other bytes and control characters become U+FFFD.
+[[nodiscard]] inline std::string printable(std::string_view text) {
+  constexpr auto replace = json::value::error_handler_t::replace;
+  const auto valid =
+      json::value::parse(json::value(text).dump(-1, ' ', false, replace)).get<std::string>();
+  std::string clean;
+  for (const char c : valid) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool control = (byte < 0x20U && c != '\n' && c != '\t') || byte == 0x7fU;
+    clean += control ? "\xef\xbf\xbd" : std::string(1, c);
+  }
+  return clean;
+}
+
+}  // namespace detail
+
+/// `text` as it may stand in an element or in an attribute.
+[[nodiscard]] inline markup escaped(std::string_view text) {
+  markup made;
+  for (const char c : detail::printable(text)) {
+    switch (c) {
+      case '&': made.html += "&amp;"; break;
+      case '<': made.html += "&lt;"; break;
+      case '>': made.html += "&gt;"; break;
+      case '"': made.html += "&quot;"; break;
+      case '\'': made.html += "&#39;"; break;
+      default: made.html += c;
+    }
+  }
+  return made;
+}
+
+struct attribute {
+  std::string_view name;
+  std::string value;
+};
+
+/// `<tag name="value">inner</tag>`
+[[nodiscard]] inline markup element(std::string_view tag, const markup& inner,
+                                    const std::vector<attribute>& attributes = {}) {
+  std::string opening(tag);
+  for (const attribute& each : attributes) {
+    opening += fmt::format(" {}=\"{}\"", each.name, escaped(each.value).html);
+  }
+  return {fmt::format("<{}>{}</{}>", opening, inner.html, tag)};
+}
+
+/// `inner` in a box of its own that scrolls where the page is narrower.
+[[nodiscard]] inline markup wide(const markup& inner, const std::string& label) {
+  return element("div", inner,
+                 {{"class", "wide"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", label}});
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::vector<attribute> cell_class(const column& of) {
+  if (of.align == align::left) return {};
+  return {{"class", "number"}};
+}
+
+}  // namespace detail
+
+/// The table under its caption. The first cell names a row; `heads`, where given, stand for those
+/// cells.
+[[nodiscard]] inline markup to_html(const table& t, const std::string& caption,
+                                    const std::vector<markup>& heads = {}) {
+  markup titles;
+  for (const column& each : t.columns) {
+    std::vector<attribute> with = detail::cell_class(each);
+    with.push_back({"scope", "col"});
+    titles += element("th", escaped(each.title), with);
+  }
+  markup rows;
+  for (std::size_t i = 0; i < t.rows.size(); ++i) {
+    const std::vector<std::string>& cells = t.rows[i];
+    markup row =
+        element("th", i < heads.size() ? heads[i] : escaped(cells.front()), {{"scope", "row"}});
+    for (std::size_t k = 1; k < cells.size(); ++k) {
+      row += element("td", escaped(cells[k]), detail::cell_class(t.columns[k]));
+    }
+    rows += element("tr", row) + markup{"\n"};
+  }
+  return wide(
+      element("table", element("caption", escaped(caption)) +
+                           element("thead", element("tr", titles)) + element("tbody", rows)),
+      caption);
+}
+
+/// A list of texts, which may be empty; nothing then.
+[[nodiscard]] inline markup to_html(const std::vector<std::string>& texts) {
+  markup items;
+  for (const std::string& each : texts) items += element("li", escaped(each));
+  return texts.empty() ? markup{} : element("ul", items);
+}
+
+}  // namespace layerbench::report

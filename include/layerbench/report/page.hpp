@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <layerbench/report/comparison.hpp>
+#include <layerbench/report/composition_chart.hpp>
+#include <layerbench/report/digest.hpp>
+#include <layerbench/report/error_chart.hpp>
+#include <layerbench/report/history_chart.hpp>
+#include <layerbench/report/html.hpp>
+#include <layerbench/report/roofline_chart.hpp>
+#include <layerbench/report/style.hpp>
+
+/// A report as one HTML file that needs no other, and runs nothing.
+namespace layerbench::report {
+
+namespace detail {
+
+[[nodiscard]] inline markup section(const std::string& id, const std::string& title,
+                                    const markup& inner) {
+  return element("section", element("h2", escaped(title)) + inner, {{"id", id}}) + markup{"\n"};
+}
+
+[[nodiscard]] inline markup link(const std::string& id, const std::string& text) {
+  return element("a", escaped(text), {{"href", "#" + id}});
+}
+
+[[nodiscard]] inline std::string case_id(std::size_t i) { return fmt::format("case{}", i + 1); }
+
+[[nodiscard]] inline markup summary_section(const digest& of) {
+  std::vector<markup> heads;
+  for (const predict::prediction& p : of.predictions) {
+    heads.push_back(link(case_id(heads.size()), p.owner.model));
+  }
+  markup inner = to_html(overview(of.predictions), "Time of a step, and images/s", heads);
+  if (const std::vector<std::string> said = warnings(of); !said.empty()) {
+    inner +=
+        element("div", element("h3", escaped("Warnings")) + to_html(said), {{"class", "warnings"}});
+  }
+  return section("summary", "Summary", inner);
+}
+
+/// The legend of a case's bars, as a table.
+[[nodiscard]] inline markup ops_table(const predict::prediction& p, const svg::palette& kinds) {
+  table t{{{"op"}, {"share", align::right}, {"ms a step", align::right}}, {}};
+  std::vector<markup> heads;
+  for (const auto& [op, share] : shares_by_op(p)) {
+    double seconds = 0;
+    for (const predict::layer_time& each : p.layers) {
+      if (each.op == op) seconds += static_cast<double>(each.count) * each.seconds;
+    }
+    heads.push_back(kinds.swatch(op) + escaped(op));
+    t.rows.push_back({op, percent(share), milliseconds(seconds)});
+  }
+  return to_html(t, "The step by kind of op", heads);
+}
+
+[[nodiscard]] inline markup case_part(const predict::prediction& p, const std::string& title,
+                                      const std::string& id, const svg::palette& kinds) {
+  constexpr std::size_t most = 10;
+  markup inner = element("h3", escaped(title)) + to_html(lines(remarks(p)));
+  if (!p.layers.empty()) {
+    inner += svg::share_bar(p, kinds) + ops_table(p, kinds) + svg::layer_bars(p, most, kinds) +
+             to_html(layers(p, most), "Layers with most of the step's time");
+  }
+  if (p.limits) {
+    inner += svg::roofline_chart(p, kinds) +
+             to_html(levels(*p.limits), "What the machine attains: bandwidths") +
+             to_html(candidates(p, most), "Layers with most time above their peak");
+  }
+  return element("section", inner, {{"id", id}}) + markup{"\n"};
+}
+
+[[nodiscard]] inline markup cases_section(const digest& of, const svg::palette& kinds) {
+  markup inner;
+  for (std::size_t i = 0; i < of.predictions.size(); ++i) {
+    const predict::prediction& p = of.predictions[i];
+    inner += case_part(p, case_title(of, p), case_id(i), kinds);
+  }
+  return section("cases", "Cases", inner);
+}
+
+[[nodiscard]] inline markup validation_section(const predict::validation& all) {
+  markup inner;
+  if (!all.cases.empty()) {
+    inner = svg::error_chart(all) +
+            to_html(comparison(all), "Predictions against steps that ran as a whole, in ms");
+  }
+  return section("validation", "Validation", inner + to_html(lines(remarks(all))));
+}
+
+[[nodiscard]] inline markup comparison_section(const digest& of) {
+  markup inner = to_html(of.uncompared);
+  for (const predict::comparison& all : of.comparisons) {
+    const std::string title = comparison_title(all);
+    inner += element("h3", escaped(title)) + to_html(lines(sides(all)));
+    if (!all.models.empty()) {
+      inner += to_html(compared_models(all), "Predicted steps, old and new") +
+               to_html(lines(drivers_text(all)));
+    }
+    if (!all.layers.empty()) inner += to_html(compared_layers(all), "Layers, old and new");
+    inner += to_html(lines(remarks(all)));
+  }
+  return section("comparison", "Comparison", inner);
+}
+
+[[nodiscard]] inline markup history_section(const std::vector<predict::course>& all) {
+  markup inner;
+  for (const predict::course& each : all) {
+    const std::string title = course_title(each);
+    inner += element("h3", escaped(title)) + svg::history_chart(each) + to_html(dates(each), title);
+  }
+  return section("history", "History", inner);
+}
+
+[[nodiscard]] inline markup conditions_section(const digest& of) {
+  markup inner = to_html(sources(of.files), "Files");
+  for (const result::results& each : of.files) {
+    inner += element("details",
+                     element("summary", escaped("Context of " + each.file)) +
+                         to_html(context(each), "What " + each.file + " says of its run"),
+                     {{"class", "context"}});
+  }
+  return section("conditions", "Conditions", inner);
+}
+
+[[nodiscard]] inline markup reading_section(const digest& of) {
+  return section("reading", "How to read this", to_html(reading(of)));
+}
+
+/// "resnet50, vgg16": each model once.
+[[nodiscard]] inline std::string models(const digest& of) {
+  std::vector<std::string> names;
+  for (const predict::prediction& p : of.predictions) {
+    if (std::ranges::find(names, p.owner.model) == names.end()) names.push_back(p.owner.model);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+[[nodiscard]] inline markup navigation(const digest& of) {
+  markup items;
+  const auto add = [&](const std::string& id, const std::string& text) {
+    items += element("li", link(id, text));
+  };
+  add("summary", "Summary");
+  add("cases", "Cases");
+  if (of.has_validation()) add("validation", "Validation");
+  if (of.has_comparison()) add("comparison", "Comparison");
+  if (!of.history.empty()) add("history", "History");
+  add("conditions", "Conditions");
+  add("reading", "How to read this");
+  return element("nav", element("ul", items), {{"aria-label", "Sections"}});
+}
+
+[[nodiscard]] inline markup head(const std::string& title) {
+  const markup meta{
+      "<meta charset=\"utf-8\"/>"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"};
+  return element("head", meta + element("title", escaped(title)) +
+                             element("style", markup{std::string(style)}));
+}
+
+}  // namespace detail
+
+/// The report as HTML that is XML as well.
+[[nodiscard]] inline std::string page(const digest& of) {
+  const svg::palette kinds(of.predictions);
+  const std::string title = "layerbench: " + detail::models(of);
+  markup parts = detail::summary_section(of) + detail::cases_section(of, kinds);
+  if (of.has_validation()) parts += detail::validation_section(of.validation);
+  if (of.has_comparison()) parts += detail::comparison_section(of);
+  if (!of.history.empty()) parts += detail::history_section(of.history);
+  parts += detail::conditions_section(of) + detail::reading_section(of);
+  const markup body = kinds.definitions() + element("h1", escaped(title)) + detail::navigation(of) +
+                      element("main", parts) +
+                      element("footer", element("p", escaped("layerbench " LAYERBENCH_VERSION)));
+  return "<!DOCTYPE html>\n" +
+         element("html", detail::head(title) + element("body", body), {{"lang", "en"}}).html + '\n';
+}
+
+}  // namespace layerbench::report

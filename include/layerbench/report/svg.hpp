@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <layerbench/predict/prediction.hpp>
+#include <layerbench/report/composition.hpp>
+#include <layerbench/report/html.hpp>
+
+/// What charts are drawn with. Lengths are in the units of a drawing that is `drawing_width` wide.
+namespace layerbench::report::svg {
+
+inline constexpr double drawing_width = 640;
+
+[[nodiscard]] inline std::string length(double value) { return fmt::format("{:.1f}", value); }
+
+/// From values to places.
+struct scale {
+  double low;   ///< the value at `from`
+  double high;  ///< the value at `to`, above `low`
+  double from;
+  double to;
+
+  [[nodiscard]] double operator()(double value) const {
+    return from + (to - from) * (value - low) / (high - low);
+  }
+};
+
+struct box {
+  double x;
+  double y;
+  double width;
+  double height;
+};
+
+[[nodiscard]] inline markup rectangle(const box& at, const std::string& style,
+                                      const std::string& fill = {}) {
+  std::vector<attribute> with{{"class", style},
+                              {"x", length(at.x)},
+                              {"y", length(at.y)},
+                              {"width", length(at.width)},
+                              {"height", length(at.height)}};
+  if (!fill.empty()) with.push_back({"fill", fill});
+  return element("rect", {}, with);
+}
+
+[[nodiscard]] inline markup path(const std::string& steps, const std::string& style) {
+  return element("path", {}, {{"class", style}, {"d", steps}});
+}
+
+[[nodiscard]] inline markup dot(double x, double y, double radius, const std::string& style) {
+  return element("circle", {},
+                 {{"class", style}, {"cx", length(x)}, {"cy", length(y)}, {"r", length(radius)}});
+}
+
+/// A line from `low` to `high` with ends across it.
+[[nodiscard]] inline markup whisker(double low, double high, double y) {
+  return path(fmt::format("M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v8M{1:.1f} {3:.1f}v8", low, high,
+                          y, y - 4),
+              "whisker");
+}
+
+[[nodiscard]] inline markup upright_whisker(double x, double low, double high) {
+  return path(fmt::format("M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h8M{3:.1f} {2:.1f}h8", x, low,
+                          high, x - 4),
+              "whisker");
+}
+
+/// `text` whose `anchor` (start, middle, end) is at x; y is its base line.
+[[nodiscard]] inline markup words(double x, double y, std::string_view text,
+                                  const std::string& anchor = "start",
+                                  const std::string& style = "plain") {
+  return element("text", escaped(text),
+                 {{"class", style}, {"x", length(x)}, {"y", length(y)}, {"text-anchor", anchor}});
+}
+
+/// How wide a text is at most, more or less: no font is known.
+[[nodiscard]] inline double words_width(std::string_view text) {
+  return 6.6 * static_cast<double>(report::detail::width(text));
+}
+
+/// `text`, or its beginning where it has more than `most` characters.
+[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
+  if (report::detail::width(text) <= most) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t seen = 0; seen < most; ++end) seen += report::detail::width(text.substr(end, 1));
+  return std::string(text.substr(0, end - 1)) + "\u2026";
+}
+
+/// A drawing, with a caption where there is one; `title` says it to those who do not see it.
+[[nodiscard]] inline markup figure(double height, const std::string& title,
+                                   const std::string& caption, const markup& inner) {
+  const markup drawing = element(
+      "svg", element("title", escaped(title)) + inner,
+      {{"role", "img"}, {"viewBox", fmt::format("0 0 {} {}", drawing_width, length(height))}});
+  markup content = wide(drawing, title);
+  if (!caption.empty()) content += element("figcaption", escaped(caption));
+  return element("figure", content);
+}
+
+/// Gives each kind of op a colour and a hatching, the same in all charts of a page.
+class palette {
+ public:
+  /// The ops of these predictions, those with most time first.
+  explicit palette(std::span<const predict::prediction> all) {
+    report::detail::share_list totals;
+    for (const predict::prediction& each : all) {
+      for (const auto& [op, share] : report::detail::shares_by_op(each)) {
+        auto same = std::ranges::find(totals, op, [](const auto& known) { return known.first; });
+        if (same == totals.end()) same = totals.insert(totals.end(), {op, 0.0});
+        same->second += share;
+      }
+    }
+    std::ranges::stable_sort(totals, std::ranges::greater{},
+                             [](const auto& x) { return x.second; });
+    for (auto& [op, share] : totals) ops_.push_back(std::move(op));
+  }
+
+  [[nodiscard]] std::string fill(const std::string& op) const {
+    return fmt::format("url(#kind{})", std::ranges::find(ops_, op) - ops_.begin());
+  }
+
+  /// What stands beside a kind's name.
+  [[nodiscard]] markup swatch(const std::string& op) const {
+    return element("svg", rectangle({1, 1, 24, 12}, "bar", fill(op)),
+                   {{"class", "swatch"}, {"viewBox", "0 0 26 14"}, {"aria-hidden", "true"}});
+  }
+
+  /// What the fills refer to; stands once on a page.
+  [[nodiscard]] markup definitions() const {
+    markup patterns;
+    for (std::size_t i = 0; i < ops_.size(); ++i) patterns += pattern(i);
+    return element("svg", element("defs", patterns),
+                   {{"class", "hidden"}, {"aria-hidden", "true"}});
+  }
+
+ private:
+  /// Those of Okabe and Ito (Color Universal Design, 2008), which the colour-blind can tell apart;
+  /// grey in place of black, which cannot be seen on a dark page.
+  static constexpr std::array<std::string_view, 8> colours{
+      "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"};
+  /// Lines on a tile of 8 by 8: none, two slopes, dots, level, upright, both, crossed.
+  static constexpr std::array<std::string_view, 8> hatchings{"",
+                                                             "M-1 1L1 -1M0 8L8 0M7 9L9 7",
+                                                             "M3 4h2",
+                                                             "M0 4H8",
+                                                             "M-1 7L1 9M0 0L8 8M7 -1L9 1",
+                                                             "M4 0V8",
+                                                             "M0 4H8M4 0V8",
+                                                             "M0 0L8 8M0 8L8 0"};
+
+  /// Beyond eight kinds colours come again, with other hatchings.
+  [[nodiscard]] static markup pattern(std::size_t i) {
+    constexpr std::size_t shift = 3;
+    const std::size_t hatching = (i + shift * (i / colours.size())) % hatchings.size();
+    const std::string colour(colours.at(i % colours.size()));
+    const markup tile = element("rect", {}, {{"width", "8"}, {"height", "8"}, {"fill", colour}});
+    const markup lines = element("path", {},
+                                 {{"d", std::string(hatchings.at(hatching))},
+                                  {"fill", "none"},
+                                  {"stroke", "#000"},
+                                  {"stroke-opacity", "0.55"},
+                                  {"stroke-width", "1.5"}});
+    return element("pattern", tile + lines,
+                   {{"id", fmt::format("kind{}", i)},
+                    {"width", "8"},
+                    {"height", "8"},
+                    {"patternUnits", "userSpaceOnUse"}});
+  }
+
+  std::vector<std::string> ops_;
+};
+
+}  // namespace layerbench::report::svg

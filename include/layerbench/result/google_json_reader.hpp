@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/shape/json_error.hpp>
+
+/// Takes over a result file while it is parsed, so that memory does not grow with the JSON.
+namespace layerbench::result::detail {
+
+/// Fields of Google Benchmark's own; whatever other number a row has is a counter.
+inline constexpr std::array<std::string_view, 13> own_fields{
+    "family_index", "per_family_instance_index",
+    "repetitions",  "repetition_index",
+    "threads",      "iterations",
+    "real_time",    "cpu_time",
+    "name",         "run_name",
+    "run_type",     "time_unit",
+    "label"};
+
+/// A row's fields in the order of the file; lists and objects are empty. Most rows have the same
+/// ones in the same places, so what is known of a name serves row after row.
+class row_fields {
+ public:
+  void clear() { used_ = 0; }
+  /// Begins the next field.
+  void add(const std::string& name) {
+    if (used_ == all_.size()) all_.emplace_back();
+    field& next = all_[used_++];
+    if (next.name == name) return;
+    next = {name, std::ranges::find(own_fields, name) == own_fields.end(), {}};
+  }
+  void set(nlohmann::json value) { all_[used_ - 1].value = std::move(value); }
+
+  /// Throws out_of_range where there is none.
+  [[nodiscard]] const nlohmann::json& at(std::string_view name) const {
+    const nlohmann::json* found = find(name);
+    if (found == nullptr) throw std::out_of_range(fmt::format("key '{}' not found", name));
+    return *found;
+  }
+  template <class T>
+  [[nodiscard]] T value(std::string_view name, T otherwise) const {
+    const nlohmann::json* found = find(name);
+    return found == nullptr ? std::move(otherwise) : found->get<T>();
+  }
+  void take_counters(counter_list& into) const {
+    for (std::size_t i = 0; i < used_; ++i) {
+      const field& each = all_[i];
+      if (each.counts && each.value.is_number()) into[each.name] = each.value.get<double>();
+    }
+  }
+
+ private:
+  struct field {
+    interned name;
+    bool counts = false;  ///< a number of that name is a counter
+    nlohmann::json value;
+  };
+
+  [[nodiscard]] const nlohmann::json* find(std::string_view name) const {
+    for (std::size_t i = 0; i < used_; ++i) {
+      if (all_[i].name == name) return &all_[i].value;
+    }
+    return nullptr;
+  }
+
+  std::vector<field> all_;
+  std::size_t used_ = 0;
+};
+
+[[nodiscard]] inline double unit_seconds(std::string_view unit) {
+  if (unit == "ns") return 1e-9;
+  if (unit == "us") return 1e-6;
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1;
+  throw std::out_of_range(fmt::format("unknown time_unit '{}'", unit));
+}
+
+/// Adds the row to `into` when it is a round of ours; rows of other programs pass, and aggregates
+/// are only counted.
+inline void read_row(const row_fields& row, results& into) {
+  const auto full_name = row.at("name").get<std::string>();
+  const auto name = parse_row(row.value("run_name", full_name));
+  if (!name) return;
+  if (row.value<std::string>("run_type", "iteration") != "iteration") {
+    if (!name->is_chain()) ++into.aggregates;
+    return;
+  }
+  measurement read;
+  read.name = *name;
+  read.label = label::parse(row.value<std::string>("label", ""));
+  read.round = row.value("repetition_index", std::int64_t{0});
+  if (row.value("error_occurred", false)) {
+    read.error = row.value<std::string>("error_message", "failed");
+  } else {
+    const double unit = unit_seconds(row.value<std::string>("time_unit", "ns"));
+    read.seconds = row.at("real_time").get<double>() * unit;
+    read.cpu_seconds = row.at("cpu_time").get<double>() * unit;
+    read.calls = row.value("iterations", std::int64_t{0});
+    if (!std::isfinite(read.seconds) || read.seconds <= 0) {
+      throw std::out_of_range("real_time is not a positive number");
+    }
+  }
+  row.take_counters(read.counters);
+  (read.name.is_chain() ? into.chains : into.rows).push_back(std::move(read));
+}
+
+/// What nlohmann::json::sax_parse tells of a file's text (its `json_sax`): rows go to `into` one by
+/// one, the context is kept whole, and all else is passed over. Throws bad_input.
+class file_reader {
+ public:
+  explicit file_reader(results& into) : into_(into) {}
+
+  /// The context. Throws bad_input where the text was no result file's.
+  [[nodiscard]] const nlohmann::json& context() const {
+    if (context_.is_object() && has_rows_) return context_;
+    throw bad_input(into_.file, "/",
+                    "not a result file: no object \"context\" and list \"benchmarks\"");
+  }
+
+  bool null() { return take(nullptr); }
+  bool boolean(bool value) { return take(value); }
+  bool number_integer(std::int64_t value) { return take(value); }
+  bool number_unsigned(std::uint64_t value) { return take(value); }
+  bool number_float(double value, const std::string& /*text*/) { return take(value); }
+  bool string(const std::string& value) { return take(value); }
+  static bool binary(const nlohmann::json::binary_t& /*value*/) { return true; }
+  bool start_object(std::size_t /*size*/) { return open(nlohmann::json::value_t::object); }
+  bool start_array(std::size_t /*size*/) { return open(nlohmann::json::value_t::array); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(const std::string& name) {
+    if (depth_ == 1) in_ = name == "context" ? part::context : rows_or_other(name);
+    if (in_row_ && depth_ == row_depth) row_.add(name);
+    key_ = name;
+    return true;
+  }
+
+  [[noreturn]] bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                                const nlohmann::json::exception& slip) const {
+    throw bad_input(into_.file, "",
+                    fmt::format("not a whole JSON file: {}", json::plain_words(slip)));
+  }
+
+ private:
+  enum class part : std::uint8_t { other, context, rows };
+  static constexpr std::size_t row_depth = 3;  ///< in the file's object, in its list
+
+  static part rows_or_other(std::string_view name) {
+    return name == "benchmarks" ? part::rows : part::other;
+  }
+
+  bool take(nlohmann::json value) {
+    if (in_ == part::context) {
+      put(std::move(value));
+    } else if (in_row_ && depth_ == row_depth) {
+      row_.set(std::move(value));
+    }
+    return true;
+  }
+
+  bool open(nlohmann::json::value_t kind) {
+    constexpr std::size_t most_levels = 32;
+    if (in_row_ && depth_ == row_depth) row_.set(kind);
+    if (++depth_ > most_levels) {
+      throw bad_input(into_.file, "", "nested too deeply for a result file");
+    }
+    if (in_ == part::context) open_.push_back(put(kind));
+    if (in_ == part::rows && depth_ == row_depth - 1) {
+      has_rows_ = kind == nlohmann::json::value_t::array;
+    }
+    if (in_ == part::rows && has_rows_ && depth_ == row_depth) {
+      in_row_ = kind == nlohmann::json::value_t::object;
+      row_.clear();
+    }
+    return true;
+  }
+
+  bool close() {
+    if (in_row_ && depth_ == row_depth) take_row();
+    if (!open_.empty()) open_.pop_back();
+    if (--depth_ == 1) in_ = part::other;
+    return true;
+  }
+
+  /// Puts a value where it belongs in the context, and says where that is.
+  nlohmann::json* put(nlohmann::json value) {
+    if (open_.empty()) return &(context_ = std::move(value));
+    nlohmann::json& inside = *open_.back();
+    if (inside.is_object()) return &(inside[key_] = std::move(value));
+    inside.push_back(std::move(value));
+    return &inside.back();
+  }
+
+  void take_row() {
+    in_row_ = false;
+    try {
+      read_row(row_, into_);
+    } catch (const std::exception& slip) {
+      throw bad_input(into_.file, fmt::format("/benchmarks/{}", rows_), json::plain_words(slip));
+    }
+    ++rows_;
+  }
+
+  results& into_;
+  std::size_t depth_ = 0;  ///< lists and objects that are open
+  part in_ = part::other;
+  std::string key_;
+  nlohmann::json context_;
+  std::vector<nlohmann::json*> open_;  ///< of the context
+  row_fields row_;
+  bool in_row_ = false;
+  bool has_rows_ = false;
+  std::size_t rows_ = 0;
+};
+
+}  // namespace layerbench::result::detail

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/list.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/run/options.hpp>
+
+/// Which backends a program uses.
+namespace layerbench::run::detail {
+
+/// Why each backend cannot be used here, or nothing: those of this build first, then those that it
+/// lacks.
+template <backend... Bs>
+[[nodiscard]] std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
+    backend_list<Bs...> /*built*/, bool collective) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> all{
+      {std::string(Bs::name), Bs::probe()}...};
+  for (const unbuilt_backend& each : unbuilt_backends) {
+    if (each.collective != collective) continue;
+    all.emplace_back(each.name,
+                     fmt::format("not part of this build; configure with -D{}=ON", each.option));
+  }
+  return all;
+}
+
+/// The backends to use: those asked for (throws `unavailable` when one cannot run, usage_error when
+/// nobody knows it), else all that can, else the reference.
+template <backend... Bs>
+[[nodiscard]] std::vector<std::string> chosen_backends(const options& o, const program& what,
+                                                       backend_list<Bs...> built,
+                                                       std::vector<std::string>& notes) {
+  const auto all = probe_all(built, what.collective);
+  for (const std::string& name : o.backends) {
+    const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
+    if (found == all.end()) {
+      std::string known;
+      for (const auto& [each, reason] : all) known += " " + each;
+      throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, known));
+    }
+    const bool plans = std::size_t(found - all.begin()) < sizeof...(Bs);  // listing needs no more
+    if (found->second && !(plans && (o.list || o.list_tests))) {
+      throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
+    }
+  }
+  if (!o.backends.empty()) return o.backends;
+  std::vector<std::string> usable;
+  std::vector<std::string> lacking;
+  for (const auto& [name, reason] : all) {
+    if (name == reference::backend::name) continue;
+    if (!reason) {
+      usable.push_back(name);
+      continue;
+    }
+    const bool built_in = ((name == Bs::name) || ...);
+    (built_in ? notes : lacking)
+        .push_back(fmt::format("backend {} is left out: {}", name, *reason));
+  }
+  if (usable.empty()) {
+    notes.insert(notes.end(), lacking.begin(), lacking.end());
+    notes.emplace_back(
+        "no library can run here: timing the reference backend, which is slow and "
+        "says nothing about this machine");
+    usable.emplace_back(reference::backend::name);
+  }
+  return usable;
+}
+
+/// How many ranks a backend reaches; nothing where they are all in this program.
+template <backend... Bs>
+[[nodiscard]] std::optional<std::int64_t> ranks_of(std::string_view name,
+                                                   backend_list<Bs...> /*built*/) {
+  std::optional<std::int64_t> found;
+  const auto look = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    if constexpr (has_ranks<B>) {
+      if (B::name == name) found = B::ranks();
+    }
+  };
+  (look(std::type_identity<Bs>{}), ...);
+  return found;
+}
+
+/// Says of which backends the rows tell nothing of communication.
+template <backend... Bs>
+void note_ranks(const std::vector<std::string>& used, backend_list<Bs...> /*built*/,
+                std::vector<std::string>& notes) {
+  const auto note = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    if (std::ranges::find(used, B::name) == used.end()) return;
+    if constexpr (!has_ranks<B>) {
+      notes.push_back(
+          fmt::format("{}: all ranks are in this program, so nothing is communicated", B::name));
+    } else if (B::ranks() == 1) {
+      notes.push_back(
+          fmt::format("{}: one rank, so nothing is communicated; {}", B::name, B::more_ranks));
+    }
+  };
+  (note(std::type_identity<Bs>{}), ...);
+}
+
+/// Does what the first of a team of processes says, to its end; false where this is the first.
+template <backend... Bs>
+[[nodiscard]] bool followed(backend_list<Bs...> /*built*/) {
+  const auto follow = []<backend B>(std::type_identity<B> /*tag*/) {
+    if constexpr (led_by_first_rank<B>) return B::follow();
+    return false;
+  };
+  return (follow(std::type_identity<Bs>{}) || ...);
+}
+
+}  // namespace layerbench::run::detail

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/run/agenda.hpp>
+#include <layerbench/run/sampler.hpp>
+#include <layerbench/run/speed_probe.hpp>
+#include <layerbench/run/step_sampler.hpp>
+#include <layerbench/run/visit.hpp>
+
+namespace layerbench::run {
+
+/// Takes the samples of a round: of rows, of chains, and of the clocks inside them.
+class visitor {
+ public:
+  /// `what` must outlive this; `speed` makes what says how fast a device's processors are.
+  visitor(const agenda& what, probe_maker speed) : agenda_(what), speed_(std::move(speed)) {}
+
+  /// A round's timing of a row; without calls when it was interrupted before the first.
+  [[nodiscard]] result::measurement time_row(const measured_case& owner, const measured_row& row) {
+    fixture& what = *row.what;
+    what.activate();
+    rotation& calls = what.calls();
+    calls.set_step_seconds(agenda_.step_seconds(owner));
+    const sampling how = sampled_for(owner, row);
+    result::measurement timed = best_visit(what.here(), [&] {
+      calls.settle(how.warm_up > 0);
+      return sample(
+          watch_of(what.here()), [&](std::int64_t n) { calls.ready(n); },
+          [&](std::int64_t n) { calls.call(n); }, how, &interrupt_guard::interrupted,
+          speed_of(what.here(), owner));
+    });
+    timed.name = what.name();
+    timed.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
+                   what.what().inserted};
+    what.describe(timed);
+    return timed;
+  }
+
+  /// The same of the case's chain.
+  [[nodiscard]] result::measurement time_chain(const measured_case& owner) {
+    chain& whole = *owner.whole;
+    whole.activate();
+    result::measurement timed = best_visit(whole.here(), [&] {
+      step_sampler steps(whole, watch_of(whole.here()), speed_of(whole.here(), owner),
+                         &interrupt_guard::interrupted);
+      return steps.sample(sampled_for(owner, agenda_.plan().least_time));
+    });
+    timed.name = result::row_name::chain(owner.owner);
+    timed.counters["count"] = 1;
+    timed.counters["footprint_bytes"] = static_cast<double>(whole.bytes());
+    timed.counters["workspace_bytes"] = static_cast<double>(whole.workspace_bytes());
+    return timed;
+  }
+
+  /// Runs a round of the clocks inside the case's chain.
+  void clock_layers(measured_case& each) {
+    each.whole->activate();
+    each.clocks->visit(*each.whole, speed_of(each.whole->here(), each),
+                       sampled_for(each, agenda_.plan().least_time));
+  }
+
+  /// Share of the time in which the processors were slower than usual; nothing before one looked.
+  [[nodiscard]] std::optional<double> slow_share() const {
+    std::optional<double> most;
+    for (const auto& [here, speed] : probes_) {
+      most = std::max(most, std::optional(speed->slow_share()));
+    }
+    return most;
+  }
+
+ private:
+  static constexpr int most_retries = 2;
+
+  /// Of a case that is behind schedule one sample is enough: rounds are what counts.
+  [[nodiscard]] sampling sampled_for(const measured_case& owner, double least_time) const {
+    const std::size_t least = agenda_.behind(owner) ? 1 : 2;
+    return {.least_time = least_time, .most_time = 4 * least_time, .least_samples = least};
+  }
+
+  [[nodiscard]] sampling sampled_for(const measured_case& owner, const measured_row& row) const {
+    sampling how = sampled_for(owner, agenda_.least_time(owner, row));
+    how.most_calls = row.what->calls().most_calls();
+    // What one call leaves behind is no help to the next where each is made ready alone, and the
+    // processors' way to their usual clock counts little in long ones.
+    const bool alone = how.most_calls == 1;
+    const double known = row.rounds.empty() ? 0 : row.rounds.rbegin()->second;
+    if (alone && known > how.most_time) how.warm_up = 0;
+    return how;
+  }
+
+  /// Visits again what was disturbed; the best visit is what counts.
+  template <class Take>
+  result::measurement best_visit(const device& here, Take&& take) {
+    result::measurement best;
+    std::optional<visit_quality> known;
+    for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
+      result::measurement row;
+      const visit_quality quality = visit(here.threads(), watch_of(here), take, row);
+      if (!known || quality.better_than(*known)) {
+        known = quality;
+        best = std::move(row);
+      }
+      best.counters["retries"] = retry;
+      if (!quality.pushed_off) break;
+    }
+    return best;
+  }
+
+  stopwatch& watch_of(const device& here) {
+    const bool cpu_counts = here.threads() == 1 && !here.waits();
+    auto& known = watches_[cpu_counts];
+    if (!known) known = std::make_unique<stopwatch>(cpu_counts ? 1 : 2);
+    return *known;
+  }
+
+  /// For a visit of the case.
+  speed_probe& speed_of(device& here, const measured_case& owner) {
+    auto& known = probes_[&here];
+    if (!known) known = speed_(here);
+    known->hurry(agenda_.behind(owner));
+    return *known;
+  }
+
+  const agenda& agenda_;
+  probe_maker speed_;
+  std::map<bool, std::unique_ptr<stopwatch>> watches_;
+  std::map<const device*, std::unique_ptr<speed_probe>> probes_;
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/cublas/backend.hpp>
+#include <layerbench/backend/cudnn/list.hpp>
+#include <layerbench/op/op.hpp>
+
+#include "support/counting_libraries.hpp"
+
+/// Who owns what, and what happens when a call fails: on stand-ins for the libraries.
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Runs `work` on the stand-ins; what it throws.
+std::string complaint(const std::function<void()>& work, int failing_call = 0,
+                      cudnnStatus_t failure = CUDNN_STATUS_INTERNAL_ERROR) {
+  fake = libraries{};
+  fake.failing_call = failing_call;
+  fake.failure = failure;
+  try {
+    work();
+  } catch (const std::exception& slip) {
+    return slip.what();
+  }
+  return "";
+}
+
+/// Whatever was made is gone, and nothing was destroyed twice or used afterwards.
+void expect_balance() {
+  EXPECT_EQ(fake.live.size(), 0U) << fake.failed;
+  EXPECT_EQ(fake.misused, 0) << fake.failed;
+}
+
+/// Lets each of the calls fail in turn. Every failure must be said, with its function.
+void expect_balance_whatever_fails(const std::function<void()>& work) {
+  EXPECT_EQ(complaint(work), "");
+  expect_balance();
+  EXPECT_GT(fake.made, 0);
+  const int calls = fake.calls;
+  for (int failing = 1; failing <= calls; ++failing) {
+    const std::string said = complaint(work, failing);
+    EXPECT_THAT(said,
+                AllOf(HasSubstr(fake.failed), ::testing::ContainsRegex("_OF_TEST|OfTheTest")));
+    EXPECT_FALSE(fake.failed.empty());
+    expect_balance();
+  }
+}
+
+const op::conv a_conv{.n = 2, .c = 4, .h = 8, .w = 8, .k = 4, .r = 3, .s = 3, .bias = true};
+const plan_request request{op::pass::fwd, dtype::f32, layout::nhwc};
+constexpr cudnn::plan_limits limits{dtype::f32, 7};
+
+/// All that is done to choose a plan.
+void choose() {
+  const cudnn::descriptor gpu = cudnn::gpu_described_by("{}");
+  const cudnn::conv_graph graph(a_conv, request);
+  const auto plans = cudnn::all_plans(graph.self(), gpu, limits);
+  EXPECT_EQ(plans.size(), 1U);  // both proposals are the same
+  static_cast<void>(cudnn::first_plan(graph.self(), gpu, limits));
+  static_cast<void>(cudnn::replayed_plan(graph.self(), gpu, limits, plans.at(0).choice()));
+}
+
+TEST(Ownership, OfDescriptorsHoldsWhateverFails) { expect_balance_whatever_fails(choose); }
+
+TEST(Ownership, OfTheBackendsHoldsWhateverFails) {
+  expect_balance_whatever_fails([] { const cudnn::backend here(1); });
+  expect_balance_whatever_fails([] { const cublas::backend here(1); });
+}
+
+/// Makes a plan, ties it to memory, and calls it in two places.
+template <class Op>
+void exercise(const Op& op, op::pass pass) {
+  const cudnn::backend here(1);
+  const plan<cudnn::backend, Op> made(here, op, {pass, dtype::f32, layout::nhwc});
+  EXPECT_FALSE(made.algorithm().empty());
+  std::vector<cuda::buffer> memory;
+  std::vector<address> places;
+  for (const plan_operand& each : made.operands()) {
+    places.push_back(memory.emplace_back(each.bytes).data());
+  }
+  const cuda::buffer workspace(made.workspace_bytes());
+  auto bound = made.bind(places, workspace.data());
+  made.place(bound, places);
+  const int before = fake.made;
+  made.run(bound);
+  EXPECT_EQ(fake.made, before) << "made by a call";
+}
+
+TEST(Ownership, OfPlansHoldsWhateverFails) {
+  using enum op::pass;
+  for (const op::pass pass : {fwd, bwd_data, bwd_weights}) {
+    expect_balance_whatever_fails([pass] { exercise(a_conv, pass); });
+  }
+  const dims image{2, 4, 8, 8};
+  for (const op::pass pass : {fwd, bwd}) {
+    expect_balance_whatever_fails(
+        [&] { exercise(op::activation{op::activation_kind::relu, image}, pass); });
+    expect_balance_whatever_fails([&] { exercise(op::softmax{image}, pass); });
+    expect_balance_whatever_fails([&] {
+      exercise(
+          op::pool{.kind = op::pool_kind::average, .n = 2, .c = 4, .h = 8, .w = 8, .r = 2, .s = 2},
+          pass);
+    });
+  }
+  expect_balance_whatever_fails([&] { exercise(op::add{image}, fwd); });
+  expect_balance_whatever_fails(
+      [] { exercise(op::batchnorm{.n = 2, .c = 4, .h = 8, .w = 8}, fwd); });
+}
+
+TEST(Operands, LieInMemoryInTheOrderAskedFor) {
+  const dims image{1, 2, 1, 3};
+  const std::vector<float> values{0, 1, 2, 3, 4, 5};
+  for (const auto& [order, text, stored] :
+       {std::tuple{layout::nchw, "abcd", std::vector<float>{0, 1, 2, 3, 4, 5}},
+        std::tuple{layout::nhwc, "acdb", std::vector<float>{0, 3, 1, 4, 2, 5}},
+        std::tuple{layout::any, "acdb", std::vector<float>{0, 3, 1, 4, 2, 5}}}) {
+    fake = libraries{};
+    const cudnn::backend here(1);
+    const plan<cudnn::backend, op::add> made(here, op::add{image},
+                                             {op::pass::fwd, dtype::f32, order});
+    std::vector<float> memory(6);
+    made.upload(0, values, memory.data());
+    EXPECT_EQ(memory, stored) << name(order);
+    std::vector<float> back(6);
+    made.download(0, memory.data(), back);
+    EXPECT_EQ(back, values) << name(order);
+    EXPECT_EQ(made.operands()[0].order, op::canonical_order(image, text));
+    EXPECT_EQ(made.operands()[0].bytes, 24U);
+  }
+}
+
+TEST(Ownership, OfMemoryStreamsAndEventsHoldsWhateverFails) {
+  expect_balance_whatever_fails([] {
+    const cuda::buffer first(100);
+    const cuda::stream stream = cuda::make_stream();
+    const cuda::event event = cuda::make_event();
+    cuda::buffer second(100);
+    const cuda::buffer third = std::move(second);
+    second = cuda::buffer(200);
+    EXPECT_NE(third.data(), nullptr);
+    EXPECT_NE(second.data(), third.data());
+  });
+}
+
+TEST(Ownership, OfNoMemoryIsNothing) {
+  EXPECT_EQ(complaint([] { EXPECT_EQ(cuda::buffer(0).data(), nullptr); }), "");
+  EXPECT_EQ(fake.calls, 0);
+}
+
+TEST(Failure, SaysLibraryCallStatusAndWhatTheLibrarySaysMore) {
+  EXPECT_EQ(complaint([] { const cudnn::descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR); }, 1),
+            "cuDNN: cudnnBackendCreateDescriptor of type 17 failed: CUDNN_STATUS_OF_TEST (4000): "
+            "more of it");
+  EXPECT_EQ(complaint([] { const cuda::buffer made(100); }, 1),
+            "CUDA: cudaMalloc of 100 bytes failed: cudaErrorOfTheTest (2): as the test wants it");
+}
+
+TEST(Failure, ThatTheLibraryHasNoSuchPlanIsUnsupported) {
+  const auto graph = [] { const cudnn::conv_graph made(a_conv, request); };
+  EXPECT_EQ(complaint(graph), "");
+  const int calls = fake.calls;
+  fake = libraries{};
+  fake.failing_call = calls;
+  fake.failure = CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
+  EXPECT_THROW(graph(), unsupported);
+  expect_balance();
+}
+
+TEST(Plans, ThatTheLibraryCannotMakeAreLeftOut) {
+  // The last call but one of each proposal makes its plan final.
+  const auto first = [] {
+    static_cast<void>(cudnn::first_plan(cudnn::descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR),
+                                        cudnn::descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR),
+                                        limits));
+  };
+  EXPECT_EQ(complaint(first), "");
+  const int final_call = fake.calls - 1;
+  EXPECT_THAT(complaint(first, final_call, CUDNN_STATUS_NOT_SUPPORTED),
+              HasSubstr("cuDNN has no plan in f32 with up to 7 bytes of workspace"));
+  EXPECT_EQ(fake.failed, "cudnnBackendFinalize");
+  expect_balance();
+  EXPECT_THAT(complaint(first, final_call, CUDNN_STATUS_EXECUTION_FAILED),
+              HasSubstr("cudnnBackendFinalize failed"));
+}
+
+}  // namespace
+}  // namespace layerbench

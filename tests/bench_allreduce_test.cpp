@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+// The program that measures all-reduces, as one process; bench_mpi_test starts several.
+
+namespace layerbench {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using testing::texts;
+
+const std::string own_backend = testing::has_mpi ? "mpi" : "reference";
+
+/// `arguments`, after those that measure the model shortly.
+texts shortly(const testing::tiny_directory& here, const texts& arguments) {
+  texts all{"--model=" + here.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
+            "--max-time=0", "--benchmark_out=" + here.results};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return all;
+}
+
+TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
+  const testing::outcome done = testing::bench("bench_allreduce", {"--benchmark_list_tests"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  std::set<std::string> rows;
+  for (const std::string& name : testing::lines(done.out)) {
+    const auto parsed = result::parse_row(name);
+    ASSERT_TRUE(parsed) << name;
+    EXPECT_EQ(parsed->op, "allreduce");
+    EXPECT_EQ(parsed->owner.backend, own_backend);
+    EXPECT_EQ(parsed->cache, "hot");
+    EXPECT_TRUE(rows.insert(parsed->owner.model + "/" + parsed->layer).second) << name;
+  }
+  EXPECT_THAT(rows, IsSupersetOf({"resnet50/gradients", "resnet50/bucket5", "resnet50/conv1",
+                                  "vgg16/bucket1", "alexnet/bucket4", "sweep/bytes_4",
+                                  "sweep/bytes_1048576"}));
+  const testing::outcome one =
+      testing::bench("bench_allreduce", {"--benchmark_list_tests", "--benchmark_filter=resnet50"});
+  for (const std::string& name : testing::lines(one.out)) {
+    EXPECT_THAT(name, HasSubstr("/resnet50/"));
+  }
+}
+
+TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
+  const testing::tiny_directory here;
+  const testing::outcome done = testing::bench("bench_allreduce", shortly(here, {}));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err,
+              HasSubstr(testing::has_mpi ? "mpi: one rank, so nothing is communicated"
+                                         : "reference: all ranks are in this program, so nothing"));
+  const result::results measured = result::read(here.results);
+  const std::string ranks = testing::has_mpi ? "1" : "2";
+  for (const result::measurement& row : measured.rows) {
+    EXPECT_THAT(row.label.key, HasSubstr(",ranks:" + ranks + ",in_place:1"));
+  }
+  EXPECT_TRUE(measured.manifest.empty()) << "all-reduces are no model to be predicted";
+  EXPECT_EQ(measured.context.contains("mpi_version"), testing::has_mpi);
+}
+
+TEST(AllReduce, OfRanksInOneProgramIsTheReference) {
+  const testing::tiny_directory here;
+  const testing::outcome done = testing::bench(
+      "bench_allreduce",
+      shortly(here, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("reference: all ranks are in this program"));
+  EXPECT_THAT(done.out, HasSubstr(" GB/s "));
+  std::set<std::string> rows;
+  for (const result::measurement& row : result::read(here.results).rows) {
+    EXPECT_EQ(row.error, "");
+    EXPECT_THAT(row.name.text(), HasSubstr("/batch:1/cache:hot/ranks:4"));
+    EXPECT_EQ(row.counters.at("verified"), 1);
+    EXPECT_THAT(row.label.key, Not(HasSubstr("in_place")));
+    const double bandwidth = row.counters.at("algorithm_bandwidth");
+    EXPECT_NEAR(row.counters.at("bus_bandwidth") / bandwidth, 2 * 3 / 4.0, 1e-6);
+    rows.insert(row.name.layer);
+    if (row.name.layer == "fc1") {
+      EXPECT_NEAR(bandwidth * row.seconds, 4 * 10 * 64, 1);
+    }
+  }
+  EXPECT_THAT(rows, ElementsAre("conv2", "fc1", "gradients")) << "equal sizes are one row";
+}
+
+TEST(AllReduce, RefusesWhatItHasNotGot) {
+  const testing::outcome other = testing::bench("bench_allreduce", {"--backend=onednn"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("unknown backend 'onednn'; known: "));
+  const testing::outcome batch = testing::bench("bench_allreduce", {"--batch=3"});
+  EXPECT_EQ(batch.exit_code, 2) << "gradients are of the weights' size";
+  const testing::outcome model = testing::bench("bench_allreduce", {"--model=absent"});
+  EXPECT_EQ(model.exit_code, 5);
+  EXPECT_THAT(model.err, HasSubstr("absent"));
+}
+
+TEST(AllReduce, SaysWhichBackendsThereAre) {
+  const texts lines = testing::lines(testing::bench("bench_allreduce", {"--backends"}).out);
+  EXPECT_THAT(lines, Contains("reference  available"));
+  const std::string unbuilt =
+      "mpi        no: not part of this build; configure with -DLAYERBENCH_MPI=ON";
+  EXPECT_THAT(lines, Contains(testing::has_mpi ? "mpi        available" : unbuilt));
+  const std::string others = testing::bench("bench_conv", {"--backends"}).out;
+  EXPECT_THAT(others, Not(HasSubstr("mpi"))) << "it sends nothing";
+}
+
+TEST(AllReduce, WithoutMpiRefusesToRunOnIt) {
+  const testing::outcome done =
+      testing::bench("bench_allreduce", {"--backend=mpi", "--benchmark_filter=sweep/bytes_4/",
+                                         "--benchmark_min_time=0.001", "--max-time=0"});
+  EXPECT_EQ(done.exit_code, testing::has_mpi ? 0 : 77) << done.err;
+  EXPECT_EQ(done.err.find("LAYERBENCH_MPI=ON") == std::string::npos, testing::has_mpi);
+}
+
+}  // namespace
+}  // namespace layerbench

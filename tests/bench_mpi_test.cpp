@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+// All-reduces between several processes, as mpirun starts them.
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using testing::texts;
+
+/// More ranks than processors, and root, are no mistake here. What the library still holds at its
+/// end is not ours.
+const testing::environment launcher{{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+                                    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                    {"ASAN_OPTIONS", "detect_leaks=0"}};
+
+/// Arguments of mpirun that start so many ranks of bench_allreduce.
+texts started(int ranks, const texts& arguments) {
+  texts all{"-np", std::to_string(ranks), testing::bench_path("bench_allreduce")};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return all;
+}
+
+testing::outcome run(int ranks, const texts& arguments) {
+  return testing::run(LAYERBENCH_MPIEXEC, started(ranks, arguments), launcher);
+}
+
+class Ranks : public ::testing::TestWithParam<int> {
+ protected:
+  texts shortly(const texts& arguments) const {
+    texts all{"--model=" + here_.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
+              "--max-time=0", "--benchmark_out=" + here_.results};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+  testing::tiny_directory here_;
+};
+
+TEST_P(Ranks, AgreeWithTheSerialSumInEveryElement) {
+  const std::string ranks = std::to_string(GetParam());
+  for (const texts& how :
+       {texts{}, texts{"--out-of-place"}, texts{"--dtype=f64"}, texts{"--seed=7"}}) {
+    texts all = shortly({"--verify"});
+    all.insert(all.end(), how.begin(), how.end());
+    const testing::outcome done = run(GetParam(), all);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    const result::results measured = result::read(here_.results);
+    EXPECT_THAT(measured.rows, SizeIs(9)) << "three sizes, three rounds";
+    for (const result::measurement& row : measured.rows) {
+      EXPECT_EQ(row.error, "");
+      EXPECT_EQ(row.counters.at("verified"), 1);
+      EXPECT_THAT(row.name.text(), HasSubstr("/ranks:" + ranks));
+      EXPECT_THAT(row.label.key, HasSubstr(",ranks:" + ranks));
+      EXPECT_GT(row.seconds, 0);
+    }
+    EXPECT_EQ(measured.context.at("mpi_ranks"), ranks);
+    std::filesystem::remove(here_.results);
+  }
+}
+
+TEST_P(Ranks, AgreeInPiecesOfAMessage) {
+  const testing::outcome done =
+      run(GetParam(), {"--verify", "--model=sweep", "--benchmark_filter=bytes_(4|8388608)/",
+                       "--benchmark_min_time=0.001", "--benchmark_repetitions=1", "--max-time=0"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+}
+
+TEST_P(Ranks, HaveOneThatSpeaks) {
+  const testing::outcome done = run(GetParam(), shortly({"--benchmark_format=json"}));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_TRUE(json::value::parse(done.out).contains("benchmarks"));
+  EXPECT_TRUE(here_.written().contains("benchmarks"));
+  EXPECT_THAT(here_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+  EXPECT_THAT(done.err, Not(HasSubstr("nothing is communicated")));
+
+  const testing::outcome help = run(GetParam(), {"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  const std::size_t first = help.out.find("--benchmark_filter");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(help.out.find("--benchmark_filter", first + 1), std::string::npos) << "once";
+}
+
+TEST_P(Ranks, EndWithWhatTheFirstOneFinds) {
+  EXPECT_EQ(run(GetParam(), {"--no-such-option"}).exit_code, 2);
+  EXPECT_EQ(run(GetParam(), {"--benchmark_filter=nothing_like_it"}).exit_code, 5);
+  const testing::outcome typed = run(GetParam(), shortly({"--dtype=bf16"}));
+  EXPECT_EQ(typed.exit_code, 4) << "every row failed";
+  EXPECT_THAT(typed.err, HasSubstr("MPI does not add up in bf16"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Few, Ranks, ::testing::Values(2, 4));
+
+/// Whole text of a file of /proc, empty where there is none.
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The process that is that rank of the run that writes `results`; 0: there is none.
+::pid_t process_of(int rank, const std::string& results) {
+  using namespace std::string_literals;
+  const std::string mark = "\0PMIX_RANK="s + std::to_string(rank) + "\0"s;
+  std::error_code gone;
+  for (const auto& each : std::filesystem::directory_iterator("/proc", gone)) {
+    const std::string id = each.path().filename().string();
+    if (id.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (text_of(each.path() / "cmdline").find(results) == std::string::npos) continue;
+    if (("\0"s + text_of(each.path() / "environ")).find(mark) != std::string::npos) {
+      return std::stoi(id);
+    }
+  }
+  return 0;
+}
+
+/// Runs that would take minutes.
+class LongRun : public ::testing::Test {
+ protected:
+  /// Starts it, and waits until it has written rows.
+  LongRun()
+      : running_(LAYERBENCH_MPIEXEC,
+                 started(3, {"--model=" + here_.model, "--benchmark_min_time=100",
+                             "--benchmark_repetitions=10000", "--benchmark_out=" + here_.results}),
+                 launcher) {
+    for (int i = 0; i < 3000 && !std::filesystem::exists(here_.results); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  void signal(int rank, int number) const {
+    const ::pid_t process = process_of(rank, here_.results);
+    ASSERT_NE(process, 0);
+    ::kill(process, number);
+  }
+  /// Ends by itself, within ten seconds.
+  testing::outcome ended() {
+    const auto start = std::chrono::steady_clock::now();
+    const testing::outcome done = running_.wait();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    EXPECT_EQ(process_of(1, here_.results), 0) << "a rank is left";
+    return done;
+  }
+  /// The rows so far are whole.
+  void expect_rows() const {
+    const result::results left = result::read(here_.results);
+    EXPECT_THAT(left.rows, Not(IsEmpty()));
+    EXPECT_EQ(left.context.at("interrupted"), "1");
+  }
+
+  testing::tiny_directory here_;
+  testing::child running_;
+};
+
+TEST_F(LongRun, EndsWhenARankDies) {
+  signal(1, SIGKILL);
+  const testing::outcome done = ended();
+  EXPECT_NE(done.exit_code, 0);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("rank 1"), HasSubstr("signal 9")));
+  expect_rows();
+}
+
+TEST_F(LongRun, EndsWhenTheFirstRankDies) {
+  signal(0, SIGKILL);
+  const testing::outcome done = ended();
+  EXPECT_NE(done.exit_code, 0);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("rank 0"), HasSubstr("signal 9")));
+  expect_rows();
+}
+
+TEST_F(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
+  running_.signal(SIGINT);  // as a terminal does; mpirun passes it on as SIGTERM
+  const testing::outcome done = ended();
+  EXPECT_NE(done.exit_code, 0);
+  EXPECT_THAT(done.err, HasSubstr("stopping after this call"));
+  expect_rows();
+}
+
+}  // namespace
+}  // namespace layerbench

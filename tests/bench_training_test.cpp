@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/model/step.hpp>
+#include <layerbench/predict/validation.hpp>
+
+#include "support/bench.hpp"
+
+/// Training steps, measured.
+namespace layerbench {
+namespace {
+
+using ::testing::SizeIs;
+using testing::texts;
+
+TEST(TrainingResults, AddUpToAStep) {
+  const testing::tiny_directory here;
+  const result::results made =
+      here.measure({"--phase=training", "--chain=layers", "--batch=2", "--cache=model,hot",
+                    "--optimizer=adam", "--zero-gradients"});
+  std::set<std::string> calls;
+  for (const result::measurement& row : made.rows) {
+    EXPECT_EQ(row.error, "") << row.name.text();
+    EXPECT_EQ(row.name.owner.phase(), "training");
+    if (!row.label.inserted)
+      calls.insert(row.name.op + ' ' + model::call_name(row.name.layer, row.name.pass));
+  }
+  EXPECT_THAT(calls, ::testing::IsSupersetOf(
+                         {"conv conv1", "conv conv2:bwd_data", "conv conv2:bwd_weights",
+                          "activation relu1", "activation relu2:bwd", "add add1", "add relu1_grad",
+                          "pool pool1:fwd_training", "pool pool1:bwd", "gemm fc1:bwd_data",
+                          "cross_entropy loss", "cross_entropy loss:bwd", "update fc1_weights",
+                          "update fc1_weights_zero", "update fc1_weights_grad"}));
+  EXPECT_EQ(made.context.at("optimizer"), "adam, zeroed");
+  ASSERT_FALSE(made.chains.empty());
+  EXPECT_EQ(made.chains.front().name.owner.phase(), "training");
+  const predict::validation held = predict::validate(std::vector{made});
+  ASSERT_THAT(held.cases, SizeIs(1));
+  EXPECT_EQ(held.cases.front().predicted.coverage, 1);
+  std::vector<std::string> parts;
+  for (const predict::part& each : held.cases.front().step_parts()) {
+    parts.push_back(each.name);
+    EXPECT_GT(each.predicted, 0);
+    EXPECT_GT(each.measured, 0);
+  }
+  EXPECT_EQ(parts, (std::vector<std::string>{"forward", "backward", "update"}));
+}
+
+TEST(TrainingResults, OfOneOpHaveAllItsPasses) {
+  const testing::tiny_directory here;
+  const std::string out = "--benchmark_out=" + here.results;
+  EXPECT_EQ(here.bench("bench_pool", {"--phase=training", out}).exit_code, 0);
+  std::set<std::string> passes;
+  for (const result::measurement& row : result::read(here.results).rows)
+    passes.insert(row.name.pass);
+  EXPECT_EQ(passes, (std::set<std::string>{"fwd_training", "bwd"}));
+}
+
+TEST(TrainingResults, OfOneOpAreThoseOfAWholeModel) {
+  const testing::tiny_directory here;
+  using rows = std::map<std::string, std::string>;  // labels by name
+  const auto measured = [&](const std::string& program) {
+    const std::string out = "--benchmark_out=" + here.results;
+    EXPECT_EQ(here.bench(program, {"--phase=training", out}).exit_code, 0);
+    const result::results made = result::read(here.results);
+    EXPECT_THAT(made.manifest, SizeIs(1));
+    rows labels;
+    for (const result::measurement& row : made.rows) labels[row.name.text()] = row.label.text();
+    return labels;
+  };
+  const rows own = measured("bench_conv");
+  const rows all = measured("bench_model");
+  std::size_t inserted = 0;
+  for (const auto& [name, label] : own) {
+    ASSERT_TRUE(all.contains(name)) << name;
+    EXPECT_EQ(label, all.at(name)) << name;
+    if (label.ends_with(";inserted")) ++inserted;
+  }
+  for (const auto& [name, label] : all) {
+    EXPECT_TRUE(!name.starts_with("conv/") || own.contains(name)) << name;
+  }
+  EXPECT_GT(inserted, 0U) << "of the images at least";
+}
+
+TEST(TrainingResults, HaveOneNameForEachPieceOfWork) {
+  const testing::temporary_directory here;
+  for (const std::string order : {"nhwc", "any"}) {
+    for (const texts& more :
+         {texts{}, texts{"--fused-update"}, texts{"--fused-update", "--zero-gradients"}}) {
+      texts arguments{"--phase=training", "--model=lenet5,resnet18", "--dtype=f32,bf16",
+                      "--layout=" + order, "--benchmark_list_tests"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const testing::outcome done = testing::bench("bench_model", arguments);
+      EXPECT_EQ(done.exit_code, 0) << done.err;
+      const texts names = testing::lines(done.out);
+      EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << order;
+    }
+  }
+}
+
+TEST(TrainingResults, PredictAModelGivenAsAFileOnlyWhereItIsTheSameWork) {
+  const testing::tiny_directory here;
+  const std::vector<result::results> made{
+      here.measure({"--phase=training", "--cache=hot", "--optimizer=sgd"})};
+  const predict::options same{.models = {here.model}};
+  EXPECT_EQ(predict::predict(made, same).front().coverage, 1);
+  EXPECT_FALSE(predict::predict(made, same).front().derived);
+  std::string text = testing::tiny_model;
+  text.replace(text.find("\"n\": 10"), 7, "\"n\": 11");
+  text.replace(text.find("\"batch\", 10"), 11, "\"batch\", 11");
+  const predict::options other{.models = {here.write("other.json", text).string()}};
+  const predict::prediction changed = predict::predict(made, other).front();
+  EXPECT_TRUE(changed.derived);
+  EXPECT_THAT(changed.missing, ::testing::Contains("fc1:bwd_weights"));
+}
+
+}  // namespace
+}  // namespace layerbench

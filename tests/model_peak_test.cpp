@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/model/peak.hpp>
+
+namespace layerbench::model {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::Pair;
+
+using caches = std::array<std::size_t, 3>;
+
+constexpr std::size_t kib = 1024;
+constexpr std::size_t mib = 1024 * kib;
+constexpr caches desktop{32 * kib, 1 * mib, 32 * mib};
+
+/// Bytes of each stream, by its name.
+std::map<std::string, std::size_t> streams(const graph& of) {
+  std::map<std::string, std::size_t> bytes;
+  for (const layer& each : of.layers) {
+    const auto* stream = each.op.get<op::stream>();
+    if (stream != nullptr) bytes[each.name] = static_cast<std::size_t>(stream->bytes);
+  }
+  return bytes;
+}
+
+std::vector<std::string> products(const graph& of) {
+  std::vector<std::string> names;
+  for (const layer& each : of.layers) {
+    if (each.op.get<op::gemm>() != nullptr) names.push_back(each.name);
+  }
+  return names;
+}
+
+TEST(Peak, GoesOverHalfOfEachCacheAndFourTimesTheLast) {
+  const graph of = peak_graph(desktop, 1, 1);
+  EXPECT_EQ(of.name, "peak");
+  EXPECT_THAT(streams(of),
+              ElementsAre(Pair("call", 64), Pair("copy_l2", mib / 2), Pair("copy_l3", 16 * mib),
+                          Pair("copy_memory", 128 * mib), Pair("read_l2", mib / 2),
+                          Pair("read_l3", 16 * mib), Pair("read_memory", 128 * mib),
+                          Pair("write_l2", mib / 2), Pair("write_l3", 16 * mib),
+                          Pair("write_memory", 128 * mib)));
+}
+
+TEST(Peak, GivesEachThreadItsOwnCacheAndAPartOfTheSharedOne) {
+  const auto bytes = streams(peak_graph(desktop, 1, 4));
+  EXPECT_EQ(bytes.at("read_l2"), 2 * mib);
+  EXPECT_EQ(bytes.at("read_l3"), 16 * mib);
+  EXPECT_EQ(bytes.at("call"), 256U);
+}
+
+TEST(Peak, LeavesOutACacheThatIsNotLargerThanThoseBefore) {
+  EXPECT_THAT(streams(peak_graph(desktop, 1, 9)), Not(Contains(Pair("read_l3", ::testing::_))));
+  EXPECT_THAT(streams(peak_graph(desktop, 1, 8)), Contains(Pair("read_l3", 16 * mib)));
+}
+
+TEST(Peak, GoesPastAllLastCachesThatThreadsCanReach) {
+  EXPECT_EQ(streams(peak_graph(desktop, 8, 64)).at("read_memory"), 8 * 128 * mib);
+  EXPECT_EQ(streams(peak_graph(desktop, 8, 2)).at("read_memory"), 2 * 128 * mib);
+}
+
+TEST(Peak, TakesTheLastCacheThatThereIs) {
+  const auto two = streams(peak_graph({32 * kib, 2 * mib, 0}, 1, 4));
+  EXPECT_EQ(two.at("read_l2"), mib);
+  EXPECT_EQ(two.at("read_memory"), 8 * mib);
+  EXPECT_FALSE(two.contains("read_l3"));
+  const auto unknown = streams(peak_graph({0, 0, 0}, 1, 1));
+  EXPECT_EQ(unknown.at("read_memory"), 256 * mib);
+  EXPECT_EQ(unknown.size(), 4U);
+}
+
+TEST(Peak, GivesEachThreadALargeProduct) {
+  EXPECT_THAT(products(peak_graph(desktop, 1, 1)), ElementsAre("square_1024", "square_2048"));
+  EXPECT_THAT(products(peak_graph(desktop, 1, 8)), ElementsAre("square_1024", "square_2048"));
+  EXPECT_THAT(products(peak_graph(desktop, 1, 9)), ElementsAre("square_2048", "square_4096"));
+}
+
+}  // namespace
+}  // namespace layerbench::model

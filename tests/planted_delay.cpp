@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+
+// bench_model on oneDNN in which one layer of ResNet-50 takes PERCENT longer: layer3_1_conv2 and
+// those that share its work. Held against itself with 0 percent it shows what `layerbench versus`
+// finds (tests/acceptance.py).
+//   planted_delay PERCENT [options of bench_model]
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/onednn/list.hpp>
+#include <layerbench/op/list.hpp>
+#include <layerbench/run/clock.hpp>
+#include <layerbench/run/context.hpp>
+#include <layerbench/run/main.hpp>
+
+namespace {
+
+double planted_share = 0;
+
+/// oneDNN by its own name, so that both sides' rows are compared.
+struct planted : layerbench::onednn::backend {
+  using backend::backend;
+};
+
+}  // namespace
+
+template <class Op>
+  requires layerbench::implements<layerbench::onednn::backend, Op>
+class layerbench::plan<planted, Op> : public plan<onednn::backend, Op> {
+ public:
+  plan(const planted& here, const Op& o, const plan_request& request)
+      : plan<onednn::backend, Op>(here, o, request) {}
+};
+
+template <>
+class layerbench::plan<planted, layerbench::op::conv> : public plan<onednn::backend, op::conv> {
+ public:
+  plan(const planted& here, const op::conv& o, const plan_request& request)
+      : plan<onednn::backend, op::conv>(here, o, request),
+        delayed_(o.c == 256 && o.k == 256 && o.r == 3 && o.stride.v == 1) {}
+
+  void run(const binding& bound) const {
+    const double start = run::stopwatch::now();
+    plan<onednn::backend, op::conv>::run(bound);
+    if (!delayed_) return;
+    const double end = run::stopwatch::now();
+    const double later = end + planted_share * (end - start);
+    while (run::stopwatch::now() < later) {
+    }
+  }
+
+ private:
+  bool delayed_;
+};
+
+int main(int argc, char** argv) {
+  using namespace layerbench;
+  if (argc < 2) {
+    fmt::print(stderr, "usage: planted_delay PERCENT [options of bench_model]\n");
+    return 2;
+  }
+  run::settle_threads(argv);  // may start this program again, with all of its arguments
+  planted_share = std::atof(argv[1]) / 100;
+  argv[1] = argv[0];
+  return run::main(
+      argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}}, op::builtin{},
+      [](const result::results&, bool) {}, backend_list<planted>{});
+}

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/report/markdown.hpp>
+#include <layerbench/report/page.hpp>
+#include <layerbench/result/google_json.hpp>
+
+#include "support/peaks.hpp"
+
+namespace layerbench::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+using strings = std::vector<std::string>;
+
+/// The golden file, as if it said what its layers compute and move.
+std::vector<result::results> golden() {
+  std::vector files{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json")};
+  for (auto& [owner, step] : files.front().manifest) {
+    for (result::planned& each : step) each.moves = {{100000, 0, false}, {100000, 0, true}};
+  }
+  for (result::measurement& row : files.front().rows) row.counters["flops_exact"] = 1e5;
+  return files;
+}
+
+/// Peaks of the same machine.
+std::vector<result::results> peaks() {
+  std::vector files{testing::peak_file()};
+  files.front().context = golden().front().context;
+  return files;
+}
+
+predict::options with(const std::vector<result::results>& known) {
+  predict::options chosen;
+  chosen.peaks = known;
+  return chosen;
+}
+
+/// The first groups of all matches in `text`.
+strings matches(const std::string& text, const std::string& pattern) {
+  const std::regex each(pattern);
+  strings found;
+  for (std::sregex_iterator at(text.begin(), text.end(), each), end; at != end; ++at) {
+    found.push_back((*at)[1]);
+  }
+  return found;
+}
+
+class RooflineChart : public ::testing::Test {
+ protected:
+  std::vector<result::results> files_ = golden();
+  std::vector<result::results> peaks_ = peaks();
+  digest of_ = digest_of(files_, with(peaks_));
+  predict::prediction first_ = of_.predictions.at(0);
+
+  [[nodiscard]] static std::string drawn(const predict::prediction& p) {
+    return svg::roofline_chart(p, svg::palette(std::vector{p})).html;
+  }
+};
+
+TEST_F(RooflineChart, HasADotForEachLayer) {
+  ASSERT_TRUE(first_.limits);
+  const std::string chart = drawn(first_);
+  EXPECT_THAT(matches(chart, "<circle [^>]*cx=\"([0-9.]+)\""), SizeIs(first_.layers.size()));
+  for (const predict::layer_time& each : first_.layers) {
+    EXPECT_THAT(chart, HasSubstr("<title>" + each.call_name() + ": " + detail::percent(each.share) +
+                                 " of the step, "));
+  }
+  first_.layers.front().flops = 0;
+  EXPECT_THAT(matches(drawn(first_), "<circle [^>]*cx=\"([0-9.]+)\""),
+              SizeIs(first_.layers.size() - 1));
+  EXPECT_THAT(drawn(first_), HasSubstr("; lines: what the machine attains. 1 of "));
+}
+
+TEST_F(RooflineChart, HasTheRoofsWithTheirNumbers) {
+  EXPECT_THAT(drawn(first_), AllOf(HasSubstr(">100.0 GFLOP/s<"), HasSubstr(">memory 10.00 GB/s<"),
+                                   HasSubstr(">l2 50.00 GB/s<")));
+}
+
+TEST_F(RooflineChart, PlacesWhatIsAtThePeakOnItsLine) {
+  predict::layer_time& layer = first_.layers.front();
+  layer.flops = 100e9 * layer.seconds;
+  first_.layers.resize(1);
+  const std::string chart = drawn(first_);
+  const strings line = matches(chart, "class=\"trend\" d=\"M[0-9.]+ ([0-9.]+)H");
+  ASSERT_THAT(line, SizeIs(1));
+  EXPECT_EQ(matches(chart, "<circle [^>]*cy=\"([0-9.]+)\""), line);
+}
+
+TEST_F(RooflineChart, IsNotDrawnWithoutPeaks) {
+  first_.limits.reset();
+  EXPECT_EQ(drawn(first_), "");
+  EXPECT_THAT(page(digest_of(files_)), Not(HasSubstr("Layers under the roofs")));
+}
+
+TEST_F(RooflineChart, StandsOnThePageWithItsTables) {
+  EXPECT_THAT(page(of_), AllOf(HasSubstr("Layers under the roofs of the machine"),
+                               HasSubstr("What the machine attains: bandwidths"),
+                               HasSubstr("Layers with most time above their peak")));
+  EXPECT_THAT(markdown(of_), HasSubstr(text(candidates(first_))));
+}
+
+TEST_F(RooflineChart, EscapesNames) {
+  first_.layers.front().name = "<script>\"&";
+  EXPECT_THAT(drawn(first_), AllOf(HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script>"))));
+}
+
+}  // namespace
+}  // namespace layerbench::report

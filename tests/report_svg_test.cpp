@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/report/composition_chart.hpp>
+#include <layerbench/report/history_chart.hpp>
+
+namespace layerbench::report {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Html, EscapesTextsAndAttributes) {
+  EXPECT_EQ(escaped("<a href='x'>&\"").html, "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+  EXPECT_EQ(element("p", escaped("<"), {{"title", "\">"}}).html,
+            "<p title=\"&quot;&gt;\">&lt;</p>");
+  EXPECT_EQ(escaped("\x01\xff\xc3\xa4\n").html, "\xef\xbf\xbd\xef\xbf\xbd\xc3\xa4\n");
+}
+
+TEST(Svg, ShortensByCharacters) {
+  EXPECT_EQ(svg::shortened("abc", 3), "abc");
+  EXPECT_EQ(svg::shortened("abcd", 3), "ab\u2026");
+  EXPECT_EQ(svg::shortened("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6\u2026");
+}
+
+TEST(CompositionChart, PutsTextsWhereTheyCrossNoPole) {
+  std::vector<svg::detail::flag> flags{{"a long text", 0}, {"another one", 40}, {"short", 80}};
+  flags.push_back({"far away", 400});
+  EXPECT_EQ(svg::detail::place(flags), 3U);
+  std::vector<std::string> lines;
+  for (const auto& each : flags) lines.push_back(std::to_string(each.line));
+  EXPECT_THAT(lines, ElementsAre("2", "1", "0", "0"));
+}
+
+TEST(HistoryChart, NamesDaysOrTheHoursOfOneDay) {
+  predict::course of{{}, 1, "", "", {}};
+  for (const char* date : {"2026-01-02T03:04:05+00:00", "2026-01-02T23:24:25+00:00"}) {
+    of.points.push_back({{}, date, {}, {}});
+  }
+  EXPECT_THAT(svg::detail::date_labels(of), ElementsAre("03:04", "23:24"));
+  of.points.front().date = "2026-01-01T03:04:05+00:00";
+  EXPECT_THAT(svg::detail::date_labels(of), ElementsAre("2026-01-01", "2026-01-02"));
+}
+
+}  // namespace
+}  // namespace layerbench::report

@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <set>
+#include <string>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+#include <cudnn_backend.h>
+
+/// Stand in for CUDA, cuBLAS and cuDNN in a program that links none of them: they count what is
+/// made and destroyed, and fail when they are told to. To be included in one file of a program.
+
+namespace {
+
+struct libraries {
+  std::set<void*> live;
+  int made = 0;
+  int misused = 0;  ///< destroyed or used when it was not there
+  int calls = 0;
+  int failing_call = 0;  ///< that number fails; 0: none
+  std::string failed;    ///< its function
+  cudnnStatus_t failure = CUDNN_STATUS_INTERNAL_ERROR;
+
+  /// Counts a call; true when it is to fail.
+  bool fails(const char* function) {
+    if (++calls != failing_call) return false;
+    failed = function;
+    return true;
+  }
+  template <class Raw>
+  void make(Raw* raw) {
+    *raw = static_cast<Raw>(::operator new(1));
+    live.insert(*raw);
+    ++made;
+  }
+  void destroy(void* raw) {
+    if (live.erase(raw) == 0) {
+      ++misused;
+    } else {
+      ::operator delete(raw);
+    }
+  }
+  void use(void* raw) {
+    if (!live.contains(raw)) ++misused;
+  }
+};
+
+libraries fake;
+
+/// What the functions of a library do that make handles, or use them.
+template <class Status, class Raw>
+Status make(const char* function, Raw* raw, Status failure) {
+  if (fake.fails(function)) return failure;
+  fake.make(raw);
+  return Status{};
+}
+inline cudnnStatus_t use(const char* function, std::initializer_list<void*> handles) {
+  for (void* each : handles) fake.use(each);
+  return fake.fails(function) ? fake.failure : CUDNN_STATUS_SUCCESS;
+}
+template <class Status>
+Status destroy(void* raw) {
+  fake.destroy(raw);
+  return Status{};
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* cudaGetErrorName(cudaError_t /*status*/) { return "cudaErrorOfTheTest"; }
+const char* cudaGetErrorString(cudaError_t /*status*/) { return "as the test wants it"; }
+cudaError_t cudaGetDevice(int* number) {
+  if (fake.fails("cudaGetDevice")) return cudaErrorUnknown;
+  *number = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned /*flags*/) {
+  return make("cudaStreamCreateWithFlags", made, cudaErrorUnknown);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return destroy<cudaError_t>(stream); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
+  return make("cudaEventCreateWithFlags", made, cudaErrorUnknown);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroy<cudaError_t>(event); }
+cudaError_t cudaMalloc(void** made, std::size_t /*bytes*/) {
+  return make("cudaMalloc", made, cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFree(void* memory) { return destroy<cudaError_t>(memory); }
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
+                            cudaStream_t stream) {
+  fake.use(stream);
+  std::memcpy(to, from, bytes);
+  return fake.fails("cudaMemcpyAsync") ? cudaErrorUnknown : cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  fake.use(stream);
+  return fake.fails("cudaStreamSynchronize") ? cudaErrorUnknown : cudaSuccess;
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* made) {
+  return make("cublasLtCreate", made, CUBLAS_STATUS_NOT_INITIALIZED);
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy<cublasStatus_t>(handle); }
+const char* cublasLtGetStatusName(cublasStatus_t /*status*/) { return "CUBLAS_STATUS_OF_TEST"; }
+const char* cublasLtGetStatusString(cublasStatus_t /*status*/) { return "as the test wants it"; }
+
+const char* cudnnGetErrorString(cudnnStatus_t /*status*/) { return "CUDNN_STATUS_OF_TEST"; }
+void cudnnGetLastErrorString(char* message, std::size_t size) {
+  std::strncpy(message, "more of it", size);
+}
+cudnnStatus_t cudnnCreate(cudnnHandle_t* made) {
+  return make("cudnnCreate", made, CUDNN_STATUS_NOT_INITIALIZED);
+}
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return destroy<cudnnStatus_t>(handle); }
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t /*type*/,
+                                           cudnnBackendDescriptor_t* made) {
+  return make("cudnnBackendCreateDescriptor", made, fake.failure);
+}
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+  return destroy<cudnnStatus_t>(descriptor);
+}
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  fake.use(descriptor);
+  return fake.fails("cudnnBackendFinalize") ? fake.failure : CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t /*name*/,
+                                       cudnnBackendAttributeType_t type, std::int64_t count,
+                                       const void* elements) {
+  fake.use(descriptor);
+  if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      fake.use(static_cast<const cudnnBackendDescriptor_t*>(elements)[i]);
+    }
+  }
+  return fake.fails("cudnnBackendSetAttribute") ? fake.failure : CUDNN_STATUS_SUCCESS;
+}
+/// Heuristics count three proposals and have two; an engine is number 7, has no notes and one knob,
+/// of type and value 7, and needs 7 bytes.
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t most,
+                                       std::int64_t* found, void* elements) {
+  fake.use(descriptor);
+  if (fake.fails("cudnnBackendGetAttribute")) return fake.failure;
+  const bool proposals = name == CUDNN_ATTR_ENGINEHEUR_RESULTS;
+  *found = proposals ? (most == 0 ? 3 : 2) : 1;
+  if (type == CUDNN_TYPE_NUMERICAL_NOTE) *found = 0;
+  if (type == CUDNN_TYPE_KNOB_TYPE)
+    *static_cast<cudnnBackendKnobType_t*>(elements) = CUDNN_KNOB_TYPE_LDGB;
+  if (type == CUDNN_TYPE_INT64) *static_cast<std::int64_t*>(elements) = 7;
+  if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+    for (std::int64_t i = 0; i < most; ++i) {
+      fake.use(static_cast<cudnnBackendDescriptor_t*>(elements)[i]);
+    }
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* made) {
+  return make("cudnnCreateTensorDescriptor", made, fake.failure);
+}
+cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t raw) {
+  return destroy<cudnnStatus_t>(raw);
+}
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensorDesc,
+                                         cudnnDataType_t /*dataType*/, int /*nbDims*/,
+                                         const int* /*dimA*/, const int* /*strideA*/) {
+  return use("cudnnSetTensorNdDescriptor", {tensorDesc});
+}
+cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* made) {
+  return make("cudnnCreateActivationDescriptor", made, fake.failure);
+}
+cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t raw) {
+  return destroy<cudnnStatus_t>(raw);
+}
+cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activationDesc,
+                                           cudnnActivationMode_t /*mode*/,
+                                           cudnnNanPropagation_t /*reluNanOpt*/, double /*coef*/) {
+  return use("cudnnSetActivationDescriptor", {activationDesc});
+}
+cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activationDesc,
+                                                    double /*swish_beta*/) {
+  return use("cudnnSetActivationDescriptorSwishBeta", {activationDesc});
+}
+cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle,
+                                     cudnnActivationDescriptor_t activationDesc,
+                                     const void* /*alpha*/, const cudnnTensorDescriptor_t xDesc,
+                                     const void* /*x*/, const void* /*beta*/,
+                                     const cudnnTensorDescriptor_t yDesc, void* /*y*/) {
+  return use("cudnnActivationForward", {handle, activationDesc, xDesc, yDesc});
+}
+cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle,
+                                      cudnnActivationDescriptor_t activationDesc,
+                                      const void* /*alpha*/, const cudnnTensorDescriptor_t yDesc,
+                                      const void* /*y*/, const cudnnTensorDescriptor_t dyDesc,
+                                      const void* /*dy*/, const cudnnTensorDescriptor_t xDesc,
+                                      const void* /*x*/, const void* /*beta*/,
+                                      const cudnnTensorDescriptor_t dxDesc, void* /*dx*/) {
+  return use("cudnnActivationBackward", {handle, activationDesc, yDesc, dyDesc, xDesc, dxDesc});
+}
+cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* made) {
+  return make("cudnnCreateOpTensorDescriptor", made, fake.failure);
+}
+cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t raw) {
+  return destroy<cudnnStatus_t>(raw);
+}
+cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t opTensorDesc,
+                                         cudnnOpTensorOp_t /*opTensorOp*/,
+                                         cudnnDataType_t /*opTensorCompType*/,
+                                         cudnnNanPropagation_t /*opTensorNanOpt*/) {
+  return use("cudnnSetOpTensorDescriptor", {opTensorDesc});
+}
+cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle, const cudnnOpTensorDescriptor_t opTensorDesc,
+                            const void* /*alpha1*/, const cudnnTensorDescriptor_t aDesc,
+                            const void* /*A*/, const void* /*alpha2*/,
+                            const cudnnTensorDescriptor_t bDesc, const void* /*B*/,
+                            const void* /*beta*/, const cudnnTensorDescriptor_t cDesc,
+                            void* /*C*/) {
+  return use("cudnnOpTensor", {handle, opTensorDesc, aDesc, bDesc, cDesc});
+}
+cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* made) {
+  return make("cudnnCreatePoolingDescriptor", made, fake.failure);
+}
+cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t raw) {
+  return destroy<cudnnStatus_t>(raw);
+}
+cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t poolingDesc,
+                                          cudnnPoolingMode_t /*mode*/,
+                                          cudnnNanPropagation_t /*maxpoolingNanOpt*/,
+                                          int /*windowHeight*/, int /*windowWidth*/,
+                                          int /*verticalPadding*/, int /*horizontalPadding*/,
+                                          int /*verticalStride*/, int /*horizontalStride*/) {
+  return use("cudnnSetPooling2dDescriptor", {poolingDesc});
+}
+cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t poolingDesc,
+                                  const void* /*alpha*/, const cudnnTensorDescriptor_t xDesc,
+                                  const void* /*x*/, const void* /*beta*/,
+                                  const cudnnTensorDescriptor_t yDesc, void* /*y*/) {
+  return use("cudnnPoolingForward", {handle, poolingDesc, xDesc, yDesc});
+}
+cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t poolingDesc,
+                                   const void* /*alpha*/, const cudnnTensorDescriptor_t yDesc,
+                                   const void* /*y*/, const cudnnTensorDescriptor_t dyDesc,
+                                   const void* /*dy*/, const cudnnTensorDescriptor_t xDesc,
+                                   const void* /*x*/, const void* /*beta*/,
+                                   const cudnnTensorDescriptor_t dxDesc, void* /*dx*/) {
+  return use("cudnnPoolingBackward", {handle, poolingDesc, yDesc, dyDesc, xDesc, dxDesc});
+}
+cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t /*algo*/,
+                                  cudnnSoftmaxMode_t /*mode*/, const void* /*alpha*/,
+                                  const cudnnTensorDescriptor_t xDesc, const void* /*x*/,
+                                  const void* /*beta*/, const cudnnTensorDescriptor_t yDesc,
+                                  void* /*y*/) {
+  return use("cudnnSoftmaxForward", {handle, xDesc, yDesc});
+}
+cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t /*algo*/,
+                                   cudnnSoftmaxMode_t /*mode*/, const void* /*alpha*/,
+                                   const cudnnTensorDescriptor_t yDesc, const void* /*y*/,
+                                   const cudnnTensorDescriptor_t dyDesc, const void* /*dy*/,
+                                   const void* /*beta*/, const cudnnTensorDescriptor_t dxDesc,
+                                   void* /*dx*/) {
+  return use("cudnnSoftmaxBackward", {handle, yDesc, dyDesc, dxDesc});
+}
+cudnnStatus_t cudnnBatchNormalizationForwardInference(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, const void* /*alpha*/,
+    const void* /*beta*/, const cudnnTensorDescriptor_t xDesc, const void* /*x*/,
+    const cudnnTensorDescriptor_t yDesc, void* /*y*/,
+    const cudnnTensorDescriptor_t bnScaleBiasMeanVarDesc, const void* /*bnScale*/,
+    const void* /*bnBias*/, const void* /*estimatedMean*/, const void* /*estimatedVariance*/,
+    double /*epsilon*/) {
+  return use("cudnnBatchNormalizationForwardInference",
+             {handle, xDesc, yDesc, bnScaleBiasMeanVarDesc});
+}
+cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* /*alpha*/,
+                                           const cudnnTensorDescriptor_t dyDesc, const void* /*dy*/,
+                                           const void* /*beta*/,
+                                           const cudnnTensorDescriptor_t dbDesc, void* /*db*/) {
+  return use("cudnnConvolutionBackwardBias", {handle, dyDesc, dbDesc});
+}
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t executionPlan,
+                                  cudnnBackendDescriptor_t variantPack) {
+  return use("cudnnBackendExecute", {handle, executionPlan, variantPack});
+}
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t /*streamId*/) {
+  return use("cudnnSetStream", {handle});
+}
+
+}  // extern "C"

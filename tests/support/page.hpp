@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/shape/json.hpp>
+
+#include "program.hpp"
+
+/// Reports as readers find them.
+namespace layerbench::testing {
+
+using strings = std::vector<std::string>;
+
+/// Reads a page as XML and prints what is on it.
+inline constexpr auto page_reader = R"(
+import json, sys
+from xml.etree import ElementTree
+page = ElementTree.parse(sys.argv[1]).getroot()
+text = lambda of: ''.join(of.itertext())
+print(json.dumps({
+    'tags': sorted({each.tag for each in page.iter()}),
+    'attributes': sorted({name for each in page.iter() for name in each.attrib}),
+    'ids': [each.get('id') for each in page.iter() if each.get('id')],
+    'links': [each.get('href') for each in page.iter() if each.get('href')],
+    'fills': [each.get('fill') for each in page.iter() if 'url' in each.get('fill', '')],
+    'headings': [each.tag + ' ' + text(each) for each in page.iter() if each.tag in ('h1', 'h2')],
+    'tables': [[text(each.find('caption')), [[text(cell) for cell in row] for row in each.iter('tr')]]
+               for each in page.iter('table')],
+    'scopes': sorted({each.get('scope', 'none') for each in page.iter('th')}),
+    'drawings': [[text(each.find('title')), [text(label) for label in each.iter('text')]]
+                 for each in page.iter('svg') if each.get('role') == 'img'],
+    'unnamed': [each.get('class') for each in page.iter('svg')
+                if each.get('role') != 'img' and each.get('aria-hidden') != 'true']}))
+)";
+
+/// What is on a page.
+inline json::value read_page(const std::string& page) {
+  const temporary_directory scratch;
+  const std::string path = scratch.write("page.html", page).string();
+  const outcome done = run(LAYERBENCH_PYTHON, {"-c", page_reader, path});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  return done.exit_code == 0 ? json::value::parse(done.out) : json::value();
+}
+
+/// The rows of the tables with that caption, without their titles.
+inline std::vector<strings> rows(const json::value& page, const std::string& caption) {
+  std::vector<strings> found;
+  for (const json::value& each : page.at("tables")) {
+    if (each.at(0) != caption) continue;
+    const auto all = each.at(1).get<std::vector<strings>>();
+    found.insert(found.end(), all.begin() + 1, all.end());
+  }
+  return found;
+}
+
+}  // namespace layerbench::testing

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/model/find.hpp>
+#include <layerbench/predict/scaling.hpp>
+#include <layerbench/result/google_json.hpp>
+#include <layerbench/shape/json.hpp>
+
+/// Training on many devices, without measuring anything.
+namespace layerbench::testing {
+
+inline model::graph shipped(const std::string& name, std::int64_t batch = 1) {
+  return model::load(model::find(name, LAYERBENCH_SHAPES_DIR), batch);
+}
+
+/// What a device computes that trains a shipped model with so many images/s.
+inline predict::compute_step computed(const std::string& name, std::int64_t batch,
+                                      double images_per_second) {
+  const model::graph graph = shipped(name, batch);
+  return predict::compute_step_of(predict::spread_throughput(graph, dtype::f32, images_per_second),
+                                  graph, {});
+}
+
+/// A result file, as JSON text, of LeNet-5 training with these batches: each of three rounds takes
+/// the 100th part of a second an image, some a little more.
+inline std::string training_results(const std::vector<std::int64_t>& batches) {
+  result::manifest cases;
+  json::value rows = json::value::array();
+  for (const std::int64_t batch : batches) {
+    const predict::prediction p =
+        predict::spread_throughput(shipped("lenet5", batch), dtype::f32, 100);
+    for (const predict::layer_time& each : p.layers) {
+      result::planned what{each.name, each.op, each.pass, each.key, each.count};
+      what.part = each.part;
+      cases[p.owner].push_back(what);
+      const std::string name =
+          result::row_name{p.owner, each.op, each.pass, each.name, "hot"}.text();
+      for (const int round : {0, 1, 2}) {
+        const double seconds = (each.seconds + 1e-9) * (1 + 0.01 * round);
+        rows.push_back({{"name", name},
+                        {"run_type", "iteration"},
+                        {"repetition_index", round},
+                        {"iterations", 1},
+                        {"real_time", seconds},
+                        {"cpu_time", seconds},
+                        {"time_unit", "s"},
+                        {"label", "key=" + each.key}});
+      }
+    }
+  }
+  const json::value file{
+      {"context", {{"device", "x"}, {"threads", "1"}, {"manifest", result::write_manifest(cases)}}},
+      {"benchmarks", rows}};
+  return file.dump();
+}
+
+inline predict::network ring_of(double alpha, double beta) {
+  return {"ring", "", "", {}, predict::link{predict::topology::ring, alpha, beta}};
+}
+
+/// One round of an all-reduce.
+inline result::measurement reduced(std::int64_t ranks, std::int64_t bytes, double seconds,
+                                   std::int64_t round = 0, const std::string& backend = "mpi") {
+  result::measurement row;
+  row.name = {{backend, "f32", "sweep", 1, {}}, "allreduce", "fwd", "a", "hot"};
+  row.label.key = fmt::format("bytes:{},ranks:{}", bytes, ranks);
+  row.round = round;
+  row.seconds = seconds;
+  return row;
+}
+
+/// A result file of such rounds, alone in a list.
+inline std::vector<result::results> reduced_file(std::vector<result::measurement> rows) {
+  result::results file;
+  file.file = "allreduce.json";
+  file.rows = std::move(rows);
+  return {file};
+}
+
+/// The same as JSON text; each takes 10 ns a byte.
+inline std::string reduced_text(std::int64_t ranks, const std::vector<std::int64_t>& sizes) {
+  json::value file{{"context", json::value::object()}, {"benchmarks", json::value::array()}};
+  for (const std::int64_t bytes : sizes) {
+    file["benchmarks"].push_back(
+        {{"name", fmt::format("allreduce/fwd/mpi/f32/sweep/bytes_{}/batch:1/cache:hot", bytes)},
+         {"run_type", "iteration"},
+         {"real_time", 10 * bytes},
+         {"cpu_time", 1},
+         {"time_unit", "ns"},
+         {"label", fmt::format("key=bytes:{},ranks:{}", bytes, ranks)}});
+  }
+  return file.dump();
+}
+
+}  // namespace layerbench::testing

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/list.hpp>
+#include <layerbench/model/training.hpp>
+#include <layerbench/op/list.hpp>
+#include <layerbench/run/planned_step.hpp>
+
+/// Chains that train.
+namespace layerbench::testing {
+
+template <backend B>
+std::shared_ptr<run::arena> make_arena(int threads) {
+  const auto make = [&]<class... Ops>(op::list<Ops...> /*all*/) {
+    return std::make_unique<run::backend_device<B, Ops...>>(threads);
+  };
+  return std::make_shared<run::arena>(make(op::builtin{}));
+}
+
+/// Calls `work` with the tag of each backend of this build that trains: those on GPUs do not yet.
+template <class Work>
+void on_all_backends(const Work& work) {
+  const auto each = [&]<backend... Bs>(backend_list<Bs...> /*built*/) {
+    const auto one = [&]<backend B>(std::type_identity<B> tag) {
+      if constexpr (implements<B, op::update>) work(tag);
+    };
+    (one(std::type_identity<Bs>{}), ...);
+  };
+  each(built_backends{});
+}
+
+/// A task that can be learned: images of a class are alike, but for noise.
+struct task {
+  std::vector<float> images;
+  std::vector<float> classes;
+
+  task(const dims& extents, std::int64_t kinds) {
+    const auto pixels = static_cast<std::size_t>(elements(extents) / extents.front());
+    run::random_bits bits(5);
+    const auto uniform = [&] { return static_cast<float>(bits() >> 40U) * 0x1p-23F - 1; };
+    std::vector<std::vector<float>> patterns(static_cast<std::size_t>(kinds));
+    for (auto& each : patterns) {
+      for (std::size_t i = 0; i < pixels; ++i) each.push_back(uniform());
+    }
+    for (std::int64_t n = 0; n < extents.front(); ++n) {
+      const auto kind = static_cast<std::size_t>(n % kinds);
+      classes.push_back(static_cast<float>(kind));
+      for (const float each : patterns[kind]) images.push_back(each + 0.1F * uniform());
+    }
+  }
+};
+
+/// How a net is trained.
+struct lesson {
+  plan_request request = {};
+  model::op_names in_place = model::usually_in_place();
+  model::training how = {};
+  int threads = 1;
+  int steps = 20;
+  std::int64_t kinds = 3;
+};
+
+/// What became of it.
+struct trained {
+  std::vector<double> losses;              ///< of each step
+  std::vector<std::vector<float>> values;  ///< of what stays from step to step, in the end
+};
+
+template <backend B>
+trained train(const model::graph& graph, const lesson& given) {
+  const run::planned_step planned(
+      model::training_step(graph, given.request.type, given.in_place, given.how), given.request,
+      make_arena<B>(given.threads), /*reordered=*/true);
+  const model::step& step = planned.step();
+  const std::unique_ptr<run::chain> whole = planned.make_chain(3);
+  whole->activate();
+  const auto loss = std::ranges::find_if(
+      step.calls, [](const model::call& each) { return each.op.name() == "cross_entropy"; });
+  const dims image = graph.layers.front().op.operands(op::pass::fwd, dtype::f32).front().extents;
+  const task all(image, given.kinds);
+  trained made;
+  for (int i = 0; i < given.steps; ++i) {
+    whole->write(model::input_tensor, all.images);
+    whole->write(1, all.classes);
+    whole->run(0, whole->layers());
+    made.losses.push_back(whole->read(loss->tensors.back()).front());
+  }
+  for (const model::kept_tensor& each : step.kept) made.values.push_back(whole->read(each.tensor));
+  return made;
+}
+
+/// Losses of the same steps may differ by rounding, which grows from step to step.
+inline void expect_alike(const std::vector<double>& found, const std::vector<double>& truth,
+                         double tolerance) {
+  ASSERT_EQ(found.size(), truth.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i], truth[i], tolerance * (1 + truth[i])) << "step " << i;
+  }
+}
+
+}  // namespace layerbench::testing

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/program.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json";
+
+testing::outcome tool(const std::vector<std::string>& arguments) {
+  return testing::run(LAYERBENCH_TOOL, arguments);
+}
+
+/// The golden file beside changed copies of it.
+class Compare : public ::testing::Test {
+ protected:
+  using change = std::function<void(json::value& file)>;
+
+  /// A copy with `changes`, by its path.
+  std::string file(const std::string& name, const change& changes) {
+    json::value read = json::value::parse(json::read_text(golden));
+    changes(read);
+    return scratch_.write(name, read.dump()).string();
+  }
+
+  /// A copy in which all rows whose names have `part` take `factor` times as long.
+  std::string scaled(double factor, const std::string& part = "") {
+    return file("scaled.json", [&](json::value& changed) {
+      for (json::value& row : changed["benchmarks"]) {
+        if (row.at("name").get<std::string>().find(part) == std::string::npos) continue;
+        row["real_time"] = row.at("real_time").get<double>() * factor;
+      }
+    });
+  }
+
+  /// A copy with another value of this field of the context.
+  std::string with(const std::vector<std::string>& fields) {
+    return file("with.json", [&](json::value& changed) {
+      for (const std::string& each : fields) changed["context"][each] = "another";
+    });
+  }
+
+  std::string path(const std::string& name) { return (scratch_.path() / name).string(); }
+
+ private:
+  testing::temporary_directory scratch_;
+};
+
+TEST_F(Compare, OfAFileWithItselfFindsNothing) {
+  const testing::outcome done = tool({"compare", golden, golden, "--fail-on-regression"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(done.err, "");
+  EXPECT_THAT(done.out, AllOf(HasSubstr("0 faster, 0 slower"), HasSubstr("one run a side"),
+                              Not(HasSubstr("across"))));
+}
+
+TEST_F(Compare, WritesTextJsonAndCsvToStdoutOrAFile) {
+  const std::string slower = scaled(1.2);
+  const testing::outcome form = tool({"compare", golden, slower, "--format", "json"});
+  EXPECT_EQ(form.exit_code, 0) << form.err;
+  const json::value all = json::value::parse(form.out);
+  EXPECT_EQ(all.at("schema"), 1);
+  EXPECT_EQ(all.at("models").at(0).at("verdict"), "slower");
+  EXPECT_NEAR(all.at("models").at(0).at("ratio"), 1.2, 1e-9);
+  const std::string out = path("out.json");
+  EXPECT_EQ(tool({"compare", golden, slower, "--format=json", "-o", out}).out, "");
+  EXPECT_EQ(json::read_text(out), form.out);
+  EXPECT_THAT(tool({"compare", golden, slower, "--format", "csv"}).out,
+              StartsWith("kind,id,name,ratio,low,high,verdict,"));
+  EXPECT_THAT(tool({"compare", golden, slower}).out, StartsWith("old: "));
+}
+
+TEST_F(Compare, TakesListsOfFiles) {
+  const std::string other = scaled(1.01);
+  const testing::outcome done =
+      tool({"compare", golden + "," + other, other + "," + golden, "--format", "json"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const json::value all = json::value::parse(done.out);
+  EXPECT_EQ(all.at("old"), json::value({golden, other}));
+  EXPECT_EQ(all.at("new"), json::value({other, golden}));
+  EXPECT_THAT(all.at("notes"), SizeIs(0));
+  EXPECT_EQ(all.at("layers").at(0).at("old_rounds"), 12);
+}
+
+TEST_F(Compare, CountsAsTheSameWhatIsInsideTheMargin) {
+  const auto verdict = [&](const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"compare", golden, file, "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const json::value all = json::value::parse(tool(arguments).out);
+    return all.at("models").at(0).at("verdict").get<std::string>();
+  };
+  const std::string slower = scaled(1.1);
+  EXPECT_EQ(verdict(slower, {}), "slower");
+  EXPECT_EQ(verdict(slower, {"--margin", "15"}), "same");
+  EXPECT_EQ(verdict(scaled(0.9), {}), "faster");
+  EXPECT_EQ(verdict(scaled(1.005), {}), "unclear");
+  EXPECT_EQ(verdict(golden, {"--margin=0"}), "unclear");
+}
+
+TEST_F(Compare, RefusesWhatDiffersInMoreThanOneThingAndNamesIt) {
+  const std::string other = with({"kernel", "layerbench_version", "threads"});
+  const testing::outcome done = tool({"compare", golden, other});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_EQ(done.out, "");
+  EXPECT_THAT(done.err, AllOf(HasSubstr(other), HasSubstr("kernel layerbench_version threads"),
+                              HasSubstr("--across"), HasSubstr("--force")));
+  const testing::outcome said = tool({"compare", golden, other, "--across", "version"});
+  EXPECT_EQ(said.exit_code, 3);
+  EXPECT_THAT(said.err, HasSubstr("but in: kernel threads;"));
+  EXPECT_EQ(tool({"compare", golden, golden + "," + other}).exit_code, 3);
+}
+
+TEST_F(Compare, MarksWhatIsForced) {
+  const std::string other = with({"kernel", "layerbench_version"});
+  const testing::outcome text = tool({"compare", golden, other, "--force"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("note: forced: "));
+  const testing::outcome form =
+      tool({"compare", golden, other, "--force", "--across=version", "--format=json"});
+  const json::value all = json::value::parse(form.out);
+  EXPECT_EQ(all.at("across"), "version");
+  EXPECT_EQ(all.at("forced"), json::value({"kernel"}));
+}
+
+TEST_F(Compare, SaysAcrossWhatItComparesWhereThatIsPlain) {
+  const auto across = [&](const std::string& other, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"compare", golden, other, "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const testing::outcome done = tool(arguments);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    const json::value all = json::value::parse(done.out);
+    return fmt::format("{} {}", all.at("across").get<std::string>(),
+                       all.at("inferred").get<bool>());
+  };
+  EXPECT_EQ(across(with({"onednn_version", "onednn_hash"}), {}), "version true");
+  EXPECT_EQ(across(with({"kernel"}), {}), "driver true");
+  EXPECT_EQ(across(with({"threads"}), {}), "settings true");
+  EXPECT_EQ(across(with({"device", "kernel", "threads"}), {}), "device true");
+  EXPECT_EQ(across(with({"kernel", "threads"}), {"--across", "device"}), "device false");
+}
+
+TEST_F(Compare, FailsOnRegressionsAfterItHasWritten) {
+  const std::string slower = scaled(1.1);
+  EXPECT_EQ(tool({"compare", golden, slower}).exit_code, 0);
+  // The value belongs to the option only after a '='.
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"compare", "--fail-on-regression", golden, slower},
+           {"compare", golden, slower, "--fail-on-regression=5"}}) {
+    const testing::outcome done = tool(arguments);
+    EXPECT_EQ(done.exit_code, 4);
+    EXPECT_THAT(done.out, HasSubstr("| slower"));
+    EXPECT_EQ(done.err,
+              "layerbench: regression: inference/reference/f32/tiny/batch:2 is 10.0 % slower\n");
+  }
+  EXPECT_EQ(tool({"compare", golden, slower, "--fail-on-regression=20"}).exit_code, 0);
+  EXPECT_EQ(tool({"compare", slower, golden, "--fail-on-regression"}).exit_code, 0) << "faster";
+}
+
+TEST_F(Compare, FailsOnRegressionsOfLayersWhereThereIsNoModel) {
+  const auto without_manifest = [](double factor) {
+    return [factor](json::value& changed) {
+      changed["context"].erase("manifest");
+      for (json::value& row : changed["benchmarks"]) {
+        row["real_time"] = row.at("real_time").get<double>() * factor;
+      }
+    };
+  };
+  const std::string old = file("old.json", without_manifest(1));
+  const std::string now = file("new.json", without_manifest(1.2));
+  const testing::outcome done = tool({"compare", old, now, "--fail-on-regression"});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("regression: conv/fwd/reference/f32/tiny/conv1/batch:2"));
+}
+
+TEST_F(Compare, ListsRowsOfOneSideAndFailsWhereAStepBecameIncomplete) {
+  const std::string part = file("part.json", [](json::value& changed) {
+    json::value kept = json::value::array();
+    for (const json::value& row : changed["benchmarks"]) {
+      if (!row.at("name").get<std::string>().starts_with("reorder/")) kept.push_back(row);
+    }
+    changed["benchmarks"] = kept;
+  });
+  const testing::outcome done = tool({"compare", golden, part});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("not compared: inference/reference/f32/tiny/batch:2: new layers "
+                                  "without a timing: conv1_src_reorder\n"));
+  EXPECT_THAT(done.out, HasSubstr("only old: 2 rows\n  reorder/fwd/"));
+  const testing::outcome form = tool({"compare", part, golden, "--format", "json"});
+  EXPECT_EQ(form.exit_code, 4);
+  EXPECT_THAT(json::value::parse(form.out).at("only_new"), SizeIs(2));
+}
+
+TEST_F(Compare, SaysWhereThereIsNothingToCompare) {
+  const std::string other = file("other.json", [](json::value& changed) {
+    changed["context"].erase("manifest");
+    for (json::value& row : changed["benchmarks"]) row["label"] = "key=n:1";
+  });
+  const testing::outcome done = tool({"compare", golden, other});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, HasSubstr("nothing to compare"));
+}
+
+TEST_F(Compare, RefusesAWrongCommandLine) {
+  const std::vector<std::vector<std::string>> wrong{
+      {"compare"},
+      {"compare", golden},
+      {"compare", golden, golden, golden},
+      {"compare", golden, golden + ","},
+      {"compare", "", golden},
+      {"compare", golden, golden + "," + golden, "--paired"},
+      {"compare", golden, golden, "--across=time"},
+      {"compare", golden, golden, "--margin=nan"},
+      {"compare", golden, golden, "--margin=-1"},
+      {"compare", golden, golden, "--margin=2%"},
+      {"compare", golden, golden, "--fail-on-regression=x"}};
+  for (const auto& arguments : wrong) {
+    const testing::outcome done = tool(arguments);
+    EXPECT_EQ(done.exit_code, 2) << ::testing::PrintToString(arguments) << done.err;
+    EXPECT_EQ(done.out, "");
+  }
+  EXPECT_THAT(tool({"compare", "--help"}).out, HasSubstr("Usage: layerbench compare"));
+}
+
+TEST_F(Compare, RefusesBadFiles) {
+  const testing::outcome absent = tool({"compare", golden, "/nowhere.json"});
+  EXPECT_EQ(absent.exit_code, 3);
+  EXPECT_THAT(absent.err, HasSubstr("/nowhere.json"));
+  const std::string aggregates = file("aggregates.json", [](json::value& changed) {
+    for (json::value& row : changed["benchmarks"]) row["run_type"] = "aggregate";
+  });
+  const testing::outcome done = tool({"compare", aggregates, golden});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, HasSubstr("only aggregates"));
+}
+
+}  // namespace
+}  // namespace layerbench

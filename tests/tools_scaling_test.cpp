@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/program.hpp"
+#include "support/scaling.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+/// Result files of LeNet-5 training.
+class PredictDevices : public ::testing::Test {
+ protected:
+  testing::temporary_directory scratch;
+  std::string measured = scratch.write("r.json", testing::training_results({16, 8})).string();
+};
+
+/// `layerbench predict` with these words.
+testing::outcome predict(std::vector<std::string> words) {
+  words.insert(words.begin(), "predict");
+  return testing::run(LAYERBENCH_TOOL, words);
+}
+
+/// The same of a throughput, so of no file.
+std::vector<std::string> given(const std::vector<std::string>& more) {
+  std::vector<std::string> words{"--throughput", "219", "--model",   "resnet50",
+                                 "--batch",      "64",  "--network", "dgx1_p100"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+json::value json_of(std::vector<std::string> words) {
+  words.insert(words.end(), {"--format", "json"});
+  const testing::outcome done = predict(words);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  return json::value::parse(done.out);
+}
+
+std::vector<int> devices_of(const json::value& prediction) {
+  std::vector<int> all;
+  for (const json::value& each : prediction.at("data_parallel").at("steps")) {
+    all.push_back(each.at("devices"));
+  }
+  return all;
+}
+
+TEST_F(PredictDevices, OfMeasuredTimingsBeginsWithThePlainPrediction) {
+  const json::value plain = json_of({measured}).at("predictions").at(0);
+  const json::value all = json_of({measured, "--devices", "1,2,4", "--network", "ethernet_25"});
+  ASSERT_THAT(all.at("predictions"), SizeIs(2));
+  const json::value& made = all.at("predictions").at(0);
+  EXPECT_EQ(made.at("seconds_per_step"), plain.at("seconds_per_step"));
+  const json::value& steps = made.at("data_parallel").at("steps");
+  ASSERT_THAT(steps, SizeIs(3));
+  EXPECT_EQ(steps.at(0).at("seconds_per_step"), plain.at("seconds_per_step"));
+  EXPECT_EQ(steps.at(0).at("seconds_low"), plain.at("seconds_low"));
+  EXPECT_EQ(steps.at(0).at("efficiency"), 1);
+  EXPECT_EQ(steps.at(2).at("global_batch"), 4 * made.at("batch").get<int>());
+  EXPECT_GT(steps.at(1).at("exposed_seconds"), 0);
+  EXPECT_LT(steps.at(1).at("efficiency"), 1);
+  EXPECT_THAT(made.at("data_parallel").at("buckets"), SizeIs(2));
+}
+
+TEST_F(PredictDevices, DividesTheLargestBatchWhereThatIsAskedFor) {
+  const std::vector<std::string> words{measured, "--devices", "1,2",        "--scaling",
+                                       "strong", "--network", "ethernet_25"};
+  const json::value all = json_of(words);
+  ASSERT_THAT(all.at("predictions"), SizeIs(1));
+  const json::value& steps = all.at("predictions").at(0).at("data_parallel").at("steps");
+  EXPECT_EQ(steps.at(0).at("batch"), 16);
+  EXPECT_EQ(steps.at(1).at("batch"), 8);
+  EXPECT_EQ(steps.at(1).at("global_batch"), 16);
+}
+
+TEST_F(PredictDevices, TakesItsNetworkFromMeasuredAllReduces) {
+  const std::string two =
+      scratch.write("n2.json", testing::reduced_text(2, {1'000, 10'000'000})).string();
+  const std::string eight =
+      scratch.write("n8.json", testing::reduced_text(8, {1'000, 10'000'000})).string();
+  const json::value made = json_of({measured, "--devices", "2,4,8", "--network", two + ',' + eight})
+                               .at("predictions")
+                               .at(0);
+  const json::value& steps = made.at("data_parallel").at("steps");
+  double bytes = 0;
+  for (const json::value& each : made.at("data_parallel").at("buckets")) {
+    bytes += each.at("bytes").get<double>();
+  }
+  EXPECT_NEAR(steps.at(0).at("communication_seconds").get<double>(), 1e-8 * bytes, 1e-14 * bytes);
+  EXPECT_FALSE(steps.at(0).at("extrapolated"));
+  EXPECT_TRUE(steps.at(1).at("extrapolated"));
+  EXPECT_FALSE(steps.at(2).at("extrapolated"));
+  EXPECT_EQ(made.at("data_parallel").at("network").at("measured"), json::value::array({2, 8}));
+}
+
+TEST_F(PredictDevices, OfAThroughputNeedsNoResults) {
+  const json::value made = json_of(given({"--devices", "8"})).at("predictions").at(0);
+  EXPECT_EQ(made.at("backend"), "given");
+  EXPECT_NEAR(made.at("images_per_second").get<double>(), 219, 1e-9);
+  const json::value& step = made.at("data_parallel").at("steps").at(0);
+  EXPECT_GT(step.at("images_per_second").get<double>(), 7 * 219);
+  EXPECT_LE(step.at("images_per_second").get<double>(), 8 * 219);
+}
+
+TEST_F(PredictDevices, GoesOnByFactorsOrSteps) {
+  const auto of = [](const std::string& text) {
+    return devices_of(json_of({"--throughput", "1", "--model", "lenet5", "--network",
+                               "infiniband_100", "--devices", text})
+                          .at("predictions")
+                          .at(0));
+  };
+  EXPECT_THAT(of("1,2,4,...,32"), ::testing::ElementsAre(1, 2, 4, 8, 16, 32));
+  EXPECT_THAT(of("8,16,...,64"), ::testing::ElementsAre(8, 16, 32, 64));
+  EXPECT_THAT(of("2,4,6,...,10,64"), ::testing::ElementsAre(2, 4, 6, 8, 10, 64));
+  EXPECT_THAT(of("1,2,3,...,4096"), SizeIs(4096));
+}
+
+TEST_F(PredictDevices, HasTextAndCsv) {
+  EXPECT_THAT(predict(given({"--devices", "1,8"})).out,
+              AllOf(StartsWith("resnet50 training, given f32, batch 64"),
+                    HasSubstr("one device: 219.0 images/s"), HasSubstr("dgx1_p100"),
+                    HasSubstr("102 MB of gradients in"), HasSubstr("contention: none assumed"),
+                    HasSubstr("| devices |")));
+  const std::string csv = predict(given({"--devices", "1,8", "--format", "csv"})).out;
+  EXPECT_THAT(csv, StartsWith("model,backend,dtype,case,network,scaling,contention,devices,"));
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
+}
+
+TEST_F(PredictDevices, ContentionSlowsTheStepDown) {
+  const auto seconds = [](const std::vector<std::string>& more) -> double {
+    return json_of(given(more))
+        .at("predictions")
+        .at(0)
+        .at("data_parallel")
+        .at("steps")
+        .at(0)
+        .at("seconds_per_step");
+  };
+  EXPECT_GT(seconds({"--devices", "8", "--contention", "1.2"}), seconds({"--devices", "8"}));
+}
+
+TEST_F(PredictDevices, WritesATimelineOfOneStep) {
+  const std::string file = (scratch.path() / "t.json").string();
+  ASSERT_EQ(predict(given({"--devices", "8", "--trace", file})).exit_code, 0);
+  const json::value trace = json::value::parse(json::read_text(file));
+  double end = 0;
+  double sent = 0;
+  for (const json::value& each : trace.at("traceEvents")) {
+    if (each.at("ph") != "X") continue;
+    EXPECT_GE(each.at("dur").get<double>(), 0);
+    end = std::max(end, each.at("ts").get<double>() + each.at("dur").get<double>());
+    if (each.at("cat") == "all-reduce") sent += each.at("args").at("bytes").get<double>();
+  }
+  const double seconds = trace.at("otherData").at("seconds_per_step");
+  EXPECT_NEAR(end, 1e6 * seconds, 1e-6 * end);
+  EXPECT_EQ(sent, 102'228'128);
+}
+
+struct wrong_line {
+  std::vector<std::string> words;
+  int code;
+  std::string says;
+};
+
+TEST_F(PredictDevices, RefusesWhatMakesNoSense) {
+  const std::string file = (scratch.path() / "t.json").string();
+  const std::vector<wrong_line> wrong{
+      {{measured, "--devices", "2"}, 2, "--network FILE|NAME; there are: dgx1_p100"},
+      {{measured, "--devices", "2", "--network", "nowhere"}, 5, "no network 'nowhere'"},
+      {{measured, "--devices", "2", "--network", "/nowhere.json"}, 3, "/nowhere.json"},
+      {{measured, "--devices", "2", "--network", measured}, 3, "no all-reduce"},
+      {{measured, "--devices", "2", "--network", "dgx1_p100,dgx_a100"}, 3, "is no result file"},
+      {{measured, "--network", "dgx1_p100"}, 2, "--devices"},
+      {{measured, "--devices", "2", "--network", "dgx1_p100", "--phase", "inference"},
+       2,
+       "for training"},
+      {{measured, "--devices", "4", "--network", "dgx1_p100", "--scaling", "strong"}, 4, "batch 4"},
+      {{measured, "--devices", "2", "--network", "dgx1_p100", "--throughput", "3"},
+       2,
+       "one or the"},
+      {given({"--devices", "9"}), 2, "holds 8 devices, not 9"},
+      {given({"--devices", "0"}), 2, "'0'"},
+      {given({"--devices", "1,,2"}), 2, "''"},
+      {given({"--devices", "1,...,8"}), 2, "two numbers"},
+      {given({"--devices", "1,2,...,7"}), 2, "does not lead to 7"},
+      {given({"--devices", "2,3,...,7"}), 2, "not clear"},
+      {given({"--devices", "1,2,..."}), 2, "leads to nothing"},
+      {given({"--devices", "8", "--contention", "0.9"}), 2, "--contention"},
+      {given({"--devices", "8", "--dtype", "f31"}), 2, "f31"},
+      {given({"--devices", "8", "--scaling", "strong"}), 2, "smaller batches"},
+      {given({"--devices", "8", "--format", "bmf"}), 2, "text, json and csv"},
+      {given({"--devices", "4,8", "--trace", file}), 2, "--trace"}};
+  for (const auto& [words, code, says] : wrong) {
+    const testing::outcome done = predict(words);
+    EXPECT_EQ(done.exit_code, code) << ::testing::PrintToString(words) << done.err;
+    EXPECT_EQ(done.out, "");
+    EXPECT_THAT(done.err, HasSubstr(says));
+  }
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+/// Cells of a line of a Markdown table; nothing for other lines.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream rest(line);
+  std::string cell;
+  while (std::getline(rest, cell, '|')) {
+    const std::size_t first = cell.find_first_not_of(' ');
+    cells.push_back(first == std::string::npos
+                        ? ""
+                        : cell.substr(first, cell.find_last_not_of(' ') + 1 - first));
+  }
+  return cells;
+}
+
+TEST(PublishedEfficiencies, AreWhatTheDocumentationSays) {
+  std::istringstream text(json::read_text(LAYERBENCH_SOURCE_DIR "/docs/scaling.md"));
+  int rows = 0;
+  for (std::string line; std::getline(text, line);) {
+    // | system | framework | model | batch | one | network | devices | all | published | predicted
+    // | no overlap | error |
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != 13 || cells[3] == "model" || cells[3] == "---") continue;
+    const json::value made = json_of({"--throughput", cells[5], "--model", cells[3], "--batch",
+                                      cells[4], "--network", cells[6], "--devices", cells[7]})
+                                 .at("predictions")
+                                 .at(0);
+    const json::value& step = made.at("data_parallel").at("steps").at(0);
+    const double efficiency = 100 * step.at("efficiency").get<double>();
+    const double published =
+        100 * std::stod(cells[8]) / (std::stod(cells[7]) * std::stod(cells[5]));
+    const double no_overlap = 100 * made.at("seconds_per_step").get<double>() /
+                              step.at("no_overlap_seconds").get<double>();
+    EXPECT_EQ(cells[9], fmt::format("{:.1f}", published)) << line;
+    EXPECT_EQ(cells[10], fmt::format("{:.1f}", efficiency)) << line;
+    EXPECT_EQ(cells[11], fmt::format("{:.1f}", no_overlap)) << line;
+    EXPECT_EQ(cells[12], fmt::format("{:+.1f}", efficiency - published)) << line;
+    ++rows;
+  }
+  EXPECT_GE(rows, 30);
+}
+
+TEST(ListNetworks, HasEveryShippedOne) {
+  const testing::outcome done = testing::run(LAYERBENCH_TOOL, {"list", "--networks"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, AllOf(HasSubstr("| dgx1_p100"), HasSubstr("beta 72.0 GB/s")));
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "support/versus.hpp"
+
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using testing::texts;
+using ::testing::UnorderedElementsAre;
+
+class Versus : public testing::Versus {};
+
+json::value verdicts(const json::value& all, const std::string& kind) {
+  json::value found = json::value::array();
+  for (const json::value& each : all.at(kind)) found.push_back(each.at("verdict"));
+  return found;
+}
+
+TEST_F(Versus, FindsASmallChangeUnderALargeDrift) {
+  const json::value all = json_of({"--keep", path("kept")}, {fake_}, {fake_, "--slow=30"});
+  EXPECT_EQ(verdicts(all, "layers"), json::value({"slower", "same"}));
+  EXPECT_EQ(verdicts(all, "models"), json::value({"slower"}));
+  EXPECT_NEAR(all.at("layers").at(0).at("ratio"), 1.03, 0.002);
+  EXPECT_EQ(all.at("layers").at(0).at("old_rounds"), 5);
+  EXPECT_EQ(all.at("paired"), true);
+  EXPECT_EQ(all.at("versus").at("rounds"), 5);
+  const auto list = [&](const std::string& side) {
+    std::string names;
+    for (int i = 1; i <= 5; ++i) names += fmt::format(",{}/{}_{}.json", path("kept"), side, i);
+    return names.substr(1);
+  };
+  // Taken apart the same files do not show it.
+  const testing::outcome apart =
+      testing::run(LAYERBENCH_TOOL, {"compare", list("old"), list("new"), "--format=json"});
+  EXPECT_EQ(verdicts(json::value::parse(apart.out), "layers"), json::value({"unclear", "unclear"}));
+}
+
+TEST_F(Versus, SaysThatEqualsAreTheSame) {
+  const json::value all = json_of({}, {fake_}, {fake_});
+  EXPECT_EQ(verdicts(all, "layers"), json::value({"same", "same"}));
+  EXPECT_EQ(verdicts(all, "models"), json::value({"same"}));
+  EXPECT_EQ(all.at("old").at(0), "old_1.json") << "files that are gone have no path";
+  EXPECT_THAT(files("tmp"), IsEmpty());
+}
+
+TEST_F(Versus, IsNotSureOfFewRounds) {
+  const json::value all = json_of({"--rounds=4"}, {fake_}, {fake_, "--slow=300"});
+  EXPECT_EQ(verdicts(all, "models"), json::value({"unclear"}));
+  EXPECT_THAT(log(), SizeIs(8));
+}
+
+TEST_F(Versus, GivesWhatCompareMakesOfTheKeptFiles) {
+  json::value all =
+      json_of({"--rounds=2", "--keep", path("a/kept")}, {fake_}, {fake_, "--slow=30"});
+  EXPECT_THAT(files("a/kept"),
+              UnorderedElementsAre("old_1.json", "old_2.json", "new_1.json", "new_2.json"));
+  const auto list = [&](const std::string& side) {
+    return fmt::format("{0}/{1}_1.json,{0}/{1}_2.json", path("a/kept"), side);
+  };
+  const testing::outcome again = testing::run(
+      LAYERBENCH_TOOL, {"compare", "--paired", list("old"), list("new"), "--format=json"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  all.erase("versus");
+  EXPECT_EQ(json::value::parse(again.out), all);
+}
+
+TEST_F(Versus, RunsBothInRandomOrderThatASeedRepeats) {
+  const auto first = [&](const std::string& seed) {
+    std::filesystem::remove(path("log"));
+    const json::value all = json_of({"--rounds=8", "--seed=" + seed}, {fake_}, {fake_});
+    json::value sides = json::value::array();
+    const texts names = log();
+    EXPECT_THAT(names, SizeIs(16));
+    for (std::size_t i = 0; i < names.size(); i += 2) {
+      EXPECT_NE(names[i].substr(0, 3), names[i + 1].substr(0, 3));
+      EXPECT_EQ(names[i].substr(3), names[i + 1].substr(3)) << "rounds one after the other";
+      sides.push_back(names[i].substr(0, 3));
+    }
+    EXPECT_EQ(all.at("versus").at("first"), sides);
+    return sides;
+  };
+  const json::value one = first("1");
+  EXPECT_EQ(one, first("1"));
+  EXPECT_THAT(one, AllOf(Contains("old"), Contains("new")));
+  std::set<std::string> orders;
+  for (const char* seed : {"1", "2", "3"}) orders.insert(first(seed).dump());
+  EXPECT_THAT(orders, SizeIs(3));
+}
+
+TEST_F(Versus, SetsVariablesAndShowsWhatEachSideLoaded) {
+  const texts now{"FAKE_VERSION=3.9", "UNUSED=a b", fake_};
+  const json::value all = json_of({"--rounds=2"}, {fake_}, now);
+  EXPECT_EQ(all.at("old_loaded").at("onednn_version"), "3.2.0");
+  EXPECT_EQ(all.at("new_loaded").at("onednn_version"), "3.9");
+  EXPECT_EQ(all.at("new_loaded").at("executable"), fake_);
+  EXPECT_EQ(all.at("across"), "version");
+  EXPECT_EQ(all.at("versus").at("new_command"), json::value(now));
+  const testing::outcome page = versus({"--rounds=2"}, {fake_}, now);
+  EXPECT_THAT(page.out,
+              AllOf(StartsWith("old command: " + fake_ + "\nnew command: FAKE_VERSION=3.9 "),
+                    HasSubstr("2 rounds, a fresh process of each in random order (seed 1)\n"),
+                    HasSubstr("\nloaded by both: executable " + fake_ + ", onednn_isa any\n"),
+                    HasSubstr("\nloaded by old: onednn_version 3.2.0\n"),
+                    HasSubstr("\nloaded by new: onednn_version 3.9\n"),
+                    HasSubstr("2 pairs of runs"), HasSubstr("| tiny inference")));
+}
+
+TEST_F(Versus, FindsProgramsAsTheSystemDoes) {
+  const std::string directory = "PATH=" + scratch_.path().string() + ":/usr/bin:/bin";
+  EXPECT_EQ(versus({"--rounds=2"}, {directory, "fake"}, {fake_}).exit_code, 0);
+}
+
+TEST_F(Versus, HidesWhatProgramsPrintUnlessAsked) {
+  const testing::outcome quiet = versus({"--rounds=2"}, {fake_}, {fake_});
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_THAT(quiet.out, Not(HasSubstr("table of")));
+  const testing::outcome told = versus({"--rounds=2", "--verbose"}, {fake_}, {fake_});
+  EXPECT_THAT(told.err, AllOf(HasSubstr("round 2: new\n"), HasSubstr("table of new_2.json\n")));
+  EXPECT_EQ(told.out, quiet.out);
+}
+
+TEST_F(Versus, FailsOnRegressions) {
+  const testing::outcome done = versus({"--fail-on-regression"}, {fake_}, {fake_, "--slow=100"});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("regression: inference/reference/f32/tiny/batch:2 is "));
+  EXPECT_THAT(done.out, HasSubstr("| slower"));
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "comparing.hpp"
+
+#include <optional>
+#include <vector>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/report/comparison.hpp>
+
+#include "commands.hpp"
+
+namespace layerbench::tool {
+namespace {
+
+std::string check_percent(const std::string& text) {
+  return check_number(text, 1000, "a number of percent, such as 2.5");
+}
+
+/// What is slower by more than `allowed` percent, in words: models, or layers where there is no
+/// model to compare.
+std::vector<std::string> regressions(const predict::comparison& all, double allowed) {
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& what, const predict::judged& of) {
+    const double slower = 100 * (of.ratio.value() - 1);
+    if (of.verdict != predict::verdict::slower || slower <= allowed) return;
+    found.push_back(fmt::format("{} is {:.1f} % slower", what, slower));
+  };
+  for (const predict::compared_model& each : all.models) add(each.owner.text(), each);
+  if (!all.models.empty()) return found;
+  for (const predict::compared_layer& each : all.layers) add(each.row.name, each);
+  return found;
+}
+
+}  // namespace
+
+void add_comparing(CLI::App& command, comparing_options& chosen) {
+  command
+      .add_option("--across", chosen.across,
+                  "What is compared, and may differ; default: where only one of them does, that")
+      ->check(CLI::IsMember(enum_names<predict::across>));
+  command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
+  command.add_option("--margin", chosen.margin, "Percent up to which times count as the same")
+      ->check(check_percent)
+      ->capture_default_str();
+  command
+      .add_flag("--fail-on-regression{0}", chosen.allowed,
+                "Exit with 4 where a model is slower, by more than so many percent if given (=5)")
+      ->check(check_percent);
+}
+
+predict::comparison compare(std::span<const result::results> old,
+                            std::span<const result::results> now, const comparing_options& chosen) {
+  return predict::compare(old, now,
+                          {chosen.margin / 100, from_name<predict::across>(chosen.across),
+                           chosen.force, chosen.paired});
+}
+
+std::string render(const predict::comparison& all, const std::string& format) {
+  if (format == "csv") return csv(report::records(all));
+  if (format == "text") return report::text(all);
+  return json_text(report::to_json(all));
+}
+
+void require_none(const predict::comparison& all, const comparing_options& chosen) {
+  std::vector<std::string> found;
+  for (const predict::uncompared& each : all.left_out) {
+    if (each.incomplete) found.push_back(fmt::format("{}: {}", each.owner.text(), each.reason));
+  }
+  if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
+  if (!chosen.allowed.empty()) {
+    const std::vector<std::string> slower = regressions(all, std::stod(chosen.allowed));
+    if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
+  }
+  if (!found.empty()) {
+    throw error(fmt::format("{}", fmt::join(found, "\nlayerbench: ")), exit_code::incomplete);
+  }
+}
+
+}  // namespace layerbench::tool

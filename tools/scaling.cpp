@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "scaling.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include <layerbench/base/output_file.hpp>
+#include <layerbench/predict/network_file.hpp>
+#include <layerbench/report/data_parallel.hpp>
+#include <layerbench/report/data_parallel_json.hpp>
+#include <layerbench/report/trace.hpp>
+
+namespace layerbench::tool {
+namespace {
+
+[[noreturn]] void refuse(const std::string& devices, std::string_view why) {
+  throw usage_error(
+      fmt::format("--devices: {}: {}; expected numbers such as 8 or 1,2,4,...,64", devices, why));
+}
+
+/// Goes on from the numbers that are there to `last`.
+void go_on(std::vector<std::int64_t>& numbers, std::int64_t last, const std::string& text) {
+  constexpr std::size_t most = 100'000;
+  const std::size_t n = numbers.size();
+  if (n < 2) refuse(text, "'...' follows two numbers at least");
+  const std::int64_t step = numbers[n - 1] - numbers[n - 2];
+  const std::int64_t factor = numbers[n - 1] / numbers[n - 2];
+  const bool by_steps = n > 2 && numbers[n - 2] - numbers[n - 3] == step;
+  if (step < 1 || (!by_steps && numbers[n - 1] != factor * numbers[n - 2])) {
+    refuse(text, "what '...' stands for is not clear");
+  }
+  while (numbers.back() < last && numbers.size() < most) {
+    numbers.push_back(by_steps ? numbers.back() + step : numbers.back() * factor);
+  }
+  if (numbers.size() >= most) refuse(text, "too many");
+  if (numbers.back() != last) refuse(text, fmt::format("'...' does not lead to {}", last));
+}
+
+predict::network network_of(const scaling_request& given, const common_options& common) {
+  if (given.network.empty()) {
+    throw usage_error(fmt::format("--devices needs --network FILE|NAME; there are: {}",
+                                  fmt::join(predict::list_networks(common.shapes), " ")));
+  }
+  return predict::load_network(given.network, common.shapes);
+}
+
+/// A case of which only the throughput is known.
+predict::data_parallel of_throughput(const scaling_request& given, const predict::options& chosen,
+                                     const predict::scaling_options& how) {
+  if (chosen.models.size() != 1) throw usage_error("--throughput is of one model: give --model");
+  if (how.scaling == predict::scaling::strong) {
+    throw usage_error(
+        "--scaling=strong needs timings at smaller batches: measure them with bench_model "
+        "--phase=training --batch=..., and give the result files instead of --throughput");
+  }
+  if (chosen.overhead_per_layer > 0 || chosen.overhead_per_step > 0) {
+    throw usage_error(
+        "a throughput has the framework's overhead in it already: --throughput goes "
+        "without --overhead-per-layer and --overhead-per-step");
+  }
+  const auto path = model::find(chosen.models.front(), chosen.shapes);
+  const model::graph graph = model::load(path, given.batch);
+  const predict::prediction single =
+      predict::spread_throughput(graph, dtype_from(given.dtype).value(), *given.throughput);
+  auto computed =
+      std::make_shared<const predict::compute_step>(predict::compute_step_of(single, graph, {}));
+  return predict::scale_up(single, how, [&computed](std::int64_t) { return computed; });
+}
+
+std::string render(std::span<const predict::data_parallel> all, const std::string& format) {
+  if (format == "csv") return csv(report::records(all));
+  return format == "json" ? json_text(report::to_json(all)) : report::text(all);
+}
+
+void require_sense(const scaling_request& given, const std::vector<std::string>& files,
+                   const predict::options& chosen, const std::string& format) {
+  if (chosen.phase == "inference") {
+    throw usage_error("--devices is for training: devices send each other nothing in inference");
+  }
+  if (format == "bmf") throw usage_error("--devices goes with the formats text, json and csv");
+  if (chosen.allow_partial) {
+    throw usage_error("--devices needs all layers: it goes without --allow-partial");
+  }
+  if (given.throughput && !files.empty()) {
+    throw usage_error("--throughput stands for result files: give one or the other");
+  }
+}
+
+/// Writes the timeline of the only step that there is.
+void write_trace(const std::string& file, std::span<const predict::data_parallel> all) {
+  if (all.size() != 1 || all.front().steps.size() != 1) {
+    throw usage_error(
+        "--trace is of one step: choose a case with --model and give one number of devices");
+  }
+  output_file(file).write(json_text(report::trace(all.front(), 0)));
+}
+
+std::string check_dtype(const std::string& text) {
+  return dtype_from(text) ? "" : "unknown data type " + text;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> device_counts(const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  bool going_on = false;
+  for (const std::string_view part : result::detail::split(text, ',')) {
+    if (part == "..." && !going_on) {
+      going_on = true;
+      continue;
+    }
+    const auto number = result::detail::count_of(part);
+    if (!number || *number > max_size) refuse(text, fmt::format("'{}' is no such number", part));
+    if (going_on) {
+      go_on(numbers, *number, text);
+    } else {
+      numbers.push_back(*number);
+    }
+    going_on = false;
+  }
+  if (going_on) refuse(text, "'...' leads to nothing");
+  return numbers;
+}
+
+void add_scaling_options(CLI::App& command, scaling_request& given) {
+  const auto number = [](double least, double most, std::string_view what) {
+    return [=](const std::string& text) {
+      std::string wrong = check_number(text, most, what);
+      if (wrong.empty() && std::stod(text) < least) {
+        wrong = fmt::format("expected {}, found {}", what, text);
+      }
+      return wrong;
+    };
+  };
+  CLI::Option* devices = command.add_option(
+      "--devices", given.devices,
+      "Numbers of devices that train together, such as 1,2,4,...,64; gradients are added up");
+  command
+      .add_option("--network", given.network,
+                  "What joins them: name or path of a network file, or results of "
+                  "bench_allreduce, a file for each number of ranks")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->needs(devices);
+  command
+      .add_option("--contention", given.contention,
+                  "How many times as long computing takes while gradients are sent")
+      ->check(number(1, 100, "a factor from 1 on"))
+      ->needs(devices)
+      ->capture_default_str();
+  command
+      .add_option("--scaling", given.scaling,
+                  "weak: each device has the batch; strong: all of them together have it")
+      ->check(CLI::IsMember({"weak", "strong"}))
+      ->needs(devices)
+      ->capture_default_str();
+  command.add_option("--trace", given.trace, "File for the step's timeline, as Chrome trace JSON")
+      ->needs(devices);
+  CLI::Option* throughput =
+      command
+          .add_option("--throughput", given.throughput,
+                      "Images/s of one device in training, where there are no results of it")
+          ->check(number(std::numeric_limits<double>::min(), 1e12, "a positive number of images/s"))
+          ->needs(devices);
+  command.add_option("--batch", given.batch, "Images in a batch of that throughput")
+      ->check(CLI::Range(std::int64_t{1}, max_size))
+      ->needs(throughput);
+  command.add_option("--dtype", given.dtype, "Data type of its gradients")
+      ->check(check_dtype)
+      ->needs(throughput)
+      ->capture_default_str();
+}
+
+void predict_scaling(const scaling_request& given, const std::vector<std::string>& files,
+                     const predict::options& chosen, const common_options& common) {
+  require_sense(given, files, chosen, common.format);
+  const predict::scaling_options how{device_counts(given.devices), network_of(given, common),
+                                     given.contention,
+                                     from_name<predict::scaling>(given.scaling).value()};
+  std::vector<predict::prediction> single;
+  std::vector<predict::data_parallel> all;
+  if (given.throughput) {
+    all.push_back(of_throughput(given, chosen, how));
+  } else {
+    const std::vector<result::results> results = read_results(files);
+    predict::options training = chosen;
+    training.phase = "training";
+    single = predict::predict(results, training);
+    all = predict::predict_data_parallel(single, results, training, how);
+  }
+  if (!given.trace.empty()) write_trace(given.trace, all);
+  write(common, render(all, common.format));
+  require_complete(single);
+}
+
+}  // namespace layerbench::tool

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <layerbench/predict/scaling.hpp>
+
+#include "commands.hpp"
+
+/// `layerbench predict --devices`: training on many devices.
+namespace layerbench::tool {
+
+/// What the command line says of it.
+struct scaling_request {
+  std::string devices;  ///< empty: nothing is asked for
+  std::vector<std::string> network;
+  double contention = 1;
+  std::string scaling = "weak";
+  std::string trace;
+  std::optional<double> throughput;  ///< images/s, instead of result files
+  std::optional<std::int64_t> batch;
+  std::string dtype = "f32";
+};
+
+void add_scaling_options(CLI::App& command, scaling_request& given);
+
+/// Numbers of devices: "1,2,8", or "1,2,4,...,64", which goes on by the steps before it where these
+/// are equal, else by the factor before it. Throws usage_error for anything else.
+std::vector<std::int64_t> device_counts(const std::string& text);
+
+/// Predicts what is asked for from result files, or from a throughput, and writes it. Throws
+/// usage_error for requests that contradict themselves, and what predictions throw.
+void predict_scaling(const scaling_request& given, const std::vector<std::string>& files,
+                     const predict::options& chosen, const common_options& common);
+
+}  // namespace layerbench::tool

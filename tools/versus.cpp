@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/output_file.hpp>
+#include <layerbench/report/comparison.hpp>
+
+#include "commands.hpp"
+#include "contest.hpp"
+
+namespace layerbench::tool {
+namespace {
+
+std::string page(const contest& both, const predict::comparison& all, const std::string& format) {
+  if (format == "csv") return render(all, format);
+  if (format == "text") return both.text() + render(all, format);
+  json::value form = report::to_json(all);
+  form["versus"] = both.to_json();
+  return json_text(form);
+}
+
+void versus(const contest_options& chosen, const common_options& common,
+            const std::vector<std::string>& words) {
+  two_sides sides = sides_of(words);
+  // A file that cannot be written is better known before than after measuring.
+  if (!common.output.empty()) static_cast<void>(output_file(common.output));
+  contest both(chosen, std::move(sides));
+  both.measure();
+  constexpr std::size_t least = 2;
+  const std::string stopped =
+      fmt::format("interrupted after {} of {} rounds", both.rounds(), chosen.rounds);
+  if (both.rounds() < least) throw error(stopped, exit_code::interrupted);
+  const predict::comparison all = both.compared();
+  write(common, page(both, all, common.format));
+  if (both.interrupted()) throw error(stopped, exit_code::interrupted);
+  require_none(all, chosen.comparing);
+}
+
+void add_options(CLI::App& command, contest_options& chosen) {
+  command.add_option("--rounds", chosen.rounds, "Processes of each side; below 5 nothing is sure")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  command.add_option("--keep", chosen.keep,
+                     "Directory, new or empty, for the result files old_1.json, new_1.json, ...");
+  command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
+  add_comparing(command, chosen.comparing);
+}
+
+}  // namespace
+
+void add_versus(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* command = app.add_subcommand(
+      "versus", "Runs two benchmark commands in turn, several times, and compares them");
+  command->footer(
+      "layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND\n"
+      "A command may begin with variables: LD_LIBRARY_PATH=/opt/new bench_model --model=resnet50");
+  const auto options = std::make_shared<contest_options>();
+  options->comparing.paired = true;
+  add_options(*command, *options);
+  const std::shared_ptr<const common_options> common = add_common(*command);
+  command->callback([common, options, words] { versus(*options, *common, words); });
+}
+
+}  // namespace layerbench::tool
