@@ -16,7 +16,7 @@
 
 /// Every plan of every backend of this build against the reference formula, on random shapes.
 namespace layerbench {
-namespace {
+namespace backend_correctness_test {
 
 using testing::dice;
 
@@ -176,5 +176,5 @@ TYPED_TEST(random_shapes, agree_with_the_reference_on_two_threads) {
   this->agree(dtype::f32, this->some, 2, built_backends{});
 }
 
-}  // namespace
+}  // namespace backend_correctness_test
 }  // namespace layerbench

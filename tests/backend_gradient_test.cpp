@@ -20,7 +20,7 @@
 
 /// Backward formulas against central differences of the forward ones.
 namespace layerbench {
-namespace {
+namespace backend_gradient_test {
 
 using testing::dice;
 using operands = std::map<std::string, std::vector<float>, std::less<>>;
@@ -168,5 +168,5 @@ TEST(gradient, is_handed_on_by_an_add_and_absent_from_a_reorder) {
   EXPECT_EQ(reorder.passes(), std::vector{op::pass::fwd});
 }
 
-}  // namespace
+}  // namespace backend_gradient_test
 }  // namespace layerbench

@@ -13,7 +13,7 @@
 
 /// Reference plans against the same mathematics written another way round.
 namespace layerbench {
-namespace {
+namespace backend_reference_direct_test {
 
 using testing::dice;
 using testing::values;
@@ -169,5 +169,5 @@ TYPED_TEST(reference_plan, agrees_with_an_independent_formula) {
   }
 }
 
-}  // namespace
+}  // namespace backend_reference_direct_test
 }  // namespace layerbench

@@ -11,7 +11,7 @@
 
 /// Reference plans on cases small enough to be worked out by hand.
 namespace layerbench {
-namespace {
+namespace backend_reference_test {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
@@ -198,5 +198,5 @@ TEST(reference_result, is_rounded_to_the_data_type) {
   EXPECT_THAT(reference_result(o, {{1}, {1}}, dtype::s8), ElementsAre(1));  // saturates at 127/127
 }
 
-}  // namespace
+}  // namespace backend_reference_test
 }  // namespace layerbench

@@ -14,7 +14,7 @@
 #include <layerbench/base/stats.hpp>
 
 namespace layerbench::stats {
-namespace {
+namespace base_stats_test {
 
 std::vector<double> ranks(std::size_t n) {
   std::vector<double> values(n);
@@ -201,5 +201,5 @@ TEST(holm, multiplies_by_the_number_of_tests_that_are_left) {
   EXPECT_TRUE(holm({}).empty());
 }
 
-}  // namespace
+}  // namespace base_stats_test
 }  // namespace layerbench::stats

@@ -8,7 +8,7 @@
 #include <layerbench/base/units.hpp>
 
 namespace layerbench::units {
-namespace {
+namespace base_units_test {
 
 struct sample {
   double value;
@@ -65,5 +65,5 @@ TEST(duration, is_in_minutes_and_hours_above) {
   for (const sample& s : samples) EXPECT_EQ(duration(s.value), s.text) << s.value;
 }
 
-}  // namespace
+}  // namespace base_units_test
 }  // namespace layerbench::units

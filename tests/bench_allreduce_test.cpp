@@ -11,7 +11,7 @@
 // The program that measures all-reduces, as one process; bench_mpi_test starts several.
 
 namespace layerbench {
-namespace {
+namespace bench_allreduce_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -121,5 +121,5 @@ TEST(AllReduce, WithoutMpiRefusesToRunOnIt) {
   EXPECT_EQ(done.err.find("LAYERBENCH_MPI=ON") == std::string::npos, testing::has_mpi);
 }
 
-}  // namespace
+}  // namespace bench_allreduce_test
 }  // namespace layerbench

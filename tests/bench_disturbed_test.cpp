@@ -12,7 +12,7 @@
 
 /// What is said of a run beside which other programs are busy.
 namespace layerbench {
-namespace {
+namespace bench_disturbed_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -75,5 +75,5 @@ TEST(Disturbance, IsSaidWhereThereIsNoPrediction) {
               HasSubstr("2 of 2 timings were disturbed: something else used the processors"));
 }
 
-}  // namespace
+}  // namespace bench_disturbed_test
 }  // namespace layerbench

@@ -12,7 +12,7 @@
 /// The programs with backends for NVIDIA GPUs, where no GPU can be used: the driver is missing, a
 /// stub to link with, or too old.
 namespace layerbench {
-namespace {
+namespace bench_driver_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -123,5 +123,5 @@ INSTANTIATE_TEST_SUITE_P(Driver, NoGpu,
                                                   "the NVIDIA driver runs CUDA up to 11.4"}),
                          [](const auto& each) { return each.param.what; });
 
-}  // namespace
+}  // namespace bench_driver_test
 }  // namespace layerbench

@@ -15,7 +15,7 @@
 
 /// Runs that do not come to their end, and what is left of them.
 namespace layerbench {
-namespace {
+namespace bench_interrupt_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -202,5 +202,5 @@ TEST_F(OlderFile, IsNotToBeResumedFromAFormWithoutItsRows) {
   EXPECT_THAT(done.err, AllOf(HasSubstr(partial_), Not(HasSubstr("--resume"))));
 }
 
-}  // namespace
+}  // namespace bench_interrupt_test
 }  // namespace layerbench

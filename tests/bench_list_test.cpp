@@ -15,7 +15,7 @@
 #include "support/bench.hpp"
 
 namespace layerbench {
-namespace {
+namespace bench_list_test {
 
 using ::testing::AllOf;
 using testing::bench;
@@ -177,5 +177,5 @@ TEST(Help, HasDefaultsAndEnvironmentNames) {
                     HasSubstr("BENCHMARK_OUT"), HasSubstr("=0.05"), HasSubstr("=console")));
 }
 
-}  // namespace
+}  // namespace bench_list_test
 }  // namespace layerbench

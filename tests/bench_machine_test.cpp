@@ -8,7 +8,7 @@
 
 /// Whether this machine is fit to measure: what is found depends on it, what is said does not.
 namespace layerbench {
-namespace {
+namespace bench_machine_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -66,5 +66,5 @@ TEST(Results, OfAnUnfitMachineCanBeResumed) {
   EXPECT_THAT(testing::rounds_of(result::read(path)), ::testing::Not(SizeIs(0)));
 }
 
-}  // namespace
+}  // namespace bench_machine_test
 }  // namespace layerbench

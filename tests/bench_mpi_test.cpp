@@ -15,7 +15,7 @@
 // All-reduces between several processes, as mpirun starts them.
 
 namespace layerbench {
-namespace {
+namespace bench_mpi_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -191,5 +191,5 @@ TEST_F(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
   expect_rows();
 }
 
-}  // namespace
+}  // namespace bench_mpi_test
 }  // namespace layerbench

@@ -14,7 +14,7 @@
 #include "support/bench.hpp"
 
 namespace layerbench {
-namespace {
+namespace bench_output_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -297,5 +297,5 @@ TEST(Output, OfTwoProgramsAtOnceIsThatOfOneOfThem) {
   EXPECT_THAT(here.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
 }
 
-}  // namespace
+}  // namespace bench_output_test
 }  // namespace layerbench

@@ -13,7 +13,7 @@
 // The program that measures peaks. Its cache rows take next to no time; products do.
 
 namespace layerbench {
-namespace {
+namespace bench_peak_test {
 
 using ::testing::AllOf;
 using testing::bench;
@@ -148,5 +148,5 @@ TEST(Peak, GoOnWhereTheyWereInterrupted) {
   EXPECT_GT(result::read(file).rows.size(), before);
 }
 
-}  // namespace
+}  // namespace bench_peak_test
 }  // namespace layerbench

@@ -8,7 +8,7 @@
 
 /// Result files in the hands of other programs: our tool and Google Benchmark's compare.py.
 namespace layerbench {
-namespace {
+namespace bench_readers_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -202,5 +202,5 @@ TEST(Compare, PairsRowsOfOneFileByFilters) {
   }
 }
 
-}  // namespace
+}  // namespace bench_readers_test
 }  // namespace layerbench

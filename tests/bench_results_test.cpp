@@ -12,7 +12,7 @@
 #include "support/bench.hpp"
 
 namespace layerbench {
-namespace {
+namespace bench_results_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -289,5 +289,5 @@ TEST(Results, OfUnsupportedRowsHaveTheirReason) {
   EXPECT_THAT(done.err, AllOf(HasSubstr("conv/fwd/onednn/f64/tiny/conv1/"), HasSubstr("no f64")));
 }
 
-}  // namespace
+}  // namespace bench_results_test
 }  // namespace layerbench

@@ -8,7 +8,7 @@
 #include "support/bench.hpp"
 
 namespace layerbench {
-namespace {
+namespace bench_resume_test {
 
 using ::testing::AllOf;
 using testing::expect_kept;
@@ -131,5 +131,5 @@ TEST(Resume, RefusesFilesThatAreNoResults) {
   EXPECT_FALSE(std::filesystem::exists(absent));
 }
 
-}  // namespace
+}  // namespace bench_resume_test
 }  // namespace layerbench

@@ -14,7 +14,7 @@
 
 /// Training steps, measured.
 namespace layerbench {
-namespace {
+namespace bench_training_test {
 
 using ::testing::SizeIs;
 using testing::texts;
@@ -120,5 +120,5 @@ TEST(TrainingResults, PredictAModelGivenAsAFileOnlyWhereItIsTheSameWork) {
   EXPECT_THAT(changed.missing, ::testing::Contains("fc1:bwd_weights"));
 }
 
-}  // namespace
+}  // namespace bench_training_test
 }  // namespace layerbench

@@ -10,7 +10,7 @@
 #include "support/bench.hpp"
 
 namespace layerbench {
-namespace {
+namespace bench_usage_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -206,5 +206,5 @@ TEST(Programs, ExitAsUnmatchedWhenNoModelHasTheirLayers) {
   EXPECT_THAT(done.err, HasSubstr("bench_batchnorm"));
 }
 
-}  // namespace
+}  // namespace bench_usage_test
 }  // namespace layerbench

@@ -11,7 +11,7 @@
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::model {
-namespace {
+namespace model_bad_file_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -215,5 +215,5 @@ TEST(bad_batch, is_refused) {
   EXPECT_THAT(refusal(directory.write("zero.json", conv("4")), 0), HasSubstr("too small"));
 }
 
-}  // namespace
+}  // namespace model_bad_file_test
 }  // namespace layerbench::model

@@ -11,7 +11,7 @@
 #include <layerbench/model/step.hpp>
 
 namespace layerbench::model {
-namespace {
+namespace model_buckets_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -75,5 +75,5 @@ TEST(Buckets, OfHalfTheBytesInSixteenBits) {
             total(buckets_of(shipped("vgg16"), dtype::f32)) / 2);
 }
 
-}  // namespace
+}  // namespace model_buckets_test
 }  // namespace layerbench::model

@@ -9,7 +9,7 @@
 #include <layerbench/model/find.hpp>
 
 namespace layerbench::model {
-namespace {
+namespace model_collectives_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -43,5 +43,5 @@ TEST(Collectives, OfAnySizeArePowersOfTwo) {
   EXPECT_THAT(sweep_graph({}, 3).layers, IsEmpty());
 }
 
-}  // namespace
+}  // namespace model_collectives_test
 }  // namespace layerbench::model

@@ -13,7 +13,7 @@
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::model {
-namespace {
+namespace model_graph_test {
 
 struct golden {
   std::string name;
@@ -193,5 +193,5 @@ TEST(find, lists_what_exists_for_an_unknown_name) {
   }
 }
 
-}  // namespace
+}  // namespace model_graph_test
 }  // namespace layerbench::model

@@ -10,7 +10,7 @@
 #include <layerbench/model/peak.hpp>
 
 namespace layerbench::model {
-namespace {
+namespace model_peak_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -85,5 +85,5 @@ TEST(Peak, GivesEachThreadALargeProduct) {
   EXPECT_THAT(products(peak_graph(desktop, 1, 9)), ElementsAre("square_2048", "square_4096"));
 }
 
-}  // namespace
+}  // namespace model_peak_test
 }  // namespace layerbench::model

@@ -11,7 +11,7 @@
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::model {
-namespace {
+namespace model_reuse_test {
 
 /// A residual block of 1x4x8x8 tensors, 1024 bytes each in f32; a convolution's weights are 64
 /// bytes, a batch norm's 64 in all.
@@ -176,5 +176,5 @@ TEST_F(Reuse, FootprintsOfTheModels) {
   EXPECT_EQ(footprint("resnet50", 1), 4 * (25557032 + 53120 + 27951080 + softmax + input));
 }
 
-}  // namespace
+}  // namespace model_reuse_test
 }  // namespace layerbench::model

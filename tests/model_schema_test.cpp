@@ -12,7 +12,7 @@
 #include "support/program.hpp"
 
 namespace layerbench::model {
-namespace {
+namespace model_schema_test {
 
 const std::string schema_file = LAYERBENCH_SHAPES_DIR "/schema.json";
 
@@ -96,5 +96,5 @@ TEST(Schema, AcceptsEveryFormOfASize) {
   EXPECT_NO_THROW(static_cast<void>(load(path)));
 }
 
-}  // namespace
+}  // namespace model_schema_test
 }  // namespace layerbench::model

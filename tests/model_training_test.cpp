@@ -16,7 +16,7 @@
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::model {
-namespace {
+namespace model_training_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -273,5 +273,5 @@ TEST_F(Training, ReadsNothingThatWasNotWritten) {
   }
 }
 
-}  // namespace
+}  // namespace model_training_test
 }  // namespace layerbench::model

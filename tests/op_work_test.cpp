@@ -10,7 +10,7 @@
 #include "support/random_ops.hpp"
 
 namespace layerbench::op {
-namespace {
+namespace op_work_test {
 
 using testing::dice;
 using testing::random_op;
@@ -273,5 +273,5 @@ TEST(work, refuses_products_past_the_range) {
   EXPECT_THROW(static_cast<void>(add{{huge, huge, huge}}.work(pass::fwd)), std::overflow_error);
 }
 
-}  // namespace
+}  // namespace op_work_test
 }  // namespace layerbench::op

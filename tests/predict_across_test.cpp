@@ -11,7 +11,7 @@
 #include <layerbench/predict/across.hpp>
 
 namespace layerbench::predict {
-namespace {
+namespace predict_across_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -138,5 +138,5 @@ TEST(Across, RefusesSidesWhoseOwnFilesDiffer) {
   EXPECT_THAT(forced.fields, IsEmpty());
 }
 
-}  // namespace
+}  // namespace predict_across_test
 }  // namespace layerbench::predict

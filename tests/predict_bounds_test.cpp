@@ -13,7 +13,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_bounds_test {
 
 using result::results;
 using ::testing::ElementsAre;
@@ -222,5 +222,5 @@ TEST(WhatIf, ChangesTheStepByTheRoofs) {
   EXPECT_DOUBLE_EQ(found[2].second, 2 * 1e-3 + 3e-4);
 }
 
-}  // namespace
+}  // namespace predict_bounds_test
 }  // namespace layerbench::predict

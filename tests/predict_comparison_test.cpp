@@ -11,7 +11,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_comparison_test {
 
 using result::measurement;
 using result::results;
@@ -192,5 +192,5 @@ TEST(Compare, TakesEachFileOfASideForARun) {
   EXPECT_EQ(compare_one(old[0], now[0]).layers.at(0).verdict, verdict::slower);
 }
 
-}  // namespace
+}  // namespace predict_comparison_test
 }  // namespace layerbench::predict

@@ -13,7 +13,7 @@
 #include "support/scaling.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_data_parallel_test {
 
 using ::testing::AllOf;
 using testing::computed;
@@ -295,5 +295,5 @@ TEST(WeakScaling, NeedsTheShapeFileOfAModel) {
                nothing_matched);
 }
 
-}  // namespace
+}  // namespace predict_data_parallel_test
 }  // namespace layerbench::predict

@@ -10,7 +10,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_history_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -95,5 +95,5 @@ TEST(History, NeedsSeveralDatesAndWholeSteps) {
   EXPECT_THAT(history(files, {.models = {}, .allow_partial = true}), IsEmpty());
 }
 
-}  // namespace
+}  // namespace predict_history_test
 }  // namespace layerbench::predict

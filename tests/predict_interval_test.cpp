@@ -13,7 +13,7 @@
 #include <layerbench/predict/interval.hpp>
 
 namespace layerbench::predict {
-namespace {
+namespace predict_interval_test {
 
 /// What a round's speed is for a normally distributed number.
 using drift_of = std::function<double(double)>;
@@ -215,5 +215,5 @@ TEST(CommonRounds, AreThoseOfAllTerms) {
   EXPECT_THAT(common_rounds({}), ::testing::IsEmpty());
 }
 
-}  // namespace
+}  // namespace predict_interval_test
 }  // namespace layerbench::predict

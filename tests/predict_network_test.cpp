@@ -13,7 +13,7 @@
 #include "support/scaling.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_network_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -275,5 +275,5 @@ print(sum(1 for path in sys.argv[2:] if not Validator(schema).is_valid(json.load
   EXPECT_EQ(testing::run(LAYERBENCH_PYTHON, words).out, "4\n");
 }
 
-}  // namespace
+}  // namespace predict_network_test
 }  // namespace layerbench::predict

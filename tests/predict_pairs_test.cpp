@@ -14,7 +14,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_pairs_test {
 
 using result::results;
 using testing::file_with;
@@ -234,5 +234,5 @@ TEST(PairedCompare, RefusesAFileWithoutAPair) {
   EXPECT_THROW(static_cast<void>(compare(files(2, 1, 2), files(3, 1, 3), chosen)), usage_error);
 }
 
-}  // namespace
+}  // namespace predict_pairs_test
 }  // namespace layerbench::predict

@@ -10,7 +10,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_predictor_test {
 
 using result::case_name;
 using result::measurement;
@@ -217,5 +217,5 @@ TEST(Predict, RefusesAFileOfAggregates) {
   }
 }
 
-}  // namespace
+}  // namespace predict_predictor_test
 }  // namespace layerbench::predict

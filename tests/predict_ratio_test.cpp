@@ -12,7 +12,7 @@
 #include <layerbench/predict/ratio.hpp>
 
 namespace layerbench::predict {
-namespace {
+namespace predict_ratio_test {
 
 /// Rounds of one run.
 timing one_run(const std::vector<double>& seconds) {
@@ -213,5 +213,5 @@ TEST(Verdict, NeedsMoreOfEachTheMoreAreCompared) {
   EXPECT_THAT(verdicts(std::vector<time_ratio>(30, probably)), ::testing::Each(verdict::unclear));
 }
 
-}  // namespace
+}  // namespace predict_ratio_test
 }  // namespace layerbench::predict

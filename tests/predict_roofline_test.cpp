@@ -8,7 +8,7 @@
 #include <layerbench/predict/roofline.hpp>
 
 namespace layerbench::predict {
-namespace {
+namespace predict_roofline_test {
 
 using result::moved;
 
@@ -102,5 +102,5 @@ TEST(Peaks, AreCompleteWithEveryRoof) {
   EXPECT_FALSE(without([](peaks& of) { of.levels[1].copy = 0; }));
 }
 
-}  // namespace
+}  // namespace predict_roofline_test
 }  // namespace layerbench::predict

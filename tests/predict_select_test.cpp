@@ -11,7 +11,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_select_test {
 
 using result::case_name;
 using result::measurement;
@@ -113,5 +113,5 @@ TEST(Select, KnowsAShapeFilesModelByTheManifestOfTheSameWork) {
   EXPECT_THAT(changed.missing, IsEmpty());
 }
 
-}  // namespace
+}  // namespace predict_select_test
 }  // namespace layerbench::predict

@@ -11,7 +11,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_state_test {
 
 using result::case_name;
 using result::results;
@@ -162,5 +162,5 @@ TEST(Overhead, IsATermOfItsOwn) {
   EXPECT_EQ(with.naive_seconds, without.naive_seconds);
 }
 
-}  // namespace
+}  // namespace predict_state_test
 }  // namespace layerbench::predict

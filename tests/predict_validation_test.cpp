@@ -10,7 +10,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::predict {
-namespace {
+namespace predict_validation_test {
 
 using result::case_name;
 using result::measurement;
@@ -186,5 +186,5 @@ TEST(Summary, IsOfTheErrorsSizesAndOfTheirMean) {
   EXPECT_FALSE(summarize({}));
 }
 
-}  // namespace
+}  // namespace predict_validation_test
 }  // namespace layerbench::predict

@@ -15,7 +15,7 @@
 // How often comparisons are right, on simulated machines.
 
 namespace layerbench::predict {
-namespace {
+namespace predict_verdicts_test {
 
 using result::results;
 using testing::file_with;
@@ -135,5 +135,5 @@ TEST(Verdicts, FindsAChangeOfFivePercent) {
   expect_found({.row = 0.01, .run = 0.005}, 5, 7);
 }
 
-}  // namespace
+}  // namespace predict_verdicts_test
 }  // namespace layerbench::predict

@@ -11,7 +11,7 @@
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
-namespace {
+namespace report_bmf_test {
 
 using ::testing::ElementsAre;
 
@@ -74,5 +74,5 @@ TEST(Bmf, IsAnObjectEvenWithoutPredictions) {
   EXPECT_EQ(to_bmf(std::vector{golden().at(2)}).dump(), "{}");
 }
 
-}  // namespace
+}  // namespace report_bmf_test
 }  // namespace layerbench::report

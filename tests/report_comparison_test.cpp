@@ -11,7 +11,7 @@
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
-namespace {
+namespace report_comparison_test {
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -224,5 +224,5 @@ TEST(ComparisonCsv, HasOneLineAModelAndALayer) {
   EXPECT_EQ(t.rows.back()[3], "");
 }
 
-}  // namespace
+}  // namespace report_comparison_test
 }  // namespace layerbench::report

@@ -16,7 +16,7 @@
 #include "support/page.hpp"
 
 namespace layerbench::report {
-namespace {
+namespace report_html_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -247,5 +247,5 @@ TEST(Page, ShowsHowStepsWentFromDateToDate) {
                                     "changed", "onednn_version", "later.json"));
 }
 
-}  // namespace
+}  // namespace report_html_test
 }  // namespace layerbench::report

@@ -9,7 +9,7 @@
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
-namespace {
+namespace report_markdown_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -53,5 +53,5 @@ TEST(Markdown, EscapesWhatComesFromFiles) {
                           HasSubstr("\\*x\\*\\[y\\](z)\\`\\|"), Not(HasSubstr("<script>"))));
 }
 
-}  // namespace
+}  // namespace report_markdown_test
 }  // namespace layerbench::report

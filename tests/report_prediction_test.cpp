@@ -13,7 +13,7 @@
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
-namespace {
+namespace report_prediction_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
@@ -251,5 +251,5 @@ TEST(PredictionCsv, HasOneLineAPrediction) {
   EXPECT_EQ(cell(true), "true");
 }
 
-}  // namespace
+}  // namespace report_prediction_test
 }  // namespace layerbench::report

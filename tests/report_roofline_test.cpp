@@ -14,7 +14,7 @@
 #include "support/peaks.hpp"
 
 namespace layerbench::report {
-namespace {
+namespace report_roofline_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -115,5 +115,5 @@ TEST_F(RooflineChart, EscapesNames) {
   EXPECT_THAT(drawn(first_), AllOf(HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script>"))));
 }
 
-}  // namespace
+}  // namespace report_roofline_test
 }  // namespace layerbench::report

@@ -9,7 +9,7 @@
 #include <layerbench/report/history_chart.hpp>
 
 namespace layerbench::report {
-namespace {
+namespace report_svg_test {
 
 using ::testing::ElementsAre;
 
@@ -45,5 +45,5 @@ TEST(HistoryChart, NamesDaysOrTheHoursOfOneDay) {
   EXPECT_THAT(svg::detail::date_labels(of), ElementsAre("2026-01-01", "2026-01-02"));
 }
 
-}  // namespace
+}  // namespace report_svg_test
 }  // namespace layerbench::report

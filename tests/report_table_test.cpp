@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace layerbench::report {
-namespace {
+namespace report_table_test {
 
 const table sample{{{"name"}, {"n", align::right}}, {{"conv1", "7"}, {"é", "1234"}}};
 
@@ -30,5 +30,5 @@ TEST(Csv, QuotesWhatNeedsIt) {
             "\"a,b\",c\r\n\"say \"\"hi\"\"\",\"two\nlines\"\r\n, space \r\n");
 }
 
-}  // namespace
+}  // namespace report_table_test
 }  // namespace layerbench::report

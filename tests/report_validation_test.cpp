@@ -11,7 +11,7 @@
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
-namespace {
+namespace report_validation_test {
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -134,5 +134,5 @@ TEST(ValidationCsv, HasOneLineACase) {
   EXPECT_EQ(t.rows[2].at(static_cast<std::size_t>(measured)), "");
 }
 
-}  // namespace
+}  // namespace report_validation_test
 }  // namespace layerbench::report

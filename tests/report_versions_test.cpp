@@ -15,7 +15,7 @@
 // Reports of files that differ in what they were measured with.
 
 namespace layerbench::report {
-namespace {
+namespace report_versions_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -119,5 +119,5 @@ TEST(Versions, AreNoPartOfAReportOfOne) {
   EXPECT_THAT(page(digest_of({files.data(), 1})), Not(HasSubstr("id=\"comparison\"")));
 }
 
-}  // namespace
+}  // namespace report_versions_test
 }  // namespace layerbench::report

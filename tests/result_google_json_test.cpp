@@ -10,7 +10,7 @@
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::result {
-namespace {
+namespace result_google_json_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -294,5 +294,5 @@ TEST(DifferingContext, IgnoresWhatVariesFromRunToRun) {
   EXPECT_THAT(differing_context(b, a), ElementsAre("device", "onednn"));
 }
 
-}  // namespace
+}  // namespace result_google_json_test
 }  // namespace layerbench::result

@@ -9,7 +9,7 @@
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::result {
-namespace {
+namespace result_name_test {
 
 const case_name plain{"onednn", "f32", "resnet50", 8, {}};
 const case_name rich{"onednn",
@@ -117,5 +117,5 @@ TEST(Identity, IsOfTheWorkAndItsConditionsNotOfTheModel) {
   EXPECT_NE(identity(plain, "conv", "fwd", "k:1", "hot", "src:1"), base);
 }
 
-}  // namespace
+}  // namespace result_name_test
 }  // namespace layerbench::result

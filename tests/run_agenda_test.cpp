@@ -11,7 +11,7 @@
 #include "support/agenda.hpp"
 
 namespace layerbench::run {
-namespace {
+namespace run_agenda_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -183,5 +183,5 @@ TEST_F(Agenda, EarlierRoundsCountAndAreNotContinued) {
   EXPECT_FALSE(all.groups().at(0).cases.at(0).rows[1].done);
 }
 
-}  // namespace
+}  // namespace run_agenda_test
 }  // namespace layerbench::run

@@ -13,7 +13,7 @@
 #include "support/agenda.hpp"
 
 namespace layerbench::run {
-namespace {
+namespace run_budget_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -160,5 +160,5 @@ TEST_F(Budget, RowsThatAreNotAddedUpHaveEqualTimes) {
   for (const measured_row& row : only.rows) EXPECT_DOUBLE_EQ(all.least_time(only, row), 0.1);
 }
 
-}  // namespace
+}  // namespace run_budget_test
 }  // namespace layerbench::run

@@ -15,7 +15,7 @@
 
 /// What people see: the table of rows and the line that says how far a run is.
 namespace layerbench::run {
-namespace {
+namespace run_console_test {
 
 using ::testing::AllOf;
 using ::testing::EndsWith;
@@ -130,5 +130,5 @@ TEST(ProgressLine, CountsDownInWholeSeconds) {
   }
 }
 
-}  // namespace
+}  // namespace run_console_test
 }  // namespace layerbench::run

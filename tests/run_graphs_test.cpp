@@ -16,7 +16,7 @@
 
 /// Chains of random models train alike wherever and however they run.
 namespace layerbench::run {
-namespace {
+namespace run_graphs_test {
 
 using testing::lesson;
 using testing::train;
@@ -107,5 +107,5 @@ TEST_P(random_graph, In16BitsTrainsNearlyAlike) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, random_graph, ::testing::Range(1, 31));
 
-}  // namespace
+}  // namespace run_graphs_test
 }  // namespace layerbench::run

@@ -16,7 +16,7 @@
 
 /// Checks of the machine, on copies of the files in which Linux describes itself.
 namespace layerbench::machine {
-namespace {
+namespace run_machine_test {
 
 using ::testing::AllOf;
 using ::testing::EndsWith;
@@ -277,7 +277,7 @@ TEST(Hypervisor, IsFoundAndNamed) {
             verdict::note);
 }
 
-TEST(Memory, MustHoldTheLargestCase) {
+TEST(MachineMemory, MustHoldTheLargestCase) {
   const tree here(tree::files{{"proc/meminfo", "MemAvailable: 4194304 kB\n"}});
   EXPECT_EQ(check_memory(here.path(), {.footprint = gibi}).how, verdict::ok);
   const finding short_of = check_memory(here.path(), {.footprint = 3 * gibi});
@@ -321,5 +321,5 @@ TEST(Report, IsOneScreenWithAVerdictAtTheEnd) {
   EXPECT_THAT(report(all), EndsWith("\nnot fit to measure: steal quota\n"));
 }
 
-}  // namespace
+}  // namespace run_machine_test
 }  // namespace layerbench::machine

@@ -20,7 +20,7 @@
 
 /// How much memory is needed is known before it is asked for.
 namespace layerbench::run {
-namespace {
+namespace run_memory_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -115,5 +115,5 @@ TEST_F(Memory, OfAChainThatIsNotThereAfterAllIsNoReasonToStop) {
   EXPECT_THAT(made_.chains.front().error, HasSubstr("not enough memory: 2.00 B"));
 }
 
-}  // namespace
+}  // namespace run_memory_test
 }  // namespace layerbench::run

@@ -25,7 +25,7 @@ struct layerbench::plan<elsewhere, layerbench::op::activation>
 };
 
 namespace layerbench {
-namespace {
+namespace run_program_test {
 
 using ::testing::HasSubstr;
 using ::testing::internal::CaptureStderr;
@@ -63,5 +63,5 @@ TEST(ABackendThatCannotRun, IsRefusedWithItsReason) {
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("backend elsewhere cannot run here: no such device"));
 }
 
-}  // namespace
+}  // namespace run_program_test
 }  // namespace layerbench

@@ -13,7 +13,7 @@
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::run {
-namespace {
+namespace run_reporter_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -219,5 +219,5 @@ TEST(Reporter, ConsoleHasColourOnlyWhenAsked) {
   EXPECT_THAT(render(runs, {"console", false}), Not(HasSubstr("\x1b[")));
 }
 
-}  // namespace
+}  // namespace run_reporter_test
 }  // namespace layerbench::run

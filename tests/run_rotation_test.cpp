@@ -67,7 +67,7 @@ class plan<recorder::backend, Op> : public plan<reference::backend, Op> {
 };
 
 namespace run {
-namespace {
+namespace run_rotation_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -528,6 +528,6 @@ TEST_F(Rotation, StatisticsAreValidInEveryCopy) {
   }
 }
 
-}  // namespace
+}  // namespace run_rotation_test
 }  // namespace run
 }  // namespace layerbench

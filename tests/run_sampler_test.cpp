@@ -16,7 +16,7 @@
 #include <layerbench/run/visit.hpp>
 
 namespace layerbench::run {
-namespace {
+namespace run_sampler_test {
 
 using ::testing::Each;
 using ::testing::SizeIs;
@@ -290,5 +290,5 @@ TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
   }
 }
 
-}  // namespace
+}  // namespace run_sampler_test
 }  // namespace layerbench::run

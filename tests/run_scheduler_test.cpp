@@ -15,7 +15,7 @@
 #include "support/agenda.hpp"
 
 namespace layerbench::run {
-namespace {
+namespace run_scheduler_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -127,5 +127,5 @@ TEST_F(Scheduler, GoesOnWithoutACaseThatCannotRun) {
   }
 }
 
-}  // namespace
+}  // namespace run_scheduler_test
 }  // namespace layerbench::run

@@ -18,7 +18,7 @@
 
 /// Measuring on processors that something slows down which the system does not know of.
 namespace layerbench::run {
-namespace {
+namespace run_speed_test {
 
 using ::testing::AllOf;
 using ::testing::DoubleNear;
@@ -310,5 +310,5 @@ TEST(StepSampler, HasNoSamplesWhenStopped) {
   EXPECT_THAT(steps.sample({}).seconds, IsEmpty());
 }
 
-}  // namespace
+}  // namespace run_speed_test
 }  // namespace layerbench::run

@@ -18,7 +18,7 @@
 
 /// Chains of training steps really train, and do so alike on every backend.
 namespace layerbench::run {
-namespace {
+namespace run_training_test {
 
 using testing::expect_alike;
 using testing::lesson;
@@ -108,5 +108,5 @@ TEST(TrainingChain, OfAResidualNetLearnsAlikeOnAllBackends) {
   }
 }
 
-}  // namespace
+}  // namespace run_training_test
 }  // namespace layerbench::run

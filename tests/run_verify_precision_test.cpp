@@ -119,7 +119,7 @@ class plan<dots::backend, op::gemm> : public plan<reference::backend, op::gemm> 
   dtype type_;
 };
 
-namespace {
+namespace run_verify_precision_test {
 
 using dots::order;
 using ::testing::HasSubstr;
@@ -210,5 +210,5 @@ TEST_P(short_type, is_wrong_when_it_is_summed_in_itself) {
 INSTANTIATE_TEST_SUITE_P(run, short_type, ::testing::Values(dtype::bf16, dtype::f16),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
-}  // namespace
+}  // namespace run_verify_precision_test
 }  // namespace layerbench

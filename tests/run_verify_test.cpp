@@ -105,7 +105,7 @@ class plan<faulty::backend, op::add> {
 
 static_assert(implements<faulty::backend, op::add>);
 
-namespace {
+namespace run_verify_test {
 
 using faulty::fault;
 using ::testing::HasSubstr;
@@ -205,5 +205,5 @@ TEST(random_values, depend_on_the_seed_and_the_position_alone) {
   EXPECT_NE(few, run::random_values(narrow, 4));
 }
 
-}  // namespace
+}  // namespace run_verify_test
 }  // namespace layerbench

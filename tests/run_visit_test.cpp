@@ -12,7 +12,7 @@
 #include <layerbench/run/visit.hpp>
 
 namespace layerbench::run {
-namespace {
+namespace run_visit_test {
 
 using ::testing::Not;
 
@@ -118,5 +118,5 @@ TEST(Visit, IsDisturbedWhereTheThreadHadNoProcessor) {
   EXPECT_GT(row.counters.at("wall_s"), row.counters.at("cpu_s"));
 }
 
-}  // namespace
+}  // namespace run_visit_test
 }  // namespace layerbench::run

@@ -13,7 +13,7 @@
 #include "support/random_ops.hpp"
 
 namespace layerbench {
-namespace {
+namespace shape_dtype_test {
 
 using testing::dice;
 
@@ -172,5 +172,5 @@ TEST(dtype, has_its_size) {
   EXPECT_EQ(traits(dtype::f8_e4m3).bytes, 1U);
 }
 
-}  // namespace
+}  // namespace shape_dtype_test
 }  // namespace layerbench

@@ -9,7 +9,7 @@
 #include <layerbench/shape/json_error.hpp>
 
 namespace layerbench::json {
-namespace {
+namespace shape_json_error_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -44,5 +44,5 @@ TEST(PlainWords, KeepOtherTexts) {
   EXPECT_EQ(plain_words(std::runtime_error("disk full - really")), "disk full - really");
 }
 
-}  // namespace
+}  // namespace shape_json_error_test
 }  // namespace layerbench::json

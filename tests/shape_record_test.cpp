@@ -11,7 +11,7 @@
 #include "support/random_ops.hpp"
 
 namespace layerbench {
-namespace {
+namespace shape_record_test {
 
 using testing::dice;
 using testing::random_op;
@@ -160,5 +160,5 @@ TEST(record_schema, says_what_each_kind_of_field_may_be) {
               ::testing::ElementsAre("max", "average"));
 }
 
-}  // namespace
+}  // namespace shape_record_test
 }  // namespace layerbench

@@ -9,7 +9,7 @@
 #include "support/program.hpp"
 
 namespace layerbench {
-namespace {
+namespace tools_compare_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -245,5 +245,5 @@ TEST_F(Compare, RefusesBadFiles) {
   EXPECT_THAT(done.err, HasSubstr("only aggregates"));
 }
 
-}  // namespace
+}  // namespace tools_compare_test
 }  // namespace layerbench

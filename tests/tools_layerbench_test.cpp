@@ -11,7 +11,7 @@
 #include "support/program.hpp"
 
 namespace layerbench {
-namespace {
+namespace tools_layerbench_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -309,5 +309,5 @@ TEST(Output, ReportsAFullDisk) {
   EXPECT_THAT(done.err, HasSubstr("stdout"));
 }
 
-}  // namespace
+}  // namespace tools_layerbench_test
 }  // namespace layerbench

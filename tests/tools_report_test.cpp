@@ -10,7 +10,7 @@
 #include "support/program.hpp"
 
 namespace layerbench {
-namespace {
+namespace tools_report_test {
 
 using ::testing::AllOf;
 using ::testing::EndsWith;
@@ -169,5 +169,5 @@ TEST(Predict, HasOneMetricANameOrNone) {
   EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/small/batch:2/threads:1"));
 }
 
-}  // namespace
+}  // namespace tools_report_test
 }  // namespace layerbench

@@ -12,7 +12,7 @@
 #include "support/scaling.hpp"
 
 namespace layerbench {
-namespace {
+namespace tools_scaling_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -256,5 +256,5 @@ TEST(ListNetworks, HasEveryShippedOne) {
   EXPECT_THAT(done.out, AllOf(HasSubstr("| dgx1_p100"), HasSubstr("beta 72.0 GB/s")));
 }
 
-}  // namespace
+}  // namespace tools_scaling_test
 }  // namespace layerbench

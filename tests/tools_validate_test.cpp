@@ -8,7 +8,7 @@
 #include "support/program.hpp"
 
 namespace layerbench {
-namespace {
+namespace tools_validate_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -127,5 +127,5 @@ TEST(Predict, AddsTheFrameworksOwnTimeAsATermOfItsOwn) {
   }
 }
 
-}  // namespace
+}  // namespace tools_validate_test
 }  // namespace layerbench

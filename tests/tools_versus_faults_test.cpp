@@ -12,7 +12,7 @@
 #include "support/versus.hpp"
 
 namespace layerbench {
-namespace {
+namespace tools_versus_faults_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -131,5 +131,5 @@ INSTANTIATE_TEST_SUITE_P(Signals, VersusSignals, ::testing::Values(SIGINT, SIGTE
                            return instance.param == SIGINT ? "Int" : "Term";
                          });
 
-}  // namespace
+}  // namespace tools_versus_faults_test
 }  // namespace layerbench

@@ -10,7 +10,7 @@
 #include "support/versus.hpp"
 
 namespace layerbench {
-namespace {
+namespace tools_versus_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -140,5 +140,5 @@ TEST_F(Versus, FailsOnRegressions) {
   EXPECT_THAT(done.out, HasSubstr("| slower"));
 }
 
-}  // namespace
+}  // namespace tools_versus_test
 }  // namespace layerbench

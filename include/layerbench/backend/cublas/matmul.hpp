@@ -68,8 +68,9 @@ class matmul {
 
   template <class T>
   void set(cublasLtMatmulDescAttributes_t name, const T& value) {
-    cuda::check(cublasLtMatmulDescSetAttribute(get(), name, &value, sizeof value),
-                fmt::format("cublasLtMatmulDescSetAttribute {}", static_cast<int>(name)));
+    cuda::check(
+        cublasLtMatmulDescSetAttribute(get(), name, static_cast<const void*>(&value), sizeof value),
+        fmt::format("cublasLtMatmulDescSetAttribute {}", static_cast<int>(name)));
   }
   [[nodiscard]] cublasLtMatmulDesc_t get() const noexcept { return self_.get(); }
 

@@ -76,8 +76,8 @@ class descriptor {
     set_elements(name, CUDNN_TYPE_CHAR, std::span(text));
   }
   void set(cudnnBackendAttributeName_t name, const descriptor& value) {
-    const cudnnBackendDescriptor_t inner = value.raw();
-    set_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::span(&inner, 1));
+    const std::vector inner{value.raw()};
+    set_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::span(inner));
   }
   void set(cudnnBackendAttributeName_t name, const std::vector<descriptor>& values) {
     std::vector<cudnnBackendDescriptor_t> inner;
@@ -111,7 +111,8 @@ class descriptor {
       made.emplace_back(type);
       inner.push_back(made.back().raw());
     }
-    const std::size_t found = get_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, inner.data());
+    const std::size_t found =
+        get_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, static_cast<void*>(inner.data()));
     made.erase(made.begin() + static_cast<std::ptrdiff_t>(found), made.end());
     return made;
   }
@@ -124,9 +125,10 @@ class descriptor {
   template <class T>
   void set_elements(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                     std::span<const T> elements) {
-    cuda::check(cudnnBackendSetAttribute(
-                    raw(), name, type, static_cast<std::int64_t>(elements.size()), elements.data()),
-                fmt::format("cudnnBackendSetAttribute {}", static_cast<int>(name)));
+    cuda::check(
+        cudnnBackendSetAttribute(raw(), name, type, static_cast<std::int64_t>(elements.size()),
+                                 static_cast<const void*>(elements.data())),
+        fmt::format("cudnnBackendSetAttribute {}", static_cast<int>(name)));
   }
 
   /// Stores up to `most` elements; gives their number, or where `most` is 0 how many there may be.

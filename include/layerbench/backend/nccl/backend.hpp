@@ -57,7 +57,7 @@ class backend : public cuda::backend {
   explicit backend(int threads) : cuda::backend(threads) {
     std::vector<ncclComm_t> made(static_cast<std::size_t>(ranks()));
     cuda::check(ncclCommInitAll(made.data(), ranks(), nullptr), "ncclCommInitAll");
-    for (const ncclComm_t each : made) {
+    for (auto* const each : made) {
       all_.push_back({decltype(rank::library)(each), stream()});
       if (all_.size() == 1) continue;
       on(all_.size() - 1, [&] { all_.back().own = cuda::make_stream(); });
