@@ -14,7 +14,9 @@
 // predecessor  sources are written by their producers as long before as in the model
 // fresh        and the producers' own sources are copied to their place just before them
 // displaced    and the cores' own caches are filled with something else before
-// final        and the rings are read once before each visit
+// settled      and the rings are read once before each visit
+// users        and who used what is written last, in the model, does so before
+// final        and a turn of the rings takes as long as a step
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -42,8 +44,8 @@ namespace {
 
 using namespace layerbench;
 
-const std::vector<std::string> ways{"hot",   "rotate",    "touch", "predecessor",
-                                    "fresh", "displaced", "final"};
+const std::vector<std::string> ways{"hot",       "rotate",  "touch", "predecessor", "fresh",
+                                    "displaced", "settled", "users", "final"};
 constexpr double row_seconds = 0.004;
 constexpr run::sampling chain_sampling{.least_time = 0.03, .most_time = 0.12};
 
@@ -51,9 +53,11 @@ run::surrounded_op surroundings_of(run::planned_step& step, const model::primiti
                                    const std::string& way) {
   run::surrounded_op made =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
-  made.settled = way == "final";
+  const bool has_users = way == "users" || way == "final";
+  made.settled = has_users || way == "settled";
   made.displaced = made.settled || way == "displaced";
   for (run::origin& each : made.operands) {
+    if (!has_users) each.used.reset();
     if (!each.distance) continue;
     if (way == "rotate") each.distance.reset();
     if (way == "touch") each = {.distance = 0, .same_as = each.same_as};
@@ -96,6 +100,7 @@ class experiment {
       std::ranges::shuffle(rows_[way], random_);
       const double start = run::stopwatch::now();
       for (const auto& row : rows_[way]) {
+        if (way == "final") row->calls().set_step_seconds(steps.front());
         const double seconds = seconds_of(*row);
         layers_[way][row->what().name.layer].push_back(seconds);
         sums[way] += static_cast<double>(row->what().count) * seconds;

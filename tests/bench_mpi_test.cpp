@@ -24,12 +24,11 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using testing::texts;
 
-/// More ranks than processors, and root, are no mistake here. What the library still holds at its
-/// end is not ours.
+/// More ranks than processors, and root, are no mistake here.
 const testing::environment launcher{{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
                                     {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                                     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                                    {"ASAN_OPTIONS", "detect_leaks=0"}};
+                                    testing::may_leak};
 
 /// Arguments of mpirun that start so many ranks of bench_allreduce.
 texts started(int ranks, const texts& arguments) {

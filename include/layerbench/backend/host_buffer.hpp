@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <layerbench/backend/backend.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/machine.hpp>
 
@@ -100,6 +102,31 @@ class host_buffer {
   };
   static inline std::atomic<std::size_t> in_buffers = 0;  ///< bytes, of all that there are
   std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page), 0}};
+};
+
+/// What is the same in all backends whose memory is the host's.
+struct host_memory {
+  static std::size_t cache_bytes() { return host_cache_bytes(); }
+  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
+  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
+  static void fill(address to, std::size_t bytes, std::byte value) {
+    std::memset(to, std::to_integer<int>(value), bytes);
+  }
+};
+
+/// And in those that use the thread that calls them, whatever they are offered.
+struct host_thread : host_memory {
+  static int processors() noexcept { return 1; }
+  static int threads_used(int /*offered*/) noexcept { return 1; }
+  static void activate() {}
+  static void copy(address to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+  }
+  static void synchronize() {}
+  template <class Work>
+  static void on_all_threads(const Work& work) {
+    work();
+  }
 };
 
 }  // namespace layerbench

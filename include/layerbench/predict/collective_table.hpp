@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/op/allreduce.hpp>
 #include <layerbench/predict/link.hpp>
 #include <layerbench/predict/predictor.hpp>
 
@@ -132,7 +133,7 @@ class collective_table {
     for (const result::results& file : files) {
       for (const result::measurement& row : file.rows) {
         const bool alone = detail::field_of(row.label.key.text(), "ranks") == 1;
-        const bool timed = row.name.op == "allreduce" && row.error.empty();
+        const bool timed = row.name.op == op::allreduce::name && row.error.empty();
         if (timed && !alone) rows.push_back({&file, &row});
       }
     }
@@ -161,8 +162,7 @@ class collective_table {
       }
       timing& same = all[{*devices, *bytes}];
       const round_id round{0, std::ssize(same.rounds)};
-      same.rounds.emplace(round, additive_seconds(*each.row));
-      if (each.row->disturbed()) same.disturbed.insert(round);
+      detail::add_round(*each.row, round, same);
     }
     return all;
   }

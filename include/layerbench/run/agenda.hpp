@@ -39,6 +39,18 @@ struct measured_row {
   fixture* what;
   std::map<std::int64_t, double> rounds = {};  ///< mean seconds of a call
   bool done = false;
+
+  [[nodiscard]] bool timed() const { return !rounds.empty(); }
+  /// Whether it is in the state that predictions use.
+  [[nodiscard]] bool in_model() const { return what->name().cache == "model"; }
+  /// Seconds of all such calls of a step that take so long each.
+  [[nodiscard]] double in_step(double seconds) const {
+    return static_cast<double>(what->what().count) * seconds;
+  }
+  /// The same as of its last round; 0 before that.
+  [[nodiscard]] double last_in_step() const {
+    return timed() ? in_step(rounds.rbegin()->second) : 0;
+  }
 };
 
 struct measured_case {
@@ -86,16 +98,15 @@ namespace detail {
 /// Sums of the case's rows, round by round, over rounds that all of them have. Where rows of
 /// several cache states are measured, those that predictions use count.
 [[nodiscard]] inline std::vector<double> sums(const measured_case& of) {
-  const auto used = [](const measured_row& row) { return row.what->name().cache == "model"; };
-  const bool some_used = std::ranges::any_of(of.rows, used);
+  const bool some_used = std::ranges::any_of(of.rows, &measured_row::in_model);
   std::map<std::int64_t, std::pair<double, std::size_t>> by_round;
   std::size_t rows = 0;
   for (const measured_row& row : of.rows) {
-    if (row.rounds.empty() || (some_used && !used(row))) continue;
+    if (!row.timed() || (some_used && !row.in_model())) continue;
     ++rows;
     for (const auto& [round, seconds] : row.rounds) {
       auto& [sum, terms] = by_round[round];
-      sum += static_cast<double>(row.what->what().count) * seconds;
+      sum += row.in_step(seconds);
       ++terms;
     }
   }
@@ -162,14 +173,10 @@ class agenda {
   /// so that all contribute alike to its uncertainty.
   [[nodiscard]] double least_time(const measured_case& owner, const measured_row& row) const {
     const double equal = plan_.least_time / static_cast<double>(plan_.rounds);
-    const auto weight = [](const measured_row& each) {
-      if (each.rounds.empty()) return 0.0;
-      return static_cast<double>(each.what->what().count) * each.rounds.rbegin()->second;
-    };
     double sum = 0;
-    for (const measured_row& each : owner.rows) sum += weight(each);
-    if (!plan_.whole_models || row.rounds.empty() || sum <= 0) return equal;
-    const double share = weight(row) / sum * static_cast<double>(owner.rows.size());
+    for (const measured_row& each : owner.rows) sum += each.last_in_step();
+    if (!plan_.whole_models || !row.timed() || sum <= 0) return equal;
+    const double share = row.last_in_step() / sum * static_cast<double>(owner.rows.size());
     return equal * std::clamp(share, 0.5, 4.0);
   }
 
@@ -178,8 +185,8 @@ class agenda {
     double known = 0;
     double share = 0;
     for (const measured_row& each : owner.rows) {
-      if (each.rounds.empty() || each.what->name().cache != "model") continue;
-      known += static_cast<double>(each.what->what().count) * each.rounds.rbegin()->second;
+      if (!each.timed() || !each.in_model()) continue;
+      known += each.last_in_step();
       share += each.what->share();
     }
     return share > 0 ? known / share : 0;
@@ -198,8 +205,7 @@ class agenda {
   /// all rows failed, each for its own reason.
   std::string close_round(measured_case& each) {
     if (each.done) return {};
-    const auto timed = [](const measured_row& row) { return !row.rounds.empty(); };
-    each.done = std::ranges::none_of(each.rows, timed);
+    each.done = std::ranges::none_of(each.rows, &measured_row::timed);
     if (each.done) return {};
     const bool late = each.spent >= time_allowed();
     double precision = 0;
@@ -237,7 +243,7 @@ class agenda {
 
   /// How precisely the row is known; 0 where it has no timing at all.
   double close_row(measured_row& row, bool late) const {
-    if (row.rounds.empty()) return 0;
+    if (!row.timed()) return 0;
     std::vector<double> seconds;
     for (const auto& [round, value] : row.rounds) seconds.push_back(value);
     const double precision = detail::precision_of(std::move(seconds));

@@ -62,7 +62,6 @@ struct surrounded_op {
   std::size_t calls = SIZE_MAX;       ///< of the model's step
   bool displaced = true;              ///< what a call needs beside its operands is old, too
   bool settled = true;                ///< shared caches are as in an endless loop of steps
-  bool paced = true;                  ///< which takes its time
 };
 
 }  // namespace layerbench::run

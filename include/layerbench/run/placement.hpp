@@ -76,8 +76,11 @@ class placer {
       }
       made_.touched += plan_.operands()[i].bytes;
       const bool recent = is_recent(from, i);
-      made_.parts.push_back(recent ? add_recent(what.request, from, i) : add_old(what, i));
-      if (needs_user(what, i, recent)) add_user(what.request, from, i);
+      const bool written = is_written(what, i);
+      const bool used = needs_user(from, i, recent, written);
+      made_.parts.push_back(recent ? add_recent(what.request, from, i)
+                                   : add_old(i, written || used));
+      if (used) add_user(what.request, from, i);
     }
     // The longest ago comes first; of equals the first source, which a producer may overwrite.
     std::ranges::stable_sort(made_.preparers, std::ranges::greater{}, &preparer::distance);
@@ -107,7 +110,7 @@ class placer {
     made_.settles = what.settled && in_model && leaves_none && reach_ < beyond_caches();
     // What others on the host leave of the last cache depends on the time that passes; of steps of
     // more than twice its size it keeps little anyway.
-    made_.paced = what.paced && made_.settles && reach_ <= 2 * here_.cache_bytes();
+    made_.paced = made_.settles && reach_ <= 2 * here_.cache_bytes();
     // The few layers of a model that stays in these caches run through about so much.
     if (!leaves_none) made_.code_parts = std::min(made_.code_parts, what.calls);
     while (made_.first_near < made_.preparers.size() &&
@@ -137,13 +140,14 @@ class placer {
                              std::ranges::greater{}, &preparer::earlier);
   }
 
-  /// Room for an operand that a turn of the ring ages.
-  part add_old(const surrounded_op& what, std::size_t i) {
+  /// Room for an operand that a turn of the ring ages; `changes` where the call, or who runs
+  /// before it, writes it.
+  part add_old(std::size_t i, bool changes) {
     const plan_operand& each = plan_.operands()[i];
     if (op::needs_values(each.logical)) return made_.window.add(room::own, each.bytes);
-    const bool written = each.logical.role == op::role::destination;
-    const bool learned = !written && each.logical.role != op::role::source;
-    if (is_written(what, i) || needs_user(what, i, /*recent=*/false)) {
+    const op::role role = each.logical.role;
+    const bool learned = role != op::role::destination && role != op::role::source;
+    if (changes) {
       return made_.window.add(learned ? room::learned : room::activations, each.bytes);
     }
     return made_.window.add(learned && each.bytes <= small_bytes ? room::own : room::constants,
@@ -161,16 +165,14 @@ class placer {
   /// keeps. Before a core writes what others have read it has to tell them, which takes several
   /// times as long as writing; what others wrote it has to ask them for; and what was used not long
   /// before is still there.
-  [[nodiscard]] bool needs_user(const surrounded_op& what, std::size_t i, bool recent) const {
-    if (cache_ != cache_state::model || reach_ > here_.cache_bytes()) return false;
-    if (i >= what.operands.size() || !what.operands[i].used) return false;
+  [[nodiscard]] bool needs_user(const origin& from, std::size_t i, bool recent,
+                                bool written) const {
     const plan_operand& each = plan_.operands()[i];
-    if (op::needs_values(each.logical)) return false;
-    const earlier_use& used = *what.operands[i].used;
-    if (is_written(what, i)) {
-      return writer_matters() || 2 * static_cast<std::size_t>(used.distance) <= reach_;
-    }
-    return writer_matters() && used.writes && !recent && each.bytes > small_bytes;
+    const bool kept = cache_ == cache_state::model && reach_ <= here_.cache_bytes();
+    if (!kept || !from.used || op::needs_values(each.logical)) return false;
+    if (!written)
+      return writer_matters() && from.used->writes && !recent && each.bytes > small_bytes;
+    return writer_matters() || 2 * static_cast<std::size_t>(from.used->distance) <= reach_;
   }
 
   void add_user(plan_request request, const origin& from, std::size_t i) {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +18,7 @@
 namespace layerbench::mpi {
 
 /// The leader's part of MPI.
-class backend {
+class backend : public host_thread {
  public:
   static constexpr std::string_view name = "mpi";
   static constexpr bool waits = true;
@@ -28,8 +27,6 @@ class backend {
   explicit backend(int /*threads*/) {}
 
   static std::optional<std::string> probe() noexcept { return std::nullopt; }
-  static int processors() noexcept { return 1; }
-  static int threads_used(int /*offered*/) noexcept { return 1; }
   static int ranks() { return team::all().size(); }
 
   /// Does what the leader says, to its end, and returns true, unless this is the leader.
@@ -48,22 +45,6 @@ class backend {
     facts["mpi_clock"] = "wall time of the first rank";
     facts["mpi_ranks"] = std::to_string(team::all().size());
     facts["mpi_hosts"] = std::to_string(team::all().hosts());
-  }
-
-  void activate() {}
-  static std::size_t cache_bytes() { return host_cache_bytes(); }
-  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
-  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
-  static void fill(address to, std::size_t bytes, std::byte value) {
-    std::memset(to, std::to_integer<int>(value), bytes);
-  }
-  static void copy(address to, const void* from, std::size_t bytes) {
-    std::memcpy(to, from, bytes);
-  }
-  void synchronize() {}
-  template <class Work>
-  static void on_all_threads(const Work& work) {
-    work();
   }
 };
 

@@ -37,7 +37,7 @@ decltype(auto) checked(std::string_view what, Call&& call) {
   }
 }
 
-class backend {
+class backend : public host_memory {
  public:
   static constexpr std::string_view name = "onednn";
   explicit backend(int threads)
@@ -74,12 +74,6 @@ class backend {
   }
 
   void activate() { omp_set_num_threads(threads_); }
-  static std::size_t cache_bytes() { return host_cache_bytes(); }
-  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
-  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
-  static void fill(address to, std::size_t bytes, std::byte value) {
-    std::memset(to, std::to_integer<int>(value), bytes);
-  }
   /// Each thread its part, which its core then has in its own cache.
   void copy(address to, const void* from, std::size_t bytes) {
 #pragma omp parallel num_threads(threads_)

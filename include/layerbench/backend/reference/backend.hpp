@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,31 +21,13 @@
 /// asked for; results are rounded to the data type.
 namespace layerbench::reference {
 
-class backend {
+class backend : public host_thread {
  public:
   static constexpr std::string_view name = "reference";
-  /// The reference uses one thread whatever it is offered.
   explicit backend(int /*threads*/) {}
 
   static std::optional<std::string> probe() noexcept { return std::nullopt; }
-  static int processors() noexcept { return 1; }
-  static int threads_used(int /*offered*/) noexcept { return 1; }
   static void describe(description& /*facts*/) {}
-  void activate() {}
-  static std::size_t cache_bytes() { return host_cache_bytes(); }
-  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
-  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
-  static void fill(address to, std::size_t bytes, std::byte value) {
-    std::memset(to, std::to_integer<int>(value), bytes);
-  }
-  static void copy(address to, const void* from, std::size_t bytes) {
-    std::memcpy(to, from, bytes);
-  }
-  void synchronize() {}
-  template <class Work>
-  static void on_all_threads(const Work& work) {
-    work();
-  }
 };
 
 /// One output element as the sum it is: its value, the sums of the terms' magnitudes and squares,
