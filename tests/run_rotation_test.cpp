@@ -469,6 +469,11 @@ TEST_F(Rotation, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeantime)
   turns.settle();
   make_calls(turns, 20);
   EXPECT_GE(turns.turn_seconds(), 0.99 * step);
+  turns.set_step_seconds(1e6);
+  turns.settle();
+  make_calls(turns, 20);
+  EXPECT_GE(turns.turn_seconds(), step);
+  EXPECT_LT(turns.turn_seconds(), 1e5) << "by then all of it is evicted";
   rotation large = turn(conv, after_relu(3 << 20));
   large.set_step_seconds(1e6);
   large.settle();

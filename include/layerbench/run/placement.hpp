@@ -32,6 +32,26 @@ struct placement {
   std::size_t code_parts = other_code.size();  ///< run before each call
   std::size_t touched = 0;                     ///< bytes touched by a call and its preparers
   std::size_t turns = 1;                       ///< windows in a ring
+
+  /// Sets how many calls ahead each of the preparers runs, lest what is near is displaced; where
+  /// calls are paced, to a part of one, by their share of a step that takes `turns_a_step` times as
+  /// long as a turn. Those of a call then run in that order.
+  void set_leads(double turns_a_step = 1) {
+    for (std::size_t i = 0; i < preparers.size(); ++i) {
+      const bool at_once = preparers[i].before_all() || (displaced > 0 && i >= first_near);
+      if (at_once) continue;
+      const double calls = turns_a_step * static_cast<double>(preparers[i].distance()) /
+                           static_cast<double>(touched);
+      const auto most = static_cast<double>(turns - 1);  // one more is the call's own window
+      const double whole = std::min(most, paced ? std::floor(calls) : std::round(calls));
+      preparers[i].set_lead(static_cast<std::int64_t>(whole),
+                            paced ? std::min(calls - whole, 1.0) : 0);
+    }
+    const bool has_rest = !preparers.empty() && preparers.front().before_all();
+    std::ranges::stable_sort(preparers.begin() + (has_rest ? 1 : 0),
+                             preparers.begin() + static_cast<std::ptrdiff_t>(first_near),
+                             std::ranges::greater{}, &preparer::earlier);
+  }
 };
 
 namespace detail {
@@ -49,7 +69,6 @@ class placer {
 
  private:
   static constexpr std::size_t small_bytes = 65536;
-  static constexpr std::int64_t before_all = INT64_MAX;  ///< as a preparer's distance
 
   /// Bytes to be touched between two uses of weights.
   [[nodiscard]] std::size_t reach_of(const surrounded_op& what) const {
@@ -86,7 +105,7 @@ class placer {
     std::ranges::stable_sort(made_.preparers, std::ranges::greater{}, &preparer::distance);
     add_rest();
     set_displaced(what);
-    set_leads();
+    made_.set_leads();
   }
 
   /// Whether so many bytes leave something in the caches that cores have for themselves.
@@ -117,27 +136,6 @@ class placer {
            !is_near(made_.preparers[made_.first_near].distance())) {
       ++made_.first_near;
     }
-  }
-
-  /// Sets how many calls ahead each of the preparers runs, lest what is near is displaced; where
-  /// calls are paced, to a part of one. Those of a call then run in that order.
-  void set_leads() {
-    std::vector<preparer>& all = made_.preparers;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const bool at_once =
-          all[i].distance() == before_all || (made_.displaced > 0 && i >= made_.first_near);
-      if (at_once) continue;
-      const auto turns = static_cast<double>(made_.turns);  // so far ahead is the call's own window
-      const double calls =
-          static_cast<double>(all[i].distance()) / static_cast<double>(made_.touched);
-      const double whole = std::min(turns - 1, made_.paced ? std::floor(calls) : std::round(calls));
-      all[i].set_lead(static_cast<std::int64_t>(whole),
-                      made_.paced ? std::min(calls - whole, 1.0) : 0);
-    }
-    const bool has_rest = !all.empty() && all.front().distance() == before_all;
-    std::ranges::stable_sort(all.begin() + (has_rest ? 1 : 0),
-                             all.begin() + static_cast<std::ptrdiff_t>(made_.first_near),
-                             std::ranges::greater{}, &preparer::earlier);
   }
 
   /// Room for an operand that a turn of the ring ages; `changes` where the call, or who runs
@@ -231,7 +229,8 @@ class placer {
     const op::activation writes{op::activation_kind::relu,
                                 {static_cast<std::int64_t>(rest / 2 / sizeof(float))}};
     constexpr std::size_t destination = 1;
-    preparer writer(plan_or_null(here_, op::any(writes), {}), destination, rest / 2, before_all);
+    preparer writer(plan_or_null(here_, op::any(writes), {}), destination, rest / 2,
+                    preparer::longest_ago);
     writer.lay_out(made_.window, made_.window.add(room::activations, rest / 2));
     made_.touched += rest;
     made_.preparers.insert(made_.preparers.begin(), std::move(writer));

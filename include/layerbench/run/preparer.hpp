@@ -32,6 +32,8 @@ inline void fill_operands(const any_plan& plan, const std::vector<part>& parts, 
 /// model where there is one, so that it lies in the caches where it does in the model.
 class preparer {
  public:
+  static constexpr std::int64_t longest_ago = INT64_MAX;  ///< as a distance: before all others
+
   /// A null plan copies. `output` is the plan's operand that the call reads, so many `bytes` of it;
   /// `distance` the bytes touched between this and the call.
   preparer(std::unique_ptr<any_plan> plan, std::size_t output, std::size_t bytes,
@@ -40,6 +42,7 @@ class preparer {
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::int64_t distance() const { return distance_; }
+  [[nodiscard]] bool before_all() const { return distance_ == longest_ago; }
 
   /// Bytes that it writes for the call, at least what that reads.
   [[nodiscard]] std::size_t written_bytes() const {

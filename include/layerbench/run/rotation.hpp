@@ -43,10 +43,15 @@ class rotation {
   /// of the first, and less of its own sources.
   [[nodiscard]] std::int64_t most_calls() const { return most_calls_; }
 
-  /// Seconds of the model's step, as far as known: a turn of the rings takes no less where others
-  /// evict from shared caches in the meantime.
+  /// Seconds of the model's step, as far as known, before calls are settled: a turn of the rings
+  /// takes no less where others evict from shared caches in the meantime, unless that is so long
+  /// that they have evicted all.
   void set_step_seconds(double seconds) {
-    period_ = placed_.paced ? seconds / static_cast<double>(placed_.turns) : 0;
+    if (!placed_.paced || seconds == step_) return;
+    step_ = seconds;
+    const double turn = std::min(seconds, longest_turn);
+    period_ = turn / static_cast<double>(placed_.turns);
+    placed_.set_leads(turn > 0 ? seconds / turn : 1);
   }
 
   /// Goes through the turn of the rings before the next call: reads what it used, and writes what
@@ -132,6 +137,8 @@ class rotation {
 
  private:
   static constexpr std::int64_t most_slots = 64;
+  /// Seconds after which nothing was left of what is not used, on two hosts (docs/measuring.md).
+  static constexpr double longest_turn = 0.025;
 
   void run(std::span<preparer> some, std::int64_t call) {
     for (preparer& each : some) {
@@ -199,6 +206,7 @@ class rotation {
   std::int64_t slots_wanted_ = 1;
   std::int64_t most_calls_ = 1;
   std::int64_t next_ = 0;
+  double step_ = 0;    ///< seconds of the model's
   double period_ = 0;  ///< seconds from call to call, at least
   double due_ = 0;     ///< when the last call was
   double settled_ = 0;
