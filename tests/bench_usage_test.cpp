@@ -104,6 +104,14 @@ TEST_F(Refusal, OfWrongEnvironmentValuesNamesTheVariable) {
               HasSubstr("layerbench: --batch: "));
 }
 
+TEST_F(Refusal, OfSeveralCopiesThatKnowNothingOfEachOther) {
+  for (const std::string launcher : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    EXPECT_THAT(refused(2, {}, {{launcher, "4"}}).err,
+                AllOf(HasSubstr("4 copies of bench_model were started"),
+                      HasSubstr("start it without mpirun")));
+  }
+}
+
 TEST_F(Refusal, OfAFilterThatMatchesNothingListsWhatExists) {
   const testing::outcome done = refused(5, {"--benchmark_filter=resnet51"});
   for (const std::string& layer : testing::tiny_layers) {

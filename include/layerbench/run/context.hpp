@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/base/machine.hpp>
 #include <layerbench/run/options.hpp>
 
 namespace layerbench::run {
@@ -45,6 +47,14 @@ inline void settle_threads(char** argv) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (!failed) ::execv(program.c_str(), argv);
   ::execv("/proc/self/exe", argv);
+}
+
+/// How many processes a launcher of MPI started, this one included; 1 where there was none.
+[[nodiscard]] inline std::int64_t launched_processes() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {  // Open MPI; MPICH and its kin
+    if (const char* size = std::getenv(name)) return machine::number_in(size).value_or(1);
+  }
+  return 1;
 }
 
 namespace detail {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -95,6 +96,18 @@ inline void warn_of_crowding(const machine::demand& of) {
                   of.threads, of.processors, of.processors == 1 ? "" : "s"));
 }
 
+/// Throws usage_error where several copies of a program were started that know nothing of each
+/// other: they would disturb each other, and replace each other's results.
+template <backend... Bs>
+void require_one_copy(const program& what, backend_list<Bs...> /*built*/) {
+  const std::int64_t copies = launched_processes();
+  if ((led_by_first_rank<Bs> || ...) || copies <= 1) return;
+  throw usage_error(fmt::format(
+      "{} copies of {} were started, which would measure beside each other; {}", copies, what.name,
+      what.collective ? "configure with -DLAYERBENCH_MPI=ON for ranks of one program"
+                      : "start it without mpirun"));
+}
+
 /// What the libraries say of themselves.
 template <backend B>
 [[nodiscard]] machine::finding check_library() {
@@ -179,6 +192,7 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
     }
     return exit_code::done;
   }
+  require_one_copy(what, built);
   warn_of_crowding(demand);
   const machine_watch watch(demand);
   result::results results;
