@@ -3,7 +3,9 @@
 #include "suite.hpp"
 
 #include <cstdio>
+#include <set>
 #include <span>
+#include <string>
 
 #include <layerbench/op/list.hpp>
 #include <layerbench/predict/peaks.hpp>
@@ -19,10 +21,16 @@ namespace {
 void print_predictions(const layerbench::result::results& results, bool machine_format) {
   using namespace layerbench;
   const auto predictions = predict::predict(std::span(&results, 1));
-  const auto fact = [&](std::string_view name) { return results.said(name).value_or("none"); };
+  std::string machine = results.device();
+  std::set<std::string> backends;
+  for (const result::measurement& row : results.rows) backends.insert(row.name.owner.backend);
+  for (const std::string& each : backends) {
+    if (const auto version = results.said(each + "_version"))
+      machine += ", " + each + ' ' + *version;
+    if (const auto isa = results.said(each + "_isa")) machine += ' ' + *isa;
+  }
   std::FILE* out = machine_format ? stderr : stdout;
-  fmt::print(out, "\non {}, oneDNN {} {}\n\n{}", fact("device"), fact("onednn_version"),
-             fact("onednn_isa"), report::text(predictions));
+  fmt::print(out, "\non {}\n\n{}", machine, report::text(predictions));
   if (!results.chains.empty()) {
     fmt::print(out, "\n{}", report::text(predict::validate(std::span(&results, 1))));
   }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -131,7 +132,8 @@ void multiply(const product& call, const factor& a, const factor& b, const facto
 }
 
 int algorithms_found = 1;
-std::uint64_t implementations = 0;  ///< that the last choice allowed
+std::uint64_t implementations = 0;      ///< that the last choice allowed
+std::vector<std::uint32_t> alignments;  ///< that choices asked for
 
 }  // namespace
 
@@ -197,6 +199,10 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t /
                                                     cublasLtMatmulPreferenceAttributes_t name,
                                                     const void* from, std::size_t bytes) {
   if (name == CUBLASLT_MATMUL_PREF_IMPL_MASK) return store(implementations, from, bytes);
+  if (name >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+      name <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES) {
+    return store(alignments.emplace_back(), from, bytes);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
@@ -273,6 +279,12 @@ TEST(Gemm, OfF32IsNotOnTensorCores) {
   static_cast<void>(algorithm(dtype::tf32));
   EXPECT_EQ(implementations & CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA, 0U);
   EXPECT_NE(implementations & CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA, 0U);
+}
+
+TEST(Gemm, SaysHowItsOperandsAreAligned) {
+  alignments.clear();
+  static_cast<void>(algorithm(dtype::f32));
+  EXPECT_THAT(alignments, ::testing::ElementsAre(64U, 64U, 64U, 64U)) << "as rows have them";
 }
 
 TEST(Gemm, WithoutAnAlgorithmIsUnsupported) {

@@ -52,6 +52,15 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
   }
 }
 
+TEST(AllReduce, RefusesTwoModelsOfOneName) {
+  const testing::tiny_directory here;
+  const testing::tiny_directory there;
+  const testing::outcome done =
+      testing::bench("bench_allreduce", {"--list", "--model=" + here.model + ',' + there.model});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, HasSubstr("are both called 'tiny'"));
+}
+
 TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
   const testing::tiny_directory here;
   const testing::outcome done = testing::bench("bench_allreduce", shortly(here, {}));

@@ -94,7 +94,8 @@ TEST(ListTests, NamesShowThreadsThatDifferFromTheDefault) {
 }
 
 TEST(ListTests, NameEveryRowOnceWhateverIsAskedForTwice) {
-  EXPECT_EQ(listed("bench_conv", {"--model=alexnet,alexnet", "--batch=2,2", "--dtype=f32,f32"}),
+  EXPECT_EQ(listed("bench_conv", {"--model=alexnet,alexnet", "--batch=2,2", "--dtype=f32,f32",
+                                  "--cache=model,model"}),
             listed("bench_conv", {"--model=alexnet", "--batch=2"}));
 }
 
@@ -139,7 +140,7 @@ TEST(Backends, SaysWhichCanRun) {
 /// The options that the programs' source defines.
 texts defined_options() {
   const std::string source =
-      json::read_text(LAYERBENCH_SOURCE_DIR "/include/layerbench/run/options.hpp");
+      json::read_text(LAYERBENCH_SOURCE_DIR "/include/layerbench/run/command_line.hpp");
   const std::regex option(R"re("(--\w+(-\w+)*)["{])re");
   texts found;
   for (std::sregex_iterator each(source.begin(), source.end(), option), end; each != end; ++each) {

@@ -271,6 +271,7 @@ TEST(Output, OfAFullDiskIsAFailure) {
       testing::bench("bench_conv", testing::shortly(here.model, {"--benchmark_out=/dev/full"}));
   EXPECT_EQ(done.exit_code, 1);
   EXPECT_THAT(done.err, HasSubstr("/dev/full"));
+  EXPECT_THAT(done.out, HasSubstr("conv/fwd/")) << "the rows are nowhere else";
 }
 
 TEST(Output, OnAFullStdoutIsAFailure) {

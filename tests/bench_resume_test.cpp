@@ -105,6 +105,34 @@ TEST(Resume, RefusesRowsWhoseShapeHasChanged) {
   EXPECT_EQ(json::read_text(here.results), before);
 }
 
+TEST(Resume, RefusesRowsWhoseCacheStateHasChanged) {
+  const testing::tiny_directory here;
+  static_cast<void>(here.measure({"--benchmark_filter=conv1"}));
+  std::string model = testing::tiny_model;
+  const std::string old_size = R"("n": 10)";
+  model.replace(model.find(old_size), old_size.size(), R"("n": 100000)");
+  const std::string old_dims = R"(["batch", 10])";
+  model.replace(model.find(old_dims), old_dims.size(), R"(["batch", 100000])");
+  static_cast<void>(here.write(std::filesystem::path(here.model).filename(), model));
+  const testing::outcome done =
+      here.bench("bench_model", {"--resume=" + here.results, "--benchmark_filter=conv1"});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("/conv1/"), HasSubstr("another cache state")));
+}
+
+TEST(Resume, MeasuresAChainThatIsMissing) {
+  const testing::tiny_directory here;
+  const result::results before = here.measure();
+  const testing::texts again{"--resume=" + here.results, "--chain"};
+  const testing::outcome done = here.bench("bench_model", again);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const result::results after = result::read(here.results);
+  EXPECT_THAT(after.chains, SizeIs(3));
+  expect_kept(before, after);
+  EXPECT_EQ(here.bench("bench_model", again).exit_code, 0);
+  EXPECT_THAT(result::read(here.results).chains, SizeIs(3)) << "it is whole";
+}
+
 TEST(Resume, RefusesToOverwriteItsFileWithWhatCannotBeResumed) {
   const testing::tiny_directory here;
   static_cast<void>(here.measure());

@@ -64,7 +64,7 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
       {"--backend", "nodnn"},
       {"--phase", "dreaming"},
       {"--cache", "lukewarm"},
-      {"--device", "1"},
+      {"--workspace-limit", "much"},
       {"--seed", "-1"},
       {"--model", ""},
       {"--no_such_option", "1"}};
@@ -73,6 +73,7 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
     EXPECT_THAT(done.err, HasSubstr(option)) << value;
   }
   EXPECT_THAT(refused(2, {"conv"}).err, HasSubstr("conv: no such option"));
+  EXPECT_THAT(refused(2, {"--backend=reference", "--device=1"}).err, HasSubstr("--device=1"));
 }
 
 TEST_F(Refusal, SaysInPlainWordsWhatWouldBeRight) {
@@ -193,6 +194,14 @@ TEST(OutputFile, IsRefusedBeforeAnythingRuns) {
     EXPECT_EQ(done.out, "");
   }
   EXPECT_THAT(here.files(), ::testing::ElementsAre("tiny.json"));
+}
+
+TEST(Threads, ThatTheRunTimeDoesNotGrantAreNotMeasured) {
+  const testing::tiny_directory here;
+  const testing::outcome done =
+      here.bench("bench_softmax", {"--threads=2"}, {{"OMP_THREAD_LIMIT", "1"}});
+  EXPECT_EQ(done.exit_code, testing::has_onednn ? 4 : 0) << "the reference has one thread";
+  EXPECT_EQ(done.err.find("1 of 2 threads") != std::string::npos, testing::has_onednn) << done.err;
 }
 
 TEST(Reference, IsUsedAndSaidWhenThereIsNothingElse) {

@@ -163,6 +163,14 @@ TEST_F(Training, KeepsF32WeightsBesideThoseOf16Bits) {
   EXPECT_EQ(calls.back(), "fc_weights update fwd 8 7 9 8 9 2");
 }
 
+TEST_F(Training, InTf32IsThatOfF32) {
+  const graph g = load(find("resnet18", LAYERBENCH_SHAPES_DIR), 2);
+  for (const bool fused : {false, true}) {
+    EXPECT_EQ(text(training_step(g, dtype::tf32, {}, {.fused = fused})),
+              text(training_step(g, dtype::f32, {}, {.fused = fused})));
+  }
+}
+
 TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
   const graph g = load(find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   const step apart = training_step(g, dtype::f32);

@@ -76,6 +76,7 @@ TEST(Across, FollowsFromTheFieldsThatDiffer) {
   EXPECT_EQ(inferred({{"OMP_PLACES", "threads"}, {"in_place", "add"}}), across::settings);
   EXPECT_EQ(inferred({{"DNNL_MAX_CPU_ISA", "AVX2"}, {"onednn_isa", "b"}}), across::settings);
   EXPECT_EQ(inferred({{"onednn_isa", "b"}}), across::device);
+  EXPECT_EQ(inferred({{"gpu", "b"}, {"gpu_l2_bytes", "2"}, {"driver", "560"}}), across::device);
   EXPECT_EQ(inferred({{"device", "y"},
                       {"l2_bytes", "2"},
                       {"kernel", "6.2"},

@@ -166,15 +166,18 @@ TEST(Bounds, NeedPeaksOfTheSameConditions) {
 }
 
 TEST(Bounds, RefusePeaksOfAnotherDevice) {
-  std::vector<results> peaks{peak_file()};
-  peaks.front().context["device"] = "y";
-  options chosen;
-  chosen.peaks = peaks;
-  try {
-    static_cast<void>(only({measured()}, chosen));
-    ADD_FAILURE() << "was accepted";
-  } catch (const bad_input& slip) {
-    EXPECT_THAT(slip.what(), ::testing::AllOf(HasSubstr("peak.json"), HasSubstr("device (y)")));
+  for (const char* field : {"device", "gpu"}) {
+    std::vector<results> peaks{peak_file()};
+    peaks.front().context[field] = "y";
+    options chosen;
+    chosen.peaks = peaks;
+    try {
+      static_cast<void>(only({measured()}, chosen));
+      ADD_FAILURE() << "was accepted";
+    } catch (const bad_input& slip) {
+      EXPECT_THAT(slip.what(), ::testing::AllOf(HasSubstr("peak.json"), HasSubstr("another device"),
+                                                HasSubstr("y)")));
+    }
   }
 }
 

@@ -128,6 +128,16 @@ TEST(Table, RefusesFilesOfNoUse) {
   EXPECT_THAT(refused({reduced(1, 100, 1e-6)}), HasSubstr("two or more ranks"));
   EXPECT_THAT(refused({reduced(2, 100, 1e-6), reduced(2, 100, 1e-6, 0, "nccl")}),
               AllOf(HasSubstr("mpi"), HasSubstr("nccl")));
+  std::vector<result::results> two(2, reduced_file({reduced(2, 100, 1e-6)}).front());
+  two.back().file = "other.json";
+  two.back().context["onednn_version"] = "4";
+  try {
+    const collective_table table(two);
+    ADD_FAILURE() << "files of different contexts were merged";
+  } catch (const bad_input& slip) {
+    EXPECT_THAT(slip.what(),
+                AllOf(HasSubstr("other.json"), HasSubstr("differs in: onednn_version")));
+  }
   result::measurement unknown = reduced(2, 100, 1e-6);
   unknown.label.key = "";
   EXPECT_THAT(refused({unknown}), HasSubstr("bytes and ranks"));

@@ -229,6 +229,9 @@ INSTANTIATE_TEST_SUITE_P(
         bad_file{"null_time", file_with(R"("real_time": null, "cpu_time": 1)"), "/benchmarks/1"},
         bad_file{"zero_time", file_with(R"("real_time": 0, "cpu_time": 1)"), "/benchmarks/1"},
         bad_file{"negative_time", file_with(R"("real_time": -1, "cpu_time": 1)"), "/benchmarks/1"},
+        bad_file{"tiny_time", file_with(R"("real_time": 1e-300, "cpu_time": 1)"), "/benchmarks/1"},
+        bad_file{"zero_mean", file_with(R"("real_time": 1, "cpu_time": 1, "mean_s": 0)"),
+                 "/benchmarks/1"},
         bad_file{"no_cpu_time", file_with(R"("real_time": 1)"), "/benchmarks/1"},
         bad_file{"unit", file_with(R"("real_time": 1, "cpu_time": 1, "time_unit": "h")"),
                  "/benchmarks/1"},
@@ -258,6 +261,9 @@ INSTANTIATE_TEST_SUITE_P(
         bad_file{"manifest_written", with_manifest(R"({"inference/a/f32/m/batch:1":
                      [["a", "b", "c", "d", 1, {"moves": [[1, 0, 2]]}]]})"),
                  "/context/manifest"},
+        bad_file{"manifest_chain", with_manifest(R"({"inference/a/f32/m/batch:1":
+                     [["a", "b", "c", "d", 1, {"chain_s": 0}]]})"),
+                 "/context/manifest"},
         bad_file{"manifest_state", with_manifest(R"({"inference/a/f32/m/batch:1":
                      [["a", "b", "c", "d", 1, {"state": 7}]]})"),
                  "/context/manifest"},
@@ -279,6 +285,19 @@ TEST(Read, TakesAnyTruncationForBadInput) {
     const auto path = scratch.write("r.json", whole.substr(0, length));
     EXPECT_THROW(static_cast<void>(read(path)), bad_input) << length;
   }
+}
+
+TEST(Read, OfAPathThatIsTooLongIsBadInput) {
+  EXPECT_THROW(static_cast<void>(read(std::string(300, 'a'))), bad_input);
+}
+
+TEST(Device, IsTheProcessorAndTheGpuWhereThereIsOne) {
+  results file;
+  EXPECT_EQ(file.device(), "not said");
+  file.context = {{"device", "x"}};
+  EXPECT_EQ(file.device(), "x");
+  file.context["gpu"] = "y";
+  EXPECT_EQ(file.device(), "x, y");
 }
 
 TEST(DifferingContext, IgnoresWhatVariesFromRunToRun) {

@@ -171,16 +171,39 @@ TEST_F(Agenda, EarlierRoundsCountAndAreNotContinued) {
   const fixture* known = add_row(owner_of("f32", 1, "1"), "a");
   add_row(owner_of("f32", 1, "1"), "b");
   agenda all = made({.rounds = 3});
-  std::vector<result::measurement> rows(3);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].name = known->name();
-    rows[i].round = static_cast<std::int64_t>(i);
-    rows[i].seconds = 1;
-  }
-  EXPECT_EQ(all.take_over(rows), 3);
+  EXPECT_EQ(all.take_over(rounds_of(*known, 3)), 3);
   EXPECT_EQ(all.visits_to_do(), 3U);
   EXPECT_TRUE(all.groups().at(0).cases.at(0).rows[0].done);
   EXPECT_FALSE(all.groups().at(0).cases.at(0).rows[1].done);
+}
+
+TEST_F(Agenda, AChainThatLacksRoundsHasThemBesideItsRows) {
+  const fixture* known = add_row(owner_of("f32", 1, "1"), "a");
+  chain_plan wanted{known->name().owner, [] { return nullptr; }, {}};
+  agenda all(rows(), {wanted}, {.rounds = 2});
+  result::results before = rounds_of(*known, 2);
+  EXPECT_EQ(all.take_over(before), 2);
+  EXPECT_TRUE(all.groups().at(0).cases.at(0).open());
+  EXPECT_FALSE(all.groups().at(0).cases.at(0).rows[0].done);
+  for (result::measurement row : before.rows) {
+    row.name = result::row_name::chain(known->name().owner);
+    before.chains.push_back(row);
+  }
+  EXPECT_EQ(all.take_over(before), 2);
+  EXPECT_FALSE(all.groups().at(0).cases.at(0).open());
+}
+
+TEST_F(Agenda, RowsOfAnEarlierRunDoNotKeepTheirCaseOpen) {
+  const fixture* known = add_row(owner_of("f32", 1, "1"), "a");
+  add_row(owner_of("f32", 1, "1"), "b");
+  agenda all = made({.rounds = 2, .precision = 0, .most_time = 1e9, .whole_models = true});
+  static_cast<void>(all.take_over(rounds_of(*known, 2)));
+  measured_case& one = all.groups().at(0).cases.at(0);
+  one.rows[1].rounds = {{2, 1.0}};
+  EXPECT_EQ(all.close_round(one), "");
+  one.rows[1].rounds[3] = 1.0;
+  EXPECT_THAT(all.close_round(one), HasSubstr("resumed and whole"));
+  EXPECT_TRUE(one.done);
 }
 
 }  // namespace run_agenda_test

@@ -24,6 +24,18 @@ struct layerbench::plan<elsewhere, layerbench::op::activation>
   using plan<reference::backend, op::activation>::plan;
 };
 
+/// A library that needs scratch memory.
+struct hungry : layerbench::reference::backend {
+  static constexpr std::string_view name = "hungry";
+  using backend::backend;
+};
+template <>
+struct layerbench::plan<hungry, layerbench::op::activation>
+    : plan<reference::backend, op::activation> {
+  using plan<reference::backend, op::activation>::plan;
+  static std::size_t workspace_bytes() { return 100; }
+};
+
 namespace layerbench {
 namespace run_program_test {
 
@@ -61,6 +73,55 @@ TEST(ABackendThatCannotRun, IsRefusedWithItsReason) {
   CaptureStderr();
   EXPECT_EQ(run_with_it({"--backend=elsewhere"}), 77);
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("backend elsewhere cannot run here: no such device"));
+}
+
+TEST(APlan, NeedsNoMoreScratchMemoryThanIsAllowed) {
+  run::backend_device<hungry, op::activation> here(1);
+  const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
+  EXPECT_NO_THROW(static_cast<void>(here.plan(relu, {.workspace_limit = 100})));
+  EXPECT_THROW(static_cast<void>(here.plan(relu, {.workspace_limit = 99})), unsupported);
+}
+
+/// One with several devices.
+struct several : reference::backend {
+  static constexpr std::string_view name = "several";
+  using backend::backend;
+  static inline int chosen = 0;
+  static void choose(int number) { chosen = number; }
+};
+
+TEST(ADevice, IsOfTheBackendsThatHaveSeveral) {
+  using both = backend_list<several, reference::backend>;
+  run::detail::choose_device(3, {"several", "reference"}, both{});
+  EXPECT_EQ(several::chosen, 3);
+  EXPECT_THROW(run::detail::choose_device(1, {"reference"}, both{}), usage_error);
+  EXPECT_NO_THROW(run::detail::choose_device(0, {"reference"}, both{}));
+  EXPECT_EQ(several::chosen, 3);
+}
+
+/// Backends that can run, one of them of a few ops.
+struct complete : reference::backend {
+  static constexpr std::string_view name = "complete";
+  using backend::backend;
+};
+struct partial : reference::backend {
+  static constexpr std::string_view name = "partial";
+  static constexpr bool few_ops = true;
+  using backend::backend;
+};
+
+TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
+  const auto chosen = [](const run::program& what, const std::vector<std::string>& named) {
+    run::options o;
+    o.backends = named;
+    std::vector<std::string> notes;
+    return run::detail::chosen_backends(o, what, backend_list<complete, partial>{}, notes);
+  };
+  const run::program one_op{"bench_relu", "", {"activation"}};
+  const run::program whole{"bench_model", "", {}};
+  EXPECT_THAT(chosen(one_op, {}), ::testing::ElementsAre("complete", "partial"));
+  EXPECT_THAT(chosen(whole, {}), ::testing::ElementsAre("complete"));
+  EXPECT_THAT(chosen(whole, {"partial"}), ::testing::ElementsAre("partial"));
 }
 
 }  // namespace run_program_test

@@ -267,6 +267,15 @@ TEST(Predict, RefusesBrokenFiles) {
   EXPECT_EQ(tool({"predict", "/nowhere.json"}).exit_code, 3);
 }
 
+TEST(Predict, RefusesAFileThatIsGivenTwice) {
+  const testing::temporary_directory scratch;
+  const std::filesystem::path link = scratch.path() / "link.json";
+  std::filesystem::create_symlink(golden, link);
+  const testing::outcome done = tool({"predict", golden, link.string()});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(link.string()), HasSubstr("the same file")));
+}
+
 TEST(Predict, KeepsOtherMachinesApart) {
   const testing::temporary_directory scratch;
   json::value other = json::value::parse(json::read_text(golden));

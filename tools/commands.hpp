@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,9 +52,12 @@ std::vector<result::results> read_each(const std::vector<std::string>& files);
 /// The same, and says on stderr which of them are kept apart, and why.
 std::vector<result::results> read_results(const std::vector<std::string>& files);
 
-/// What is wrong with `text` as a number from 0 to `most`, in words that name `what` is expected;
-/// nothing when it is one.
-std::string check_number(const std::string& text, double most, std::string_view what);
+/// The number that `text` is, or nothing.
+std::optional<double> number_of(std::string_view text);
+
+/// What is wrong with `text` as a number from `least` to `most`, in words that name `what` is
+/// expected; nothing when it is one.
+std::string check_number(const std::string& text, double least, double most, std::string_view what);
 
 /// `value` as JSON text; file names may hold any bytes, JSON may not.
 std::string json_text(const json::value& value);

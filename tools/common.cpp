@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 #include <layerbench/base/error.hpp>
@@ -41,7 +42,15 @@ void write(const common_options& common, const std::string& result) {
 
 std::vector<result::results> read_each(const std::vector<std::string>& files) {
   std::vector<result::results> read;
-  for (const std::string& each : files) read.push_back(result::read(each));
+  for (const std::string& each : files) {
+    for (const result::results& before : read) {
+      std::error_code unknown;
+      if (!std::filesystem::equivalent(each, before.file, unknown)) continue;
+      throw usage_error(fmt::format("{} and {} are the same file: its timings would count twice",
+                                    before.file, each));
+    }
+    read.push_back(result::read(each));
+  }
   return read;
 }
 
@@ -53,11 +62,17 @@ std::vector<result::results> read_results(const std::vector<std::string>& files)
   return read;
 }
 
-std::string check_number(const std::string& text, double most, std::string_view what) {
-  double value = -1;
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, failed] = std::from_chars(text.data(), end, value);
-  if (failed == std::errc() && rest == end && value >= 0 && value <= most) return {};
+  return failed == std::errc() && rest == end ? std::optional(value) : std::nullopt;
+}
+
+std::string check_number(const std::string& text, double least, double most,
+                         std::string_view what) {
+  const auto value = number_of(text);
+  if (value && *value >= least && *value <= most) return {};
   return fmt::format("expected {}, found {}", what, text);
 }
 

@@ -21,12 +21,12 @@ struct compare_options {
 
 /// The files of one side, named in a list with commas. Throws bad_input.
 std::vector<result::results> read_side(const std::string& names) {
-  std::vector<result::results> files;
+  std::vector<std::string> files;
   for (const std::string_view each : result::detail::split(names, ',')) {
     if (each.empty()) throw usage_error("compare: an empty file name in the list '" + names + "'");
-    files.push_back(result::read(each));
+    files.emplace_back(each);
   }
-  return files;
+  return read_each(files);
 }
 
 void add_options(CLI::App& command, compare_options& chosen) {

@@ -14,7 +14,7 @@ namespace layerbench::tool {
 namespace {
 
 std::string check_percent(const std::string& text) {
-  return check_number(text, 1000, "a number of percent, such as 2.5");
+  return check_number(text, 0, 1000, "a number of percent, such as 2.5");
 }
 
 /// What is slower by more than `allowed` percent, in words: models, or layers where there is no
@@ -69,7 +69,7 @@ void require_none(const predict::comparison& all, const comparing_options& chose
   }
   if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
   if (!chosen.allowed.empty()) {
-    const std::vector<std::string> slower = regressions(all, std::stod(chosen.allowed));
+    const std::vector<std::string> slower = regressions(all, *number_of(chosen.allowed));
     if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
   }
   if (!found.empty()) {

@@ -28,7 +28,7 @@ std::string render(const std::vector<predict::prediction>& predictions, const st
 }
 
 std::string check_seconds(const std::string& text) {
-  return check_number(text, 1e6, "a number of seconds, such as 2e-6");
+  return check_number(text, 0, 1e6, "a number of seconds, such as 2e-6");
 }
 
 }  // namespace
@@ -94,13 +94,13 @@ void add_predict(CLI::App& app) {
       throw usage_error("result files are required; try: layerbench predict --help");
     }
     options->predict.shapes = common->shapes;
+    const std::vector<result::results> peaks = read_each(options->peaks);
+    options->predict.peaks = peaks;
     if (!options->scaling.devices.empty()) {
       predict_scaling(options->scaling, options->files, options->predict, *common);
       return;
     }
     const std::vector<result::results> files = read_results(options->files);
-    const std::vector<result::results> peaks = read_each(options->peaks);
-    options->predict.peaks = peaks;
     const std::vector<predict::prediction> predictions = predict::predict(files, options->predict);
     write(*common, render(predictions, common->format));
     if (!options->predict.allow_partial) require_complete(predictions);

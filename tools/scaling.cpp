@@ -51,6 +51,7 @@ predict::network network_of(const scaling_request& given, const common_options& 
 predict::data_parallel of_throughput(const scaling_request& given, const predict::options& chosen,
                                      const predict::scaling_options& how) {
   if (chosen.models.size() != 1) throw usage_error("--throughput is of one model: give --model");
+  if (!chosen.peaks.empty()) throw usage_error("--throughput has no timings to hold to --peaks");
   if (how.scaling == predict::scaling::strong) {
     throw usage_error(
         "--scaling=strong needs timings at smaller batches: measure them with bench_model "
@@ -127,13 +128,7 @@ std::vector<std::int64_t> device_counts(const std::string& text) {
 
 void add_scaling_options(CLI::App& command, scaling_request& given) {
   const auto number = [](double least, double most, std::string_view what) {
-    return [=](const std::string& text) {
-      std::string wrong = check_number(text, most, what);
-      if (wrong.empty() && std::stod(text) < least) {
-        wrong = fmt::format("expected {}, found {}", what, text);
-      }
-      return wrong;
-    };
+    return [=](const std::string& text) { return check_number(text, least, most, what); };
   };
   CLI::Option* devices = command.add_option(
       "--devices", given.devices,

@@ -43,6 +43,17 @@ class agenda_test : public ::testing::Test {
     return all;
   }
   [[nodiscard]] run::agenda made(const run::schedule& plan) const { return {rows(), {}, plan}; }
+  /// A file with so many rounds of a row.
+  [[nodiscard]] static result::results rounds_of(const run::fixture& of, std::int64_t rounds) {
+    result::results file;
+    for (std::int64_t i = 0; i < rounds; ++i) {
+      result::measurement& row = file.rows.emplace_back();
+      row.name = of.name();
+      row.round = i;
+      row.seconds = 1;
+    }
+    return file;
+  }
   /// Rounds of the only case's rows: a value a row.
   static void add_round(run::measured_case& of, std::int64_t round,
                         const std::vector<double>& seconds) {

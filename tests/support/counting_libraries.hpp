@@ -82,6 +82,10 @@ cudaError_t cudaGetDevice(int* number) {
   *number = 0;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetPCIBusId(char* place, int /*size*/, int /*number*/) {
+  *place = 0;
+  return fake.fails("cudaDeviceGetPCIBusId") ? cudaErrorUnknown : cudaSuccess;
+}
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned /*flags*/) {
   return make("cudaStreamCreateWithFlags", made, cudaErrorUnknown);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,12 @@
 
 /// How many GPUs there are.
 inline int host_gpus = 1;
+/// The one in use.
+inline int host_gpu = 0;
+/// How many times as fast as this program's clock events count.
+inline double event_pace = 1;
+/// Bytes that are free on them.
+inline constexpr std::size_t host_gpu_memory = std::size_t{1} << 30U;
 
 extern "C" {
 
@@ -32,10 +39,18 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* number) {
-  *number = 0;
+  *number = host_gpu;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int /*number*/) { return cudaSuccess; }
+cudaError_t cudaDeviceGetPCIBusId(char* place, int size, int /*number*/) {
+  std::strncpy(place, "0000:3B:00.0", static_cast<std::size_t>(size));
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int number) {
+  if (number >= host_gpus) return cudaErrorInvalidDevice;
+  host_gpu = number;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* all, int /*number*/) {
   all->l2CacheSize = 1 << 20;
   return cudaSuccess;
@@ -64,6 +79,38 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t /*stream*/) {
   std::memset(to, value, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  *free = *all = host_gpu_memory;
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t /*stream*/, cudaHostFn_t work, void* with) {
+  work(with);
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
+  *made = static_cast<cudaEvent_t>(std::malloc(sizeof(double)));
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  std::free(event);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const double milliseconds = std::chrono::duration<double, std::milli>(now).count();
+  std::memcpy(event, &milliseconds, sizeof milliseconds);
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  double from = 0;
+  double to = 0;
+  std::memcpy(&from, begin, sizeof from);
+  std::memcpy(&to, end, sizeof to);
+  *milliseconds = static_cast<float>(event_pace * (to - from));
   return cudaSuccess;
 }
 

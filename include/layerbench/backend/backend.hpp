@@ -22,6 +22,7 @@ struct plan_request {
   op::pass pass = op::pass::fwd;
   dtype type = dtype::f32;
   layout order = layout::nhwc;
+  std::size_t workspace_limit = std::size_t{4} << 30U;  ///< most bytes of scratch memory
 };
 
 /// An operand as a plan holds it in memory.
@@ -73,7 +74,31 @@ concept backend = requires(B& here, address there, description& facts) {
 /// A backend on this program's own processors: `on_all_threads` runs the same work on each of its
 /// threads at once and waits for them.
 template <class B>
-concept on_host = requires(B& here) { here.on_all_threads([] {}); };
+concept on_host = requires(B& here) { here.on_all_threads([](int /*thread*/) {}); };
+
+/// A backend whose work passes a clock of its own: `start` begins, `stop` waits for what was
+/// enqueued since and returns its seconds.
+template <class B>
+concept has_clock = requires(B& here) {
+  here.clock().start();
+  { here.clock().stop() } -> std::same_as<double>;
+};
+
+/// A backend whose device tells how it is at the moment, in counters of docs/formats.md.
+template <class B>
+concept has_gauges = requires(B& here) {
+  { here.gauges() } -> std::same_as<std::map<std::string, double>>;
+};
+
+/// A backend that there may be several devices for: `choose` says which one all that follows is on,
+/// from 0 on. Throws unavailable where it is not there.
+template <class B>
+concept has_devices = requires { B::choose(1); };
+
+/// A backend of a few ops, which another one has as well: programs that run whole models use it
+/// only where it is named.
+template <class B>
+concept has_few_ops = requires { requires B::few_ops; };
 
 /// A backend whose calls wait for others than this program's threads, so that their CPU time says
 /// nothing.

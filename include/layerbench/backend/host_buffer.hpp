@@ -125,7 +125,7 @@ struct host_thread : host_memory {
   static void synchronize() {}
   template <class Work>
   static void on_all_threads(const Work& work) {
-    work();
+    work(0);
   }
 };
 

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 /// What Linux says of the machine, read from its files below a `root`: "/", or a copy of them.
@@ -27,6 +28,14 @@ using path = std::filesystem::path;
   std::string line;
   if (!std::getline(stream, line)) return std::nullopt;
   return line;
+}
+
+/// The path of the running program.
+[[nodiscard]] inline std::optional<path> this_program() {
+  std::error_code failed;
+  const path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return std::nullopt;
+  return program;
 }
 
 /// The whole number that `text` begins with, blanks apart.

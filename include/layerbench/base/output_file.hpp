@@ -21,18 +21,21 @@ class output_file {
  public:
   /// Checks at once that the file can be written. Throws usage_error.
   explicit output_file(std::filesystem::path path) : path_(std::move(path)) {
-    if (std::filesystem::is_directory(path_)) fail("is a directory");
+    std::error_code unknown;
+    const auto status = std::filesystem::status(path_, unknown);
+    if (std::filesystem::is_directory(status)) fail("is a directory");
     // Devices and pipes cannot be replaced, nor need they be.
-    const auto status = std::filesystem::status(path_);
     replaceable_ = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-    if (replaceable_ && std::filesystem::is_symlink(path_)) {
-      path_ = std::filesystem::weakly_canonical(path_);
+    if (replaceable_ && std::filesystem::is_symlink(path_, unknown)) {
+      const auto meant = std::filesystem::weakly_canonical(path_, unknown);
+      if (!unknown) path_ = meant;
     }
     temporary_ =
         replaceable_ ? path_.string() + ".tmp" + std::to_string(::getpid()) : path_.string();
     if (replaceable_) {
-      write_temporary("");
+      const int reason = write_temporary("");
       discard();
+      if (reason != 0) fail(std::generic_category().message(reason));
     } else if (::access(path_.c_str(), W_OK) != 0) {  // to open a pipe could wait for its reader
       fail(std::generic_category().message(errno));
     }
@@ -45,7 +48,11 @@ class output_file {
   /// Replaces the file by `text`. Throws error when the disk does not take it; the old file, if
   /// any, is then still there.
   void write(std::string_view text) const {
-    write_temporary(text);
+    if (const int reason = write_temporary(text)) {
+      discard();
+      throw error(path_.string() +
+                  ": cannot be written whole: " + std::generic_category().message(reason));
+    }
     if (!replaceable_) return;
     std::error_code failed;
     std::filesystem::rename(temporary_, path_, failed);
@@ -60,22 +67,20 @@ class output_file {
     throw usage_error(path_.string() + ": cannot be written: " + reason);
   }
 
-  void write_temporary(std::string_view text) const {
+  /// Returns why it could not, an errno, or 0.
+  [[nodiscard]] int write_temporary(std::string_view text) const {
     const int file = ::open(temporary_.c_str(),
                             O_WRONLY | O_CREAT | O_CLOEXEC | (replaceable_ ? O_TRUNC : 0), 0666);
-    if (file < 0) fail(std::generic_category().message(errno));
-    bool whole = true;
-    while (whole && !text.empty()) {
+    if (file < 0) return errno;
+    int reason = 0;
+    while (reason == 0 && !text.empty()) {
       const ::ssize_t written = ::write(file, text.data(), text.size());
       if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-      whole = written > 0 || errno == EINTR;
+      if (written == 0) reason = EIO;
+      if (written < 0 && errno != EINTR) reason = errno;
     }
-    const int reason = errno;
-    if (::close(file) != 0 || !whole) {
-      discard();
-      throw error(path_.string() +
-                  ": cannot be written whole: " + std::generic_category().message(reason));
-    }
+    if (::close(file) != 0 && reason == 0) reason = errno;
+    return reason;
   }
 
   void discard() const {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/base/machine.hpp>
 #include <layerbench/model/graph.hpp>
 
 #ifndef LAYERBENCH_SHAPES_DIR
@@ -19,10 +20,10 @@ namespace layerbench::model {
 /// Where shape files lie when nobody says: beside an installed program
 /// (../share/layerbench/shapes), else where the build was told to look.
 [[nodiscard]] inline std::filesystem::path default_shapes_directory() {
-  std::error_code failed;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
-  auto installed = program.parent_path().parent_path() / "share" / "layerbench" / "shapes";
-  if (!failed && std::filesystem::is_directory(installed)) return installed;
+  if (const auto program = machine::this_program()) {
+    auto installed = program->parent_path().parent_path() / "share" / "layerbench" / "shapes";
+    if (std::filesystem::is_directory(installed)) return installed;
+  }
   return LAYERBENCH_SHAPES_DIR;
 }
 
@@ -57,7 +58,8 @@ namespace layerbench::model {
                                                 const std::filesystem::path& shapes) {
   if (is_path(name_or_path)) return name_or_path;
   std::filesystem::path path = shapes / "models" / (name_or_path + ".json");
-  if (std::filesystem::exists(path)) return path;
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return path;
   const std::vector<std::string> known = list(shapes);
   if (known.empty()) throw no_models(shapes);
   throw nothing_matched(

@@ -103,7 +103,7 @@ class parameters {
 
   /// The operands of one tensor's update. In 16 bits the f32 weights are a tensor of their own.
   void add_update(const parameter& of, std::vector<std::size_t>& tensors) {
-    const bool fine = of.wide || made_.type == dtype::f32 || made_.type == dtype::f64;
+    const bool fine = of.wide || traits(made_.type).bytes >= traits(dtype::f32).bytes;
     named_tensors names{{"weights", fine ? of.weights : keep_copy(of.weights)},
                         {"diff_weights", of.gradient},
                         {"weights16", of.weights}};

@@ -95,7 +95,7 @@ class step_memory {
         known = std::max(known, sizes.at(i));  // a reader may see more than the writer
       }
     }
-    for (const std::int64_t each : bytes_) footprint_ += each;
+    for (const std::int64_t each : bytes_) footprint_ = checked_add(footprint_, each);
   }
 
   /// Distinct bytes that a step touches.

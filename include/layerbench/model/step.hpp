@@ -226,12 +226,12 @@ struct totals {
   std::set<std::string> shapes;
   for (const layer& each : g.layers) {
     if (!each.op.has(op::pass::fwd)) continue;
-    sum.macs += each.op.work(op::pass::fwd).macs;
+    sum.macs = checked_add(sum.macs, each.op.work(op::pass::fwd).macs);
     for (const op::operand& operand : each.op.operands(op::pass::fwd, dtype::f32)) {
       const std::int64_t size = elements(operand.extents);
-      if (operand.role == op::role::weights) sum.parameters += size;
+      if (operand.role == op::role::weights) sum.parameters = checked_add(sum.parameters, size);
       if (operand.role == op::role::destination && each.op.storage() == op::storage::own) {
-        sum.activations += size;
+        sum.activations = checked_add(sum.activations, size);
       }
     }
     if (const auto* conv = each.op.get<op::conv>()) {

@@ -190,7 +190,7 @@ class training_maker {
               fmt::format("layer {}: {} is a gradient of no weights", each.name, name));
         }
         tensor = made_.new_tensor();
-        const bool wide = operand.type != type_;
+        const bool wide = traits(operand.type).bytes > traits(type_).bytes;
         learned_here.push_back(
             {each.name + '_' + of, names_[i].at(of), tensor, elements(operand.extents), wide});
       }

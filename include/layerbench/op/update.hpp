@@ -93,7 +93,8 @@ struct update {
       for (std::size_t i = 0; i < states(); ++i) {
         all.push_back({new_states.at(i), {size}, role::destination, fine});
       }
-      if (type != fine && !wide) all.push_back({"weights16", {size}, role::destination, type});
+      const bool narrow = traits(type).bytes < traits(fine).bytes;
+      if (narrow && !wide) all.push_back({"weights16", {size}, role::destination, type});
     }
     return all;
   }

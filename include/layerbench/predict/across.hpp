@@ -58,7 +58,7 @@ namespace detail {
   if (field == "kernel" || has("driver")) return driver;
   if (has("_version") || has("_hash") || has("_schema") || has("_threading")) return version;
   if (std::ranges::find(machine, field) != machine.end()) return device;
-  return has("_isa") || has("clock") ? device : settings;
+  return has("_isa") || has("clock") || field.starts_with("gpu") ? device : settings;
 }
 
 /// Whether a field may differ where `what` is compared. Another device has another driver and by

@@ -152,6 +152,7 @@ class collective_table {
 
   [[nodiscard]] static std::map<size, timing> rounds_in(std::span<const result::results> files) {
     std::map<size, timing> all;
+    std::map<std::int64_t, const result::results*> first;  // by number of ranks
     for (const found& each : rows_in(files)) {
       const auto devices = detail::field_of(each.row->label.key.text(), "ranks");
       const auto bytes = detail::field_of(each.row->label.key.text(), "bytes");
@@ -159,6 +160,14 @@ class collective_table {
         throw bad_input(
             each.file->file, "/benchmarks",
             "a row of an all-reduce does not say its bytes and ranks: " + each.row->name.text());
+      }
+      const result::results& known = *first.try_emplace(*devices, each.file).first->second;
+      const std::vector<std::string> differing = result::differing_context(known, *each.file);
+      if (!differing.empty()) {
+        throw bad_input(each.file->file, "/context",
+                        fmt::format("has all-reduces of {} ranks as {} has, but differs in: {}; "
+                                    "give one of the two",
+                                    *devices, known.file, fmt::join(differing, " ")));
       }
       timing& same = all[{*devices, *bytes}];
       const round_id round{0, std::ssize(same.rounds)};

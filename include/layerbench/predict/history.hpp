@@ -83,7 +83,7 @@ inline void add_file(const result::results& file, const options& chosen, std::ve
   const std::string date = file.said("date").value_or("");
   const auto when = instant(date);
   if (!when || file.manifest.empty()) return;
-  const std::string device = file.said("device").value_or("");
+  const std::string device = file.device();
   const group alone{&file};
   timings measured;
   measured.add(file);

@@ -30,7 +30,8 @@ namespace layerbench::predict {
                                                         const std::filesystem::path& shapes) {
   if (model::is_path(name_or_path)) return name_or_path;
   std::filesystem::path path = shapes / "networks" / (name_or_path + ".json");
-  if (std::filesystem::exists(path)) return path;
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return path;
   throw nothing_matched(
       fmt::format("no network '{}' in {}; there are: {} (or give the path of a network file or of "
                   "results of bench_allreduce)",
@@ -73,10 +74,11 @@ class network_reader {
     for (const std::string& each : names) {
       const std::filesystem::path file =
           model::is_path(each) ? beside / each : find_network(each, shapes_);
-      const json::value parsed = json::parse_file(file);
+      const std::string text = json::read_text(file);  // once: it may be a pipe
+      const json::value parsed = json::parse_text(text, file.string());
       const json::cursor at(parsed, file.string());
       if (parsed.is_object() && parsed.contains("benchmarks")) {
-        measured.push_back(result::read(file));
+        measured.push_back(result::read_text(text, file.string()));
       } else if (names.size() > 1) {
         at.fail("is no result file: several files can only be results of bench_allreduce");
       } else {

@@ -166,15 +166,12 @@ struct covered_step {
 /// The peaks that hold for `files`.
 [[nodiscard]] inline std::vector<peaks> peaks_for(const group& files, const options& chosen) {
   if (chosen.peaks.empty()) return peaks_in(files);
-  const auto device = [](const result::results& of) {
-    return of.said("device").value_or("not said");
-  };
   for (const result::results& each : chosen.peaks) {
-    if (device(each) != device(*files.front())) {
+    if (each.device() != files.front()->device()) {
       throw bad_input(each.file, "/context/device",
                       fmt::format("has the peaks of another device ({}) than {} was measured on "
                                   "({}); run bench_peak there",
-                                  device(each), files.front()->file, device(*files.front())));
+                                  each.device(), files.front()->file, files.front()->device()));
     }
   }
   return peaks_in(group_of(chosen.peaks));

@@ -162,9 +162,8 @@ using chain_rows = std::vector<const result::measurement*>;
 
 /// Adds a case to `all`: to those validated where that is possible.
 inline void validate_case(const result::case_name& owner, const chain_rows& rows,
-                          const timings& measured, const group& files, const options& chosen,
-                          validation& all) {
-  const std::vector<planned_case> plans = planned_cases(files);
+                          const std::vector<planned_case>& plans, const timings& measured,
+                          const group& files, const options& chosen, validation& all) {
   const auto planned = std::ranges::find(plans, owner, &planned_case::owner);
   const auto leave_out = [&](std::string reason) {
     all.left_out.push_back({owner, {}, std::move(reason)});
@@ -197,9 +196,10 @@ inline void validate_case(const result::case_name& owner, const chain_rows& rows
   for (const group& each : group_by_context(files)) {
     timings measured;
     for (const result::results* file : each) measured.add(*file);
+    const std::vector<planned_case> plans = planned_cases(each);
     for (const auto& [owner, rows] : detail::chains(each)) {
-      detail::validate_case(owner, rows, measured, each, {.models = {}, .cache = chosen.cache},
-                            all);
+      detail::validate_case(owner, rows, plans, measured, each,
+                            {.models = {}, .cache = chosen.cache}, all);
     }
   }
   return all;

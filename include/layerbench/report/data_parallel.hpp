@@ -110,29 +110,11 @@ namespace detail {
 
 /// One row a case and number of devices.
 [[nodiscard]] inline table records(std::span<const predict::data_parallel> all) {
-  table t{};
-  for (const char* title : {"model",
-                            "backend",
-                            "dtype",
-                            "case",
-                            "network",
-                            "scaling",
-                            "contention",
-                            "devices",
-                            "batch",
-                            "seconds_per_step",
-                            "seconds_low",
-                            "seconds_high",
-                            "images_per_second",
-                            "efficiency",
-                            "communication_seconds",
-                            "exposed_seconds",
-                            "slowed_seconds",
-                            "full_overlap_seconds",
-                            "no_overlap_seconds",
-                            "extrapolated"}) {
-    t.columns.push_back({title});
-  }
+  table t = titled(
+      "model backend dtype case network scaling contention devices batch "
+      "seconds_per_step seconds_low seconds_high images_per_second efficiency "
+      "communication_seconds exposed_seconds slowed_seconds full_overlap_seconds "
+      "no_overlap_seconds extrapolated");
   for (const predict::data_parallel& of : all) {
     const result::case_name& owner = of.single.owner;
     for (const predict::scaled_step& each : of.steps) {

@@ -22,6 +22,7 @@ namespace detail {
 
 [[nodiscard]] inline json::value network_json(const predict::network& of) {
   json::value made{{"name", of.name}, {"title", of.title}, {"source", of.source}};
+  if (of.most) made["devices"] = *of.most;
   if (const auto* described = std::get_if<predict::link>(&of.how)) {
     made.update(link_json(*described));
   } else if (const auto* table = std::get_if<predict::collective_table>(&of.how)) {

@@ -238,8 +238,8 @@ inline void insert_column(table& to, std::size_t place, const column& title,
 [[nodiscard]] inline table sources(std::span<const result::results> files) {
   table t{{{"file"}, {"date"}, {"device"}, {"threads"}, {"layerbench"}, {"machine"}, {"run"}}, {}};
   for (const result::results& each : files) {
-    t.rows.push_back({each.file, each.said("date").value_or("not said"),
-                      each.said("device").value_or("not said"), each.said("threads").value_or(""),
+    t.rows.push_back({each.file, each.said("date").value_or("not said"), each.device(),
+                      each.said("threads").value_or(""),
                       each.said("layerbench_version").value_or(""), detail::machine_check(each),
                       each.interrupted() ? "interrupted" : "whole"});
   }

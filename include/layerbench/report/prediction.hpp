@@ -202,35 +202,11 @@ namespace detail {
 
 /// One row a prediction with everything but its layers; empty cells where there is no number.
 [[nodiscard]] inline table records(std::span<const predict::prediction> predictions) {
-  table t{};
-  for (const char* title : {"model",
-                            "phase",
-                            "backend",
-                            "dtype",
-                            "batch",
-                            "threads",
-                            "case",
-                            "cache",
-                            "method",
-                            "seconds_per_step",
-                            "seconds_low",
-                            "seconds_high",
-                            "sampling_low",
-                            "sampling_high",
-                            "protocol_half_width",
-                            "layers_seconds",
-                            "overhead_seconds",
-                            "naive_seconds",
-                            "interval",
-                            "rounds",
-                            "interrupted",
-                            "images_per_second",
-                            "partial",
-                            "disturbed",
-                            "coverage",
-                            "missing"}) {
-    t.columns.push_back({title});
-  }
+  table t = titled(
+      "model phase backend dtype batch threads case cache method seconds_per_step "
+      "seconds_low seconds_high sampling_low sampling_high protocol_half_width "
+      "layers_seconds overhead_seconds naive_seconds interval rounds interrupted "
+      "images_per_second partial disturbed coverage missing");
   const auto truth = [](bool value) { return value ? "true" : "false"; };
   for (const predict::prediction& p : predictions) {
     std::vector<std::string> cells{p.owner.model,

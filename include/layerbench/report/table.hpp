@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,14 @@ struct table {
   std::vector<column> columns;
   std::vector<std::vector<std::string>> rows;
 };
+
+/// A table without rows whose columns are titled by these words.
+[[nodiscard]] inline table titled(const std::string& words) {
+  table made;
+  std::istringstream titles(words);
+  for (std::string title; titles >> title;) made.columns.push_back({title});
+  return made;
+}
 
 namespace detail {
 

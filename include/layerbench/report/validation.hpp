@@ -202,31 +202,11 @@ namespace detail {
 
 /// One row a case; those that are not validated have no numbers, but a reason.
 [[nodiscard]] inline table records(const predict::validation& all) {
-  table t{};
-  for (const char* title : {"model",
-                            "phase",
-                            "backend",
-                            "dtype",
-                            "batch",
-                            "threads",
-                            "case",
-                            "cache",
-                            "predicted_seconds",
-                            "predicted_low",
-                            "predicted_high",
-                            "measured_seconds",
-                            "measured_low",
-                            "measured_high",
-                            "error",
-                            "naive_seconds",
-                            "naive_error",
-                            "covered",
-                            "predicted_rounds",
-                            "measured_rounds",
-                            "disturbed",
-                            "unvalidated"}) {
-    t.columns.push_back({title});
-  }
+  table t = titled(
+      "model phase backend dtype batch threads case cache predicted_seconds "
+      "predicted_low predicted_high measured_seconds measured_low measured_high "
+      "error naive_seconds naive_error covered predicted_rounds measured_rounds "
+      "disturbed unvalidated");
   const auto truth = [](bool value) { return value ? "true" : "false"; };
   const auto start = [](const result::case_name& owner) {
     return std::vector<std::string>{owner.model, owner.phase(), owner.backend, owner.dtype,

@@ -85,7 +85,12 @@ namespace detail {
                         more.value("inserted", false), more.value("state", "")});
         step.back().part = *part;
         if (more.contains("moves")) step.back().moves = detail::read_moves(more["moves"], file);
-        if (more.contains("chain_s")) step.back().chain_seconds = more["chain_s"].get<double>();
+        if (more.contains("chain_s")) {
+          step.back().chain_seconds = more["chain_s"].get<double>();
+          if (!(*step.back().chain_seconds > 0)) {
+            throw bad_input(file, "/context/manifest", "chain_s is not a positive time");
+          }
+        }
       }
       if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
     }
@@ -95,18 +100,13 @@ namespace detail {
   return cases;
 }
 
-/// Reads a result file. Rows are taken over one by one while the text is parsed, so that memory
-/// does not grow with the JSON. Throws bad_input naming file and place.
-[[nodiscard]] inline results read(const std::filesystem::path& path) {
-  results made;
-  made.file = path.string();
-  std::ifstream stream(path, std::ios::binary);
-  if (std::filesystem::is_directory(path) || !stream) {
-    throw bad_input(made.file, "",
-                    "cannot be read; give a result file (--benchmark_out writes one)");
-  }
-  detail::file_reader reader(made);
-  static_cast<void>(nlohmann::json::sax_parse(stream, &reader));
+namespace detail {
+
+/// Takes over rows one by one while the JSON of `from` is parsed.
+template <class Source>
+[[nodiscard]] results read_from(Source& from, results made) {
+  file_reader reader(made);
+  static_cast<void>(nlohmann::json::sax_parse(from, &reader));
   for (const auto& item : reader.context().items()) {
     made.context[item.key()] =
         item.value().is_string() ? item.value().get<std::string>() : item.value().dump();
@@ -117,6 +117,29 @@ namespace detail {
     made.context.erase(planned);
   }
   return made;
+}
+
+}  // namespace detail
+
+/// Reads a result file. Rows are taken over one by one while the text is parsed, so that memory
+/// does not grow with the JSON. Throws bad_input naming file and place.
+[[nodiscard]] inline results read(const std::filesystem::path& path) {
+  results made;
+  made.file = path.string();
+  std::ifstream stream(path, std::ios::binary);
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown) || !stream) {
+    throw bad_input(made.file, "",
+                    "cannot be read; give a result file (--benchmark_out writes one)");
+  }
+  return detail::read_from(stream, std::move(made));
+}
+
+/// The same of its `text`.
+[[nodiscard]] inline results read_text(const std::string& text, const std::string& file) {
+  results made;
+  made.file = file;
+  return detail::read_from(text, std::move(made));
 }
 
 /// Names of the context fields in which two files differ although their rows would only be

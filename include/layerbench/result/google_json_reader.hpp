@@ -91,6 +91,13 @@ class row_fields {
   throw std::out_of_range(fmt::format("unknown time_unit '{}'", unit));
 }
 
+/// Throws where `seconds` is no time that work can take: nothing else could be divided by it.
+inline void require_time(double seconds, std::string_view field) {
+  constexpr double least = 1e-15;
+  if (std::isfinite(seconds) && seconds >= least) return;
+  throw std::out_of_range(fmt::format("{} is not a positive time", field));
+}
+
 /// Adds the row to `into` when it is a round of ours; rows of other programs pass, and aggregates
 /// are only counted.
 inline void read_row(const row_fields& row, results& into) {
@@ -112,11 +119,12 @@ inline void read_row(const row_fields& row, results& into) {
     read.seconds = row.at("real_time").get<double>() * unit;
     read.cpu_seconds = row.at("cpu_time").get<double>() * unit;
     read.calls = row.value("iterations", std::int64_t{0});
-    if (!std::isfinite(read.seconds) || read.seconds <= 0) {
-      throw std::out_of_range("real_time is not a positive number");
-    }
   }
   row.take_counters(read.counters);
+  if (read.error.empty()) {
+    require_time(read.seconds, "real_time");
+    require_time(read.mean_seconds(), "mean_s");
+  }
   (read.name.is_chain() ? into.chains : into.rows).push_back(std::move(read));
 }
 

@@ -154,6 +154,12 @@ struct results {
     if (found == context.end()) return std::nullopt;
     return found->second;
   }
+  /// What it was measured on, as far as the file says: the processor, and the GPU where one is.
+  [[nodiscard]] std::string device() const {
+    const std::string processor = said("device").value_or("not said");
+    const auto gpu = said("gpu");
+    return gpu ? processor + ", " + *gpu : processor;
+  }
   /// Whether the run was stopped before all was measured.
   [[nodiscard]] bool interrupted() const { return said("interrupted") == "1"; }
 };

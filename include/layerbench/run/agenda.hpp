@@ -59,6 +59,7 @@ struct measured_case {
   chain_plan truth = {};  ///< without `make`: no chain is wanted
   std::unique_ptr<chain> whole = {};
   std::optional<layer_clocks> clocks = {};
+  std::int64_t chain_rounds = 0;
   double step_seconds = 0;  ///< of the chain, when it was visited last
   double spent = 0;         ///< seconds
   bool done = false;
@@ -135,13 +136,19 @@ class agenda {
   [[nodiscard]] std::vector<case_group>& groups() { return groups_; }
 
   /// Takes over the rounds of earlier runs; returns the number of the next one. A round is what
-  /// was measured close together, so none is continued.
-  std::int64_t take_over(const std::vector<result::measurement>& rows) {
+  /// was measured close together, so none is continued, and a chain that lacks rounds has them
+  /// beside new ones of all rows.
+  std::int64_t take_over(const result::results& before) {
     std::map<result::row_name, std::map<std::int64_t, double>> known;
+    std::map<result::case_name, std::int64_t> chains;
     std::int64_t next = 0;
-    for (const result::measurement& row : rows) {
+    for (const result::measurement& row : before.rows) {
       known[row.name][row.round] = row.mean_seconds();
       next = std::max(next, row.round + 1);
+    }
+    for (const result::measurement& each : before.chains) {
+      ++chains[each.name.owner];
+      next = std::max(next, each.round + 1);
     }
     for (case_group& each : groups_) {
       for (measured_case& one : each.cases) {
@@ -149,10 +156,19 @@ class agenda {
           row.rounds = known[row.what->name()];
           row.done = has_rounds(row);
         }
-        one.done = std::ranges::all_of(one.rows, &measured_row::done);
+        one.chain_rounds = chains[one.owner];
+        one.done = !chain_left(one) && std::ranges::all_of(one.rows, &measured_row::done);
+        for (measured_row& row : one.rows) row.done = row.done && !chain_left(one);
       }
     }
     return next;
+  }
+
+  /// Takes a chain that cannot be had for none that is wanted.
+  void give_up_chain(measured_case& of) const {
+    of.truth.make = nullptr;
+    for (measured_row& row : of.rows) row.done = row.done || has_rounds(row);
+    of.done = std::ranges::all_of(of.rows, &measured_row::done);
   }
 
   /// Visits of rows that the least number of rounds asks for.
@@ -212,17 +228,23 @@ class agenda {
     if (plan_.whole_models) {
       precision = detail::precision_of(detail::sums(each));
       const auto enough = [&](const measured_row& row) { return row.done || has_rounds(row); };
-      each.done = std::ranges::all_of(each.rows, enough) && (late || precision <= plan_.precision);
+      // Rows that an earlier run finished get no further rounds, so neither does their sum.
+      const auto finished = [](const measured_row& row) { return row.done && row.timed(); };
+      each.done =
+          !chain_left(each) && std::ranges::all_of(each.rows, enough) &&
+          (late || precision <= plan_.precision || std::ranges::any_of(each.rows, finished));
     } else {
       for (measured_row& row : each.rows) precision = std::max(precision, close_row(row, late));
       each.done = std::ranges::all_of(each.rows, &measured_row::done);
     }
     if (!each.done) return {};
+    const bool precise = precision <= plan_.precision;
     const std::string known =
         precision > 1 ? "not known" : fmt::format("known to {:.1f} %", 100 * precision);
     return fmt::format("{} after {:.1f} s: {} {}",
-                       precision <= plan_.precision ? "precise enough" : "time was up", each.spent,
-                       plan_.whole_models ? "the sum of its rows is" : "every row is", known);
+                       precise ? "precise enough" : (late ? "time was up" : "resumed and whole"),
+                       each.spent, plan_.whole_models ? "the sum of its rows is" : "every row is",
+                       known);
   }
 
  private:
@@ -237,6 +259,10 @@ class agenda {
     return known != group->cases.end() ? *known : group->cases.emplace_back(measured_case{owner});
   }
 
+  /// Whether a chain that is wanted lacks rounds.
+  [[nodiscard]] bool chain_left(const measured_case& of) const {
+    return of.truth.make && of.chain_rounds < plan_.rounds;
+  }
   [[nodiscard]] bool has_rounds(const measured_row& row) const {
     return static_cast<std::int64_t>(row.rounds.size()) >= plan_.rounds;
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,9 +65,8 @@ class arena {
   void read(std::span<const piece> pieces) {
     if (pieces.empty()) return;
     const auto threads = static_cast<std::size_t>(here_->threads());
-    std::atomic<std::size_t> started = 0;
-    here_->on_all_threads([&] {
-      const std::size_t part = started++;
+    here_->on_all_threads([&](int thread) {
+      const auto part = static_cast<std::size_t>(thread);
       for (const piece& each : pieces) {
         read_lines(static_cast<const std::byte*>(each.start), each.bytes * part / threads,
                    each.bytes * (part + 1) / threads);
@@ -86,7 +84,7 @@ class arena {
 
   /// Runs so many parts of `other_code` on each thread, as far as they are this program's.
   void run_other_code(std::size_t parts) {
-    here_->on_all_threads([parts] {
+    here_->on_all_threads([parts](int /*thread*/) {
       for (std::size_t i = 0; i < parts; ++i) other_code.at(i)();
     });
   }
@@ -132,6 +130,7 @@ class arena {
           }
         }
         here.copy(static_cast<std::byte*>(to) + done, words.data(), std::min(block, bytes - done));
+        here.synchronize();  // the words change
       }
     }
 

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <layerbench/backend/list.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/run/options.hpp>
+#include <layerbench/run/program.hpp>
 
 /// Which backends a program uses.
 namespace layerbench::run::detail {
@@ -54,12 +56,15 @@ template <backend... Bs>
     }
   }
   if (!o.backends.empty()) return o.backends;
+  const auto few_ops = [](const std::string& of) {
+    return ((Bs::name == of && has_few_ops<Bs>) || ...);
+  };
   std::vector<std::string> usable;
   std::vector<std::string> lacking;
   for (const auto& [name, reason] : all) {
     if (name == reference::backend::name) continue;
     if (!reason) {
-      usable.push_back(name);
+      if (!what.whole_model() || !few_ops(name)) usable.push_back(name);
       continue;
     }
     const bool built_in = ((name == Bs::name) || ...);
@@ -74,6 +79,27 @@ template <backend... Bs>
     usable.emplace_back(reference::backend::name);
   }
   return usable;
+}
+
+/// Has the backends of these names use that device. Throws usage_error where none of them has
+/// several, and unavailable where it is not there.
+template <backend... Bs>
+void choose_device(int number, const std::vector<std::string>& used,
+                   backend_list<Bs...> /*built*/) {
+  if (number == 0) return;
+  bool chosen = false;
+  const auto choose = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    if constexpr (has_devices<B>) {
+      if (std::ranges::find(used, B::name) == used.end()) return;
+      B::choose(number);
+      chosen = true;
+    }
+  };
+  (choose(std::type_identity<Bs>{}), ...);
+  if (!chosen) {
+    throw usage_error(fmt::format("--device={}: there is no device to choose for {}", number,
+                                  fmt::join(used, ", ")));
+  }
 }
 
 /// How many ranks a backend reaches; nothing where they are all in this program.

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/planned_step.hpp>
+#include <layerbench/run/program.hpp>
 
 namespace layerbench::run {
 
@@ -133,7 +135,7 @@ class suite_maker {
     if (what_.collective && ranks(backend) > 1) {
       owner.parameters["ranks"] = std::to_string(ranks(backend));
     }
-    return {owner, {op::pass::fwd, dtype_from(type).value(), order}, threads};
+    return {owner, {op::pass::fwd, dtype_from(type).value(), order, o_.workspace_limit}, threads};
   }
 
   /// Ranks of a backend: as many as were started, or as the user wants in this program.
@@ -168,7 +170,9 @@ class suite_maker {
     const result::planned planned = result::planned_of(p, around, c.request.type);
     all_.manifest[c.owner].push_back(planned);
     if (!measures(step->step(), p) || !memory->here().implements_op(p.op)) return;
+    std::set<std::string> seen;
     for (const std::string& state : o_.caches) {
+      if (!seen.insert(state).second) continue;  // asked for twice
       const cache_state cache = from_name<cache_state>(state).value();
       row made{.name = {c.owner, planned.op, planned.pass, p.layer, state},
                .op = p.op,
@@ -200,6 +204,7 @@ template <class Ops, class Backends>
   suite all;
   detail::suite_maker<Ops, Backends> maker(o, what, all);
   const std::vector<std::string> backends = detail::chosen_backends(o, what, built, all.notes);
+  if (!o.list && !o.list_tests) detail::choose_device(o.device, backends, built);
   std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
   if (batches.empty()) batches.emplace_back(std::nullopt);
   const auto add_cases = [&](auto&& graph_of) {
@@ -218,24 +223,30 @@ template <class Ops, class Backends>
     });
     return all;
   }
+  std::map<std::string, std::filesystem::path> seen;
+  const auto require_own_name = [&](const model::graph& of, const std::filesystem::path& path) {
+    if (std::filesystem::equivalent(seen.try_emplace(of.name, path).first->second, path)) return;
+    throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
+                                  seen.at(of.name).string(), path.string(), of.name));
+  };
   if (what.collective) {
     detail::note_ranks(backends, built, all.notes);
     for (const std::string& name : o.models) {
+      if (name != model::sweep_model) {
+        const std::filesystem::path path = model::find(name, o.shapes);
+        require_own_name(model::load(path), path);
+      }
       add_cases([&](const std::string& on, const std::string& type, int) {
         return maker.collectives(name, dtype_from(type).value(), maker.ranks(on));
       });
     }
     return all;
   }
-  std::map<std::string, std::filesystem::path> seen;
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
     for (const std::optional<std::int64_t> batch : batches) {
       const model::graph graph = model::load(path, batch, catalog);
-      if (!std::filesystem::equivalent(seen.try_emplace(graph.name, path).first->second, path)) {
-        throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
-                                      seen.at(graph.name).string(), path.string(), graph.name));
-      }
+      require_own_name(graph, path);
       add_cases([&](const auto&...) -> const model::graph& { return graph; });
     }
   }

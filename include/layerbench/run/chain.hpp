@@ -64,19 +64,21 @@ class chain {
     bytes_ = tensors.bytes;
     find_uses(step, tensors);
     block_ = memory_->here().allocate(bytes_);
+    for (const auto& each : plans_) {
+      workspace_bytes_ = std::max(workspace_bytes_, each->workspace_bytes());
+    }
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       std::vector<address> places;
       for (const std::size_t each : step.calls[i].tensors) {
         places.push_back(at(tensors.starts[each]));
       }
-      const std::size_t workspace = plans_[i]->workspace_bytes();
-      workspace_bytes_ = std::max(workspace_bytes_, workspace);
-      calls_.push_back(plans_[i]->bind(places, memory_->workspace(workspace)));
+      calls_.push_back(plans_[i]->bind(places, memory_->workspace(workspace_bytes_)));
     }
     for (const model::kept_tensor& each : step.kept) {
       write(each.tensor, random_values(each.logical, operand_seed(seed, each.values)));
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) make_versions(i, seed);
+    ready();  // which takes memory, too
   }
 
   /// Bytes of all tensors of the step: input, activations, weights, gradients.
@@ -126,10 +128,11 @@ class chain {
 
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
 
-  /// Runs the layers from `first` to the one before `end`, to their end.
+  /// Runs the layers from `first` to the one before `end`, to their end; but the device's own
+  /// clock, where it has one, waits for that.
   void run(std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) calls_[i]->run();
-    memory_->here().synchronize();
+    if (memory_->here().clock() == nullptr) memory_->here().synchronize();
   }
 
  private:

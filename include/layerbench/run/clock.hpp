@@ -38,11 +38,23 @@ struct lap {
   }
 };
 
+/// A clock that work on a device passes, instead of this program's: stop() waits for what was
+/// enqueued since start(), and returns the seconds that it took.
+class device_clock {
+ public:
+  device_clock() = default;
+  device_clock(const device_clock&) = delete;
+  device_clock& operator=(const device_clock&) = delete;
+  virtual ~device_clock() = default;
+  virtual void start() = 0;
+  [[nodiscard]] virtual double stop() = 0;
+};
+
 /// Times work of so many threads. CPU time is what counts for one, since waiting for a processor
-/// does not lengthen it; the wall clock for several.
+/// does not lengthen it; the wall clock for several; a device's own clock where it has one.
 class stopwatch {
  public:
-  explicit stopwatch(int threads) : one_(threads == 1) {
+  explicit stopwatch(int threads, device_clock* own = nullptr) : one_(threads == 1), own_(own) {
     std::vector<lap> laps;
     for (int i = 0; i < 201; ++i) {
       start();
@@ -68,8 +80,14 @@ class stopwatch {
       cpu_ = run::now(clock::process_cpu);
       wall_ = run::now(clock::wall);
     }
+    if (own_ != nullptr) own_->start();
   }
   [[nodiscard]] lap stop() const {
+    if (own_ != nullptr) {
+      const double seconds = own_->stop();
+      return {seconds, run::now(clock::wall) - wall_,
+              run::now(one_ ? clock::thread_cpu : clock::process_cpu) - cpu_};
+    }
     if (one_) {
       const double cpu = run::now(clock::thread_cpu) - cpu_;
       return {cpu, run::now(clock::wall) - wall_, cpu};
@@ -78,11 +96,15 @@ class stopwatch {
     return {wall, wall, run::now(clock::process_cpu) - cpu_};
   }
 
+  /// Whether a device's own clock is what counts.
+  [[nodiscard]] bool of_device() const { return own_ != nullptr; }
+
   /// Wall time, for limits.
   [[nodiscard]] static double now() { return run::now(clock::wall); }
 
  private:
   bool one_;
+  device_clock* own_;
   lap cost_{};
   double wall_ = 0;
   double cpu_ = 0;

@@ -6,11 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/list.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/base/machine.hpp>
 #include <layerbench/run/options.hpp>
@@ -43,9 +42,7 @@ inline void settle_threads(char** argv) {
   if (!changed) return;
   // By its own path, which gives the process its name. When that fails threads stay unbound, and
   // the context shows what was asked for.
-  std::error_code failed;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (!failed) ::execv(program.c_str(), argv);
+  if (const auto program = machine::this_program()) ::execv(program->c_str(), argv);
   ::execv("/proc/self/exe", argv);
 }
 
@@ -83,8 +80,12 @@ template <backend... Bs>
   if (::uname(&system) == 0) facts["kernel"] = system.release;
   facts["threads"] = std::to_string(o.default_threads);
   facts["clock"] = "thread CPU time for 1 thread, else wall time";
-  facts["in_place"] = fmt::format("{}", fmt::join(o.in_place, ","));
+  facts["in_place"] =
+      fmt::format("{}", fmt::join(std::set(o.in_place.begin(), o.in_place.end()), ","));
   if (o.phase == "training") facts["optimizer"] = model::text(o.training());
+  if (o.workspace_limit != plan_request{}.workspace_limit) {
+    facts["workspace_limit"] = std::to_string(o.workspace_limit);
+  }
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;
   double load = 0;

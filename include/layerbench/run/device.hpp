@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/run/clock.hpp>
 
 /// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
 namespace layerbench::run {
@@ -91,9 +93,13 @@ class device {
   virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
   virtual void copy(address to, const void* from, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// How it is at the moment, in counters; nothing where it does not say.
+  [[nodiscard]] virtual std::map<std::string, double> gauges() = 0;
+  /// The clock that its work passes; null where this program's clocks serve.
+  [[nodiscard]] virtual device_clock* clock() = 0;
   /// Runs `work` on each of its threads at once; false, and not at all, where they are not this
   /// program's (see the concept `on_host`).
-  virtual bool on_all_threads(const std::function<void()>& work) = 0;
+  virtual bool on_all_threads(const std::function<void(int)>& work) = 0;
   /// Throws `unsupported`, and where implements_op says no.
   [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
                                                        const plan_request& request) = 0;
@@ -114,12 +120,28 @@ class memory_of final : public device_memory {
   M block_;
 };
 
+template <has_clock B>
+class clock_of final : public device_clock {
+ public:
+  explicit clock_of(B& here) : here_(here) {}
+  void start() override { here_.clock().start(); }
+  [[nodiscard]] double stop() override { return here_.clock().stop(); }
+
+ private:
+  B& here_;
+};
+
 template <class B, class Op>
   requires implements<B, Op>
 class plan_of final : public any_plan {
  public:
   plan_of(B& here, const Op& op, const plan_request& request)
-      : op_(op), pass_(request.pass), plan_(here, op, request) {}
+      : op_(op), pass_(request.pass), plan_(here, op, request) {
+    if (plan_.workspace_bytes() <= request.workspace_limit) return;
+    throw unsupported(fmt::format("{} needs {} bytes of scratch memory, {} are allowed",
+                                  plan_.algorithm(), plan_.workspace_bytes(),
+                                  request.workspace_limit));
+  }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const override {
     return plan_.operands();
@@ -181,6 +203,7 @@ class backend_device final : public device {
   }
   void activate() override { here().activate(); }
   void require_memory([[maybe_unused]] std::size_t bytes) const override {
+    if constexpr (requires { B::require(bytes); }) B::require(bytes);
     if constexpr (on_host<B>) host_buffer::require(bytes);
   }
   [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t bytes) override {
@@ -194,7 +217,17 @@ class backend_device final : public device {
     here().copy(to, from, bytes);
   }
   void synchronize() override { here().synchronize(); }
-  bool on_all_threads([[maybe_unused]] const std::function<void()>& work) override {
+  [[nodiscard]] std::map<std::string, double> gauges() override {
+    if constexpr (has_gauges<B>) return here().gauges();
+    return {};
+  }
+  [[nodiscard]] device_clock* clock() override {
+    if constexpr (has_clock<B>) {
+      if (!clock_) clock_ = std::make_unique<detail::clock_of<B>>(here());
+    }
+    return clock_.get();
+  }
+  bool on_all_threads([[maybe_unused]] const std::function<void(int)>& work) override {
     if constexpr (on_host<B>) here().on_all_threads(work);
     return on_host<B>;
   }
@@ -226,6 +259,7 @@ class backend_device final : public device {
   }
 
   std::optional<B> made_;
+  std::unique_ptr<device_clock> clock_;
 };
 
 /// The plan of `op` on the device; null where it has none.

@@ -20,16 +20,25 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// The wall clock alone: others are calls of the system, which short layers would feel.
+/// The wall clock alone, since others are calls of the system, which short layers would feel; or
+/// the device's own.
 class wall_watch {
  public:
+  explicit wall_watch(device_clock* own)
+      : own_(own),
+        cost_{own == nullptr ? stopwatch(2).cost().wall : stopwatch(2, own).cost().seconds, 0, 0} {}
+
   [[nodiscard]] const lap& cost() const { return cost_; }
   [[nodiscard]] static double now() { return run::now(clock::wall); }
-  void start() { start_ = now(); }
-  [[nodiscard]] lap stop() const { return {now() - start_, 0, 0}; }
+  void start() {
+    start_ = now();
+    if (own_ != nullptr) own_->start();
+  }
+  [[nodiscard]] lap stop() const { return {own_ == nullptr ? now() - start_ : own_->stop(), 0, 0}; }
 
  private:
-  lap cost_{stopwatch(2).cost().wall, 0, 0};
+  device_clock* own_;
+  lap cost_;
   double start_ = 0;
 };
 
@@ -41,7 +50,8 @@ class layer_clocks {
  public:
   /// Runs steps of `whole` as `how` says: a round.
   void visit(chain& whole, speed_probe& speed, const sampling& how) {
-    step_sampler steps(whole, watch_, speed, &interrupt_guard::interrupted, step_parts::layers);
+    if (!watch_) watch_.emplace(whole.here().clock());
+    step_sampler steps(whole, *watch_, speed, &interrupt_guard::interrupted, step_parts::layers);
     std::vector<samples> layers = steps.sample_parts(how);
     if (layers.empty() || layers.front().seconds.empty()) return;
     rounds_.resize(layers.size());
@@ -65,7 +75,7 @@ class layer_clocks {
   }
 
  private:
-  detail::wall_watch watch_;
+  std::optional<detail::wall_watch> watch_;
   std::vector<by_speed<std::vector<double>>> rounds_;  ///< of each layer: its mean in each
 };
 

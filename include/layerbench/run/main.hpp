@@ -18,6 +18,7 @@
 
 #include <layerbench/base/units.hpp>
 #include <layerbench/run/cases.hpp>
+#include <layerbench/run/command_line.hpp>
 #include <layerbench/run/context.hpp>
 #include <layerbench/run/machine_watch.hpp>
 #include <layerbench/run/options.hpp>

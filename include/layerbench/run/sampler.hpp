@@ -135,10 +135,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Samples `call(n)`, which runs the work n times and waits for it, with `watch`; `ready(n)` comes
-/// before each and is not timed. Ends after the running call, perhaps without any sample, when
-/// `stop` says so. Samples before and after which `speed` was not usual count only where there are
-/// no others.
+/// Samples `call(n)`, which runs the work n times and waits for it (or `watch` does), with `watch`;
+/// `ready(n)` comes before each and is not timed. Ends after the running call, perhaps without any
+/// sample, when `stop` says so. Samples before and after which `speed` was not usual count only
+/// where there are no others.
 template <class Stopwatch, class Ready, class Call, class Speed = any_speed>
 [[nodiscard]] samples sample(
     Stopwatch& watch, Ready&& ready, Call&& call, const sampling& how,

@@ -37,12 +37,13 @@ class scheduler {
   ~scheduler() = default;
 
   /// Runs until all is done or the user interrupts. `into` is added to; `checkpoint` is called
-  /// after each round, and every ten seconds. Returns whether it was interrupted.
+  /// after rounds, and within long ones, as often as its own time permits. Returns whether it was
+  /// interrupted.
   bool run(result::results& into, const std::function<void()>& checkpoint) {
     const interrupt_guard guard;
     into_ = &into;
     checkpoint_ = &checkpoint;
-    next_round_ = agenda_.take_over(into.rows);
+    next_round_ = agenda_.take_over(into);
     display_ = std::make_unique<progress>(agenda_.visits_to_do());
     refuse_too_large();
     for (case_group& each : agenda_.groups()) {
@@ -89,10 +90,12 @@ class scheduler {
         if (row.done || interrupt_guard::interrupted()) continue;
         display_->note("preparing " + row.what->name().text());
         row.done = !attempt(*row.what, [&] { row.what->prepare(agenda_.plan().how); });
+        if (row.done) row.rounds.clear();
       }
       if (!each.truth.make || each.done) continue;
       display_->note("preparing the chain of " + each.owner.text());
       attempt_chain(each, [&] { each.whole = each.truth.make(); });
+      if (!each.whole) agenda_.give_up_chain(each);
     }
   }
 
@@ -146,6 +149,7 @@ class scheduler {
       failed.error = slip.what();
     }
     each.truth.make = nullptr;
+    each.whole.reset();
     failed.name = result::row_name::chain(each.owner);
     into_->chains.push_back(std::move(failed));
   }
@@ -195,13 +199,13 @@ class scheduler {
       std::string ending = agenda_.close_round(each);
       if (!ending.empty()) endings_.emplace_back(each.owner, std::move(ending));
     }
-    save();
+    save_after(0);
     return true;
   }
 
   /// False when it was interrupted; then the round has no chains.
   bool visit_all(const std::vector<visit_plan>& order, std::int64_t round) {
-    std::map<const measured_case*, std::vector<result::measurement>> chains;
+    std::map<measured_case*, std::vector<result::measurement>> chains;
     for (const visit_plan& each : order) {
       const double start = stopwatch::now();
       if (each.row != nullptr) {
@@ -211,9 +215,13 @@ class scheduler {
       }
       each.owner->spent += stopwatch::now() - start;
       if (interrupt_guard::interrupted()) return false;
-      if (stopwatch::now() - saved_ > seconds_between_checkpoints) save();
+      save_after(seconds_between_checkpoints);
     }
-    for (auto& [owner, visits] : chains) add_chain(visits);
+    for (auto& [owner, visits] : chains) {
+      if (visits.empty()) continue;
+      into_->chains.push_back(joined(std::move(visits)));
+      ++owner->chain_rounds;
+    }
     return true;
   }
 
@@ -226,15 +234,22 @@ class scheduler {
     }
   }
 
-  void save() {
+  /// Not before so many seconds, and so that it takes no more than a twentieth of the time.
+  void save_after(double seconds) {
+    const double begin = stopwatch::now();
+    if (begin - saved_ < std::max(seconds, 20 * saving_)) return;
     (*checkpoint_)();
     saved_ = stopwatch::now();
+    saving_ = saved_ - begin;
   }
 
   void visit_row(const measured_case& owner, measured_row& row, std::int64_t round) {
     display_->step(row.what->name().text());
     result::measurement timed;
-    if (!attempt(*row.what, [&] { timed = visitor_.time_row(owner, row); })) row.done = true;
+    if (!attempt(*row.what, [&] { timed = visitor_.time_row(owner, row); })) {
+      row.done = true;
+      row.rounds.clear();
+    }
     if (timed.calls == 0) return;
     timed.round = round;
     row.rounds[round] = timed.mean_seconds();
@@ -243,8 +258,11 @@ class scheduler {
 
   void visit_chain(measured_case& owner, std::int64_t round,
                    std::vector<result::measurement>& visits) {
+    if (!owner.whole) return;  // it failed earlier in this round
     display_->note("chain of " + owner.owner.text());
-    result::measurement timed = visitor_.time_chain(owner);
+    result::measurement timed;
+    attempt_chain(owner, [&] { timed = visitor_.time_chain(owner); });
+    if (!owner.whole) visits.clear();
     if (timed.calls == 0) return;
     timed.round = round;
     owner.step_seconds = timed.seconds;
@@ -256,32 +274,13 @@ class scheduler {
     if (!each.whole || !each.clocks || each.done) return;
     display_->note("clocks in the chain of " + each.owner.text());
     const double start = stopwatch::now();
-    visitor_.clock_layers(each);
+    attempt_chain(each, [&] { visitor_.clock_layers(each); });
+    if (!each.whole) return;
     std::vector<result::planned>& step = into_->manifest[each.owner];
     for (std::size_t i = 0; i < step.size(); ++i) {
       step[i].chain_seconds = each.clocks->seconds(each.truth.primitives.at(i));
     }
     each.spent += stopwatch::now() - start;
-  }
-
-  /// The visits of one round as one row: the median one of those that nothing disturbed, or of all
-  /// where there is none; of two with their mean time. Visits that differ say that the machine
-  /// changed within the round.
-  void add_chain(std::vector<result::measurement>& visits) {
-    if (visits.empty()) return;
-    if (!std::ranges::all_of(visits, &result::measurement::disturbed)) {
-      std::erase_if(visits, &result::measurement::disturbed);
-    }
-    std::ranges::sort(visits, {}, &result::measurement::mean_seconds);
-    const result::measurement& lower = visits[(visits.size() - 1) / 2];
-    result::measurement row = visits[visits.size() / 2];
-    row.seconds = (lower.seconds + row.seconds) / 2;
-    row.counters["mean_s"] = (lower.mean_seconds() + row.mean_seconds()) / 2;
-    constexpr double much = 0.1;
-    const double apart = visits.back().mean_seconds() / visits.front().mean_seconds() - 1;
-    row.counters["spread"] = apart;
-    if (apart > much) row.counters["disturbed"] = 1;
-    into_->chains.push_back(std::move(row));
   }
 
   agenda agenda_;
@@ -293,6 +292,7 @@ class scheduler {
   std::vector<std::pair<result::case_name, std::string>> endings_;
   std::int64_t next_round_ = 0;
   double saved_ = stopwatch::now();
+  double saving_ = 0;  ///< seconds that it took
 };
 
 }  // namespace layerbench::run

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <functional>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
@@ -16,22 +16,11 @@
 
 namespace layerbench::run {
 
-/// Registers every fixture with Google Benchmark, under its plain name. Its own loop can run them
-/// too; the programs of the suite leave the measuring to the scheduler.
+/// Registers every fixture with Google Benchmark, under its plain name, so that it selects among
+/// them; measuring is left to the scheduler.
 inline void register_all(const std::vector<std::unique_ptr<fixture>>& fixtures) {
   for (const auto& each : fixtures) {
-    const std::function<void(benchmark::State&)> body = [what =
-                                                             each.get()](benchmark::State& state) {
-      what->prepare({});
-      what->activate();
-      for (auto _ : state) {
-        state.PauseTiming();
-        what->calls().ready(1);
-        state.ResumeTiming();
-        what->calls().call(1);
-      }
-    };
-    benchmark::RegisterBenchmark(each->name().text().c_str(), body);
+    benchmark::RegisterBenchmark(each->name().text().c_str(), [](benchmark::State& /*state*/) {});
   }
 }
 

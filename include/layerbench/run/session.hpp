@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -94,16 +95,21 @@ class session {
     };
     const bool interrupted = measure.run(results_, [&] {
       take_stock();
-      if (file_) file_->save(file_text(true));
+      save_so_far();
     });
     take_stock();
     for (const auto& [owner, ending] : measure.endings()) {
       results_.context["stopped"] += fmt::format("{}: {}; ", owner.text(), ending);
     }
-    if (file_ && interrupted) {
-      file_->interrupt(file_text(true));
-    } else if (file_) {
-      file_->finish(file_text(false));
+    try {
+      if (file_ && interrupted) {
+        file_->interrupt(file_text(true));
+      } else if (file_) {
+        file_->finish(file_text(false));
+      }
+    } catch (const error&) {
+      print_rows(interrupted);  // they are nowhere else
+      throw;
     }
     print_rows(interrupted);
     return interrupted;
@@ -180,6 +186,16 @@ class session {
   }
 
  private:
+  /// A disk that is full now need not be at the end.
+  void save_so_far() {
+    if (!file_) return;
+    try {
+      file_->save(file_text(true));
+    } catch (const error& slip) {
+      if (!std::exchange(unsaved_, true)) note(std::string(slip.what()) + "; measuring goes on");
+    }
+  }
+
   [[nodiscard]] schedule plan() const {
     schedule made{.how = {.seed = o_.seed, .verify_every_output = o_.verify},
                   .rounds = o_.repetitions,
@@ -215,17 +231,24 @@ class session {
     std::ranges::stable_sort(results.rows, {}, key);
   }
 
-  /// A model file may have changed since: its rows keep their names, but not their work.
+  /// A model file may have changed since: its rows keep their names, but not their work, nor the
+  /// state in which it finds its operands.
   void refuse_other_shapes() const {
-    std::map<result::row_name, std::string> keys;
-    for (const fixture* each : selected_) keys[each->name()] = each->what().op.key();
-    for (const result::measurement& row : results_.rows) {
-      const auto now = keys.find(row.name);
-      if (now == keys.end() || now->second == row.label.key) continue;
-      throw bad_input(o_.resume, "/benchmarks",
-                      fmt::format("{} was another shape then ({}, now {}); measure into a new file",
-                                  row.name.text(), row.label.key, now->second));
+    std::map<result::row_name, result::label> known;
+    for (const fixture* each : selected_) {
+      known[each->name()] = {each->what().op.key(), {}, each->what().signature};
     }
+    const auto refuse = [&](std::string_view what, interned result::label::* part) {
+      for (const result::measurement& row : results_.rows) {
+        const auto now = known.find(row.name);
+        if (now == known.end() || now->second.*part == row.label.*part) continue;
+        throw bad_input(o_.resume, "/benchmarks",
+                        fmt::format("{} was another {} then ({}, now {}); measure into a new file",
+                                    row.name.text(), what, row.label.*part, now->second.*part));
+      }
+    };
+    refuse("shape", &result::label::key);
+    refuse("cache state", &result::label::state);
   }
 
   [[nodiscard]] std::vector<result::measurement> all_rows() const {
@@ -268,6 +291,7 @@ class session {
   result::results results_;
   std::optional<double> slow_share_;
   std::optional<result_file> file_;
+  bool unsaved_ = false;  ///< rows could not be saved, which was said
 };
 
 }  // namespace layerbench::run::detail

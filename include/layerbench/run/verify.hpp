@@ -81,6 +81,7 @@ class trial {
  public:
   trial(device& here, const any_plan& plan, std::uint64_t seed) : here_(here), plan_(plan) {
     here.require_memory(bytes_of(plan));
+    host_buffer::require(bytes_here(plan));
     workspace_ = here.allocate(plan.workspace_bytes());
     std::vector<address> places;
     for (std::size_t i = 0; i < operands().size(); ++i) {
@@ -114,15 +115,22 @@ class trial {
   [[nodiscard]] const std::vector<std::vector<float>>& inputs() const { return inputs_; }
 
  private:
-  /// What it takes: its operands, and their elements here, those of one output at a time.
+  /// What its operands take.
   [[nodiscard]] static std::size_t bytes_of(const any_plan& plan) {
     std::size_t bytes = plan.workspace_bytes();
+    for (const plan_operand& each : plan.operands()) bytes += each.bytes;
+    return bytes;
+  }
+  /// And, in this program, their elements, those of one output at a time; and again the operands
+  /// where these are here, too.
+  [[nodiscard]] std::size_t bytes_here(const any_plan& plan) const {
+    std::size_t bytes = here_.clock() == nullptr ? bytes_of(plan) : 0;
     std::size_t output = 0;
     for (const plan_operand& each : plan.operands()) {
       const auto values = static_cast<std::size_t>(elements(each.logical.extents)) * sizeof(float);
       const bool written = each.logical.role == op::role::destination;
-      bytes += each.bytes + (written ? 0 : values);
       if (written) output = std::max(output, values);
+      if (!written) bytes += values;
     }
     return bytes + output;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include <sys/resource.h>
 
@@ -73,7 +74,9 @@ template <class Take>
 visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::measurement& row) {
   const detail::processor_watch processors(threads);
   samples taken = take();
-  const visit_quality quality{processors.busy(), processors.pushed_off(), taken.unusual};
+  // A device goes on working while this program has no processor.
+  const bool pushed_off = !watch.of_device() && processors.pushed_off();
+  const visit_quality quality{processors.busy(), pushed_off, taken.unusual};
   if (taken.seconds.empty()) return {};
   std::ranges::sort(taken.seconds);
   const auto calls = static_cast<double>(taken.calls);
@@ -98,6 +101,25 @@ visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::me
   counters["wall_s"] = taken.wall / calls;
   counters["disturbed"] = quality.disturbed() ? 1 : 0;
   return quality;
+}
+
+/// The visits of a chain in one round (at least one) as one row: the median one of those that
+/// nothing disturbed, or of all where there is none; of two with their mean time. Visits that
+/// differ say that the machine changed within the round.
+[[nodiscard]] inline result::measurement joined(std::vector<result::measurement> visits) {
+  if (!std::ranges::all_of(visits, &result::measurement::disturbed)) {
+    std::erase_if(visits, &result::measurement::disturbed);
+  }
+  std::ranges::sort(visits, {}, &result::measurement::mean_seconds);
+  const result::measurement& lower = visits[(visits.size() - 1) / 2];
+  result::measurement row = visits[visits.size() / 2];
+  row.seconds = (lower.seconds + row.seconds) / 2;
+  row.counters["mean_s"] = (lower.mean_seconds() + row.mean_seconds()) / 2;
+  constexpr double much = 0.1;
+  const double apart = visits.back().mean_seconds() / visits.front().mean_seconds() - 1;
+  row.counters["spread"] = apart;
+  if (apart > much) row.counters["disturbed"] = 1;
+  return row;
 }
 
 }  // namespace layerbench::run

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -100,12 +102,15 @@ class visitor {
 
   /// Visits again what was disturbed; the best visit is what counts.
   template <class Take>
-  result::measurement best_visit(const device& here, Take&& take) {
+  result::measurement best_visit(device& here, Take&& take) {
     result::measurement best;
     std::optional<visit_quality> known;
     for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
       result::measurement row;
+      const std::map<std::string, double> before = here.gauges();
       const visit_quality quality = visit(here.threads(), watch_of(here), take, row);
+      if (row.calls == 0) break;  // interrupted
+      add_gauges(before, here.gauges(), row);
       if (!known || quality.better_than(*known)) {
         known = quality;
         best = std::move(row);
@@ -116,10 +121,24 @@ class visitor {
     return best;
   }
 
-  stopwatch& watch_of(const device& here) {
+  /// What a device said of itself before and after the visit: their mean, and whether it was held
+  /// back at either time. A clock that moved makes the visit a disturbed one.
+  static void add_gauges(const std::map<std::string, double>& before,
+                         const std::map<std::string, double>& after, result::measurement& to) {
+    constexpr double moved = 0.02;
+    for (const auto& [name, value] : after) {
+      const auto known = before.find(name);
+      const double other = known == before.end() ? value : known->second;
+      to.counters[name] = name == "throttled" ? std::max(value, other) : (value + other) / 2;
+      const bool is_clock = name == "sm_mhz" || name == "mem_mhz";
+      if (is_clock && std::abs(value - other) > moved * value) to.counters["disturbed"] = 1;
+    }
+  }
+
+  stopwatch& watch_of(device& here) {
     const bool cpu_counts = here.threads() == 1 && !here.waits();
-    auto& known = watches_[cpu_counts];
-    if (!known) known = std::make_unique<stopwatch>(cpu_counts ? 1 : 2);
+    auto& known = watches_[&here];
+    if (!known) known = std::make_unique<stopwatch>(cpu_counts ? 1 : 2, here.clock());
     return *known;
   }
 
@@ -133,7 +152,7 @@ class visitor {
 
   const agenda& agenda_;
   probe_maker speed_;
-  std::map<bool, std::unique_ptr<stopwatch>> watches_;
+  std::map<const device*, std::unique_ptr<stopwatch>> watches_;
   std::map<const device*, std::unique_ptr<speed_probe>> probes_;
 };
 

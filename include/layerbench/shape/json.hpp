@@ -100,17 +100,22 @@ class duplicate_guard {
   return text;
 }
 
-/// JSON of `path`, duplicate keys refused. Throws bad_input naming line and column of a slip.
-[[nodiscard]] inline value parse_file(const std::filesystem::path& path) {
-  const std::string text = read_text(path);
+/// JSON of a file's text, duplicate keys refused. Throws bad_input naming line and column of a
+/// slip.
+[[nodiscard]] inline value parse_text(const std::string& text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw bad_input(path.string(), "", "is empty; expected a JSON object");
+    throw bad_input(file, "", "is empty; expected a JSON object");
   }
   try {
-    return value::parse(text, detail::duplicate_guard(path.string()));
+    return value::parse(text, detail::duplicate_guard(file));
   } catch (const nlohmann::json::exception& slip) {  // a slip, or a number beyond any double
-    throw bad_input(path.string(), "", "not valid JSON: " + plain_words(slip));
+    throw bad_input(file, "", "not valid JSON: " + plain_words(slip));
   }
+}
+
+/// The same of `path`.
+[[nodiscard]] inline value parse_file(const std::filesystem::path& path) {
+  return parse_text(read_text(path), path.string());
 }
 
 /// A place in a JSON file that knows how to complain about itself.

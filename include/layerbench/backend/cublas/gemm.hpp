@@ -29,6 +29,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         library_(here.library()),
         stream_(here.stream()),
         type_(request.type),
+        workspace_limit_(std::min(usual_workspace, request.workspace_limit)),
         how_(product_of(o, request.pass)),
         a_(how_.a.stored, cublas::data_type(type_)),
         b_(how_.b.stored, cublas::data_type(type_)),
@@ -68,7 +69,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   }
 
  private:
-  static constexpr std::size_t workspace_limit = std::size_t{64} << 20U;
+  static constexpr std::size_t usual_workspace = std::size_t{64} << 20U;  ///< more is of no use
 
   /// A factor: an operand as it is stored, column by column, and whether it enters transposed.
   struct factor {
@@ -145,7 +146,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
 
   void choose() {
     const cublas::matmul call = described();
-    const cublas::preference wanted(type_, workspace_limit);
+    const cublas::preference wanted(type_, workspace_limit_);
     int found = 0;
     cuda::check(
         cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(), result_.get(),
@@ -158,6 +159,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   cublasLtHandle_t library_;
   cudaStream_t stream_;
   dtype type_;
+  std::size_t workspace_limit_;
   product how_;
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;

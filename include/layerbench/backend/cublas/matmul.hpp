@@ -81,6 +81,8 @@ class matmul {
 /// What algorithms are asked for.
 class preference {
  public:
+  static constexpr std::uint32_t alignment = 64;  ///< bytes at which operands begin, at least
+
   /// Sums in f32 to their end; f32 not on tensor cores, tf32 on them.
   preference(dtype type, std::size_t workspace_bytes) {
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
@@ -92,6 +94,11 @@ class preference {
     constexpr std::uint64_t other = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
     if (type == dtype::f32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~tensor_cores);
     if (type == dtype::tf32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~other);
+    for (const auto operand :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      set(operand, alignment);  // small operands share pages
+    }
   }
   [[nodiscard]] cublasLtMatmulPreference_t get() const noexcept { return self_.get(); }
 

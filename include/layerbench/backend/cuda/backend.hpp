@@ -3,14 +3,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
 #include <cuda_runtime_api.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/cuda/clock.hpp>
 #include <layerbench/backend/cuda/device.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/backend/cuda/nvml.hpp>
 
 namespace layerbench::cuda {
 
@@ -18,9 +24,19 @@ namespace layerbench::cuda {
 /// that all its work goes to. One thread of the host enqueues.
 class backend {
  public:
-  explicit backend(int /*threads*/) : device_(current_device()), stream_(make_stream()) {}
+  explicit backend(int /*threads*/)
+      : device_(current_device()),
+        nvml_(bus_id_of(device_)),
+        stream_(make_stream()),
+        clock_(stream_.get()) {}
 
   static std::optional<std::string> probe() noexcept { return why_unusable(); }
+  static void choose(int number) {
+    const cudaError_t status = cudaSetDevice(number);
+    if (status == cudaSuccess) return;
+    throw unavailable(fmt::format("GPU {} cannot be used here: cudaSetDevice: {}", number,
+                                  status_traits<cudaError_t>::text(status)));
+  }
   static int processors() noexcept { return 1; }
   static int threads_used(int /*offered*/) noexcept { return 1; }
 
@@ -33,6 +49,7 @@ class backend {
     facts["gpu_memory_bytes"] = std::to_string(gpu.memory_bytes);
     facts["cuda_driver_version"] = version_text(driver_version());
     facts["cuda_version"] = version_text(runtime_version());
+    facts["cuda_clock"] = "events in the stream";
     facts["cuda_compiled_version"] = version_text(CUDART_VERSION);
   }
 
@@ -42,6 +59,14 @@ class backend {
     return why_unusable() ? 0 : properties_of(current_device()).l2_bytes;
   }
   static std::size_t core_cache_bytes() { return 0; }
+  /// Throws not_enough_memory where so many bytes are not free on the GPU.
+  static void require(std::size_t bytes) {
+    std::size_t free = 0;
+    std::size_t all = 0;
+    check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+    if (bytes <= free) return;
+    throw not_enough_memory(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(free));
+  }
   [[nodiscard]] static buffer allocate(std::size_t bytes) { return buffer(bytes); }
   void fill(address to, std::size_t bytes, std::byte value) const {
     check(cudaMemsetAsync(to, std::to_integer<int>(value), bytes, stream()), "cudaMemsetAsync");
@@ -53,10 +78,14 @@ class backend {
   void synchronize() const { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
 
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
+  [[nodiscard]] stream_clock& clock() noexcept { return clock_; }
+  [[nodiscard]] std::map<std::string, double> gauges() const { return nvml_.read(); }
 
  private:
   int device_;
+  nvml nvml_;
   cuda::stream stream_;
+  stream_clock clock_;
 };
 
 }  // namespace layerbench::cuda

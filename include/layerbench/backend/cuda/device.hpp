@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -63,6 +64,14 @@ struct properties {
   check(cudaGetDeviceProperties(&all, number), "cudaGetDeviceProperties");
   return {static_cast<const char*>(all.name), fmt::format("{}.{}", all.major, all.minor),
           all.multiProcessorCount, static_cast<std::size_t>(all.l2CacheSize), all.totalGlobalMem};
+}
+
+/// Where GPU `number` is on the bus. Throws api_error.
+[[nodiscard]] inline std::string bus_id_of(int number) {
+  std::array<char, 32> text{};
+  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), number),
+        "cudaDeviceGetPCIBusId");
+  return text.data();
 }
 
 /// The GPU that this thread uses. Throws unavailable where there is none.

@@ -9,10 +9,10 @@
 
 #include <cudnn_graph.h>
 
-#include <layerbench/backend/cuda/backend.hpp>
+#include <layerbench/backend/cublas/backend.hpp>
 #include <layerbench/backend/cudnn/status.hpp>
 
-/// cuDNN 9 on NVIDIA GPUs.
+/// cuDNN 9 on NVIDIA GPUs, with cuBLASLt for matrix products.
 namespace layerbench::cudnn {
 
 /// "9.19.0" of 91900, as cuDNN 9 counts versions.
@@ -20,11 +20,12 @@ namespace layerbench::cudnn {
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
-class backend : public cuda::backend {
+class backend : public cublas::backend {
  public:
   static constexpr std::string_view name = "cudnn";
+  static constexpr bool few_ops = false;
   explicit backend(int threads)
-      : cuda::backend(threads), handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)) {
+      : cublas::backend(threads), handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)) {
     cuda::check(cudnnSetStream(handle_.get(), stream()), "cudnnSetStream");
   }
 
@@ -32,11 +33,11 @@ class backend : public cuda::backend {
     if (cudnnGetVersion() / 10000 != CUDNN_MAJOR) {
       return "the cuDNN loaded is of another major version than the one compiled for";
     }
-    return cuda::backend::probe();
+    return cublas::backend::probe();
   }
 
   static void describe(description& facts) {
-    cuda::backend::describe(facts);
+    cublas::backend::describe(facts);
     facts["cudnn_version"] = version_text(cudnnGetVersion());
     facts["cudnn_compiled_version"] = version_text(CUDNN_VERSION);
   }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,13 +38,15 @@ inline constexpr float zero = 0;
 
 class tensor_descriptor {
  public:
-  /// Of less than four extents, which the library wants, others are one.
+  /// Of less than four extents, which the library wants, others are one: the last, but of a single
+  /// extent the first, since not all functions take more than 65535 images.
   tensor_descriptor(const dims& extents, const dims& strides, dtype type) {
-    std::vector<int> sizes;
-    std::vector<int> steps;
-    for (std::size_t i = 0; i < std::max<std::size_t>(extents.size(), 4); ++i) {
-      sizes.push_back(i < extents.size() ? static_cast<int>(extents[i]) : 1);
-      steps.push_back(i < extents.size() ? static_cast<int>(strides[i]) : 1);
+    std::vector<int> sizes(extents.begin(), extents.end());
+    std::vector<int> steps(strides.begin(), strides.end());
+    const bool single = extents.size() == 1;
+    while (sizes.size() < 4) {
+      sizes.insert(single ? sizes.begin() : sizes.end(), 1);
+      steps.insert(single ? steps.begin() : steps.end(), single ? sizes.back() : 1);
     }
     cuda::check(cudnnSetTensorNdDescriptor(get(), data_type(type), static_cast<int>(sizes.size()),
                                            sizes.data(), steps.data()),

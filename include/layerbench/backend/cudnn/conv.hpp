@@ -28,7 +28,7 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
       : tensor_plan(here, o.operands(request.pass, request.type), request.order),
         library_(here.library()),
         chosen_(cudnn::first_plan(cudnn::conv_graph(o, request).self(), cudnn::gpu_of(library_),
-                                  {request.type, workspace_limit})) {
+                                  {request.type, request.workspace_limit})) {
     if (!o.bias || request.pass != op::pass::bwd_weights) return;
     bias_gradient_.emplace(
         cudnn::tensor_descriptor(logical(1).extents, strides_of(1), request.type),
@@ -64,8 +64,6 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
   }
 
  private:
-  static constexpr std::size_t workspace_limit = std::size_t{4} << 30U;
-
   /// Where the graph's tensors lie; they have the operands' positions as ids.
   [[nodiscard]] cudnn::descriptor tensors_at(std::span<const address> places,
                                              address workspace) const {

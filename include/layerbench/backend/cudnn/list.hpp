@@ -6,5 +6,6 @@
 #include <layerbench/backend/cudnn/add.hpp>
 #include <layerbench/backend/cudnn/batchnorm.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
+#include <layerbench/backend/cudnn/gemm.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>

@@ -48,6 +48,9 @@ class backend : public cuda::backend {
   static constexpr bool waits = true;
   static constexpr std::string_view more_ranks = "each GPU is a rank";
 
+  static void choose(int number) = delete;  ///< all of them take part
+  cuda::stream_clock& clock() = delete;     ///< the wall clock counts: all have to be through
+
   /// Each GPU is one; 1 where there is none, as when rows are only listed.
   static int ranks() {
     int count = 0;

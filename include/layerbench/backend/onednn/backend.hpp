@@ -44,6 +44,15 @@ class backend : public host_memory {
       : threads_(threads), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     dnnl_set_verbose(0);  // its lines would go to stdout, between the results, and into the times
     activate();
+    omp_set_dynamic(0);
+    int started = 0;
+#pragma omp parallel num_threads(threads_)
+#pragma omp single
+    started = omp_get_num_threads();
+    if (started == threads_) return;
+    throw unavailable(fmt::format(
+        "OpenMP starts {} of {} threads here; ask for fewer, or look at OMP_THREAD_LIMIT", started,
+        threads_));
   }
 
   static std::optional<std::string> probe() noexcept {
@@ -95,7 +104,7 @@ class backend : public host_memory {
   template <class Work>
   void on_all_threads(const Work& work) {
 #pragma omp parallel num_threads(threads_)
-    work();
+    work(omp_get_thread_num());
   }
 
   [[nodiscard]] const dnnl::engine& engine() const { return engine_; }

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <dlfcn.h>
+
+namespace layerbench::cuda {
+
+/// What NVIDIA's management library (NVML) tells of a GPU. It comes with the driver: it is loaded
+/// where it is there, and any of its functions may be missing. Declarations and numbers are those
+/// of the NVML API reference.
+class nvml {
+ public:
+  /// Of the GPU at that place on the bus, such as "0000:3B:00.0".
+  explicit nvml(const std::string& bus_id, const char* library = "libnvidia-ml.so.1")
+      : library_(::dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
+    const auto begin = function<int()>("nvmlInit_v2");
+    const auto find = function<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+    if (begin == nullptr || find == nullptr || begin() != success) return;
+    begun_.reset(library_.get());
+    if (find(bus_id.c_str(), &gpu_) != success) gpu_ = nullptr;
+  }
+
+  /// The counters of docs/formats.md, of this moment; without those that are not known.
+  [[nodiscard]] std::map<std::string, double> read() const {
+    std::map<std::string, double> found;
+    if (gpu_ == nullptr) return found;
+    constexpr int sm_clock = 1;
+    constexpr int memory_clock = 2;
+    unsigned value = 0;
+    const auto clock = function<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo");
+    if (clock != nullptr && clock(gpu_, sm_clock, &value) == success) found["sm_mhz"] = value;
+    if (clock != nullptr && clock(gpu_, memory_clock, &value) == success) found["mem_mhz"] = value;
+    const auto power = function<int(void*, unsigned*)>("nvmlDeviceGetPowerUsage");
+    if (power != nullptr && power(gpu_, &value) == success) found["power_w"] = 1e-3 * value;
+    const auto heat = function<int(void*, int, unsigned*)>("nvmlDeviceGetTemperature");
+    if (heat != nullptr && heat(gpu_, 0, &value) == success) found["temperature_c"] = value;
+    unsigned long long reasons = 0;
+    constexpr unsigned long long harmless = 0x1 | 0x2;  // idle, and clocks that the user set
+    const auto why =
+        function<int(void*, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
+    if (why != nullptr && why(gpu_, &reasons) == success) {
+      found["throttled"] = (reasons & ~harmless) == 0 ? 0 : 1;
+    }
+    return found;
+  }
+
+ private:
+  static constexpr int success = 0;
+  struct closer {
+    void operator()(void* library) const noexcept { ::dlclose(library); }
+  };
+  struct ender {
+    void operator()(void* library) const noexcept {
+      auto* const end = reinterpret_cast<int (*)()>(::dlsym(library, "nvmlShutdown"));
+      if (end != nullptr) end();
+    }
+  };
+
+  /// Null where the library does not have it, or is not there.
+  template <class Signature>
+  [[nodiscard]] Signature* function(const char* name) const {
+    if (!library_) return nullptr;
+    return reinterpret_cast<Signature*>(::dlsym(library_.get(), name));
+  }
+
+  std::unique_ptr<void, closer> library_;
+  std::unique_ptr<void, ender> begun_;  ///< the library, where it is to be ended
+  void* gpu_ = nullptr;
+};
+
+}  // namespace layerbench::cuda

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <thread>
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/cuda/backend.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/run/device.hpp>
+
+#include "support/host_cuda.hpp"
+
+/// What all backends on NVIDIA GPUs share, on a stand-in for the CUDA run time.
+namespace layerbench {
+namespace {
+
+struct gpu : cuda::backend {
+  static constexpr std::string_view name = "gpu";
+  using backend::backend;
+};
+
+TEST(Gpu, IsTimedByItsOwnClock) {
+  run::backend_device<gpu, op::gemm> here(1);
+  ASSERT_NE(here.clock(), nullptr);
+  run::stopwatch watch(1, here.clock());
+  EXPECT_TRUE(watch.of_device());
+  event_pace = 3;
+  watch.start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const run::lap passed = watch.stop();
+  event_pace = 1;
+  EXPECT_GT(passed.seconds, 0.15);
+  EXPECT_GT(passed.seconds, 2 * passed.wall);
+  EXPECT_GE(passed.wall, 0.05);
+}
+
+TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
+  const auto users = [] {
+    void* library = ::dlopen(LAYERBENCH_FAKE_NVML, RTLD_NOW);
+    return reinterpret_cast<int (*)()>(::dlsym(library, "users_of_the_test"))();
+  };
+  const int before = users();
+  {
+    const cuda::nvml known("0000:3B:00.0", LAYERBENCH_FAKE_NVML);
+    EXPECT_EQ(users(), before + 1);
+    using ::testing::Pair;
+    EXPECT_THAT(known.read(),
+                ::testing::UnorderedElementsAre(Pair("sm_mhz", 1755), Pair("mem_mhz", 3201),
+                                                Pair("power_w", ::testing::DoubleEq(512.3)),
+                                                Pair("throttled", 1)))
+        << "all but the temperature, which this one does not have";
+  }
+  EXPECT_EQ(users(), before);
+  EXPECT_THAT(cuda::nvml("0000:00:00.0", LAYERBENCH_FAKE_NVML).read(), ::testing::IsEmpty());
+  EXPECT_THAT(cuda::nvml("0000:3B:00.0", "/nowhere.so").read(), ::testing::IsEmpty());
+}
+
+TEST(Gpu, IsTheOneThatWasChosen) {
+  host_gpus = 2;
+  gpu::choose(1);
+  EXPECT_EQ(cuda::current_device(), 1);
+  EXPECT_THROW(gpu::choose(2), unavailable);
+  gpu::choose(0);
+  host_gpus = 1;
+}
+
+TEST(Gpu, GrantsNoMoreMemoryThanItHas) {
+  const run::backend_device<gpu, op::gemm> here(1);
+  EXPECT_NO_THROW(here.require_memory(host_gpu_memory));
+  EXPECT_THROW(here.require_memory(host_gpu_memory + 1), not_enough_memory);
+}
+
+}  // namespace
+}  // namespace layerbench

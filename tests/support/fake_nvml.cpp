@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+/// Stands in for NVML: one GPU, at one place, that is held back by its power limit. It lacks
+/// nvmlDeviceGetTemperature.
+
+namespace {
+
+int users = 0;
+int gpu = 0;
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() {
+  ++users;
+  return 0;
+}
+int nvmlShutdown() {
+  --users;
+  return 0;
+}
+int users_of_the_test() { return users; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* place, void** found) {
+  if (std::strcmp(place, "0000:3B:00.0") != 0) return 6;
+  *found = &gpu;
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void* of, int which, unsigned* value) {
+  if (of != &gpu) return 2;
+  *value = which == 1 ? 1755 : 3201;
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(void* /*of*/, unsigned* value) {
+  *value = 512'300;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* /*of*/, unsigned long long* reasons) {
+  *reasons = 0x4;
+  return 0;
+}
+
+}  // extern "C"
