@@ -135,9 +135,8 @@ class agenda {
   [[nodiscard]] const schedule& plan() const { return plan_; }
   [[nodiscard]] std::vector<case_group>& groups() { return groups_; }
 
-  /// Takes over the rounds of earlier runs; returns the number of the next one. A round is what
-  /// was measured close together, so none is continued, and a chain that lacks rounds has them
-  /// beside new ones of all rows.
+  /// Takes over the rounds of earlier runs; returns the number of the next one. A round is measured
+  /// close together: none is continued, and chains have theirs beside new ones of all rows.
   std::int64_t take_over(const result::results& before) {
     std::map<result::row_name, std::map<std::int64_t, double>> known;
     std::map<result::case_name, std::int64_t> chains;

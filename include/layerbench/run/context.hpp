@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/backend/list.hpp>
 #include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/list.hpp>
 #include <layerbench/base/machine.hpp>
 #include <layerbench/run/options.hpp>
 

@@ -80,8 +80,8 @@ namespace detail {
 class trial {
  public:
   trial(device& here, const any_plan& plan, std::uint64_t seed) : here_(here), plan_(plan) {
-    here.require_memory(bytes_of(plan));
     host_buffer::require(bytes_here(plan));
+    here.require_memory(bytes_of(plan));
     workspace_ = here.allocate(plan.workspace_bytes());
     std::vector<address> places;
     for (std::size_t i = 0; i < operands().size(); ++i) {
