@@ -64,9 +64,9 @@ std::vector<result::results> read_results(const std::vector<std::string>& files)
 
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, value);
-  return failed == std::errc() && rest == end ? std::optional(value) : std::nullopt;
+  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = failed == std::errc() && rest == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
 }
 
 std::string check_number(const std::string& text, double least, double most,

@@ -33,7 +33,7 @@ using path = std::filesystem::path;
 /// The path of the running program.
 [[nodiscard]] inline std::optional<path> this_program() {
   std::error_code failed;
-  const path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  path program = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) return std::nullopt;
   return program;
 }
