@@ -89,16 +89,22 @@ TEST(Resume, RefusesAnotherMachinesFile) {
   EXPECT_THAT(done.err, HasSubstr("host_name num_cpus"));
 }
 
+/// Writes the tiny model with so many outputs of its last layers.
+void write_with_outputs(const testing::tiny_directory& here, const std::string& outputs) {
+  std::string model = testing::tiny_model;
+  const auto replace = [&](const std::string& old, const std::string& text) {
+    model.replace(model.find(old), old.size(), text);
+  };
+  replace(R"("n": 10)", R"("n": )" + outputs);
+  replace(R"(["batch", 10])", R"(["batch", )" + outputs + "]");
+  static_cast<void>(here.write(std::filesystem::path(here.model).filename(), model));
+}
+
 TEST(Resume, RefusesRowsWhoseShapeHasChanged) {
   const testing::tiny_directory here;
   static_cast<void>(here.measure());
   const std::string before = json::read_text(here.results);
-  std::string model = testing::tiny_model;
-  const std::string old_size = R"("n": 10)";
-  model.replace(model.find(old_size), old_size.size(), R"("n": 20)");
-  const std::string old_dims = R"(["batch", 10])";
-  model.replace(model.find(old_dims), old_dims.size(), R"(["batch", 20])");
-  static_cast<void>(here.write(std::filesystem::path(here.model).filename(), model));
+  write_with_outputs(here, "20");
   const testing::outcome done = here.bench("bench_model", {"--resume=" + here.results});
   EXPECT_EQ(done.exit_code, 3);
   EXPECT_THAT(done.err, AllOf(HasSubstr("/fc1/"), HasSubstr("another shape")));
@@ -108,12 +114,7 @@ TEST(Resume, RefusesRowsWhoseShapeHasChanged) {
 TEST(Resume, RefusesRowsWhoseCacheStateHasChanged) {
   const testing::tiny_directory here;
   static_cast<void>(here.measure({"--benchmark_filter=conv1"}));
-  std::string model = testing::tiny_model;
-  const std::string old_size = R"("n": 10)";
-  model.replace(model.find(old_size), old_size.size(), R"("n": 100000)");
-  const std::string old_dims = R"(["batch", 10])";
-  model.replace(model.find(old_dims), old_dims.size(), R"(["batch", 100000])");
-  static_cast<void>(here.write(std::filesystem::path(here.model).filename(), model));
+  write_with_outputs(here, "100000");
   const testing::outcome done =
       here.bench("bench_model", {"--resume=" + here.results, "--benchmark_filter=conv1"});
   EXPECT_EQ(done.exit_code, 3);

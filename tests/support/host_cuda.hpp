@@ -21,6 +21,16 @@ inline double event_pace = 1;
 /// Bytes that are free on them.
 inline constexpr std::size_t host_gpu_memory = std::size_t{1} << 30U;
 
+template <class Raw>
+cudaError_t host_make(Raw** made, std::size_t bytes) {
+  *made = static_cast<Raw*>(std::malloc(bytes));
+  return cudaSuccess;
+}
+inline cudaError_t host_free(void* made) {
+  std::free(made);
+  return cudaSuccess;
+}
+
 extern "C" {
 
 const char* cudaGetErrorName(cudaError_t /*status*/) { return ""; }
@@ -56,22 +66,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* all, int /*number*/) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned /*flags*/) {
-  *made = static_cast<cudaStream_t>(std::malloc(1));
-  return cudaSuccess;
+  return host_make(made, 1);
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  std::free(stream);
-  return cudaSuccess;
-}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return host_free(stream); }
 cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) { return cudaSuccess; }
-cudaError_t cudaMalloc(void** made, std::size_t bytes) {
-  *made = std::malloc(bytes);
-  return cudaSuccess;
-}
-cudaError_t cudaFree(void* memory) {
-  std::free(memory);
-  return cudaSuccess;
-}
+cudaError_t cudaMalloc(void** made, std::size_t bytes) { return host_make(made, bytes); }
+cudaError_t cudaFree(void* memory) { return host_free(memory); }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t /*stream*/) {
   std::memcpy(to, from, bytes);
@@ -91,13 +91,9 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t /*stream*/, cudaHostFn_t work, void*
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
-  *made = static_cast<cudaEvent_t>(std::malloc(sizeof(double)));
-  return cudaSuccess;
+  return host_make(made, sizeof(double));
 }
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  std::free(event);
-  return cudaSuccess;
-}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return host_free(event); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const double milliseconds = std::chrono::duration<double, std::milli>(now).count();

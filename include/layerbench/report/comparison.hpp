@@ -240,11 +240,8 @@ inline void add_judged(json::value& to, const predict::judged& of) {
 
 /// One row a model, then one a layer, those of one side last and without numbers.
 [[nodiscard]] inline table records(const predict::comparison& all) {
-  table t{};
-  for (const char* title : {"kind", "id", "name", "ratio", "low", "high", "verdict", "p",
-                            "old_seconds", "new_seconds", "old_rounds", "new_rounds", "forced"}) {
-    t.columns.push_back({title});
-  }
+  table t = titled(
+      "kind id name ratio low high verdict p old_seconds new_seconds old_rounds new_rounds forced");
   const std::string forced = fmt::format("{}", fmt::join(all.difference.forced, " "));
   const auto add = [&](const char* kind, const std::string& id, const std::string& row,
                        const predict::judged& of) {

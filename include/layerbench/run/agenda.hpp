@@ -153,20 +153,19 @@ class agenda {
       for (measured_case& one : each.cases) {
         for (measured_row& row : one.rows) {
           row.rounds = known[row.what->name()];
-          row.done = has_rounds(row);
         }
         one.chain_rounds = chains[one.owner];
-        one.done = !chain_left(one) && std::ranges::all_of(one.rows, &measured_row::done);
-        for (measured_row& row : one.rows) row.done = row.done && !chain_left(one);
+        mark_done(one);
       }
     }
     return next;
   }
 
-  /// Takes a chain that cannot be had for none that is wanted.
-  void give_up_chain(measured_case& of) const {
-    of.truth.make = nullptr;
-    for (measured_row& row : of.rows) row.done = row.done || has_rounds(row);
+  /// Marks what earlier rounds have finished; rows go on beside a chain that lacks rounds.
+  void mark_done(measured_case& of) const {
+    for (measured_row& row : of.rows) {
+      row.done = row.done || (has_rounds(row) && !chain_left(of));
+    }
     of.done = std::ranges::all_of(of.rows, &measured_row::done);
   }
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -110,15 +109,13 @@ class suite_maker {
     return made;
   }
 
-  /// All-reduces of what a model's gradients are, or of any sizes, between the ranks that there
-  /// are.
-  [[nodiscard]] model::graph collectives(const std::string& model_name, dtype type,
+  /// All-reduces of what a model's gradients are, or without one of any sizes, between the ranks
+  /// that there are.
+  [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
                                          std::int64_t ranks) {
     const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
     const model::collective how{ranks, in_place};
-    if (model_name != model::sweep_model) {
-      return model::gradient_graph(model::load(model::find(model_name, o_.shapes)), type, how);
-    }
+    if (trained) return model::gradient_graph(*trained, type, how);
     // Each rank has two arrays, and the leader all ranks' twice again, to check them.
     const std::int64_t available = host_buffer::available_bytes().value_or(INT64_MAX);
     return model::sweep_graph(how, available / (4 * ranks + 2));
@@ -170,9 +167,7 @@ class suite_maker {
     const result::planned planned = result::planned_of(p, around, c.request.type);
     all_.manifest[c.owner].push_back(planned);
     if (!measures(step->step(), p) || !memory->here().implements_op(p.op)) return;
-    std::set<std::string> seen;
     for (const std::string& state : o_.caches) {
-      if (!seen.insert(state).second) continue;  // asked for twice
       const cache_state cache = from_name<cache_state>(state).value();
       row made{.name = {c.owner, planned.op, planned.pass, p.layer, state},
                .op = p.op,
@@ -232,12 +227,14 @@ template <class Ops, class Backends>
   if (what.collective) {
     detail::note_ranks(backends, built, all.notes);
     for (const std::string& name : o.models) {
+      std::optional<model::graph> trained;
       if (name != model::sweep_model) {
         const std::filesystem::path path = model::find(name, o.shapes);
-        require_own_name(model::load(path), path);
+        trained = model::load(path);
+        require_own_name(*trained, path);
       }
       add_cases([&](const std::string& on, const std::string& type, int) {
-        return maker.collectives(name, dtype_from(type).value(), maker.ranks(on));
+        return maker.collectives(trained, dtype_from(type).value(), maker.ranks(on));
       });
     }
     return all;

@@ -132,7 +132,7 @@ class chain {
   /// clock, where it has one, waits for that.
   void run(std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) calls_[i]->run();
-    if (memory_->here().clock() == nullptr) memory_->here().synchronize();
+    memory_->here().finish();
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -204,6 +205,8 @@ void settle(options& o) {
   };
   o.default_threads = std::max({1, chosen(Bs::name) ? Bs::processors() : 1 ...});
   if (o.threads.empty()) o.threads = {o.default_threads};
+  std::set<std::string> states;  // each once
+  std::erase_if(o.caches, [&](const std::string& each) { return !states.insert(each).second; });
   if (!o.resume.empty() && o.out.empty()) {
     if (o.out_format != "json" || o.file_aggregates_only) {
       throw usage_error(

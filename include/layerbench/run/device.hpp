@@ -78,6 +78,8 @@ class device {
   [[nodiscard]] int threads() const { return threads_; }
   /// Whether its calls wait for others than these, so that their CPU time says nothing.
   [[nodiscard]] virtual bool waits() const = 0;
+  /// Whether its memory and threads are this program's (see the concept `on_host`).
+  [[nodiscard]] virtual bool is_host() const = 0;
   /// Whether there is a plan for that kind of op; needs no device.
   [[nodiscard]] virtual bool implements_op(const op::any& op) const = 0;
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
@@ -93,13 +95,16 @@ class device {
   virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
   virtual void copy(address to, const void* from, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// Waits for calls that are timed, unless its own clock does.
+  void finish() {
+    if (clock() == nullptr) synchronize();
+  }
   /// How it is at the moment, in counters; nothing where it does not say.
   [[nodiscard]] virtual std::map<std::string, double> gauges() = 0;
   /// The clock that its work passes; null where this program's clocks serve.
   [[nodiscard]] virtual device_clock* clock() = 0;
-  /// Runs `work` on each of its threads at once; false, and not at all, where they are not this
-  /// program's (see the concept `on_host`).
-  virtual bool on_all_threads(const std::function<void(int)>& work) = 0;
+  /// Runs `work` on each of its threads at once; not at all where they are not this program's.
+  virtual void on_all_threads(const std::function<void(int)>& work) = 0;
   /// Throws `unsupported`, and where implements_op says no.
   [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
                                                        const plan_request& request) = 0;
@@ -194,6 +199,7 @@ class backend_device final : public device {
   explicit backend_device(int threads) : device(B::threads_used(threads)) {}
 
   [[nodiscard]] bool waits() const override { return waits_for_others<B>; }
+  [[nodiscard]] bool is_host() const override { return on_host<B>; }
   [[nodiscard]] bool implements_op(const op::any& op) const override {
     return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
   }
@@ -227,9 +233,8 @@ class backend_device final : public device {
     }
     return clock_.get();
   }
-  bool on_all_threads([[maybe_unused]] const std::function<void(int)>& work) override {
+  void on_all_threads([[maybe_unused]] const std::function<void(int)>& work) override {
     if constexpr (on_host<B>) here().on_all_threads(work);
-    return on_host<B>;
   }
   [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
                                                const plan_request& request) override {

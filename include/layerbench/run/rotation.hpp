@@ -109,7 +109,7 @@ class rotation {
     for (std::int64_t i = 0; i < calls; ++i) {
       slots_[static_cast<std::size_t>(i % slots_wanted_)]->run();
     }
-    if (memory_.here().clock() == nullptr) memory_.here().synchronize();
+    memory_.here().finish();
     next_ += std::min(calls, slots_wanted_);
   }
 

@@ -95,7 +95,7 @@ class scheduler {
       if (!each.truth.make || each.done) continue;
       display_->note("preparing the chain of " + each.owner.text());
       attempt_chain(each, [&] { each.whole = each.truth.make(); });
-      if (!each.whole) agenda_.give_up_chain(each);
+      if (!each.whole) agenda_.mark_done(each);
     }
   }
 

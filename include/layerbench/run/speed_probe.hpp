@@ -113,8 +113,7 @@ using probe_maker = std::function<std::unique_ptr<speed_probe>(device&)>;
 /// A probe of the processors that `here` uses; one that finds every speed usual where they are not
 /// this program's own.
 [[nodiscard]] inline std::unique_ptr<speed_probe> speed_probe_of(device& here) {
-  if (!here.on_all_threads([](int /*thread*/) {}))
-    return std::make_unique<speed_probe>([] { return 1.0; });
+  if (!here.is_host()) return std::make_unique<speed_probe>([] { return 1.0; });
   auto work = [&here, watch = stopwatch(here.threads())](std::int64_t turns) mutable {
     here.activate();
     // Wakes them, and outlasts the 10 us in which integer work after vector work is slower.

@@ -124,7 +124,7 @@ class trial {
   /// And, in this program, their elements, those of one output at a time; and again the operands
   /// where these are here, too.
   [[nodiscard]] std::size_t bytes_here(const any_plan& plan) const {
-    std::size_t bytes = here_.clock() == nullptr ? bytes_of(plan) : 0;
+    std::size_t bytes = here_.is_host() ? bytes_of(plan) : 0;
     std::size_t output = 0;
     for (const plan_operand& each : plan.operands()) {
       const auto values = static_cast<std::size_t>(elements(each.logical.extents)) * sizeof(float);

@@ -29,12 +29,11 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         library_(here.library()),
         stream_(here.stream()),
         type_(request.type),
-        workspace_limit_(std::min(usual_workspace, request.workspace_limit)),
         how_(product_of(o, request.pass)),
         a_(how_.a.stored, cublas::data_type(type_)),
         b_(how_.b.stored, cublas::data_type(type_)),
         result_(how_.result, cublas::data_type(type_)) {
-    choose();
+    choose(std::min(usual_workspace, request.workspace_limit));
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const { return chosen_.workspaceSize; }
@@ -144,9 +143,9 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return made;
   }
 
-  void choose() {
+  void choose(std::size_t workspace_limit) {
     const cublas::matmul call = described();
-    const cublas::preference wanted(type_, workspace_limit_);
+    const cublas::preference wanted(type_, workspace_limit);
     int found = 0;
     cuda::check(
         cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(), result_.get(),
@@ -159,7 +158,6 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   cublasLtHandle_t library_;
   cudaStream_t stream_;
   dtype type_;
-  std::size_t workspace_limit_;
   product how_;
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;

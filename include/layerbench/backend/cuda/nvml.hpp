@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <dlfcn.h>
@@ -31,21 +32,17 @@ class nvml {
     if (gpu_ == nullptr) return found;
     constexpr int sm_clock = 1;
     constexpr int memory_clock = 2;
-    unsigned value = 0;
-    const auto clock = function<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo");
-    if (clock != nullptr && clock(gpu_, sm_clock, &value) == success) found["sm_mhz"] = value;
-    if (clock != nullptr && clock(gpu_, memory_clock, &value) == success) found["mem_mhz"] = value;
-    const auto power = function<int(void*, unsigned*)>("nvmlDeviceGetPowerUsage");
-    if (power != nullptr && power(gpu_, &value) == success) found["power_w"] = 1e-3 * value;
-    const auto heat = function<int(void*, int, unsigned*)>("nvmlDeviceGetTemperature");
-    if (heat != nullptr && heat(gpu_, 0, &value) == success) found["temperature_c"] = value;
-    unsigned long long reasons = 0;
+    constexpr int gpu_sensor = 0;
     constexpr unsigned long long harmless = 0x1 | 0x2;  // idle, and clocks that the user set
-    const auto why =
-        function<int(void*, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
-    if (why != nullptr && why(gpu_, &reasons) == success) {
-      found["throttled"] = (reasons & ~harmless) == 0 ? 0 : 1;
-    }
+    const auto add = [&](const char* counter, std::optional<unsigned> value, double unit = 1) {
+      if (value) found[counter] = unit * *value;
+    };
+    add("sm_mhz", number<unsigned>("nvmlDeviceGetClockInfo", sm_clock));
+    add("mem_mhz", number<unsigned>("nvmlDeviceGetClockInfo", memory_clock));
+    add("power_w", number<unsigned>("nvmlDeviceGetPowerUsage"), 1e-3);
+    add("temperature_c", number<unsigned>("nvmlDeviceGetTemperature", gpu_sensor));
+    const auto reasons = number<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
+    if (reasons) found["throttled"] = (*reasons & ~harmless) == 0 ? 0 : 1;
     return found;
   }
 
@@ -66,6 +63,15 @@ class nvml {
   [[nodiscard]] Signature* function(const char* name) const {
     if (!library_) return nullptr;
     return reinterpret_cast<Signature*>(::dlsym(library_.get(), name));
+  }
+
+  /// What a function says of the GPU, of that one of several things; nothing where it does not.
+  template <class Number, class... Which>
+  [[nodiscard]] std::optional<Number> number(const char* name, Which... which) const {
+    Number value = 0;
+    const auto ask = function<int(void*, Which..., Number*)>(name);
+    if (ask == nullptr || ask(gpu_, which..., &value) != success) return std::nullopt;
+    return value;
   }
 
   std::unique_ptr<void, closer> library_;
