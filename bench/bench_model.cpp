@@ -2,9 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite.hpp"
 
+#ifdef LAYERBENCH_HAS_MPI
+#include <layerbench/run/mpi_company.hpp>
+#endif
+
 int main(int argc, char** argv) {
+  layerbench::run::company_maker make_company;
+#ifdef LAYERBENCH_HAS_MPI
+  make_company = [] { return std::make_unique<layerbench::run::mpi_company>(); };
+#endif
   return run_suite(argc, argv,
                    {.name = "bench_model",
                     .purpose = "Times every layer of deep-learning models and predicts the models.",
-                    .ops = {}});
+                    .ops = {}},
+                   make_company);
 }

@@ -44,10 +44,11 @@ void print_peaks(const layerbench::result::results& results, bool machine_format
 
 }  // namespace
 
-int run_suite(int argc, char** argv, const layerbench::run::program& what) {
+int run_suite(int argc, char** argv, const layerbench::run::program& what,
+              const layerbench::run::company_maker& make_company) {
   using namespace layerbench;
   run::epilogue after;
   if (what.whole_model()) after = &print_predictions;
   if (what.peaks) after = &print_peaks;
-  return run::main(argc, argv, what, op::builtin{}, after);
+  return run::main(argc, argv, what, op::builtin{}, after, built_backends{}, make_company);
 }

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -132,6 +134,7 @@ void multiply(const product& call, const factor& a, const factor& b, const facto
 }
 
 int algorithms_found = 1;
+int broken_algorithm = -1;
 std::uint64_t implementations = 0;      ///< that the last choice allowed
 std::vector<std::uint32_t> alignments;  ///< that choices asked for
 
@@ -208,18 +211,22 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t /
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t /*call*/, cublasLtMatrixLayout_t /*a*/,
     cublasLtMatrixLayout_t /*b*/, cublasLtMatrixLayout_t /*c*/, cublasLtMatrixLayout_t /*d*/,
-    cublasLtMatmulPreference_t /*preference*/, int /*most*/, cublasLtMatmulHeuristicResult_t* made,
+    cublasLtMatmulPreference_t /*preference*/, int most, cublasLtMatmulHeuristicResult_t* made,
     int* found) {
-  *found = algorithms_found;
-  made->workspaceSize = 8;
-  made->state = CUBLAS_STATUS_SUCCESS;
+  *found = std::min(most, algorithms_found);
+  for (int i = 0; i < *found; ++i) {
+    made[i].algo.data[0] = static_cast<std::uint64_t>(i);
+    made[i].workspaceSize = 8;
+    made[i].state = i == broken_algorithm ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* /*algorithm*/,
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
                                                     cublasLtMatmulAlgoConfigAttributes_t name,
                                                     void* to, std::size_t bytes,
                                                     std::size_t* written) {
-  const auto number = static_cast<std::int32_t>(name);
+  auto number = static_cast<std::int32_t>(name);
+  if (name == CUBLASLT_ALGO_CONFIG_ID) number = static_cast<std::int32_t>(algorithm->data[0]);
   std::memcpy(to, &number, bytes);
   *written = bytes;
   return CUBLAS_STATUS_SUCCESS;
@@ -265,13 +272,26 @@ TEST(Gemm, AgreesWithTheReferenceInEveryFormAndPass) {
   EXPECT_GT(ran, 500);
 }
 
-std::string algorithm(dtype type) {
-  run::backend_device<cublas::backend, op::gemm> here(1);
-  return here.plan(op::any(op::gemm{.m = 2, .n = 3, .k = 4}), {op::pass::fwd, type, layout::nhwc})
-      ->algorithm();
+std::unique_ptr<run::any_plan> plan_in(dtype type, const std::string& algorithm = {}) {
+  static run::backend_device<cublas::backend, op::gemm> here(1);
+  return here.plan(op::any(op::gemm{.m = 2, .n = 3, .k = 4}),
+                   {.type = type, .algorithm = algorithm});
 }
+std::string algorithm(dtype type) { return plan_in(type)->algorithm(); }
 
 TEST(Gemm, NamesItsAlgorithm) { EXPECT_EQ(algorithm(dtype::f32), "algo0_tile1_stages6_splitk2"); }
+
+TEST(Gemm, IsByTheAlgorithmThatIsAskedFor) {
+  algorithms_found = 3;
+  broken_algorithm = 1;
+  EXPECT_THAT(plan_in(dtype::f32)->alternatives(),
+              ::testing::ElementsAre("algo0_tile1_stages6_splitk2", "algo2_tile1_stages6_splitk2"));
+  EXPECT_EQ(plan_in(dtype::f32, "algo2_tile1_stages6_splitk2")->algorithm(),
+            "algo2_tile1_stages6_splitk2");
+  EXPECT_THROW(static_cast<void>(plan_in(dtype::f32, "algo3_tile1_stages6_splitk2")), unsupported);
+  algorithms_found = 1;
+  broken_algorithm = -1;
+}
 
 TEST(Gemm, OfF32IsNotOnTensorCores) {
   static_cast<void>(algorithm(dtype::f32));

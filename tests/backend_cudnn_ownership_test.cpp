@@ -66,7 +66,7 @@ void choose() {
   const auto plans = cudnn::all_plans(graph.self(), gpu, limits);
   EXPECT_EQ(plans.size(), 1U);  // both proposals are the same
   static_cast<void>(cudnn::first_plan(graph.self(), gpu, limits));
-  static_cast<void>(cudnn::replayed_plan(graph.self(), gpu, limits, plans.at(0).choice()));
+  static_cast<void>(cudnn::replayed_plan(graph.self(), gpu, limits, plans.at(0).text()));
 }
 
 TEST(Ownership, OfDescriptorsHoldsWhateverFails) { expect_balance_whatever_fails(choose); }
@@ -82,6 +82,12 @@ void exercise(const Op& op, op::pass pass) {
   const cudnn::backend here(1);
   const plan<cudnn::backend, Op> made(here, op, {pass, dtype::f32, layout::nhwc});
   EXPECT_FALSE(made.algorithm().empty());
+  if constexpr (requires { made.alternatives(); }) {
+    EXPECT_EQ(made.alternatives().front(), made.algorithm());
+    plan_request again{pass, dtype::f32, layout::nhwc};
+    again.algorithm = made.algorithm();
+    EXPECT_EQ((plan<cudnn::backend, Op>(here, op, again).algorithm()), made.algorithm());
+  }
   std::vector<cuda::buffer> memory;
   std::vector<address> places;
   for (const plan_operand& each : made.operands()) {

@@ -12,10 +12,7 @@
 #include <layerbench/backend/cudnn/backend.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
-#include <layerbench/backend/cudnn/saved_plans.hpp>
 #include <layerbench/model/graph.hpp>
-
-#include "support/temporary_directory.hpp"
 
 /// The choice of cuDNN's plans for a GPU that is described, not there.
 namespace layerbench {
@@ -66,7 +63,7 @@ TEST_P(EveryConvolution, HasPlansWithinTheLimitsThatCanBeReplayed) {
     for (const auto& [key, conv] : all) {
       for (const op::pass pass : op::conv::passes()) {
         const plan_request request{pass, limits.type, order};
-        SCOPED_TRACE(cudnn::work_of(conv, request));
+        SCOPED_TRACE(key + " " + std::string(name(pass)) + " " + std::string(name(order)));
         const cudnn::conv_graph graph(conv, request);
         const auto plans = cudnn::all_plans(graph.self(), h200(), limits);
         ASSERT_FALSE(plans.empty());
@@ -74,7 +71,7 @@ TEST_P(EveryConvolution, HasPlansWithinTheLimitsThatCanBeReplayed) {
         for (const execution_plan& each : plans) {
           expect_right_arithmetic(each, limits.type);
           EXPECT_LE(each.workspace_bytes(), limits.workspace_bytes);
-          const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, each.choice());
+          const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, each.text());
           EXPECT_EQ(again.choice(), each.choice());
           EXPECT_EQ(again.workspace_bytes(), each.workspace_bytes());
           EXPECT_EQ(again.notes(), each.notes());
@@ -131,77 +128,35 @@ TEST(Plans, ThatDoNotExistAreUnsupported) {
 TEST(ReplayedPlan, MustKeepToTheLimits) {
   const cudnn::conv_graph graph(conv3x3, {op::pass::fwd, dtype::tf32, layout::nhwc});
   const auto plan = cudnn::first_plan(graph.self(), h200(), {dtype::tf32, gigabyte});
-  EXPECT_THROW(static_cast<void>(cudnn::replayed_plan(graph.self(), h200(), {dtype::f32, gigabyte},
-                                                      plan.choice())),
+  EXPECT_THROW(static_cast<void>(
+                   cudnn::replayed_plan(graph.self(), h200(), {dtype::f32, gigabyte}, plan.text())),
                unsupported);
   EXPECT_THROW(static_cast<void>(cudnn::replayed_plan(
-                   graph.self(), h200(), {dtype::tf32, plan.workspace_bytes() - 1}, plan.choice())),
+                   graph.self(), h200(), {dtype::tf32, plan.workspace_bytes() - 1}, plan.text())),
                unsupported);
 }
 
 TEST(ReplayedPlan, OfAnEngineThatTheLibraryHasNotFails) {
   const cudnn::conv_graph graph(conv3x3, {op::pass::fwd, dtype::tf32, layout::nhwc});
   EXPECT_THROW(static_cast<void>(cudnn::replayed_plan(graph.self(), h200(), {dtype::tf32, gigabyte},
-                                                      {100000, {}})),
+                                                      "eng100000")),
                error);
 }
 
-class SavedPlans : public ::testing::Test {
- protected:
-  /// What is said of a file with that text.
-  std::string complaint(const std::string& text) {
-    cudnn::saved_plans plans("9.19.0", "NVIDIA H200");
-    try {
-      plans.read(here_.write("plans.json", text));
-    } catch (const bad_input& slip) {
-      return slip.what();
-    }
-    return "none";
+TEST(ReplayedPlan, IsFoundByItsText) {
+  using cudnn::engine_choice;
+  const engine_choice with_knobs{67, {{2, 1}, {13, 0}}};
+  EXPECT_EQ(engine_choice::parse(with_knobs.text()), with_knobs);
+  EXPECT_EQ(engine_choice::parse("eng67_k2:1_k13:0[tensor_core][winograd]"), with_knobs);
+  EXPECT_EQ(engine_choice::parse("eng0"), (engine_choice{0, {}}));
+  for (const char* other : {"", "eng", "67", "eng67_k2", "eng67_k2:", "eng67_2:1", "eng67 ", "loop",
+                            "eng99999999999999999999"}) {
+    EXPECT_FALSE(engine_choice::parse(other)) << other;
   }
-
-  testing::temporary_directory here_;
-  cudnn::saved_plans plans_{"9.19.0", "NVIDIA H200"};
-};
-
-TEST_F(SavedPlans, AreReadAsTheyWereWritten) {
-  const plan_request request{op::pass::bwd_data, dtype::bf16, layout::nhwc};
-  const cudnn::conv_graph graph(conv3x3, request);
-  const auto plan = cudnn::first_plan(graph.self(), h200(), {request.type, gigabyte});
-  EXPECT_FALSE(plan.choice().knobs.empty());
-  plans_.add(cudnn::work_of(conv3x3, request), plan.choice());
-  cudnn::saved_plans read("9.19.0", "NVIDIA H200");
-  read.read(here_.write("plans.json", plans_.text()));
-  EXPECT_EQ(read.text(), plans_.text());
-  const auto choice = read.find("conv/bwd_data/bf16/nhwc/n:32,c:64,h:56,w:56,k:64,r:3,s:3,pad:1");
-  ASSERT_TRUE(choice);
-  const auto again = cudnn::replayed_plan(graph.self(), h200(), {request.type, gigabyte}, *choice);
-  EXPECT_EQ(again.choice(), plan.choice());
-  EXPECT_EQ(again.workspace_bytes(), plan.workspace_bytes());
-  EXPECT_FALSE(read.find("conv/fwd/bf16/nhwc/n:32,c:64,h:56,w:56,k:64,r:3,s:3,pad:1"));
-}
-
-TEST_F(SavedPlans, OfAnotherLibraryOrGpuAreRefused) {
-  EXPECT_THAT(complaint(cudnn::saved_plans("9.8.0", "NVIDIA H200").text()),
-              ::testing::AllOf(HasSubstr("plans.json: at /cudnn_version: "),
-                               HasSubstr("chosen for 9.8.0, here is 9.19.0; choose them again")));
-  EXPECT_THAT(complaint(cudnn::saved_plans("9.19.0", "NVIDIA H100").text()),
-              HasSubstr("plans.json: at /gpu: "));
-}
-
-TEST_F(SavedPlans, ThatAreBrokenNameThePlace) {
-  plans_.add("w", {7, {{2, 1}}});
-  const auto with = [&](const std::string& old, const std::string& changed) {
-    std::string text = plans_.text();
-    const std::size_t at = text.find(old);
-    EXPECT_NE(at, std::string::npos) << old;
-    return complaint(text.replace(at, old.size(), changed));
-  };
-  EXPECT_EQ(complaint(plans_.text()), "none");
-  EXPECT_THAT(with("\"schema\": 1", "\"schema\": 2"), HasSubstr("at /schema: "));
-  EXPECT_THAT(with("\"engine\": 7", "\"engine\": -7"), HasSubstr("at /plans/w/engine: "));
-  EXPECT_THAT(with("\"engine\": 7", "\"motor\": 7"), HasSubstr("at /plans/w/motor: "));
-  EXPECT_THAT(with("     2,", "     2, 3,"), HasSubstr("at /plans/w/knobs/0: "));
-  EXPECT_THAT(with("}", ""), HasSubstr("plans.json: "));
+  const cudnn::conv_graph graph(conv3x3, {op::pass::fwd, dtype::tf32, layout::nhwc});
+  EXPECT_THROW(static_cast<void>(
+                   cudnn::replayed_plan(graph.self(), h200(), {dtype::tf32, gigabyte}, "loop")),
+               unsupported);
 }
 
 }  // namespace

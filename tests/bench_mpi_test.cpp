@@ -10,9 +10,11 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/predict/validation.hpp>
+
 #include "support/bench.hpp"
 
-// All-reduces between several processes, as mpirun starts them.
+// Several processes that work together, as mpirun starts them.
 
 namespace layerbench {
 namespace bench_mpi_test {
@@ -30,15 +32,16 @@ const testing::environment launcher{{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
                                     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
                                     testing::may_leak};
 
-/// Arguments of mpirun that start so many ranks of bench_allreduce.
-texts started(int ranks, const texts& arguments) {
-  texts all{"-np", std::to_string(ranks), testing::bench_path("bench_allreduce")};
+/// Arguments of mpirun that start so many ranks of a program.
+texts started(int ranks, const texts& arguments, const std::string& program = "bench_allreduce") {
+  texts all{"-np", std::to_string(ranks), testing::bench_path(program)};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
 }
 
-testing::outcome run(int ranks, const texts& arguments) {
-  return testing::run(LAYERBENCH_MPIEXEC, started(ranks, arguments), launcher);
+testing::outcome run(int ranks, const texts& arguments,
+                     const std::string& program = "bench_allreduce") {
+  return testing::run(LAYERBENCH_MPIEXEC, started(ranks, arguments, program), launcher);
 }
 
 class Ranks : public ::testing::TestWithParam<int> {
@@ -106,6 +109,74 @@ TEST_P(Ranks, EndWithWhatTheFirstOneFinds) {
 
 INSTANTIATE_TEST_SUITE_P(Few, Ranks, ::testing::Values(2, 4));
 
+/// Models that several ranks train together.
+class TrainingRanks : public ::testing::Test {
+ protected:
+  testing::outcome train(int ranks, const texts& arguments) {
+    texts all{"--model=" + here_.model,
+              "--phase=training",
+              "--ranks",
+              "--threads=1",
+              "--batch=2",
+              "--backend=" + testing::usable_backend,
+              "--benchmark_min_time=0.003",
+              "--benchmark_repetitions=3",
+              "--max-time=0",
+              "--chain=layers",
+              "--benchmark_out=" + here_.results};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return run(ranks, all, "bench_model");
+  }
+  testing::tiny_directory here_;
+};
+
+TEST_F(TrainingRanks, AreMeasuredWholeAndInParts) {
+  for (const int ranks : {2, 3}) {
+    const testing::outcome done = train(ranks, {"--verify"});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(here_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+    const result::results measured = result::read(here_.results);
+    const std::string suffix = "/ranks:" + std::to_string(ranks);
+    std::size_t reductions = 0;
+    for (const result::measurement& row : measured.rows) {
+      EXPECT_EQ(row.error, "") << row.name.text();
+      EXPECT_THAT(row.name.text(), ::testing::EndsWith(suffix));
+      if (row.name.op == "allreduce") ++reductions;
+    }
+    EXPECT_EQ(reductions, 3U) << "a bucket, three rounds";
+    EXPECT_THAT(measured.chains, SizeIs(3));
+    const predict::validation held = predict::validate(std::vector{measured});
+    ASSERT_THAT(held.cases, SizeIs(1));
+    const predict::prediction& predicted = held.cases.front().predicted;
+    EXPECT_EQ(predicted.coverage, 1);
+    EXPECT_DOUBLE_EQ(predicted.images_per_second().value(),
+                     2 * ranks / predicted.step.value().seconds);
+    std::filesystem::remove(here_.results);
+  }
+}
+
+TEST_F(TrainingRanks, HaveOneThatSpeaks) {
+  const testing::outcome done = train(2, {"--benchmark_format=json"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_TRUE(json::value::parse(done.out).contains("benchmarks"));
+}
+
+TEST_F(TrainingRanks, OfATypeThatMpiDoesNotAddUpFail) {
+  const testing::outcome done = train(2, {"--dtype=bf16"});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("MPI does not add up in bf16"));
+}
+
+TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
+  const testing::outcome alone = here_.bench("bench_model", {"--ranks", "--phase=training"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("mpirun -np N"));
+  const testing::outcome idle = here_.bench("bench_model", {"--ranks"});
+  EXPECT_EQ(idle.exit_code, 2);
+  EXPECT_THAT(idle.err, HasSubstr("--phase=training"));
+  EXPECT_EQ(train(2, {"--model=nowhere.json"}).exit_code, 3);
+}
+
 /// Whole text of a file of /proc, empty where there is none.
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -128,15 +199,25 @@ std::string text_of(const std::filesystem::path& file) {
   return 0;
 }
 
-/// Runs that would take minutes.
-class LongRun : public ::testing::Test {
+/// Runs that would take minutes: all-reduces, and models that are trained together.
+class LongRun : public ::testing::TestWithParam<std::string> {
  protected:
+  /// Of training no more than there are processors: a step's ranks wait for each other all the
+  /// time.
+  static int ranks() { return GetParam() == "bench_model" ? 2 : 3; }
+  texts arguments() const {
+    texts all{"--model=" + here_.model, "--benchmark_repetitions=10000",
+              "--benchmark_out=" + here_.results};
+    const texts more = GetParam() == "bench_model"
+                           ? texts{"--phase=training", "--ranks", "--threads=1", "--chain",
+                                   "--backend=" + testing::usable_backend}
+                           : texts{"--benchmark_min_time=100"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
   /// Starts it, and waits until it has written rows.
-  LongRun()
-      : running_(LAYERBENCH_MPIEXEC,
-                 started(3, {"--model=" + here_.model, "--benchmark_min_time=100",
-                             "--benchmark_repetitions=10000", "--benchmark_out=" + here_.results}),
-                 launcher) {
+  LongRun() : running_(LAYERBENCH_MPIEXEC, started(ranks(), arguments(), GetParam()), launcher) {
     for (int i = 0; i < 3000 && !std::filesystem::exists(here_.results); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -172,7 +253,7 @@ class LongRun : public ::testing::Test {
   testing::child running_;
 };
 
-TEST_F(LongRun, EndsWhenARankDies) {
+TEST_P(LongRun, EndsWhenARankDies) {
   signal(1, SIGKILL);
   const testing::outcome done = ended();
   EXPECT_NE(done.exit_code, 0);
@@ -180,7 +261,7 @@ TEST_F(LongRun, EndsWhenARankDies) {
   expect_rows();
 }
 
-TEST_F(LongRun, EndsWhenTheFirstRankDies) {
+TEST_P(LongRun, EndsWhenTheFirstRankDies) {
   signal(0, SIGKILL);
   const testing::outcome done = ended();
   EXPECT_NE(done.exit_code, 0);
@@ -188,13 +269,16 @@ TEST_F(LongRun, EndsWhenTheFirstRankDies) {
   expect_rows();
 }
 
-TEST_F(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
+TEST_P(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
   running_.signal(SIGINT);  // as a terminal does; mpirun passes it on as SIGTERM
   const testing::outcome done = ended();
   EXPECT_NE(done.exit_code, 0);
   EXPECT_THAT(done.err, HasSubstr("stopping after this call"));
   expect_rows();
 }
+
+INSTANTIATE_TEST_SUITE_P(Of, LongRun, ::testing::Values("bench_allreduce", "bench_model"),
+                         [](const auto& each) { return each.param; });
 
 }  // namespace bench_mpi_test
 }  // namespace layerbench

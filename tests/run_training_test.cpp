@@ -95,6 +95,26 @@ TEST(TrainingChain, In16BitsLearnsTheSame) {
   }
 }
 
+TEST(TrainingChain, OfSeveralRanksAddsUpEveryGradient) {
+  const testing::temporary_directory here;
+  const std::vector<model::graph> nets{
+      model::load(here.write("residual.json", residual)),
+      model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2)};
+  for (const model::graph& net : nets) {
+    for (const bool zeroed : {false, true}) {
+      // Twice the gradient with half the rate.
+      const model::training alone{.rule = op::update_rule::sgd, .rate = 0.02, .zeroed = zeroed};
+      model::training together = alone;
+      together.rate = alone.rate / 2;
+      together.ranks = 2;
+      testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+        expect_alike(train<B>(net, taught(together, 2)).losses,
+                     train<B>(net, taught(alone, 2)).losses, 1e-3);
+      });
+    }
+  }
+}
+
 TEST(TrainingChain, OfAResidualNetLearnsAlikeOnAllBackends) {
   const testing::temporary_directory here;
   const model::graph net = model::load(here.write("residual.json", residual));

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,6 +42,52 @@ void on_all_backends(const Work& work) {
   };
   each(built_backends{});
 }
+
+/// All-reduces between ranks that do the same with the same images: sums are so many times what
+/// each has.
+class equal_ranks final : public run::any_plan {
+ public:
+  equal_ranks(const op::any& op, const plan_request& request) : sizes_(*op.get<op::allreduce>()) {
+    for (op::operand& each : op.operands(request.pass, request.type)) {
+      operands_.push_back({std::move(each), "ab", static_cast<std::size_t>(sizes_.bytes)});
+    }
+  }
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
+  [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
+  [[nodiscard]] std::string algorithm() const override { return "multiply"; }
+  [[nodiscard]] std::vector<std::string> alternatives() override { return {}; }
+  void upload(std::size_t, std::span<const float>, address) const override {}
+  void download(std::size_t, address, std::span<float>) const override {}
+  [[nodiscard]] reference::sum expected(reference::tensors, std::size_t,
+                                        std::int64_t) const override {
+    return {};
+  }
+  [[nodiscard]] std::unique_ptr<run::bound_plan> bind(std::span<const address> places,
+                                                      address) const override {
+    return std::make_unique<bound>(sizes_, places[1]);
+  }
+
+ private:
+  class bound final : public run::bound_plan {
+   public:
+    bound(const op::allreduce& sizes, address at) : sizes_(sizes), at_(at) {}
+    void place(std::span<const address> places) override { at_ = places[1]; }
+    void expect(std::int64_t) override {}
+    void run() override {
+      const auto count = static_cast<std::size_t>(sizes_.count(dtype::f32));
+      for (float& each : std::span(static_cast<float*>(at_), count)) {
+        each *= static_cast<float>(sizes_.ranks);
+      }
+    }
+
+   private:
+    op::allreduce sizes_;
+    address at_;
+  };
+
+  op::allreduce sizes_;
+  std::vector<plan_operand> operands_;
+};
 
 /// A task that can be learned: images of a class are alike, but for noise.
 struct task {
@@ -80,9 +128,13 @@ struct trained {
 
 template <backend B>
 trained train(const model::graph& graph, const lesson& given) {
+  const std::shared_ptr<run::arena> memory = make_arena<B>(given.threads);
+  memory->here().set_between_ranks([](const op::any& op, const plan_request& request) {
+    return std::make_unique<equal_ranks>(op, request);
+  });
   const run::planned_step planned(
       model::training_step(graph, given.request.type, given.in_place, given.how), given.request,
-      make_arena<B>(given.threads), /*reordered=*/true);
+      memory, /*reordered=*/true);
   const model::step& step = planned.step();
   const std::unique_ptr<run::chain> whole = planned.make_chain(3);
   whole->activate();

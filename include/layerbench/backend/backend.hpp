@@ -23,6 +23,7 @@ struct plan_request {
   dtype type = dtype::f32;
   layout order = layout::nhwc;
   std::size_t workspace_limit = std::size_t{4} << 30U;  ///< most bytes of scratch memory
+  std::string algorithm = {};  ///< the plan that calls itself so; empty: the library's choice
 };
 
 /// An operand as a plan holds it in memory.
@@ -126,6 +127,8 @@ concept led_by_first_rank = has_ranks<B> && requires {
 /// address an operand, and `workspace_bytes` of scratch memory to a call; `place` moves the call to
 /// other operands; `run` enqueues it once, without allocating and without waiting for it. A plan
 /// that works together with other processes may have `expect(bound, calls)`: so many calls follow.
+/// One whose library has several algorithms for the request may have `alternatives()`: the names of
+/// all of them, its own choice first; then its constructor obeys `plan_request::algorithm`.
 template <class Backend, class Op>
 class plan;
 

@@ -18,6 +18,7 @@ struct training {
   double rate = 1e-5;  ///< on random images with random classes weights would grow by a larger one
   bool zeroed =
       false;  ///< gradients stay, are set to 0 and added to; else each step writes new ones
+  std::int64_t ranks = 1;  ///< that train together: they add up their gradients, bucket by bucket
 };
 
 /// What of it changes how long a step takes, as result files have it: "momentum", "adam, fused,

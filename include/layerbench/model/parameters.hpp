@@ -49,6 +49,8 @@ class parameters {
     return calls;
   }
 
+  [[nodiscard]] const std::vector<parameter>& all() const { return all_; }
+
   /// What sets the gradients to 0 that are added to.
   [[nodiscard]] std::vector<call> zeros() const {
     std::vector<call> calls;

@@ -95,6 +95,7 @@ class step_memory {
         known = std::max(known, sizes.at(i));  // a reader may see more than the writer
       }
     }
+    for (const joint_tensor& each : all.joints) bytes_[each.whole] = 0;  // its parts count
     for (const std::int64_t each : bytes_) footprint_ = checked_add(footprint_, each);
   }
 
@@ -107,13 +108,13 @@ class step_memory {
     for (const op::operand& operand : step_.operands_of(of)) {
       const std::size_t i = found.operands.size();
       operand_state state{operand.role, {}};
-      if (const auto user = last_user(of.tensors[i], call)) {
+      const std::size_t tensor = step_.parts_of(of.tensors[i]).back();
+      if (const auto user = last_user(tensor, call)) {
         state.distance = touched_between(*user, call);
-        if (*user > 0) state.used = use_by(*user - 1, of.tensors[i], *state.distance);
-        find_writer(of.tensors[i], *user, state);
-      } else if (const auto later = later_user(of.tensors[i], call)) {
-        state.used =
-            use_by(*later - 1, of.tensors[i], touched_between(*later, call + step_.calls.size()));
+        if (*user > 0) state.used = use_by(*user - 1, tensor, *state.distance);
+        find_writer(tensor, *user, state);
+      } else if (const auto later = later_user(tensor, call)) {
+        state.used = use_by(*later - 1, tensor, touched_between(*later, call + step_.calls.size()));
         if (operand.role != op::role::destination) state.distance = state.used->distance;
       }
       const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
@@ -142,7 +143,7 @@ class step_memory {
   /// One more than the position of the last call before `call` that uses the tensor; 0 stands for
   /// whoever writes the model's input. Nothing where nobody does.
   [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t call) const {
-    while (call > 0 && !step_.calls[call - 1].uses(tensor)) --call;
+    while (call > 0 && !uses(step_.calls[call - 1], tensor)) --call;
     if (call == 0 && tensor >= step_.inputs) return std::nullopt;
     return call;
   }
@@ -150,9 +151,16 @@ class step_memory {
   /// The same of the calls after `call`, which used it one step ago.
   [[nodiscard]] std::optional<std::size_t> later_user(std::size_t tensor, std::size_t call) const {
     for (std::size_t i = step_.calls.size(); i-- > call + 1;) {
-      if (step_.calls[i].uses(tensor)) return i + 1;
+      if (uses(step_.calls[i], tensor)) return i + 1;
     }
     return std::nullopt;
+  }
+
+  /// Whether the call uses the tensor, or one of which it is a part.
+  [[nodiscard]] bool uses(const call& by, std::size_t tensor) const {
+    return std::ranges::any_of(by.tensors, [&](std::size_t each) {
+      return each == tensor || std::ranges::count(step_.parts_of(each), tensor) > 0;
+    });
   }
 
   /// Distinct bytes that the calls from `first` to the one before `end` touch; calls go on with the
@@ -161,8 +169,10 @@ class step_memory {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::size_t each : step_.calls[i % step_.calls.size()].tensors) {
-        if (seen.insert(each).second) bytes += bytes_[each];
+      for (const std::size_t used : step_.calls[i % step_.calls.size()].tensors) {
+        for (const std::size_t each : step_.parts_of(used)) {
+          if (seen.insert(each).second) bytes += bytes_[each];
+        }
       }
     }
     return bytes;

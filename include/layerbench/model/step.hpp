@@ -66,11 +66,18 @@ struct kept_tensor {
   std::size_t values;   ///< the kept tensor, by position, whose first values it has: itself mostly
 };
 
+/// Tensors that lie one behind the other, so that a call can use them as one.
+struct joint_tensor {
+  std::size_t whole;
+  std::vector<std::size_t> parts;  ///< in their order in memory
+};
+
 struct step {
   std::vector<call> calls;  ///< in the order in which they run
   std::size_t tensors = 1;  ///< how many there are
   std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
   std::vector<kept_tensor> kept = {};
+  std::vector<joint_tensor> joints = {};
   dtype type = dtype::f32;
 
   [[nodiscard]] std::vector<op::operand> operands_of(const call& each) const {
@@ -88,6 +95,11 @@ struct step {
   [[nodiscard]] bool writes(std::size_t tensor) const {
     return std::ranges::any_of(
         calls, [&](const call& each) { return written_as(each, tensor).has_value(); });
+  }
+  /// What a call uses when it uses that tensor: its parts, or itself.
+  [[nodiscard]] std::vector<std::size_t> parts_of(std::size_t tensor) const {
+    const auto joint = std::ranges::find(joints, tensor, &joint_tensor::whole);
+    return joint == joints.end() ? std::vector{tensor} : joint->parts;
   }
   std::size_t new_tensor() { return tensors++; }
   /// A new one that stays. Weights of a layer with such a result are drawn so that activations keep

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <layerbench/model/parameters.hpp>
+#include <layerbench/model/reductions.hpp>
 #include <layerbench/model/step.hpp>
 
 /// The training step of a model: forward, loss, backward in reverse order, update of the weights.
@@ -28,6 +30,7 @@ class training_maker {
       : graph_(g),
         type_(type),
         in_place_(in_place),
+        ranks_(how.ranks),
         readers_(readers(g)),
         parameters_(made_, how) {}
 
@@ -45,6 +48,7 @@ class training_maker {
     gradients_.resize(layers);
     lose(judged);
     for (std::size_t i = layers; i-- > 0;) backward(i);
+    if (ranks_ > 1) reductions(made_, parameters_.all(), ranks_).insert();
     zero_gradients();
     part_ = step_part::update;
     for (call& each : parameters_.updates()) add(std::move(each));
@@ -219,6 +223,7 @@ class training_maker {
   const graph& graph_;
   dtype type_;
   const op_names& in_place_;
+  std::int64_t ranks_;
   std::vector<int> readers_;
   step made_;
   step_part part_ = step_part::forward;

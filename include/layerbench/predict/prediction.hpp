@@ -92,7 +92,7 @@ struct prediction {
   [[nodiscard]] bool partial() const { return step && !missing.empty(); }
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;
-    return static_cast<double>(owner.batch) / step->seconds;
+    return static_cast<double>(owner.batch * owner.ranks()) / step->seconds;
   }
 };
 

@@ -83,6 +83,12 @@ struct case_name {
     return found == parameters.end() ? "inference" : found->second;
   }
 
+  /// Processes or devices that take part, each with its own batch.
+  [[nodiscard]] std::int64_t ranks() const {
+    const auto found = parameters.find("ranks");
+    return found == parameters.end() ? 1 : detail::count_of(found->second).value_or(1);
+  }
+
   /// `<phase>/<backend>/<dtype>/<model>/batch:<n>[/<parameter>:<value>]...`
   [[nodiscard]] std::string text() const {
     return fmt::format("{}/{}/{}/{}/batch:{}{}", phase(), backend, dtype, model, batch,

@@ -81,6 +81,18 @@ template <backend... Bs>
   return usable;
 }
 
+/// What the backends of these names say of their libraries and their device.
+template <backend... Bs>
+[[nodiscard]] description libraries(const std::vector<std::string>& used,
+                                    backend_list<Bs...> /*built*/) {
+  description facts;
+  const auto add = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    if (std::ranges::find(used, B::name) != used.end()) B::describe(facts);
+  };
+  (add(std::type_identity<Bs>{}), ...);
+  return facts;
+}
+
 /// Has the backends of these names use that device. Throws usage_error where none of them has
 /// several, and unavailable where it is not there.
 template <backend... Bs>

@@ -21,8 +21,10 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/backends.hpp>
 #include <layerbench/run/chain.hpp>
+#include <layerbench/run/company.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/options.hpp>
+#include <layerbench/run/plan_chooser.hpp>
 #include <layerbench/run/planned_step.hpp>
 #include <layerbench/run/program.hpp>
 
@@ -34,6 +36,7 @@ struct suite {
   result::manifest manifest;
   std::map<result::case_name, std::int64_t> footprint;  ///< distinct bytes that a step touches
   std::vector<chain_plan> chains;                       ///< of programs that run whole models
+  std::shared_ptr<plan_chooser> chooser;                ///< null where libraries choose all plans
   std::vector<std::string> notes;                       ///< what a user should know, for stderr
 };
 
@@ -53,25 +56,54 @@ class arenas;
 template <op::operation... Ops, backend... Bs>
 class arenas<op::list<Ops...>, backend_list<Bs...>> {
  public:
+  /// Both may be null.
+  arenas(std::shared_ptr<plan_chooser> chooser, company* ranks)
+      : chooser_(std::move(chooser)), ranks_(ranks) {}
+
   [[nodiscard]] std::shared_ptr<arena> of(const std::string& backend_name, int threads) {
     std::shared_ptr<arena>& known = made_[{backend_name, threads}];
     const auto make = [&]<backend B>(std::type_identity<B> /*tag*/) {
       if (B::name != backend_name) return;
       known = std::make_shared<arena>(std::make_unique<backend_device<B, Ops...>>(threads));
+      if (ranks_ != nullptr) {
+        known->here().set_between_ranks(
+            [this_rank = ranks_](const op::any& op, const plan_request& request) {
+              return this_rank->plan(op, request);
+            });
+      }
+      if (!chooser_) return;
+      known->here().set_choice([chooser = chooser_, &memory = *known, threads](
+                                   const op::any& op, const plan_request& request) {
+        return chooser->choose(std::string(B::name), threads, memory, op, request);
+      });
     };
     if (!known) (make(std::type_identity<Bs>{}), ...);
     return known;
   }
 
  private:
+  std::shared_ptr<plan_chooser> chooser_;
+  company* ranks_;
   std::map<std::pair<std::string, int>, std::shared_ptr<arena>> made_;
 };
+
+/// Who chooses plans in the libraries' place; null where nobody does. A run that goes on keeps its
+/// plans. Throws bad_input.
+[[nodiscard]] inline std::shared_ptr<plan_chooser> chooser_of(const options& o,
+                                                              const description& libraries) {
+  if (o.plans == "heuristic") return nullptr;
+  const bool measures = o.plans == "measured";
+  auto made = std::make_shared<plan_chooser>(measures, o.seed);
+  if (!measures || !o.resume.empty()) made->take_over(measures ? o.resume : o.plans, libraries);
+  return made;
+}
 
 /// Fills a suite, case by case.
 template <class Ops, class Backends>
 class suite_maker {
  public:
-  suite_maker(const options& o, const program& what, suite& all) : o_(o), what_(what), all_(all) {}
+  suite_maker(const options& o, const program& what, suite& all, company* ranks)
+      : o_(o), what_(what), all_(all), ranks_(ranks), arenas_(all.chooser, ranks) {}
 
   /// Adds the case of a model under these conditions: its manifest and the rows of this program.
   void add_case(const model::graph& graph, const conditions& c) {
@@ -91,7 +123,8 @@ class suite_maker {
     if (!what_.of_steps()) all_.manifest.erase(c.owner);
     if (!what_.whole_model()) return;
     const auto make = [step, seed = o_.seed] { return step->make_chain(seed); };
-    const auto bytes = [step] { return step->chain_bytes(); };
+    const auto copies = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->neighbours());
+    const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
     all_.chains.push_back({c.owner, make, bytes, std::move(primitives)});
   }
 
@@ -132,6 +165,7 @@ class suite_maker {
     if (what_.collective && ranks(backend) > 1) {
       owner.parameters["ranks"] = std::to_string(ranks(backend));
     }
+    if (ranks_ != nullptr) owner.parameters["ranks"] = std::to_string(ranks_->size());
     return {owner, {op::pass::fwd, dtype_from(type).value(), order, o_.workspace_limit}, threads};
   }
 
@@ -143,7 +177,9 @@ class suite_maker {
  private:
   [[nodiscard]] model::step step_of(const model::graph& graph, dtype type) const {
     const model::op_names in_place{o_.in_place.begin(), o_.in_place.end()};
-    return model::step_of(graph, o_.phase, type, in_place, o_.training());
+    model::training how = o_.training();
+    if (ranks_ != nullptr) how.ranks = ranks_->size();
+    return model::step_of(graph, o_.phase, type, in_place, how);
   }
 
   /// Whether the program measures the primitive: it is of its ops, or was inserted before or behind
@@ -184,6 +220,7 @@ class suite_maker {
   const options& o_;
   const program& what_;
   suite& all_;
+  company* ranks_;
   arenas<Ops, Backends> arenas_;
 };
 
@@ -191,15 +228,18 @@ class suite_maker {
 
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
 /// order models, batches, backends, data types, threads. Needs no device, but for layout any and
-/// for training, where the library decides what a step consists of. Throws bad_input, usage_error,
-/// unavailable.
+/// for training, where the library decides what a step consists of. With `ranks` steps are those of
+/// models that these train together. Throws bad_input, usage_error, unavailable.
 template <class Ops, class Backends>
 [[nodiscard]] suite make_suite(const options& o, const program& what, Ops /*ops*/, Backends built,
-                               const op::catalog& catalog) {
+                               const op::catalog& catalog, company* ranks = nullptr) {
   suite all;
-  detail::suite_maker<Ops, Backends> maker(o, what, all);
   const std::vector<std::string> backends = detail::chosen_backends(o, what, built, all.notes);
-  if (!o.list && !o.list_tests) detail::choose_device(o.device, backends, built);
+  if (!o.list && !o.list_tests) {
+    detail::choose_device(o.device, backends, built);
+    all.chooser = detail::chooser_of(o, detail::libraries(backends, built));
+  }
+  detail::suite_maker<Ops, Backends> maker(o, what, all, ranks);
   std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
   if (batches.empty()) batches.emplace_back(std::nullopt);
   const auto add_cases = [&](auto&& graph_of) {

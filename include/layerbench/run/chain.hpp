@@ -16,12 +16,14 @@
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/run/arena.hpp>
+#include <layerbench/run/company.hpp>
 #include <layerbench/run/device.hpp>
 #include <layerbench/run/test_data.hpp>
 
 namespace layerbench::run {
 
-/// A step's tensors in one block of memory, each at a page of its own.
+/// A step's tensors in one block of memory, each at a page of its own, or behind the others that it
+/// lies together with.
 struct step_layout {
   std::vector<std::size_t> starts;  ///< of each tensor
   std::vector<std::size_t> sizes;
@@ -37,10 +39,26 @@ struct step_layout {
         size = std::max(size, its[j].bytes);  // a reader may see more than the writer
       }
     }
+    for (const model::joint_tensor& each : step.joints) sizes[each.whole] = 0;
+    std::vector<bool> is_part(step.tensors, false);
+    starts.resize(step.tensors, 0);
+    for (const model::joint_tensor& each : step.joints) {
+      std::size_t& size = sizes[each.whole];
+      for (const std::size_t part : each.parts) {
+        constexpr std::size_t line = 64;
+        starts[part] = size;  // in the whole
+        size += (sizes[part] + line - 1) / line * line;
+        is_part[part] = true;
+      }
+    }
     constexpr std::size_t page = 4096;
-    for (const std::size_t size : sizes) {
-      starts.push_back(bytes);
-      bytes += (size + page - 1) / page * page;
+    for (std::size_t i = 0; i < step.tensors; ++i) {
+      if (is_part[i]) continue;
+      starts[i] = bytes;
+      bytes += (sizes[i] + page - 1) / page * page;
+    }
+    for (const model::joint_tensor& each : step.joints) {
+      for (const std::size_t part : each.parts) starts[part] += starts[each.whole];
     }
   }
 };
@@ -62,6 +80,7 @@ class chain {
     }
     const step_layout tensors(step, [&](std::size_t i) -> auto& { return plans_[i]->operands(); });
     bytes_ = tensors.bytes;
+    for (std::size_t i = 0; i < plans_.size(); ++i) widen_reduction(i, step, tensors, request);
     find_uses(step, tensors);
     block_ = memory_->here().allocate(bytes_);
     for (const auto& each : plans_) {
@@ -86,12 +105,19 @@ class chain {
   /// Bytes of scratch memory, of which calls have one after the other.
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
 
+  chain(const chain&) = delete;
+  chain& operator=(const chain&) = delete;
+  ~chain() { others_.tell(deed::kind::drop_chain); }
+  /// From now on `others` run its steps, too.
+  void lead(const herald& others) { others_ = others; }
+
   [[nodiscard]] device& here() const { return memory_->here(); }
   [[nodiscard]] int threads() const { return here().threads(); }
   void activate() { memory_->here().activate(); }
 
-  /// Writes fresh inputs; untimed.
+  /// Writes fresh inputs; untimed. A whole step follows, which others begin when all are ready.
   void ready() {
+    others_.tell(deed::kind::step);
     constexpr std::size_t shift = 64;
     for (input& each : inputs_) {
       const std::size_t on = each.versions ? each.bytes : shift;
@@ -103,6 +129,7 @@ class chain {
                            each.bytes);
     }
     memory_->here().synchronize();
+    others_.meet();
   }
 
   /// Writes a tensor, given in the row-major order of the first call that uses it.
@@ -138,6 +165,18 @@ class chain {
  private:
   [[nodiscard]] address at(std::size_t offset) const {
     return static_cast<std::byte*>(block_->data()) + offset;
+  }
+
+  /// Gradients that are added up together lie with the library's padding, which then is added up,
+  /// too.
+  void widen_reduction(std::size_t i, const model::step& step, const step_layout& of,
+                       plan_request request) {
+    const auto* sizes = step.calls[i].op.get<op::allreduce>();
+    if (sizes == nullptr) return;
+    op::allreduce wider = *sizes;
+    wider.bytes = static_cast<std::int64_t>(of.sizes[step.calls[i].tensors.front()]);
+    request.pass = step.calls[i].pass;
+    plans_[i] = memory_->here().plan(op::any(wider), request);
   }
 
   void find_uses(const model::step& step, const step_layout& of) {
@@ -189,6 +228,7 @@ class chain {
   std::vector<input> inputs_;
   std::map<std::size_t, use> first_uses_;  ///< of each tensor
   std::vector<std::unique_ptr<bound_plan>> calls_;
+  herald others_;
 };
 
 /// A model run whole beside its rows.

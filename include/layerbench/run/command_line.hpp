@@ -80,6 +80,11 @@ inline void add_case_options(CLI::App& app, options& o) {
           "most bytes of scratch memory that a plan may need, such as 64MiB",
           "LAYERBENCH_WORKSPACE_LIMIT")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  add_one(app, "--plans", o.plans,
+          "heuristic: the library chooses among its plans; measured: the fastest of them; or a "
+          "result file, to use its plans again",
+          "LAYERBENCH_PLANS")
+      ->type_name("heuristic|measured|FILE");
   add_one(app, "--shapes", o.shapes, "folder with models/*.json", "LAYERBENCH_SHAPES");
 }
 
@@ -180,7 +185,7 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
   std::vector<const char*> useless{"--batch", "--cache",     "--layout",       "--in-place",
                                    "--phase", "--optimizer", "--fused-update", "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
-  if (what.collective) useless.emplace_back("--threads");
+  if (what.collective) useless.insert(useless.end(), {"--threads", "--plans"});
   for (const char* each : useless) app.remove_option(app.get_option(each));
   o.caches = {std::string(name(cache_state::hot))};
 }
@@ -207,6 +212,7 @@ void settle(options& o) {
   if (o.threads.empty()) o.threads = {o.default_threads};
   std::set<std::string> states;  // each once
   std::erase_if(o.caches, [&](const std::string& each) { return !states.insert(each).second; });
+  if (o.plans.empty()) throw usage_error("--plans: expected heuristic, measured or a result file");
   if (!o.resume.empty() && o.out.empty()) {
     if (o.out_format != "json" || o.file_aggregates_only) {
       throw usage_error(
@@ -239,6 +245,9 @@ template <backend... Bs>
                  "between its layers too, to see where errors come from")
         ->envname("LAYERBENCH_CHAIN")
         ->check(detail::one_of({"steps", "layers"}));
+    app.add_flag("--ranks", o.data_parallel,
+                 "under mpirun: ranks train together, adding up their gradients (--phase=training)")
+        ->envname("LAYERBENCH_RANKS");
   }
   detail::add_google_options(app, o);
   if (what.collective) detail::add_collective_options(app, o);

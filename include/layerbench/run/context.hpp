@@ -24,10 +24,20 @@
 
 namespace layerbench::run {
 
+/// How many processes a launcher of MPI started, this one included; 1 where there was none.
+[[nodiscard]] inline std::int64_t launched_processes() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {  // Open MPI; MPICH and its kin
+    if (const char* size = std::getenv(name)) return machine::number_in(size).value_or(1);
+  }
+  return 1;
+}
+
 /// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:
 /// threads bound to neighbouring cores, which is both faster and more repeatable than free
 /// ones. Values that the user set stay. Restarts the program where something was to be set.
 inline void settle_threads(char** argv) {
+  // A launcher of several binds each; all would bind their threads to the same first cores.
+  if (launched_processes() > 1) return;
   bool changed = false;
   const auto set = [&](const char* name, const char* value) {
     if (std::getenv(name) != nullptr) return;
@@ -44,14 +54,6 @@ inline void settle_threads(char** argv) {
   // the context shows what was asked for.
   if (const auto program = machine::this_program()) ::execv(program->c_str(), argv);
   ::execv("/proc/self/exe", argv);
-}
-
-/// How many processes a launcher of MPI started, this one included; 1 where there was none.
-[[nodiscard]] inline std::int64_t launched_processes() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {  // Open MPI; MPICH and its kin
-    if (const char* size = std::getenv(name)) return machine::number_in(size).value_or(1);
-  }
-  return 1;
 }
 
 namespace detail {
@@ -86,6 +88,7 @@ template <backend... Bs>
   if (o.workspace_limit != plan_request{}.workspace_limit) {
     facts["workspace_limit"] = std::to_string(o.workspace_limit);
   }
+  if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;
   double load = 0;

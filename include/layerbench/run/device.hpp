@@ -16,6 +16,7 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/op/allreduce.hpp>
 #include <layerbench/run/clock.hpp>
 
 /// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
@@ -56,6 +57,9 @@ class any_plan {
   [[nodiscard]] virtual const std::vector<plan_operand>& operands() const = 0;
   [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
   [[nodiscard]] virtual std::string algorithm() const = 0;
+  /// Names of all algorithms that the library has for the request, its own choice first, as asked
+  /// of that; nothing where there is no choice.
+  [[nodiscard]] virtual std::vector<std::string> alternatives() = 0;
   virtual void upload(std::size_t operand, std::span<const float> values, address to) const = 0;
   virtual void download(std::size_t operand, address from, std::span<float> values) const = 0;
   /// The plan must outlive what it binds.
@@ -65,6 +69,11 @@ class any_plan {
   [[nodiscard]] virtual reference::sum expected(reference::tensors inputs, std::size_t output,
                                                 std::int64_t index) const = 0;
 };
+
+/// Says which of a device's plans for the same work is wanted, by its algorithm; empty: the
+/// library's own choice.
+using plan_choice = std::function<std::string(const op::any&, const plan_request&)>;
+using plan_maker = std::function<std::unique_ptr<any_plan>(const op::any&, const plan_request&)>;
 
 /// A backend in use, with its threads.
 class device {
@@ -81,7 +90,9 @@ class device {
   /// Whether its memory and threads are this program's (see the concept `on_host`).
   [[nodiscard]] virtual bool is_host() const = 0;
   /// Whether there is a plan for that kind of op; needs no device.
-  [[nodiscard]] virtual bool implements_op(const op::any& op) const = 0;
+  [[nodiscard]] bool implements_op(const op::any& op) const {
+    return (between_ranks_ && op.name() == op::allreduce::name) || has_own_plan(op);
+  }
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
   /// What the caches hold that its threads have for themselves, together; 0 where they are not
   /// this program's.
@@ -105,12 +116,27 @@ class device {
   [[nodiscard]] virtual device_clock* clock() = 0;
   /// Runs `work` on each of its threads at once; not at all where they are not this program's.
   virtual void on_all_threads(const std::function<void(int)>& work) = 0;
-  /// Throws `unsupported`, and where implements_op says no.
-  [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
-                                                       const plan_request& request) = 0;
+  /// The plan that was chosen, by whoever was told to, where the request names no algorithm. Throws
+  /// `unsupported`, and where implements_op says no.
+  [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op, plan_request request) {
+    if (between_ranks_ && op.name() == op::allreduce::name) return between_ranks_(op, request);
+    if (choice_ && request.algorithm.empty()) request.algorithm = choice_(op, request);
+    return make_plan(op, request);
+  }
+  void set_choice(plan_choice choice) { choice_ = std::move(choice); }
+  /// From now on `make` makes plans of collective ops.
+  void set_between_ranks(plan_maker make) { between_ranks_ = std::move(make); }
+  /// The same, but asks nobody.
+  [[nodiscard]] virtual std::unique_ptr<any_plan> make_plan(const op::any& op,
+                                                            const plan_request& request) = 0;
+
+ protected:
+  [[nodiscard]] virtual bool has_own_plan(const op::any& op) const = 0;
 
  private:
   int threads_;
+  plan_choice choice_;
+  plan_maker between_ranks_;
 };
 
 namespace detail {
@@ -153,6 +179,10 @@ class plan_of final : public any_plan {
   }
   [[nodiscard]] std::size_t workspace_bytes() const override { return plan_.workspace_bytes(); }
   [[nodiscard]] std::string algorithm() const override { return plan_.algorithm(); }
+  [[nodiscard]] std::vector<std::string> alternatives() override {
+    if constexpr (requires { plan_.alternatives(); }) return plan_.alternatives();
+    return {};
+  }
   void upload(std::size_t operand, std::span<const float> values, address to) const override {
     plan_.upload(operand, values, to);
   }
@@ -200,7 +230,7 @@ class backend_device final : public device {
 
   [[nodiscard]] bool waits() const override { return waits_for_others<B>; }
   [[nodiscard]] bool is_host() const override { return on_host<B>; }
-  [[nodiscard]] bool implements_op(const op::any& op) const override {
+  [[nodiscard]] bool has_own_plan(const op::any& op) const override {
     return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
   }
   [[nodiscard]] std::size_t cache_bytes() const override { return B::cache_bytes(); }
@@ -236,12 +266,16 @@ class backend_device final : public device {
   void on_all_threads([[maybe_unused]] const std::function<void(int)>& work) override {
     if constexpr (on_host<B>) here().on_all_threads(work);
   }
-  [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
-                                               const plan_request& request) override {
+  [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& op,
+                                                    const plan_request& request) override {
     activate();  // libraries choose algorithms by the thread count
     std::unique_ptr<any_plan> made;
     (try_op<Ops>(made, op, request), ...);
     if (!made) throw unsupported(fmt::format("{} has no {}", B::name, op.name()));
+    if (!request.algorithm.empty() && made->algorithm() != request.algorithm) {
+      throw unsupported(fmt::format("{} has {} for it, not {}, which was chosen", B::name,
+                                    made->algorithm(), request.algorithm));
+    }
     return made;
   }
 
@@ -266,6 +300,12 @@ class backend_device final : public device {
   std::optional<B> made_;
   std::unique_ptr<device_clock> clock_;
 };
+
+/// The clock that counts of a device's work.
+[[nodiscard]] inline stopwatch stopwatch_of(device& here) {
+  const bool cpu_counts = here.threads() == 1 && !here.waits();
+  return stopwatch(cpu_counts ? 1 : 2, here.clock());
+}
 
 /// The plan of `op` on the device; null where it has none.
 [[nodiscard]] inline std::unique_ptr<any_plan> plan_or_null(device& here, const op::any& op,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/run/company.hpp>
 #include <layerbench/run/rotation.hpp>
 #include <layerbench/run/verify.hpp>
 
@@ -47,11 +48,14 @@ class fixture {
   [[nodiscard]] const result::row_name& name() const { return what_.name; }
   [[nodiscard]] device& here() const { return memory_->here(); }
   [[nodiscard]] int threads() const { return here().threads(); }
+  /// From now on `others` do all that this does.
+  void lead(const herald& others) { others_ = others; }
 
   /// Builds the plan, verifies it and lays out its operands. Throws `unsupported`, wrong_result or
   /// the backend's own errors. Does nothing when prepared.
   void prepare(const preparation& how) {
     if (moves_) return;
+    others_.tell(deed::kind::prepare);
     const surrounded_op around = what_.around ? what_.around() : surrounded_op{};
     plan_ = memory_->here().plan(what_.op, what_.request);
     verify(memory_->here(), *plan_, how.seed, how.verify_every_output);
@@ -62,6 +66,7 @@ class fixture {
 
   /// Frees what prepare() made.
   void release() {
+    others_.tell(deed::kind::release);
     moves_.reset();
     plan_.reset();
   }
@@ -70,6 +75,21 @@ class fixture {
   /// this thread, activate().
   void activate() { memory_->here().activate(); }
   [[nodiscard]] rotation& calls() { return *moves_; }
+  void set_step_seconds(double seconds) {
+    others_.tell(deed::kind::pace, 0, seconds);
+    calls().set_step_seconds(seconds);
+  }
+  void settle(bool warm_up_follows) {
+    others_.tell(deed::kind::settle, warm_up_follows ? 1 : 0);
+    calls().settle(warm_up_follows);
+  }
+  /// Others begin their calls when all are ready.
+  void ready(std::int64_t some) {
+    others_.tell(deed::kind::calls, some);
+    calls().ready(some);
+    others_.meet();
+  }
+  void call(std::int64_t some) { calls().call(some); }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }
   /// Of the model's step, all its calls of this row, roughly.
   [[nodiscard]] double share() const { return share_; }
@@ -103,6 +123,7 @@ class fixture {
   std::optional<rotation> moves_;
   std::int64_t footprint_ = 0;
   double share_ = 0;
+  herald others_;
 };
 
 }  // namespace layerbench::run

@@ -19,7 +19,9 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/run/cases.hpp>
 #include <layerbench/run/command_line.hpp>
+#include <layerbench/run/company.hpp>
 #include <layerbench/run/context.hpp>
+#include <layerbench/run/follower.hpp>
 #include <layerbench/run/machine_watch.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/select.hpp>
@@ -168,15 +170,35 @@ inline void conclude(session& measured, const options& o, const program& what,
              cut);
 }
 
+/// The ranks that train together; null where they are not to. Throws usage_error.
+[[nodiscard]] inline std::unique_ptr<company> ranks_for(const options& o,
+                                                        const company_maker& make) {
+  if (!o.data_parallel) return nullptr;
+  if (o.phase != "training")
+    throw usage_error("--ranks: only training needs several; add --phase=training");
+  if (!make)
+    throw usage_error("--ranks: configure with -DLAYERBENCH_MPI=ON for ranks of one program");
+  std::unique_ptr<company> made = make();
+  if (made->size() > 1) return made;
+  throw usage_error("--ranks: there is one; mpirun -np N starts N of them");
+}
+
 template <class Ops, class Backends>
 exit_code run_program(const options& o, char* self, const program& what, Ops ops, Backends built,
-                      const op::catalog& catalog, const epilogue& after) {
+                      const op::catalog& catalog, const epilogue& after,
+                      const company_maker& make_company) {
   if (o.list_backends) {
     print_backends(what, built);
     return exit_code::done;
   }
   initialize_google_benchmark(self);
-  const suite all = make_suite(o, what, ops, built, catalog);
+  const std::unique_ptr<company> ranks = ranks_for(o, make_company);
+  suite all = make_suite(o, what, ops, built, catalog, ranks.get());
+  if (ranks && !ranks->leads()) {
+    follower(*ranks, all, {.seed = o.seed, .verify_every_output = o.verify}).serve();
+    return exit_code::done;
+  }
+  if (ranks) lead(all, *ranks);
   for (const std::string& text : all.notes) note(text);
   const machine::demand demand = demand_of(o, all, built);
   if (o.check_machine) return check_machine(all, demand, built);
@@ -193,7 +215,7 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
     }
     return exit_code::done;
   }
-  require_one_copy(what, built);
+  if (!ranks) require_one_copy(what, built);
   warn_of_crowding(demand);
   const machine_watch watch(demand);
   result::results results;
@@ -203,6 +225,9 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
   add_user_context(o, results);
   session measuring(o, all, watch, what.whole_model(), std::move(selected), std::move(results));
   const bool interrupted = measuring.run();
+  for (const std::string& text : all.chooser ? all.chooser->notes() : std::vector<std::string>{}) {
+    note("plan of " + text);
+  }
   const std::size_t failures = measuring.report_failures();
   measuring.report_disturbance();
   if (after) conclude(measuring, o, what, after);
@@ -216,10 +241,12 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
 }  // namespace detail
 
 /// A benchmark program: measures those of `ops` that `what` names on the `built` backends. Shape
-/// files may contain the library's ops and these. Returns the exit code of base/error.hpp.
+/// files may contain the library's ops and these; `make_company` is for --ranks. Returns the exit
+/// code of base/error.hpp.
 template <op::operation... Ops, class Backends = built_backends>
 [[nodiscard]] int main(int argc, char** argv, const program& what, op::list<Ops...> ops,
-                       const epilogue& after = {}, Backends built = {}) {
+                       const epilogue& after = {}, Backends built = {},
+                       const company_maker& make_company = {}) {
   settle_threads(argv);
   if (detail::followed(built)) return static_cast<int>(exit_code::done);
   std::optional<options> parsed;
@@ -231,7 +258,9 @@ template <op::operation... Ops, class Backends = built_backends>
       if (!known) catalog.push_back(std::move(each));
     }
     exit_code code = exit_code::done;  // nothing parsed: --help or --version said it all
-    if (parsed) code = detail::run_program(*parsed, argv[0], what, ops, built, catalog, after);
+    if (parsed) {
+      code = detail::run_program(*parsed, argv[0], what, ops, built, catalog, after, make_company);
+    }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw error("stdout takes no more: the output is not whole");
     }

@@ -31,9 +31,11 @@ struct options {
   std::string order = "nhwc";
   std::vector<std::string> in_place{model::usually_in_place().begin(),
                                     model::usually_in_place().end()};  ///< ops; or none
-  std::int64_t ranks = 2;  ///< of backends whose ranks are all in this program
+  bool data_parallel = false;  ///< with all ranks that were started
+  std::int64_t ranks = 2;      ///< of backends whose ranks are all in this program
   int device = 0;
   std::size_t workspace_limit = plan_request{}.workspace_limit;  ///< bytes
+  std::string plans = "heuristic";                               ///< or measured, or a result file
   std::string shapes = model::default_shapes_directory();
   bool list = false;
   bool list_backends = false;

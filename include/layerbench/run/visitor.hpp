@@ -31,14 +31,13 @@ class visitor {
   [[nodiscard]] result::measurement time_row(const measured_case& owner, const measured_row& row) {
     fixture& what = *row.what;
     what.activate();
-    rotation& calls = what.calls();
-    calls.set_step_seconds(agenda_.step_seconds(owner));
+    what.set_step_seconds(agenda_.step_seconds(owner));
     const sampling how = sampled_for(owner, row);
     result::measurement timed = best_visit(what.here(), [&] {
-      calls.settle(how.warm_up > 0);
+      what.settle(how.warm_up > 0);
       return sample(
-          watch_of(what.here()), [&](std::int64_t n) { calls.ready(n); },
-          [&](std::int64_t n) { calls.call(n); }, how, &interrupt_guard::interrupted,
+          watch_of(what.here()), [&](std::int64_t n) { what.ready(n); },
+          [&](std::int64_t n) { what.call(n); }, how, &interrupt_guard::interrupted,
           speed_of(what.here(), owner));
     });
     timed.name = what.name();
@@ -136,9 +135,8 @@ class visitor {
   }
 
   stopwatch& watch_of(device& here) {
-    const bool cpu_counts = here.threads() == 1 && !here.waits();
     auto& known = watches_[&here];
-    if (!known) known = std::make_unique<stopwatch>(cpu_counts ? 1 : 2, here.clock());
+    if (!known) known = std::make_unique<stopwatch>(stopwatch_of(here));
     return *known;
   }
 

@@ -18,9 +18,9 @@
 
 namespace layerbench {
 
-/// Matrix product by the library's first choice of an algorithm. What the op stores row by row is,
-/// column by column, the transposed matrix: products are computed transposed, factors exchanged.
-/// A bias is added, or its gradient summed, in the same call.
+/// Matrix product by the library's first choice of an algorithm, or by the one asked for. What the
+/// op stores row by row is, column by column, the transposed matrix: products are computed
+/// transposed, factors exchanged. A bias is added, or its gradient summed, in the same call.
 template <>
 class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
  public:
@@ -29,15 +29,24 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         library_(here.library()),
         stream_(here.stream()),
         type_(request.type),
+        workspace_limit_(std::min(usual_workspace, request.workspace_limit)),
         how_(product_of(o, request.pass)),
         a_(how_.a.stored, cublas::data_type(type_)),
         b_(how_.b.stored, cublas::data_type(type_)),
         result_(how_.result, cublas::data_type(type_)) {
-    choose(std::min(usual_workspace, request.workspace_limit));
+    choose(request.algorithm);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const { return chosen_.workspaceSize; }
   [[nodiscard]] std::string algorithm() const { return cublas::text(chosen_.algo); }
+  [[nodiscard]] std::vector<std::string> alternatives() const {
+    std::vector<std::string> names;
+    for (const cublasLtMatmulHeuristicResult_t& each : proposals(most_alternatives)) {
+      const std::string name = cublas::text(each.algo);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    return names;
+  }
 
   struct binding {
     cublas::matmul call;
@@ -69,6 +78,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
 
  private:
   static constexpr std::size_t usual_workspace = std::size_t{64} << 20U;  ///< more is of no use
+  static constexpr std::size_t most_alternatives = 32;
 
   /// A factor: an operand as it is stored, column by column, and whether it enters transposed.
   struct factor {
@@ -143,21 +153,36 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return made;
   }
 
-  void choose(std::size_t workspace_limit) {
+  /// The library's proposals, the fastest in its opinion first, so many at most.
+  [[nodiscard]] std::vector<cublasLtMatmulHeuristicResult_t> proposals(std::size_t most) const {
     const cublas::matmul call = described();
-    const cublas::preference wanted(type_, workspace_limit);
+    const cublas::preference wanted(type_, workspace_limit_);
+    std::vector<cublasLtMatmulHeuristicResult_t> all(most);
     int found = 0;
-    cuda::check(
-        cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(), result_.get(),
-                                       result_.get(), wanted.get(), 1, &chosen_, &found),
-        "cublasLtMatmulAlgoGetHeuristic");
-    if (found == 0) throw unsupported("cuBLAS has no algorithm for this shape and type");
-    cuda::check(chosen_.state, "cublasLtMatmulAlgoGetHeuristic");
+    cuda::check(cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(),
+                                               result_.get(), result_.get(), wanted.get(),
+                                               static_cast<int>(most), all.data(), &found),
+                "cublasLtMatmulAlgoGetHeuristic");
+    all.resize(static_cast<std::size_t>(found));
+    std::erase_if(all, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
+    return all;
+  }
+
+  /// `algorithm`: its name; empty for the first.
+  void choose(const std::string& algorithm) {
+    for (const auto& each : proposals(algorithm.empty() ? 1 : most_alternatives)) {
+      if (!algorithm.empty() && cublas::text(each.algo) != algorithm) continue;
+      chosen_ = each;
+      return;
+    }
+    throw unsupported(fmt::format("cuBLAS has no algorithm{}{} for this shape and type",
+                                  algorithm.empty() ? "" : " ", algorithm));
   }
 
   cublasLtHandle_t library_;
   cudaStream_t stream_;
   dtype type_;
+  std::size_t workspace_limit_;
   product how_;
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;

@@ -19,16 +19,17 @@
 
 namespace layerbench {
 
-/// Convolution by the first plan that the library's heuristics propose for its graph. A bias is
-/// added in the same call; its gradient takes a second one.
+/// Convolution by the first plan that the library's heuristics propose for its graph, or the one
+/// that is asked for. A bias is added in the same call; its gradient takes a second one.
 template <>
 class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
  public:
   plan(const cudnn::backend& here, const op::conv& o, const plan_request& request)
       : tensor_plan(here, o.operands(request.pass, request.type), request.order),
         library_(here.library()),
-        chosen_(cudnn::first_plan(cudnn::conv_graph(o, request).self(), cudnn::gpu_of(library_),
-                                  {request.type, request.workspace_limit})) {
+        graph_(o, request),
+        limits_{request.type, request.workspace_limit},
+        chosen_(plan_of(request.algorithm)) {
     if (!o.bias || request.pass != op::pass::bwd_weights) return;
     bias_gradient_.emplace(
         cudnn::tensor_descriptor(logical(1).extents, strides_of(1), request.type),
@@ -37,6 +38,13 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
 
   [[nodiscard]] std::size_t workspace_bytes() const { return chosen_.workspace_bytes(); }
   [[nodiscard]] std::string algorithm() const { return chosen_.text(); }
+  [[nodiscard]] std::vector<std::string> alternatives() const {
+    std::vector<std::string> names;
+    for (const auto& each : cudnn::all_plans(graph_.self(), cudnn::gpu_of(library_), limits_)) {
+      names.push_back(each.text());
+    }
+    return names;
+  }
 
   struct binding {
     cudnn::descriptor tensors;
@@ -64,6 +72,12 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
   }
 
  private:
+  [[nodiscard]] cudnn::execution_plan plan_of(const std::string& algorithm) const {
+    const cudnn::descriptor gpu = cudnn::gpu_of(library_);
+    if (algorithm.empty()) return cudnn::first_plan(graph_.self(), gpu, limits_);
+    return cudnn::replayed_plan(graph_.self(), gpu, limits_, algorithm);
+  }
+
   /// Where the graph's tensors lie; they have the operands' positions as ids.
   [[nodiscard]] cudnn::descriptor tensors_at(std::span<const address> places,
                                              address workspace) const {
@@ -88,6 +102,8 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
   };
 
   cudnnHandle_t library_;
+  cudnn::conv_graph graph_;
+  cudnn::plan_limits limits_;
   cudnn::execution_plan chosen_;
   std::optional<bias_gradient> bias_gradient_;
 };

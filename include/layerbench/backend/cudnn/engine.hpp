@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -52,6 +55,29 @@ struct engine_choice {
   [[nodiscard]] std::string text() const {
     std::string made = fmt::format("eng{}", engine);
     for (const knob& each : knobs) made += fmt::format("_k{}:{}", each.type, each.value);
+    return made;
+  }
+  /// Its inverse; nothing where it is no such text. What follows from a "[" on does not count.
+  [[nodiscard]] static std::optional<engine_choice> parse(std::string_view text) {
+    const auto number = [&](std::string_view before) -> std::optional<std::int64_t> {
+      if (!text.starts_with(before)) return std::nullopt;
+      text.remove_prefix(before.size());
+      std::int64_t value = 0;
+      const auto [end, slip] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (slip != std::errc()) return std::nullopt;
+      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+      return value;
+    };
+    text = text.substr(0, text.find('['));
+    const std::optional<std::int64_t> engine = number("eng");
+    if (!engine) return std::nullopt;
+    engine_choice made{*engine, {}};
+    while (!text.empty()) {
+      const std::optional<std::int64_t> type = number("_k");
+      const std::optional<std::int64_t> value = type ? number(":") : std::nullopt;
+      if (!value) return std::nullopt;
+      made.knobs.push_back({*type, *value});
+    }
     return made;
   }
 };

@@ -107,16 +107,18 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
                                 name(limits.type), limits.workspace_bytes));
 }
 
-/// The plan that was chosen before. Throws unsupported where it breaks the limits, or the library
-/// no longer has it.
+/// The plan that was chosen before, by its text. Throws unsupported where it breaks the limits, or
+/// the library does not have it.
 [[nodiscard]] inline execution_plan replayed_plan(const descriptor& graph, const descriptor& gpu,
                                                   const plan_limits& limits,
-                                                  const engine_choice& choice) {
-  auto made = detail::plan_within(limits, engine_config(graph, gpu, choice), gpu);
+                                                  const std::string& text) {
+  const auto choice = engine_choice::parse(text);
+  if (!choice) throw unsupported(fmt::format("'{}' is no plan of cuDNN", text));
+  auto made = detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu);
   if (made) return *std::move(made);
   throw unsupported(
-      fmt::format("the saved plan {} cannot be used in {} with up to {} bytes of workspace",
-                  choice.text(), name(limits.type), limits.workspace_bytes));
+      fmt::format("the chosen plan {} cannot be used in {} with up to {} bytes of workspace", text,
+                  name(limits.type), limits.workspace_bytes));
 }
 
 }  // namespace layerbench::cudnn

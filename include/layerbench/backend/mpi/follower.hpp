@@ -88,6 +88,7 @@ class follower {
         for (std::int64_t i = 0; i < now.calls; ++i) own.run();
         break;
       }
+      case task::join:
       case task::end: break;
     }
   }

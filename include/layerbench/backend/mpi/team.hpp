@@ -19,7 +19,7 @@
 /// end all ranks, as is its default; so does the launcher where a rank dies.
 namespace layerbench::mpi {
 
-enum class task : std::int64_t { end, take, give, reduce };
+enum class task : std::int64_t { end, take, give, reduce, join };
 
 /// What the leader tells the others to do.
 struct order {
@@ -29,6 +29,7 @@ struct order {
   dtype type = dtype::f32;    ///< of these
   std::int64_t in_place = 0;  ///< whether they are reduced so
   std::int64_t calls = 0;     ///< how often
+  double seconds = 0;         ///< of who joins in what is measured (run/company.hpp)
 };
 
 /// All ranks of this program. Alone, without a launcher, it is one.

@@ -7,7 +7,8 @@
 
 namespace layerbench {
 
-/// Convolution by the direct algorithms; weights in the library's order, packed once for inference.
+/// Convolution by the direct algorithms, which are several in the library; weights in its order,
+/// packed once for inference.
 template <>
 class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
  public:
@@ -23,16 +24,16 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
                              request.type)} {
     onednn::checked("convolution", [&] {
       switch (request.pass) {
-        case op::pass::bwd_data: return build_bwd_data(here);
-        case op::pass::bwd_weights: return build_bwd_weights(here, request.type);
-        default: return build_fwd(here, request.type);
+        case op::pass::bwd_data: return build_bwd_data(here, request);
+        case op::pass::bwd_weights: return build_bwd_weights(here, request);
+        default: return build_fwd(here, request);
       }
     });
   }
 
  private:
-  void build_fwd(const onednn::backend& here, dtype type) {
-    const bool integers = type == dtype::s8;
+  void build_fwd(const onednn::backend& here, const plan_request& request) {
+    const bool integers = request.type == dtype::s8;
     dnnl::primitive_attr attr = attributes();
     if (integers) {
       for (const int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
@@ -41,17 +42,19 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
     }
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
-    const auto made = forward(here, dnnl::prop_kind::forward_inference, bias, attr);
+    auto made = forward(here, dnnl::prop_kind::forward_inference, bias, attr);
+    select(made, request.algorithm);
     adopt(made, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
           {made.src_desc(), made.weights_desc(), bias, made.dst_desc()},
           integers ? std::vector<std::size_t>{0, 1, operands().size() - 1}
                    : std::vector<std::size_t>{});
   }
 
-  void build_bwd_data(const onednn::backend& here) {
-    const dnnl::convolution_backward_data::primitive_desc made(
+  void build_bwd_data(const onednn::backend& here, const plan_request& request) {
+    dnnl::convolution_backward_data::primitive_desc made(
         here.engine(), dnnl::algorithm::convolution_direct, image_, filters_, result_, strides(),
         dilations(), before(), behind(), hint(here), attributes());
+    select(made, request.algorithm);
     adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
           {made.diff_dst_desc(), made.weights_desc(), made.diff_src_desc()});
   }
@@ -71,15 +74,17 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
     return true;
   }
 
-  void build_bwd_weights(const onednn::backend& here, dtype type) {
+  void build_bwd_weights(const onednn::backend& here, const plan_request& request) {
+    const dtype type = request.type;
     if (type != dtype::f32 && !all_taps_meet_the_image()) {
       throw unsupported("oneDNN never writes the 16-bit gradient of taps that meet padding alone");
     }
     const auto bias =
         o_.bias ? onednn::plain({o_.k}, onednn::data_type(type)) : dnnl::memory::desc();
-    const dnnl::convolution_backward_weights::primitive_desc made(
+    dnnl::convolution_backward_weights::primitive_desc made(
         here.engine(), dnnl::algorithm::convolution_direct, image_, filters_, bias, result_,
         strides(), dilations(), before(), behind(), hint(here), attributes());
+    select(made, request.algorithm);
     adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
           {made.src_desc(), made.diff_dst_desc(), made.diff_weights_desc(), bias});
   }

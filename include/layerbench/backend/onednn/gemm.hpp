@@ -21,9 +21,9 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
         throw unsupported("oneDNN's inner product has no transposed source");
       }
       switch (request.pass) {
-        case op::pass::fwd_training: return build_fwd_training(here, o, request.type);
-        case op::pass::bwd_data: return build_bwd_data(here, o, request.type);
-        case op::pass::bwd_weights: return build_bwd_weights(here, o, request.type);
+        case op::pass::fwd_training: return build_fwd_training(here, o, request);
+        case op::pass::bwd_data: return build_bwd_data(here, o, request);
+        case op::pass::bwd_weights: return build_bwd_weights(here, o, request);
         default: return build_fwd(here, o, request);
       }
     });
@@ -48,7 +48,8 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
     const memory::desc bias = o.bias ? onednn::plain(o.batch == 1 ? dims{1, o.n} : dims{1, 1, o.n},
                                                      onednn::data_type(operands()[2].logical.type))
                                      : memory::desc();
-    const matmul::primitive_desc made(here.engine(), source, weights, bias, destination, attr);
+    matmul::primitive_desc made(here.engine(), source, weights, bias, destination, attr);
+    select(made, request.algorithm);
     adopt(made, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
           {made.src_desc(), made.weights_desc(), bias, made.dst_desc()},
           integers ? std::vector<std::size_t>{0, 1, last} : std::vector<std::size_t>{});
@@ -73,26 +74,31 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
                   attributes()) {}
   };
 
-  void build_fwd_training(const onednn::backend& here, const op::gemm& o, dtype type) {
-    const inner_product of(here, o, type);
+  void build_fwd_training(const onednn::backend& here, const op::gemm& o,
+                          const plan_request& request) {
+    inner_product of(here, o, request.type);
+    select(of.forward, request.algorithm);
     adopt(of.forward, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
           {of.src, of.weights, of.bias, of.dst});
     if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
   }
 
-  void build_bwd_data(const onednn::backend& here, const op::gemm& o, dtype type) {
-    const inner_product of(here, o, type);
-    const dnnl::inner_product_backward_data::primitive_desc made(here.engine(), of.src, of.weights,
-                                                                 of.dst, of.forward, attributes());
+  void build_bwd_data(const onednn::backend& here, const op::gemm& o, const plan_request& request) {
+    const inner_product of(here, o, request.type);
+    dnnl::inner_product_backward_data::primitive_desc made(here.engine(), of.src, of.weights,
+                                                           of.dst, of.forward, attributes());
+    select(made, request.algorithm);
     adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
           {of.dst, of.weights, of.src});
     if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
   }
 
-  void build_bwd_weights(const onednn::backend& here, const op::gemm& o, dtype type) {
-    const inner_product of(here, o, type);
-    const dnnl::inner_product_backward_weights::primitive_desc made(
+  void build_bwd_weights(const onednn::backend& here, const op::gemm& o,
+                         const plan_request& request) {
+    const inner_product of(here, o, request.type);
+    dnnl::inner_product_backward_weights::primitive_desc made(
         here.engine(), of.src, of.weights, of.bias, of.dst, of.forward, attributes());
+    select(made, request.algorithm);
     adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
           {of.src, of.dst, of.weights, of.bias});
     if (!o.b_transposed) transpose_exchange(2, o, o.n, o.k);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,6 +22,17 @@ class primitive_plan {
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const { return scratchpad_.get_size(); }
   [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
+  /// Without the library's unoptimised code, which is there to be right. Goes through them once.
+  [[nodiscard]] std::vector<std::string> alternatives() {
+    std::vector<std::string> names;
+    if (!described_) return names;
+    do {
+      const std::string name = described_.impl_info_str();
+      const bool known = std::ranges::find(names, name) != names.end();
+      if (!known && !name.starts_with("ref")) names.push_back(name);
+    } while (described_.next_impl());
+    return names;
+  }
 
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
@@ -114,6 +127,13 @@ class primitive_plan {
     for (op::operand& each : logical) operands_.push_back({std::move(each), {}, 0});
   }
 
+  /// Moves on to the algorithm of that name, where one is wanted. Throws unsupported.
+  static void select(dnnl::primitive_desc& among, const std::string& wanted) {
+    while (!wanted.empty() && among.impl_info_str() != wanted) {
+      if (!among.next_impl()) throw unsupported("oneDNN has no " + wanted + " for it");
+    }
+  }
+
   /// Takes over what `descriptor` describes. `arguments` and `stored` are those of the operands,
   /// in their order; what is stored as nothing, such as a bias that there is not, is no operand.
   /// Operands in `scaled` are given their quantum as a scale.
@@ -123,6 +143,7 @@ class primitive_plan {
     store(arguments, stored);
     scaled_ = std::move(scaled);
     scratchpad_ = descriptor.scratchpad_desc();
+    if constexpr (std::derived_from<Descriptor, dnnl::primitive_desc>) described_ = descriptor;
     algorithm_ = descriptor.impl_info_str();
     primitive_ = dnnl::primitive(descriptor.get());
   }
@@ -204,6 +225,7 @@ class primitive_plan {
   std::vector<port> ports_;
   std::vector<std::size_t> scaled_;
   dnnl::memory::desc scratchpad_;
+  dnnl::primitive_desc described_;
   std::string algorithm_;
 };
 

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include <layerbench/model/buckets.hpp>
+#include <layerbench/model/parameters.hpp>
+#include <layerbench/model/step.hpp>
+
+/// What a training step does where several ranks train together.
+namespace layerbench::model::detail {
+
+/// Has so many ranks add up their gradients in each step, bucket by bucket, each as soon as its
+/// last gradient is there, nothing else being done meanwhile. As in PyTorch's
+/// DistributedDataParallel where gradients are views of buckets; but sums are not divided by the
+/// number of ranks.
+class reductions {
+ public:
+  reductions(step& made, const std::vector<parameter>& learned, std::int64_t ranks)
+      : made_(made), ranks_(ranks) {
+    for (const parameter& each : learned) ready_.push_back({&each, writer_of(each.gradient)});
+    // A layer's bias comes before its weights, though one call writes both.
+    for (auto first = ready_.begin(); first != ready_.end();) {
+      const auto other = [&](const learned_by& each) { return each.call != first->call; };
+      const auto end = std::find_if(first, ready_.end(), other);
+      std::reverse(first, end);
+      first = end;
+    }
+  }
+
+  void insert() {
+    std::vector<gradient> sizes;
+    for (const learned_by& each : ready_) {
+      const auto bytes = static_cast<std::int64_t>(traits(made_.type).bytes);
+      sizes.push_back({made_.calls[each.call].layer, each.what->size * bytes});
+    }
+    std::size_t next = 0;
+    std::size_t number = 0;
+    std::vector<std::pair<std::size_t, call>> behind;  // which call
+    for (const bucket& each : buckets_of(sizes)) {
+      joint_tensor joint{made_.new_tensor(), {}};
+      for (std::int64_t bytes = 0; bytes < each.bytes; bytes += sizes[next++].bytes) {
+        joint.parts.push_back(ready_[next].what->gradient);
+      }
+      call reduce{fmt::format("bucket{}", ++number),
+                  op::any(op::allreduce{each.bytes, ranks_, /*in_place=*/true}),
+                  op::pass::fwd,
+                  {joint.whole, joint.whole}};
+      reduce.part = step_part::backward;
+      made_.joints.push_back(std::move(joint));
+      behind.emplace_back(ready_[next - 1].call, std::move(reduce));
+    }
+    for (auto& [position, each] : behind | std::views::reverse) {
+      made_.calls.insert(made_.calls.begin() + static_cast<std::ptrdiff_t>(position) + 1,
+                         std::move(each));
+    }
+  }
+
+ private:
+  struct learned_by {
+    const parameter* what;
+    std::size_t call;  ///< that writes its gradient
+  };
+
+  [[nodiscard]] std::size_t writer_of(std::size_t tensor) const {
+    const auto writes = [&](const call& each) {
+      return made_.written_as(each, tensor) && each.part == step_part::backward;
+    };
+    const auto last = std::ranges::find_if(made_.calls | std::views::reverse, writes);
+    return static_cast<std::size_t>(std::distance(last, made_.calls.rend())) - 1;
+  }
+
+  step& made_;
+  std::int64_t ranks_;
+  std::vector<learned_by> ready_;
+};
+
+}  // namespace layerbench::model::detail

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/run/device.hpp>
+
+/// Several ranks that train together: processes that do the same at the same time, as one of them
+/// says.
+namespace layerbench::run {
+
+/// What all ranks do next. The leader does it, too, and decides with its own clock.
+struct deed {
+  enum class kind : std::int64_t {
+    end,         ///< nothing more
+    prepare,     ///< a row: see fixture
+    release,     ///< the row
+    pace,        ///< of the row: see rotation::set_step_seconds
+    settle,      ///< the row; argument: whether a warm-up follows
+    calls,       ///< of the row, so many: all meet in between being ready and calling
+    make_chain,  ///< of a case
+    drop_chain,
+    step,  ///< of the chain, whole: all meet before
+  };
+  kind what = kind::end;
+  std::int64_t index = 0;  ///< of the row or the chain in the suite
+  std::int64_t argument = 0;
+  double seconds = 0;
+};
+
+/// The ranks, as one of them sees them.
+class company {
+ public:
+  company() = default;
+  company(const company&) = delete;
+  company& operator=(const company&) = delete;
+  virtual ~company() = default;
+
+  [[nodiscard]] virtual int size() const = 0;
+  /// How many are on this machine.
+  [[nodiscard]] virtual int neighbours() const = 0;
+  [[nodiscard]] virtual bool leads() const = 0;
+  /// The leader's: tells the others.
+  virtual void tell(const deed& next) = 0;
+  /// The others': waits for what the leader says.
+  [[nodiscard]] virtual deed hear() = 0;
+  /// Waits until all are here.
+  virtual void meet() = 0;
+  /// Ends all ranks: this one cannot go on.
+  [[noreturn]] virtual void abandon(const std::string& why) = 0;
+  /// The plan of a collective op between the ranks. Throws unsupported.
+  [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
+                                                       const plan_request& request) = 0;
+};
+
+/// Finds the other ranks.
+using company_maker = std::function<std::unique_ptr<company>()>;
+
+/// What tells the others of a row or a chain, where there are any.
+class herald {
+ public:
+  herald() = default;
+  herald(company& with, std::size_t index)
+      : with_(&with), index_(static_cast<std::int64_t>(index)) {}
+
+  void tell(deed::kind what, std::int64_t argument = 0, double seconds = 0) const {
+    if (with_ != nullptr) with_->tell({what, index_, argument, seconds});
+  }
+  void meet() const {
+    if (with_ != nullptr) with_->meet();
+  }
+
+ private:
+  company* with_ = nullptr;
+  std::int64_t index_ = 0;
+};
+
+}  // namespace layerbench::run

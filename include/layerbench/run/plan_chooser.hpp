@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/stats.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/result/google_json.hpp>
+#include <layerbench/run/arena.hpp>
+#include <layerbench/run/interrupt.hpp>
+#include <layerbench/run/rotation.hpp>
+#include <layerbench/run/sampler.hpp>
+#include <layerbench/run/verify.hpp>
+
+namespace layerbench::run {
+
+namespace detail {
+
+/// One of several plans for the same work.
+class rival {
+ public:
+  rival(arena& memory, std::unique_ptr<any_plan> made, std::uint64_t seed)
+      : plan_(std::move(made)),
+        hot_(memory, *plan_, {.cache = cache_state::hot}, seed),
+        cold_(memory, *plan_, {.cache = cache_state::cold}, seed) {}
+
+  [[nodiscard]] const any_plan& plan() const { return *plan_; }
+
+  /// Seconds of the first calls of all.
+  [[nodiscard]] double first_look(stopwatch& watch) {
+    return taken(hot_, watch, {.warm_up = 0, .least_time = 0, .least_samples = 1});
+  }
+  void round(stopwatch& watch) {
+    const sampling how{.warm_up = 0.001, .least_time = 0.003, .most_time = 0.012};
+    in_hot_.push_back(taken(hot_, watch, how));
+    in_cold_.push_back(taken(cold_, watch, how));
+  }
+  /// Of a hot call and a cold one: models have each operand somewhere between.
+  [[nodiscard]] double seconds() const { return stats::median(in_hot_) + stats::median(in_cold_); }
+
+ private:
+  [[nodiscard]] static double taken(rotation& calls, stopwatch& watch, sampling how) {
+    how.most_calls = calls.most_calls();
+    const samples all = sample(
+        watch, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
+        how);
+    return stats::median(all.seconds);
+  }
+
+  std::unique_ptr<any_plan> plan_;
+  rotation hot_;
+  rotation cold_;
+  std::vector<double> in_hot_;
+  std::vector<double> in_cold_;
+};
+
+/// Which of these times is chosen, the library's own choice first: the shortest, but of those
+/// within 2 % of it the first, so that chance does not decide.
+[[nodiscard]] inline std::size_t shortest(const std::vector<double>& seconds) {
+  constexpr double tied = 1.02;
+  const double least = std::ranges::min(seconds);
+  const auto wins = [&](double each) { return each <= tied * least; };
+  return static_cast<std::size_t>(std::ranges::find_if(seconds, wins) - seconds.begin());
+}
+
+}  // namespace detail
+
+/// Chooses among the plans that a library has for the same work: those that a result file names,
+/// else the fastest where it is to measure, else the library's own choice.
+class plan_chooser {
+ public:
+  plan_chooser(bool measures, std::uint64_t seed) : measures_(measures), seed_(seed) {}
+
+  /// Takes over the plans of the rows of a file. Where it was measured with other libraries, by
+  /// these context fields of `now`, their names mean others: throws bad_input.
+  void take_over(const std::string& file, const description& now) {
+    const result::results before = result::read(file);
+    for (const auto& [name, value] : now) {
+      const auto then = before.context.find(name);
+      const std::string was = then == before.context.end() ? "not known" : then->second;
+      if (was == value) continue;
+      throw bad_input(file, "/context/" + name,
+                      fmt::format("its plans were chosen where it was {}, here it is {}; choose "
+                                  "them again with --plans=measured",
+                                  was, value));
+    }
+    const auto threads = before.context.find("threads");
+    const std::string usual_threads = threads == before.context.end() ? "" : threads->second;
+    for (const result::measurement& row : before.rows) {
+      if (!row.error.empty()) continue;
+      const result::case_name& owner = row.name.owner;
+      const auto parameter = [&](const char* name, const std::string& usual) {
+        const auto found = owner.parameters.find(name);
+        return found == owner.parameters.end() ? usual : found->second;
+      };
+      const std::string work = fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key);
+      known_[full_name(owner.backend, parameter("threads", usual_threads), owner.dtype,
+                       parameter("layout", "nhwc"), work)] = row.label.algorithm.text();
+    }
+    if (known_.empty() && !measures_)
+      throw bad_input(file, "/benchmarks", "no row that names a plan");
+  }
+
+  /// The algorithm for an op on a backend's device; empty: what the library chooses. Throws
+  /// unsupported where the device has no plan.
+  [[nodiscard]] std::string choose(const std::string& backend, int threads, arena& memory,
+                                   const op::any& op, const plan_request& request) {
+    const std::string work =
+        full_name(backend, std::to_string(threads), std::string(name(request.type)),
+                  std::string(name(request.order)), model::work_of(op, request.pass));
+    const auto known = known_.find(work);
+    if (known != known_.end()) return known->second;
+    if (!measures_ || interrupt_guard::interrupted()) return {};
+    return known_[work] = fastest(work, memory, op, request);
+  }
+
+  /// In words, where it chose another plan than the library.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  static constexpr int rounds = 5;
+
+  /// Libraries choose by all of this.
+  [[nodiscard]] static std::string full_name(const std::string& backend, const std::string& threads,
+                                             const std::string& type, const std::string& order,
+                                             const std::string& work) {
+    return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, order, work);
+  }
+
+  [[nodiscard]] std::string fastest(const std::string& work, arena& memory, const op::any& op,
+                                    const plan_request& request) {
+    device& here = memory.here();
+    const std::unique_ptr<any_plan> own = here.make_plan(op, request);
+    const std::vector<std::string> names = own->alternatives();
+    if (names.size() < 2) return {};
+    here.activate();
+    stopwatch watch = stopwatch_of(here);
+    const auto rivals = rivals_of(names, work, memory, op, request, watch);
+    for (int i = 0; i < rounds; ++i) {
+      for (const auto& each : rivals) {
+        if (interrupt_guard::interrupted()) return {};
+        each->round(watch);
+      }
+    }
+    std::vector<double> seconds;
+    for (const auto& each : rivals) seconds.push_back(each->seconds());
+    const std::size_t best = detail::shortest(seconds);
+    if (best == 0) return {};
+    const std::string chosen = rivals[best]->plan().algorithm();
+    notes_.push_back(fmt::format("{}: {} in place of {}, {:.2f} times as fast", work, chosen,
+                                 own->algorithm(), seconds.front() / seconds[best]));
+    return chosen;
+  }
+
+  /// The library's own choice, and all others that are right and not out of the question: libraries
+  /// keep slow plans for what nothing else can do.
+  [[nodiscard]] std::vector<std::unique_ptr<detail::rival>> rivals_of(
+      const std::vector<std::string>& names, const std::string& work, arena& memory,
+      const op::any& op, const plan_request& request, stopwatch& watch) {
+    constexpr double hopeless = 3;
+    std::vector<std::unique_ptr<detail::rival>> rivals;
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::string& name : names) {
+      plan_request wanted = request;
+      wanted.algorithm = name;
+      auto made = plan_or_null(memory.here(), op, wanted);  // it may need too much scratch memory
+      if (!made) continue;
+      auto next = std::make_unique<detail::rival>(memory, std::move(made), seed_);
+      const double seconds = next->first_look(watch);
+      const bool first = rivals.empty();
+      if (!first && (seconds > hopeless * least || !is_right(work, memory.here(), next->plan()))) {
+        continue;
+      }
+      least = std::min(least, seconds);
+      rivals.push_back(std::move(next));
+    }
+    return rivals;
+  }
+
+  [[nodiscard]] bool is_right(const std::string& work, device& here, const any_plan& plan) {
+    try {
+      verify(here, plan, seed_, /*every_output=*/false);
+      return true;
+    } catch (const wrong_result& slip) {
+      notes_.push_back(fmt::format("{}: {} is out: {}", work, plan.algorithm(), slip.what()));
+      return false;
+    }
+  }
+
+  bool measures_;
+  std::uint64_t seed_;
+  std::map<std::string, std::string> known_;  ///< algorithms, by work
+  std::vector<std::string> notes_;
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+namespace layerbench {
+namespace bench_plans_test {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsSubsetOf;
+using testing::texts;
+
+/// One convolution, for which libraries have several algorithms.
+class Plans : public ::testing::Test {
+ protected:
+  /// Algorithms, by layer.
+  std::map<std::string, std::string> algorithms(const texts& arguments) {
+    std::map<std::string, std::string> found;
+    for (const result::measurement& row : here_.measure(arguments).rows) {
+      found[row.name.layer] = row.label.algorithm.text();
+    }
+    return found;
+  }
+  testing::outcome replay(const std::string& file) {
+    return here_.bench("bench_model", {"--plans=" + file, "--benchmark_out=" + second_});
+  }
+  /// What was measured, with other text in it, as a file.
+  std::string with(const std::string& old, const std::string& changed) {
+    std::string text = json::read_text(here_.results);
+    std::size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    for (; at != std::string::npos; at = text.find(old, at + changed.size())) {
+      text.replace(at, old.size(), changed);
+    }
+    return here_.write("changed.json", text).string();
+  }
+
+  testing::tiny_directory here_;
+  std::string second_ = (here_.path() / "second.json").string();
+};
+
+TEST_F(Plans, ThatWereMeasuredAreUsedAgain) {
+  const auto measured = algorithms({"--plans=measured"});
+  EXPECT_EQ(here_.written()["context"]["plans"], "measured");
+  const testing::outcome done = replay(here_.results);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const result::results again = result::read(second_);
+  EXPECT_EQ(again.context.at("plans"), "replayed");
+  for (const result::measurement& row : again.rows) {
+    EXPECT_EQ(row.label.algorithm.text(), measured.at(row.name.layer));
+  }
+}
+
+TEST_F(Plans, OfAFileReplaceTheLibrarysChoice) {
+  const auto usual = algorithms({"--benchmark_filter=conv1"});
+  const std::string other = "ref:any";  // on every machine, though it is slow
+  ASSERT_NE(usual.at("conv1"), other);
+  const testing::outcome done = replay(with("algo=" + usual.at("conv1"), "algo=" + other));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  std::size_t replaced = 0;
+  for (const result::measurement& row : result::read(second_).rows) {
+    if (row.name.layer != "conv1") continue;
+    EXPECT_EQ(row.label.algorithm.text(), other);
+    ++replaced;
+  }
+  EXPECT_EQ(replaced, 3U);
+}
+
+TEST_F(Plans, ThatAreNotThereFailTheirRowsAlone) {
+  const auto usual = algorithms({"--benchmark_filter=conv1"});
+  const testing::outcome done = replay(with("algo=" + usual.at("conv1"), "algo=magic"));
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("/conv1/"), HasSubstr("magic")));
+  for (const result::measurement& row : result::read(second_).rows) {
+    EXPECT_EQ(row.error.empty(), row.name.layer != "conv1") << row.name.text();
+  }
+}
+
+TEST_F(Plans, OfAnotherVersionAreRefused) {
+  static_cast<void>(algorithms({"--benchmark_filter=conv1"}));
+  const std::string version = here_.written()["context"]["onednn_version"];
+  const testing::outcome done =
+      replay(with("\"onednn_version\": \"" + version, "\"onednn_version\": \"1.0.0"));
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("changed.json: at /context/onednn_version"),
+                              HasSubstr("was 1.0.0, here it is " + version)));
+}
+
+TEST_F(Plans, OfAFileThatIsNotThereAreRefused) {
+  const testing::outcome done = replay("nowhere.json");
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, HasSubstr("nowhere.json"));
+}
+
+TEST_F(Plans, AreKeptWhereARunGoesOn) {
+  const auto measured = algorithms({"--plans=measured", "--benchmark_filter=conv1"});
+  const testing::outcome done =
+      here_.bench("bench_model", {"--plans=measured", "--resume=" + here_.results});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, ::testing::Not(HasSubstr("plan of onednn/threads:1/f32/nhwc/conv/")));
+  for (const result::measurement& row : result::read(here_.results).rows) {
+    if (row.name.layer == "conv1") {
+      EXPECT_EQ(row.label.algorithm.text(), measured.at("conv1"));
+    }
+  }
+}
+
+}  // namespace bench_plans_test
+}  // namespace layerbench
