@@ -3,7 +3,7 @@
 #include "suite.hpp"
 
 #ifdef LAYERBENCH_HAS_MPI
-#include <layerbench/run/mpi_company.hpp>
+#include <layerbench/run/mpi/company.hpp>
 #endif
 
 int main(int argc, char** argv) {

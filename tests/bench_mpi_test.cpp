@@ -175,6 +175,7 @@ TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
   EXPECT_EQ(idle.exit_code, 2);
   EXPECT_THAT(idle.err, HasSubstr("--phase=training"));
   EXPECT_EQ(train(2, {"--model=nowhere.json"}).exit_code, 3);
+  EXPECT_EQ(train(2, {"--plans=measured"}).exit_code, 2);
 }
 
 /// Whole text of a file of /proc, empty where there is none.

@@ -178,6 +178,11 @@ inline void conclude(session& measured, const options& o, const program& what,
     throw usage_error("--ranks: only training needs several; add --phase=training");
   if (!make)
     throw usage_error("--ranks: configure with -DLAYERBENCH_MPI=ON for ranks of one program");
+  if (o.plans == "measured") {
+    throw usage_error(
+        "--ranks: each would choose plans of its own; measure them without --ranks, and use them "
+        "with --plans=FILE");
+  }
   std::unique_ptr<company> made = make();
   if (made->size() > 1) return made;
   throw usage_error("--ranks: there is one; mpirun -np N starts N of them");

@@ -147,6 +147,7 @@ class plan_chooser {
     here.activate();
     stopwatch watch = stopwatch_of(here);
     const auto rivals = rivals_of(names, work, memory, op, request, watch);
+    if (rivals.empty()) return {};
     for (int i = 0; i < rounds; ++i) {
       for (const auto& each : rivals) {
         if (interrupt_guard::interrupted()) return {};
