@@ -7,9 +7,12 @@
 #endif
 
 int main(int argc, char** argv) {
-  layerbench::run::company_maker make_company;
 #ifdef LAYERBENCH_HAS_MPI
-  make_company = [] { return std::make_unique<layerbench::run::mpi_company>(); };
+  const layerbench::run::company_maker make_company = [] {
+    return std::make_unique<layerbench::run::mpi_company>();
+  };
+#else
+  const layerbench::run::company_maker make_company;
 #endif
   return run_suite(argc, argv,
                    {.name = "bench_model",

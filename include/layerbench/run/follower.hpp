@@ -8,6 +8,9 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <string>
+
+#include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/run/cases.hpp>
@@ -31,7 +34,7 @@ class follower {
     try {
       for (deed next = with_.hear(); next.what != deed::kind::end; next = with_.hear()) obey(next);
     } catch (const std::exception& slip) {
-      with_.abandon(slip.what());
+      with_.abandon(slip.what() + failed_);
     }
   }
 
@@ -71,24 +74,28 @@ class follower {
 
   /// What fails here fails in the leader, too, which says so and asks for it no more.
   template <class Work>
-  static void attempt(Work&& work) {
+  void attempt(Work&& work) {
     try {
       work();
-    } catch (const std::exception&) {
+    } catch (const std::exception& slip) {
+      failed_ = fmt::format(" (before that: {})", slip.what());
     }
   }
 
   company& with_;
   const suite& all_;
   preparation how_;
+  std::string failed_;                                    ///< the last of what did
   std::map<std::size_t, std::unique_ptr<chain>> chains_;  ///< by their place in the suite
 };
 
 /// Has all that is measured of `all` done by the others, too.
 inline void lead(suite& all, company& with) {
-  for (std::size_t i = 0; i < all.fixtures.size(); ++i) all.fixtures[i]->lead({with, i});
-  for (std::size_t i = 0; i < all.chains.size(); ++i) {
-    all.chains[i].make = [make = all.chains[i].make, others = herald(with, i)] {
+  std::size_t row = 0;
+  for (const auto& each : all.fixtures) each->lead({with, row++});
+  std::size_t index = 0;
+  for (chain_plan& each : all.chains) {
+    each.make = [make = each.make, others = herald(with, index++)] {
       others.tell(deed::kind::make_chain);
       std::unique_ptr<chain> made = make();
       made->lead(others);

@@ -26,13 +26,13 @@ struct options {
   std::string phase = "inference";
   std::string optimizer = "momentum";  ///< of training steps
   bool fused_update = false;           ///< of all weights in one call
+  bool data_parallel = false;          ///< with all ranks that were started
   bool zero_gradients = false;         ///< and add to them, instead of writing new ones
   std::vector<std::string> caches{"model"};
   std::string order = "nhwc";
   std::vector<std::string> in_place{model::usually_in_place().begin(),
                                     model::usually_in_place().end()};  ///< ops; or none
-  bool data_parallel = false;  ///< with all ranks that were started
-  std::int64_t ranks = 2;      ///< of backends whose ranks are all in this program
+  std::int64_t ranks = 2;  ///< of backends whose ranks are all in this program
   int device = 0;
   std::size_t workspace_limit = plan_request{}.workspace_limit;  ///< bytes
   std::string plans = "heuristic";                               ///< or measured, or a result file
