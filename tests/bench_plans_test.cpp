@@ -12,7 +12,6 @@ namespace bench_plans_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsSubsetOf;
 using testing::texts;
 
 /// One convolution, for which libraries have several algorithms.

@@ -55,12 +55,13 @@ inline const texts tiny_layers{"conv1", "relu1", "add1", "pool1", "fc1", "prob"}
   return LAYERBENCH_BENCH_DIR "/" + program;
 }
 
-/// For programs that MPI is linked to: what it still holds at its end is not ours.
+/// For programs that start MPI: what it still holds at its end is not ours.
 inline const environment::value_type may_leak{"ASAN_OPTIONS", "detect_leaks=0"};
 
 [[nodiscard]] inline outcome bench(const std::string& program, const texts& arguments,
                                    environment changes = {}, const std::string& out = {}) {
-  if (program == "bench_allreduce") changes.insert(may_leak);
+  const bool together = std::ranges::find(arguments, "--ranks") != arguments.end();
+  if (together || program == "bench_allreduce") changes.insert(may_leak);
   return run(bench_path(program), arguments, changes, out);
 }
 

@@ -96,6 +96,13 @@ class step_memory {
       }
     }
     for (const joint_tensor& each : all.joints) bytes_[each.whole] = 0;  // its parts count
+    for (const call& each : all.calls) {
+      std::vector<std::size_t>& its = touched_.emplace_back();
+      for (const std::size_t used : each.tensors) {
+        const std::vector<std::size_t> parts = all.parts_of(used);
+        its.insert(its.end(), parts.begin(), parts.end());
+      }
+    }
     for (const std::int64_t each : bytes_) footprint_ = checked_add(footprint_, each);
   }
 
@@ -114,8 +121,9 @@ class step_memory {
         if (*user > 0) state.used = use_by(*user - 1, tensor, *state.distance);
         find_writer(tensor, *user, state);
       } else if (const auto later = later_user(tensor, call)) {
-        state.used = use_by(*later - 1, tensor, touched_between(*later, call + step_.calls.size()));
-        if (operand.role != op::role::destination) state.distance = state.used->distance;
+        const std::int64_t distance = touched_between(*later, call + step_.calls.size());
+        state.used = use_by(*later - 1, tensor, distance);
+        if (operand.role != op::role::destination) state.distance = distance;
       }
       const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
       const bool written = operand.role == op::role::destination;
@@ -143,7 +151,7 @@ class step_memory {
   /// One more than the position of the last call before `call` that uses the tensor; 0 stands for
   /// whoever writes the model's input. Nothing where nobody does.
   [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t call) const {
-    while (call > 0 && !uses(step_.calls[call - 1], tensor)) --call;
+    while (call > 0 && !touches(call - 1, tensor)) --call;
     if (call == 0 && tensor >= step_.inputs) return std::nullopt;
     return call;
   }
@@ -151,16 +159,13 @@ class step_memory {
   /// The same of the calls after `call`, which used it one step ago.
   [[nodiscard]] std::optional<std::size_t> later_user(std::size_t tensor, std::size_t call) const {
     for (std::size_t i = step_.calls.size(); i-- > call + 1;) {
-      if (uses(step_.calls[i], tensor)) return i + 1;
+      if (touches(i, tensor)) return i + 1;
     }
     return std::nullopt;
   }
 
-  /// Whether the call uses the tensor, or one of which it is a part.
-  [[nodiscard]] bool uses(const call& by, std::size_t tensor) const {
-    return std::ranges::any_of(by.tensors, [&](std::size_t each) {
-      return each == tensor || std::ranges::count(step_.parts_of(each), tensor) > 0;
-    });
+  [[nodiscard]] bool touches(std::size_t call, std::size_t tensor) const {
+    return std::ranges::find(touched_[call], tensor) != touched_[call].end();
   }
 
   /// Distinct bytes that the calls from `first` to the one before `end` touch; calls go on with the
@@ -169,21 +174,22 @@ class step_memory {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::size_t used : step_.calls[i % step_.calls.size()].tensors) {
-        for (const std::size_t each : step_.parts_of(used)) {
-          if (seen.insert(each).second) bytes += bytes_[each];
-        }
+      for (const std::size_t each : touched_[i % touched_.size()]) {
+        if (seen.insert(each).second) bytes += bytes_[each];
       }
     }
     return bytes;
   }
 
-  [[nodiscard]] last_use use_by(std::size_t call, std::size_t tensor, std::int64_t distance) const {
+  /// Nothing where the call uses the tensor only together with others that it lies with.
+  [[nodiscard]] std::optional<last_use> use_by(std::size_t call, std::size_t tensor,
+                                               std::int64_t distance) const {
     const model::call& by = step_.calls[call];
     last_use found{call, {}, step_.written_as(by, tensor).has_value(), distance};
     for (std::size_t i = 0; i < by.tensors.size(); ++i) {
       if (by.tensors[i] == tensor) found.operands.push_back(i);
     }
+    if (found.operands.empty()) return std::nullopt;
     return found;
   }
 
@@ -199,7 +205,8 @@ class step_memory {
   }
 
   const step& step_;
-  std::vector<std::int64_t> bytes_;  ///< of each tensor
+  std::vector<std::int64_t> bytes_;                ///< of each tensor
+  std::vector<std::vector<std::size_t>> touched_;  ///< by each call: tensors, or parts of them
   std::int64_t footprint_ = 0;
 };
 

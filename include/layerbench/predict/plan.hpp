@@ -161,11 +161,10 @@ namespace detail {
   const bool same = owner.batch == model::batch(own);
   if (!same && !own.parameters.contains("batch")) return std::nullopt;
   const model::graph graph = same ? own : model::load(path, owner.batch);
-  const auto order = owner.parameters.find("layout");
   const auto type = dtype_from(owner.dtype);
   const auto in_place = in_place_ops(files);
   const bool trains = owner.phase() == "training";
-  const bool reordered = trains || (order != owner.parameters.end() && order->second == "any");
+  const bool reordered = trains || owner.parameter("layout", "nhwc") == "any";
   const model::op_names ops = in_place.value_or(model::op_names{});
   const dtype of = type.value_or(dtype::f32);
   const model::step calls = model::step_of(graph, owner.phase(), of, ops, training_of(files));

@@ -78,15 +78,16 @@ struct case_name {
   std::int64_t batch = 1;
   name_parameters parameters;
 
-  [[nodiscard]] std::string phase() const {
-    const auto found = parameters.find("phase");
-    return found == parameters.end() ? "inference" : found->second;
+  /// The value of a parameter; its default where the name does not say.
+  [[nodiscard]] std::string parameter(std::string_view of, std::string otherwise) const {
+    const auto found = parameters.find(of);
+    return found == parameters.end() ? std::move(otherwise) : found->second;
   }
+  [[nodiscard]] std::string phase() const { return parameter("phase", "inference"); }
 
   /// Processes or devices that take part, each with its own batch.
   [[nodiscard]] std::int64_t ranks() const {
-    const auto found = parameters.find("ranks");
-    return found == parameters.end() ? 1 : detail::count_of(found->second).value_or(1);
+    return detail::count_of(parameter("ranks", "1")).value_or(1);
   }
 
   /// `<phase>/<backend>/<dtype>/<model>/batch:<n>[/<parameter>:<value>]...`

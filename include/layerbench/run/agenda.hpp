@@ -76,10 +76,7 @@ struct case_group {
   std::vector<measured_case> cases;
 
   [[nodiscard]] bool alike(const result::case_name& owner) const {
-    const auto threads = [](const result::case_name& of) {
-      const auto own = of.parameters.find("threads");
-      return own == of.parameters.end() ? "" : own->second;
-    };
+    const auto threads = [](const result::case_name& of) { return of.parameter("threads", ""); };
     const result::case_name& first = cases.front().owner;
     return owner.model == first.model && owner.batch == first.batch &&
            threads(owner) == threads(first);

@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>

@@ -230,8 +230,8 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
   add_user_context(o, results);
   session measuring(o, all, watch, what.whole_model(), std::move(selected), std::move(results));
   const bool interrupted = measuring.run();
-  for (const std::string& text : all.chooser ? all.chooser->notes() : std::vector<std::string>{}) {
-    note("plan of " + text);
+  if (all.chooser) {
+    for (const std::string& text : all.chooser->notes()) note("plan of " + text);
   }
   const std::size_t failures = measuring.report_failures();
   measuring.report_disturbance();

@@ -26,8 +26,8 @@ struct options {
   std::string phase = "inference";
   std::string optimizer = "momentum";  ///< of training steps
   bool fused_update = false;           ///< of all weights in one call
-  bool data_parallel = false;          ///< with all ranks that were started
   bool zero_gradients = false;         ///< and add to them, instead of writing new ones
+  bool data_parallel = false;          ///< with all ranks that were started
   std::vector<std::string> caches{"model"};
   std::string order = "nhwc";
   std::vector<std::string> in_place{model::usually_in_place().begin(),

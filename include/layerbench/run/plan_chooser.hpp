@@ -100,13 +100,9 @@ class plan_chooser {
     for (const result::measurement& row : before.rows) {
       if (!row.error.empty()) continue;
       const result::case_name& owner = row.name.owner;
-      const auto parameter = [&](const char* name, const std::string& usual) {
-        const auto found = owner.parameters.find(name);
-        return found == owner.parameters.end() ? usual : found->second;
-      };
       const std::string work = fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key);
-      known_[full_name(owner.backend, parameter("threads", usual_threads), owner.dtype,
-                       parameter("layout", "nhwc"), work)] = row.label.algorithm.text();
+      known_[full_name(owner.backend, owner.parameter("threads", usual_threads), owner.dtype,
+                       owner.parameter("layout", "nhwc"), work)] = row.label.algorithm.text();
     }
     if (known_.empty() && !measures_)
       throw bad_input(file, "/benchmarks", "no row that names a plan");

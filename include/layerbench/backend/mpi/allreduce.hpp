@@ -16,34 +16,56 @@
 
 namespace layerbench {
 
+namespace mpi {
+
+/// A rank's operands: of the op's, which have a row for each rank, one row. Throws unsupported
+/// where there are not so many ranks, and what MPI does not have.
+[[nodiscard]] inline std::vector<plan_operand> operands_of(const op::allreduce& o,
+                                                           const plan_request& request) {
+  const int ranks = team::all().size();
+  if (o.ranks != ranks) {
+    throw unsupported(fmt::format("{} ranks are asked for, {} run", o.ranks, ranks));
+  }
+  static_cast<void>(datatype_of(request.type));
+  const std::int64_t count = o.count(request.type);
+  if (!std::in_range<int>(count)) {
+    throw unsupported(fmt::format("MPI does not count to {}", count));
+  }
+  std::vector<plan_operand> made;
+  for (op::operand& each : o.operands(request.pass, request.type)) {
+    const std::string rows = op::plain_order(each.extents);
+    made.push_back(
+        {std::move(each), rows, static_cast<std::size_t>(count) * traits(request.type).bytes});
+  }
+  return made;
+}
+
+/// What a rank does in calls of the op.
+[[nodiscard]] inline order order_of(const op::allreduce& o, dtype type) {
+  return {.count = o.count(type), .type = type, .in_place = o.in_place ? 1 : 0};
+}
+
+/// The library does not say which algorithm it chose.
+[[nodiscard]] inline std::string algorithm_of(const order& what) {
+  return what.in_place != 0 ? "mpi:allreduce:in_place" : "mpi:allreduce";
+}
+
+}  // namespace mpi
+
 /// The leader's side: its operands are the first rows of the op's, whose others the other ranks
 /// have.
 template <>
 class plan<mpi::backend, op::allreduce> {
  public:
-  /// Throws unsupported where there are not so many ranks, and what MPI does not have.
+  /// Throws as operands_of does.
   plan(const mpi::backend& /*here*/, const op::allreduce& o, const plan_request& request)
       : all_(mpi::team::all()),
-        now_{.count = o.count(request.type), .type = request.type, .in_place = o.in_place ? 1 : 0} {
-    if (o.ranks != all_.size()) {
-      throw unsupported(fmt::format("{} ranks are asked for, {} run", o.ranks, all_.size()));
-    }
-    static_cast<void>(mpi::datatype_of(request.type));
-    if (!std::in_range<int>(now_.count)) {
-      throw unsupported(fmt::format("MPI does not count to {}", now_.count));
-    }
-    for (op::operand& each : o.operands(request.pass, request.type)) {
-      const std::string rows = op::plain_order(each.extents);
-      operands_.push_back({std::move(each), rows, count() * traits(request.type).bytes});
-    }
-  }
+        now_(mpi::order_of(o, request.type)),
+        operands_(mpi::operands_of(o, request)) {}
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  /// The library does not say which algorithm it chose.
-  [[nodiscard]] std::string algorithm() const {
-    return now_.in_place != 0 ? "mpi:allreduce:in_place" : "mpi:allreduce";
-  }
+  [[nodiscard]] std::string algorithm() const { return mpi::algorithm_of(now_); }
 
   /// `values` are all ranks'. Throws not_enough_memory where the others on this machine could not
   /// have their arrays.

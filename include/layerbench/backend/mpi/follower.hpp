@@ -5,12 +5,9 @@
 #include <array>
 #include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/mpi/team.hpp>
@@ -53,8 +50,7 @@ class follower {
     try {
       for (order now = all_.receive(); now.task != task::end; now = all_.receive()) obey(now);
     } catch (const std::exception& slip) {
-      fmt::print(stderr, "layerbench: rank {}: {}\n", all_.rank(), slip.what());
-      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(exit_code::failure));
+      all_.abandon(slip.what());
     }
   }
 

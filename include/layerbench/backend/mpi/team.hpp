@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -54,6 +56,13 @@ class team {
   /// How many are on this machine.
   [[nodiscard]] int neighbours() const { return neighbours_; }
   [[nodiscard]] bool leads() const { return rank_ == 0; }
+
+  /// Ends all ranks: this one cannot go on.
+  [[noreturn]] void abandon(std::string_view why) const {
+    fmt::print(stderr, "layerbench: rank {}: {}\n", rank_, why);
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(exit_code::failure));
+    std::abort();
+  }
 
   /// Tells all others.
   void send(order what) const { exchange(what); }
