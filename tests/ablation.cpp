@@ -32,6 +32,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/list.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/context.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/layer_clocks.hpp>

@@ -16,6 +16,7 @@
 #include <layerbench/backend/mpi/list.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/sampler.hpp>
 

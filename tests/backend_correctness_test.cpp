@@ -10,6 +10,7 @@
 
 #include <layerbench/backend/list.hpp>
 #include <layerbench/op/list.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/verify.hpp>
 
 #include "support/random_ops.hpp"

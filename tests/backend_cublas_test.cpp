@@ -13,6 +13,7 @@
 
 #include <layerbench/backend/cublas/gemm.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/verify.hpp>
 
 #include "support/host_cuda.hpp"

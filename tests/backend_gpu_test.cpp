@@ -8,7 +8,7 @@
 
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/op/gemm.hpp>
-#include <layerbench/run/device.hpp>
+#include <layerbench/run/backend_device.hpp>
 
 #include "support/host_cuda.hpp"
 

@@ -10,6 +10,7 @@
 
 #include <layerbench/backend/nccl/list.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/verify.hpp>
 
 #include "support/host_cuda.hpp"

@@ -19,6 +19,7 @@
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/fixture.hpp>
 #include <layerbench/run/sampler.hpp>
 

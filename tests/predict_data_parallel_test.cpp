@@ -249,7 +249,11 @@ struct divided {
   }
   [[nodiscard]] std::vector<data_parallel> on(const std::vector<std::int64_t>& devices) const {
     return predict_data_parallel(single, {}, chosen,
-                                 {devices, ring_of(1e-6, 1e9), 1, scaling::strong});
+                                 {devices, ring_of(1e-6, 1e9), 1, false, scaling::strong});
+  }
+  /// Each case with its own batch.
+  [[nodiscard]] std::vector<data_parallel> on_each(const std::vector<std::int64_t>& devices) const {
+    return predict_data_parallel(single, {}, chosen, {devices, ring_of(1e-6, 1e9)});
   }
 };
 
@@ -280,19 +284,45 @@ TEST(StrongScaling, SaysWhatMustBeMeasured) {
 
 TEST(WeakScaling, KeepsEveryCasesOwnBatch) {
   const divided cases({16, 4});
-  const std::vector<data_parallel> all =
-      predict_data_parallel(cases.single, {}, cases.chosen, {{1, 2}, ring_of(1e-6, 1e9)});
+  const std::vector<data_parallel> all = cases.on_each({1, 2});
   ASSERT_THAT(all, SizeIs(2));
   EXPECT_EQ(all[0].steps[1].batch, 16);
   EXPECT_EQ(all[1].steps[1].batch, 4);
 }
 
+TEST(WeakScaling, StartsFromOneDevice) {
+  divided cases({16, 4});
+  cases.single.back().owner.parameters["ranks"] = "2";
+  EXPECT_THAT(cases.on_each({2}), SizeIs(1)) << "the step of two ranks is left out";
+  cases.single.front().owner.parameters["ranks"] = "4";
+  try {
+    static_cast<void>(cases.on_each({2}));
+    FAIL() << "no step of one device";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.code(), exit_code::incomplete);
+    EXPECT_THAT(refused.what(), AllOf(HasSubstr("ranks:2"), HasSubstr("measure one rank")));
+  }
+}
+
+TEST(WeakScaling, TakesTheContentionThatWasMeasured) {
+  const divided cases({16, 4});
+  result::case_name joined = cases.single.front().owner;
+  joined.parameters["ranks"] = "2";
+  const std::vector<measured_contention> measured{
+      {joined, 0, {.old_seconds = 2, .new_seconds = 3}}};
+  const std::vector<data_parallel> all = predict_data_parallel(
+      cases.single, {}, cases.chosen, {{2}, ring_of(1e-6, 1e9), 1.25}, measured);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].how.contention, 1.5);
+  EXPECT_TRUE(all[0].how.contention_measured);
+  EXPECT_EQ(all[1].how.contention, 1.25) << "of another batch";
+  EXPECT_FALSE(all[1].how.contention_measured);
+}
+
 TEST(WeakScaling, NeedsTheShapeFileOfAModel) {
   divided cases({16});
   cases.single.front().owner.model = "unknown";
-  EXPECT_THROW(static_cast<void>(predict_data_parallel(cases.single, {}, cases.chosen,
-                                                       {{2}, ring_of(1e-6, 1e9)})),
-               nothing_matched);
+  EXPECT_THROW(static_cast<void>(cases.on_each({2})), nothing_matched);
 }
 
 }  // namespace predict_data_parallel_test

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/scheduler.hpp>
 #include <layerbench/run/verify.hpp>
 

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/reference/activation.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/plan_chooser.hpp>
 #include <layerbench/shape/json.hpp>
 

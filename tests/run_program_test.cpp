@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/op/list.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/main.hpp>
 
 #include "support/temporary_directory.hpp"

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/sampler.hpp>
 #include <layerbench/run/speed_probe.hpp>
 #include <layerbench/run/step_sampler.hpp>

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/verify.hpp>
 
 /// A backend whose sums are right, but in one or another order and precision, and what verify()

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/verify.hpp>
 
 /// A backend that adds, but wrongly, and whether verify() sees it.

@@ -103,6 +103,27 @@ std::string check_dtype(const std::string& text) {
   return dtype_from(text) ? "" : "unknown data type " + text;
 }
 
+auto within(double least, double most, std::string_view what) {
+  return [=](const std::string& text) { return check_number(text, least, most, what); };
+}
+
+/// What stands for result files.
+void add_throughput_options(CLI::App& command, scaling_request& given, CLI::Option* devices) {
+  CLI::Option* throughput =
+      command
+          .add_option("--throughput", given.throughput,
+                      "Images/s of one device in training, where there are no results of it")
+          ->check(within(std::numeric_limits<double>::min(), 1e12, "a positive number of images/s"))
+          ->needs(devices);
+  command.add_option("--batch", given.batch, "Images in a batch of that throughput")
+      ->check(CLI::Range(std::int64_t{1}, max_size))
+      ->needs(throughput);
+  command.add_option("--dtype", given.dtype, "Data type of its gradients")
+      ->check(check_dtype)
+      ->needs(throughput)
+      ->capture_default_str();
+}
+
 }  // namespace
 
 std::vector<std::int64_t> device_counts(const std::string& text) {
@@ -127,9 +148,6 @@ std::vector<std::int64_t> device_counts(const std::string& text) {
 }
 
 void add_scaling_options(CLI::App& command, scaling_request& given) {
-  const auto number = [](double least, double most, std::string_view what) {
-    return [=](const std::string& text) { return check_number(text, least, most, what); };
-  };
   CLI::Option* devices = command.add_option(
       "--devices", given.devices,
       "Numbers of devices that train together, such as 1,2,4,...,64; gradients are added up");
@@ -142,10 +160,10 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
       ->needs(devices);
   command
       .add_option("--contention", given.contention,
-                  "How many times as long computing takes while gradients are sent")
-      ->check(number(1, 100, "a factor from 1 on"))
-      ->needs(devices)
-      ->capture_default_str();
+                  "How many times as long computing takes while gradients are sent; default: as "
+                  "measured (bench_model --during), else 1")
+      ->check(within(1, 100, "a factor from 1 on"))
+      ->needs(devices);
   command
       .add_option("--scaling", given.scaling,
                   "weak: each device has the batch; strong: all of them together have it")
@@ -154,26 +172,14 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
       ->capture_default_str();
   command.add_option("--trace", given.trace, "File for the step's timeline, as Chrome trace JSON")
       ->needs(devices);
-  CLI::Option* throughput =
-      command
-          .add_option("--throughput", given.throughput,
-                      "Images/s of one device in training, where there are no results of it")
-          ->check(number(std::numeric_limits<double>::min(), 1e12, "a positive number of images/s"))
-          ->needs(devices);
-  command.add_option("--batch", given.batch, "Images in a batch of that throughput")
-      ->check(CLI::Range(std::int64_t{1}, max_size))
-      ->needs(throughput);
-  command.add_option("--dtype", given.dtype, "Data type of its gradients")
-      ->check(check_dtype)
-      ->needs(throughput)
-      ->capture_default_str();
+  add_throughput_options(command, given, devices);
 }
 
 void predict_scaling(const scaling_request& given, const std::vector<std::string>& files,
                      const predict::options& chosen, const common_options& common) {
   require_sense(given, files, chosen, common.format);
   const predict::scaling_options how{device_counts(given.devices), network_of(given, common),
-                                     given.contention,
+                                     given.contention.value_or(1), false,
                                      from_name<predict::scaling>(given.scaling).value()};
   std::vector<predict::prediction> single;
   std::vector<predict::data_parallel> all;
@@ -184,7 +190,9 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
     predict::options training = chosen;
     training.phase = "training";
     single = predict::predict(results, training);
-    all = predict::predict_data_parallel(single, results, training, how);
+    std::vector<predict::measured_contention> measured;
+    if (!given.contention) measured = predict::contentions(results, training);
+    all = predict::predict_data_parallel(single, results, training, how, measured);
   }
   if (!given.trace.empty()) write_trace(given.trace, all);
   write(common, render(all, common.format));

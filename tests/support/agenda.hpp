@@ -11,6 +11,7 @@
 
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/run/agenda.hpp>
+#include <layerbench/run/backend_device.hpp>
 
 /// Agendas of rows that cost nothing.
 namespace layerbench::testing {

@@ -18,6 +18,7 @@
 #include <layerbench/backend/list.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/list.hpp>
+#include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/planned_step.hpp>
 
 /// Chains that train.

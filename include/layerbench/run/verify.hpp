@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/run/device.hpp>
 #include <layerbench/run/test_data.hpp>
 

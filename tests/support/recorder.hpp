@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/backend_device.hpp>
+#include <layerbench/run/rotation.hpp>
+
+/// A backend that computes nothing, but remembers where its operands lay.
+namespace layerbench::recorder {
+
+struct call {
+  std::string_view op;
+  std::vector<address> operands;
+};
+inline std::vector<call> calls;
+/// How many calls there were before each work on all threads.
+inline std::vector<std::size_t> threads_worked;
+/// Where copies went, by the number of calls before.
+inline std::vector<std::pair<std::size_t, address>> copies;
+
+struct backend : reference::backend {
+  static constexpr std::string_view name = "recorder";
+  using reference::backend::backend;
+  static int threads_used(int offered) noexcept { return offered; }
+  static std::size_t cache_bytes() { return 1U << 20U; }
+  static std::size_t core_cache_bytes() { return 1U << 16U; }
+  template <class Work>
+  static void on_all_threads(const Work& work) {
+    threads_worked.push_back(calls.size());
+    work(0);
+  }
+  static void copy(address to, const void* from, std::size_t bytes) {
+    reference::backend::copy(to, from, bytes);
+    copies.emplace_back(calls.size(), to);
+  }
+};
+
+}  // namespace layerbench::recorder
+
+namespace layerbench {
+
+template <op::operation Op>
+class plan<recorder::backend, Op> : public plan<reference::backend, Op> {
+ public:
+  using base = plan<reference::backend, Op>;
+  plan(recorder::backend& here, const Op& op, const plan_request& request)
+      : base(here, op, request) {}
+  [[nodiscard]] static std::vector<address> bind(std::span<const address> places, address) {
+    return {places.begin(), places.end()};
+  }
+  static void place(std::vector<address>& bound, std::span<const address> places) {
+    bound.assign(places.begin(), places.end());
+  }
+  static void run(const std::vector<address>& bound) {
+    recorder::calls.push_back({Op::name, bound});
+  }
+};
+
+namespace run::recorded {
+
+inline const op::conv conv{
+    .n = 1, .c = 64, .h = 8, .w = 8, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
+inline const op::activation relu{.kind = op::activation_kind::relu, .dims = {1, 64, 8, 8}};
+inline constexpr std::size_t tensor_bytes = 64 * 64 * 4;  // 4 pages
+inline constexpr std::size_t weights_bytes = 64 * 64 * 9 * 4;
+
+class Rotation : public ::testing::Test {
+ protected:
+  Rotation() {
+    recorder::calls.clear();
+    recorder::threads_worked.clear();
+    recorder::copies.clear();
+  }
+
+  static std::unique_ptr<device> device_of(int threads) {
+    return std::make_unique<backend_device<recorder::backend, op::conv, op::activation,
+                                           op::batchnorm, op::add, op::pool>>(threads);
+  }
+
+  arena memory_{device_of(1)};
+  std::unique_ptr<any_plan> plan_;
+
+  rotation turn(const auto& op, const surrounded_op& how) {
+    plan_ = memory_.here().plan(op::any(op), how.request);
+    return {memory_, *plan_, how, 1};
+  }
+
+  /// Where operand `operand` of the op lay in each of so many calls.
+  static std::vector<std::byte*> places(std::string_view op, std::size_t operand) {
+    std::vector<std::byte*> found;
+    for (const recorder::call& each : recorder::calls) {
+      if (each.op == op) found.push_back(static_cast<std::byte*>(each.operands[operand]));
+    }
+    return found;
+  }
+  static void make_calls(rotation& turns, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      turns.ready(1);
+      turns.call(1);
+    }
+  }
+};
+
+/// What a relu or a convolution wrote so many bytes ago.
+inline origin from_relu(std::int64_t distance) {
+  return {.distance = distance, .producer = op::any(relu), .output = 1};
+}
+inline origin from_conv(std::int64_t distance) {
+  return {.distance = distance, .producer = op::any(conv), .output = 2};
+}
+
+/// A convolution after a relu, in a model of that footprint.
+inline surrounded_op after_relu(std::int64_t footprint) {
+  return {.cache = cache_state::model, .footprint = footprint, .operands = {from_relu(0)}};
+}
+
+}  // namespace run::recorded
+}  // namespace layerbench
