@@ -5,13 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
 
-#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/validation.hpp>
 
 #include "support/bench.hpp"
@@ -169,26 +167,6 @@ TEST_F(TrainingRanks, OfATypeThatMpiDoesNotAddUpFail) {
   EXPECT_THAT(done.err, HasSubstr("MPI does not add up in bf16"));
 }
 
-TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
-  const testing::outcome done = train(2, {"--during=allreduce"});
-  EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("times as long while gradients are sent"));
-  const std::vector<result::results> measured{result::read(here_.results)};
-  std::set<std::string> alone;
-  std::set<std::string> beside;
-  for (const result::measurement& row : measured.front().rows) {
-    EXPECT_EQ(row.error, "") << row.name.text();
-    if (row.name.op == "allreduce") continue;
-    (row.name.owner.contended() ? beside : alone)
-        .insert(model::call_name(row.name.layer, row.name.pass));
-  }
-  EXPECT_EQ(alone, beside) << "all that is computed, and no all-reduce";
-  const std::vector<predict::measured_contention> found = predict::contentions(measured);
-  ASSERT_THAT(found, SizeIs(1));
-  EXPECT_GT(found.front().ratio.value(), 0);
-  EXPECT_THAT(predict::predict(measured), SizeIs(1));
-}
-
 TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
   const testing::outcome alone = here_.bench("bench_model", {"--ranks", "--phase=training"});
   EXPECT_EQ(alone.exit_code, 2);
@@ -198,9 +176,6 @@ TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
   EXPECT_THAT(idle.err, HasSubstr("--phase=training"));
   EXPECT_EQ(train(2, {"--model=nowhere.json"}).exit_code, 3);
   EXPECT_EQ(train(2, {"--plans=measured"}).exit_code, 2);
-  const testing::outcome none = here_.bench("bench_model", {"--during=allreduce"});
-  EXPECT_EQ(none.exit_code, 2);
-  EXPECT_THAT(none.err, HasSubstr("--ranks"));
 }
 
 /// Whole text of a file of /proc, empty where there is none.

@@ -249,7 +249,7 @@ struct divided {
   }
   [[nodiscard]] std::vector<data_parallel> on(const std::vector<std::int64_t>& devices) const {
     return predict_data_parallel(single, {}, chosen,
-                                 {devices, ring_of(1e-6, 1e9), 1, false, scaling::strong});
+                                 {devices, ring_of(1e-6, 1e9), 1, scaling::strong});
   }
   /// Each case with its own batch.
   [[nodiscard]] std::vector<data_parallel> on_each(const std::vector<std::int64_t>& devices) const {
@@ -302,21 +302,6 @@ TEST(WeakScaling, StartsFromOneDevice) {
     EXPECT_EQ(refused.code(), exit_code::incomplete);
     EXPECT_THAT(refused.what(), AllOf(HasSubstr("ranks:2"), HasSubstr("measure one rank")));
   }
-}
-
-TEST(WeakScaling, TakesTheContentionThatWasMeasured) {
-  const divided cases({16, 4});
-  result::case_name joined = cases.single.front().owner;
-  joined.parameters["ranks"] = "2";
-  const std::vector<measured_contention> measured{
-      {joined, 0, {.old_seconds = 2, .new_seconds = 3}}};
-  const std::vector<data_parallel> all = predict_data_parallel(
-      cases.single, {}, cases.chosen, {{2}, ring_of(1e-6, 1e9), 1.25}, measured);
-  ASSERT_THAT(all, SizeIs(2));
-  EXPECT_EQ(all[0].how.contention, 1.5);
-  EXPECT_TRUE(all[0].how.contention_measured);
-  EXPECT_EQ(all[1].how.contention, 1.25) << "of another batch";
-  EXPECT_FALSE(all[1].how.contention_measured);
 }
 
 TEST(WeakScaling, NeedsTheShapeFileOfAModel) {

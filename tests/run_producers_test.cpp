@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace layerbench::run {
 namespace run_producers_test {
 
-using namespace recorded;
+using namespace rotation_fixture;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/predictor.hpp>
 #include <layerbench/report/bmf.hpp>
 #include <layerbench/report/prediction.hpp>
@@ -21,13 +20,11 @@ struct predict_options {
   scaling_request scaling;
 };
 
-std::string render(const std::vector<predict::prediction>& predictions,
-                   const std::vector<predict::measured_contention>& measured,
-                   const std::string& format) {
+std::string render(const std::vector<predict::prediction>& predictions, const std::string& format) {
   if (format == "csv") return csv(report::records(predictions));
-  if (format == "text") return report::text(predictions) + report::text(measured);
+  if (format == "text") return report::text(predictions);
   if (format == "bmf") return json_text(report::to_bmf(predictions));
-  return json_text(report::to_json(predictions, measured));
+  return json_text(report::to_json(predictions));
 }
 
 std::string check_seconds(const std::string& text) {
@@ -105,8 +102,7 @@ void add_predict(CLI::App& app) {
     }
     const std::vector<result::results> files = read_results(options->files);
     const std::vector<predict::prediction> predictions = predict::predict(files, options->predict);
-    write(*common,
-          render(predictions, predict::contentions(files, options->predict), common->format));
+    write(*common, render(predictions, common->format));
     if (!options->predict.allow_partial) require_complete(predictions);
   });
 }

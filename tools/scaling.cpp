@@ -160,10 +160,10 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
       ->needs(devices);
   command
       .add_option("--contention", given.contention,
-                  "How many times as long computing takes while gradients are sent; default: as "
-                  "measured (bench_model --during), else 1")
+                  "How many times as long computing takes while gradients are sent")
       ->check(within(1, 100, "a factor from 1 on"))
-      ->needs(devices);
+      ->needs(devices)
+      ->capture_default_str();
   command
       .add_option("--scaling", given.scaling,
                   "weak: each device has the batch; strong: all of them together have it")
@@ -179,7 +179,7 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
                      const predict::options& chosen, const common_options& common) {
   require_sense(given, files, chosen, common.format);
   const predict::scaling_options how{device_counts(given.devices), network_of(given, common),
-                                     given.contention.value_or(1), false,
+                                     given.contention,
                                      from_name<predict::scaling>(given.scaling).value()};
   std::vector<predict::prediction> single;
   std::vector<predict::data_parallel> all;
@@ -190,9 +190,7 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
     predict::options training = chosen;
     training.phase = "training";
     single = predict::predict(results, training);
-    std::vector<predict::measured_contention> measured;
-    if (!given.contention) measured = predict::contentions(results, training);
-    all = predict::predict_data_parallel(single, results, training, how, measured);
+    all = predict::predict_data_parallel(single, results, training, how);
   }
   if (!given.trace.empty()) write_trace(given.trace, all);
   write(common, render(all, common.format));

@@ -31,16 +31,6 @@ inline std::vector<result::measurement> rounds(const result::case_name& owner,
   return rows;
 }
 
-/// The same rows, of another op.
-inline std::vector<result::measurement> of_op(std::vector<result::measurement> rows,
-                                              const std::string& op, const std::string& pass) {
-  for (result::measurement& row : rows) {
-    row.name.op = op;
-    row.name.pass = pass;
-  }
-  return rows;
-}
-
 /// The same rows, timed in the state `state` of cache `model`.
 inline std::vector<result::measurement> in_state(std::vector<result::measurement> rows,
                                                  const std::string& state) {

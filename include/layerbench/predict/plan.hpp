@@ -105,9 +105,8 @@ knowledge(const std::vector<result::planned>& step) {
 
 /// The cases of the files' manifests, in their order. Where several files know a case, the longest
 /// step wins: a program that inserted reorders knows more than one that did not; and among those,
-/// the one that knows more. `contended` ones are apart: no step is so from its begin to its end.
-[[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files,
-                                                             bool contended = false) {
+/// the one that knows more.
+[[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
     for (const auto& [owner, step] : file->manifest) {
@@ -116,9 +115,7 @@ knowledge(const std::vector<result::planned>& step) {
     }
   }
   std::vector<planned_case> plans;
-  for (auto& [owner, step] : cases) {
-    if (owner.contended() == contended) plans.push_back({owner, std::move(step)});
-  }
+  for (auto& [owner, step] : cases) plans.push_back({owner, std::move(step)});
   return plans;
 }
 
@@ -132,7 +129,7 @@ namespace detail {
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
       result::case_name owner = row.name.owner;
-      if (owner.model == layerbench::model::peak_model || owner.contended()) continue;
+      if (owner.model == layerbench::model::peak_model) continue;
       owner.model = model;
       if (seen.insert(owner).second) conditions.push_back(owner);
     }

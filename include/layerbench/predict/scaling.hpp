@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/data_parallel.hpp>
 
 /// From timings of one device to training on many.
@@ -21,7 +20,6 @@ struct scaling_options {
   std::vector<std::int64_t> devices;
   network joined;
   double contention = 1;
-  bool contention_measured = false;
   predict::scaling scaling = predict::scaling::weak;
 };
 
@@ -93,24 +91,16 @@ namespace detail {
       exit_code::incomplete);
 }
 
-[[noreturn]] inline void ask_for_one_rank(const result::case_name& joined) {
+/// `joined` is a case of several ranks.
+[[noreturn]] inline void ask_for_one_rank(const prediction& joined) {
+  const result::case_name& of = joined.owner;
   throw error(
       fmt::format("{}: a step of {} ranks, all-reduces included, says nothing of other numbers; "
-                  "measure one rank: bench_model --phase=training --model={} --batch={} "
-                  "--benchmark_out=FILE",
-                  joined.text(), joined.ranks(), joined.model, joined.batch),
+                  "measure one rank: bench_model --phase=training --model={} --batch={} --dtype={} "
+                  "--backend={} --threads={} --benchmark_out=FILE",
+                  of.text(), of.ranks(), of.model, of.batch, of.dtype, of.backend,
+                  std::max<std::int64_t>(1, joined.threads)),
       exit_code::incomplete);
-}
-
-/// `how`, with the contention that was measured of the case.
-[[nodiscard]] inline scaling_options with_contention(
-    scaling_options how, const prediction& of, std::span<const measured_contention> measured) {
-  for (const measured_contention& each : measured) {
-    if (!each.holds_for(of.owner, of.threads)) continue;
-    how.contention = each.factor();
-    how.contention_measured = true;
-  }
-  return how;
 }
 
 }  // namespace detail
@@ -134,14 +124,12 @@ template <class StepOn>
 /// those that lack layers are left out, and those of several ranks, whose steps have all-reduces in
 /// them already. With weak scaling each device has the batch of the case. With strong scaling the
 /// largest batch of equal cases is divided among the devices, and the files need timings of each
-/// part. Where the contention of a case was `measured` it counts instead of that of `how`. Throws
-/// nothing_matched where the shape file of a model is not known, error where it is of another one
-/// or where timings are missing, those of one rank among them, usage_error where a batch cannot be
-/// divided or the network cannot hold so many devices.
+/// part. Throws nothing_matched where the shape file of a model is not known, error where it is of
+/// another one or where timings are missing, those of one rank among them, usage_error where a
+/// batch cannot be divided or the network cannot hold so many devices.
 [[nodiscard]] inline std::vector<data_parallel> predict_data_parallel(
     std::span<const prediction> predictions, std::span<const result::results> files,
-    const options& chosen, const scaling_options& how,
-    std::span<const measured_contention> measured = {}) {
+    const options& chosen, const scaling_options& how) {
   std::vector<data_parallel> all;
   const prediction* joined = nullptr;
   for (const prediction& each : predictions) {
@@ -150,21 +138,20 @@ template <class StepOn>
       joined = &each;
       continue;
     }
-    const scaling_options own = detail::with_contention(how, each, measured);
     if (how.scaling == scaling::weak) {
       auto computed = detail::compute_step_of(each, files, chosen);
-      all.push_back(scale_up(each, own, [&](std::int64_t) { return computed; }));
+      all.push_back(scale_up(each, how, [&](std::int64_t) { return computed; }));
       continue;
     }
     const bool largest = std::ranges::none_of(predictions, [&](const prediction& other) {
       return other.owner.batch > each.owner.batch && detail::same_but_batch(other, each);
     });
     if (!largest) continue;
-    all.push_back(scale_up(each, own, [&](std::int64_t n) {
+    all.push_back(scale_up(each, how, [&](std::int64_t n) {
       return detail::compute_step_of(detail::part_of(each, n, predictions), files, chosen);
     }));
   }
-  if (all.empty() && joined != nullptr) detail::ask_for_one_rank(joined->owner);
+  if (all.empty() && joined != nullptr) detail::ask_for_one_rank(*joined);
   return all;
 }
 

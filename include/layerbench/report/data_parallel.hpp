@@ -33,22 +33,6 @@ namespace detail {
                      sizes.size() == 1 ? "" : "s", fmt::join(sizes, ", "));
 }
 
-/// What sending costs those who compute.
-[[nodiscard]] inline std::string contention(const predict::scaling_options& how) {
-  if (how.contention_measured) {
-    return fmt::format(
-        "  contention: computing takes {:.3g} times as long while gradients are sent, as measured "
-        "(--during)\n",
-        how.contention);
-  }
-  if (how.contention == 1) {
-    return "  contention: none assumed; --contention F says how much slower a device computes "
-           "while gradients are sent\n";
-  }
-  return fmt::format("  contention: computing takes {:g} times as long while gradients are sent\n",
-                     how.contention);
-}
-
 /// What holds for all numbers of devices, a line each.
 [[nodiscard]] inline std::string conditions(const predict::data_parallel& of) {
   const predict::prediction& one = of.single;
@@ -66,7 +50,14 @@ namespace detail {
   text += of.how.scaling == predict::scaling::weak
               ? fmt::format("  weak scaling: {} images for each device\n", one.owner.batch)
               : fmt::format("  strong scaling: {} images for all devices\n", one.owner.batch);
-  return text + contention(of.how);
+  text += of.how.contention == 1
+              ? "  contention: none assumed; --contention F says how much slower a device computes "
+                "while gradients are sent\n"
+              : fmt::format(
+                    "  contention: computing takes {:g} times as long while gradients are "
+                    "sent\n",
+                    of.how.contention);
+  return text;
 }
 
 /// Where the time of its all-reduces comes from.

@@ -71,7 +71,6 @@ namespace detail {
   return {{"network", network_json(of.how.joined)},
           {"scaling", name(of.how.scaling)},
           {"contention", of.how.contention},
-          {"contention_measured", of.how.contention_measured},
           {"buckets", buckets_json(*of.computed.front())},
           {"steps", steps}};
 }

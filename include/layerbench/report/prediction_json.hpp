@@ -104,23 +104,13 @@ inline void add_limits(json::value& to, const predict::prediction& p) {
 
 }  // namespace detail
 
-/// Predictions, and the contention that was measured, for programs: the contract of
-/// docs/formats.md.
-[[nodiscard]] inline json::value to_json(
-    std::span<const predict::prediction> predictions,
-    std::span<const predict::measured_contention> measured = {}) {
+/// Predictions for programs: the contract of docs/formats.md.
+[[nodiscard]] inline json::value to_json(std::span<const predict::prediction> predictions) {
   json::value list = json::value::array();
   for (const predict::prediction& each : predictions) {
     list.push_back(detail::prediction_json(each));
   }
-  json::value made{{"schema", 1}, {"predictions", list}};
-  for (const predict::measured_contention& each : measured) {
-    made["contentions"].push_back({{"case", each.owner.text()},
-                                   {"ratio", each.ratio.value()},
-                                   {"low", each.ratio.low},
-                                   {"high", each.ratio.high}});
-  }
-  return made;
+  return {{"schema", 1}, {"predictions", list}};
 }
 
 }  // namespace layerbench::report

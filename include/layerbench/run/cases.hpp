@@ -112,8 +112,8 @@ class suite_maker {
     const std::shared_ptr<arena> memory = arenas_.of(c.owner.backend, c.threads);
     // A library may want reorders between the layers, and between the passes of a layer.
     const bool reordered = c.request.order == layout::any || o_.phase == "training";
-    const auto step =
-        std::make_shared<planned_step>(step_of(graph, c), c.request, memory, reordered);
+    const auto step = std::make_shared<planned_step>(step_of(graph, c.request.type), c.request,
+                                                     memory, reordered);
     const model::step_memory least = step->least_memory();
     all_.footprint[c.owner] = least.footprint();
     std::vector<std::vector<std::size_t>> primitives;
@@ -122,7 +122,7 @@ class suite_maker {
       primitives.push_back(p.calls);
     }
     if (!what_.of_steps()) all_.manifest.erase(c.owner);
-    if (!what_.whole_model() || c.owner.contended()) return;
+    if (!what_.whole_model()) return;
     const auto make = [step, seed = o_.seed] { return step->make_chain(seed); };
     const auto copies = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->neighbours());
     const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
@@ -176,12 +176,11 @@ class suite_maker {
   }
 
  private:
-  /// What the ranks do during a case is no part of its step.
-  [[nodiscard]] model::step step_of(const model::graph& graph, const conditions& c) const {
+  [[nodiscard]] model::step step_of(const model::graph& graph, dtype type) const {
     const model::op_names in_place{o_.in_place.begin(), o_.in_place.end()};
     model::training how = o_.training();
-    if (ranks_ != nullptr && !c.owner.contended()) how.ranks = ranks_->size();
-    return model::step_of(graph, o_.phase, c.request.type, in_place, how);
+    if (ranks_ != nullptr) how.ranks = ranks_->size();
+    return model::step_of(graph, o_.phase, type, in_place, how);
   }
 
   /// Whether the program measures the primitive: it is of its ops, or was inserted before or behind
@@ -249,11 +248,7 @@ template <class Ops, class Backends>
       for (const std::string& type : o.dtypes) {
         for (const int threads : o.threads) {
           const model::graph& graph = graph_of(backend_name, type, threads);
-          detail::conditions c = maker.conditions_of(graph, backend_name, type, threads);
-          maker.add_case(graph, c);
-          if (o.during.empty()) continue;
-          c.owner.parameters["during"] = o.during;
-          maker.add_case(graph, c);
+          maker.add_case(graph, maker.conditions_of(graph, backend_name, type, threads));
         }
       }
     }

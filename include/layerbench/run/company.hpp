@@ -54,9 +54,6 @@ class company {
   [[nodiscard]] virtual deed hear() = 0;
   /// Waits until all are here.
   virtual void meet() = 0;
-  /// Beside what each does from now on, all ranks add up numbers, over and over, until the leader
-  /// tells something; begins when they have done so once. Throws unsupported.
-  virtual void reduce_meanwhile() = 0;
   /// Ends all ranks: this one cannot go on.
   [[noreturn]] virtual void abandon(const std::string& why) = 0;
   /// The plan of a collective op between the ranks. Throws unsupported.
@@ -79,9 +76,6 @@ class herald {
   }
   void meet() const {
     if (with_ != nullptr) with_->meet();
-  }
-  void reduce_meanwhile() const {
-    if (with_ != nullptr) with_->reduce_meanwhile();
   }
 
  private:

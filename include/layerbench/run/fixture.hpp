@@ -88,7 +88,6 @@ class fixture {
     others_.tell(deed::kind::calls, some);
     calls().ready(some);
     others_.meet();
-    if (name().owner.contended()) others_.reduce_meanwhile();
   }
   void call(std::int64_t some) { calls().call(some); }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }

@@ -59,7 +59,6 @@ class follower {
       case deed::kind::calls:
         row.ready(next.argument);
         with_.meet();
-        if (row.name().owner.contended()) with_.reduce_meanwhile();
         return row.call(next.argument);
       default: throw error("the leader asks for what this version does not know");
     }

@@ -173,8 +173,6 @@ inline void conclude(session& measured, const options& o, const program& what,
 /// The ranks that train together; null where they are not to. Throws usage_error.
 [[nodiscard]] inline std::unique_ptr<company> ranks_for(const options& o,
                                                         const company_maker& make) {
-  if (!o.data_parallel && !o.during.empty())
-    throw usage_error("--during: an allreduce needs several ranks; add --ranks");
   if (!o.data_parallel) return nullptr;
   if (o.phase != "training")
     throw usage_error("--ranks: only training needs several; add --phase=training");

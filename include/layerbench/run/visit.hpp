@@ -69,15 +69,13 @@ struct visit_quality {
 };
 
 /// Takes samples of work on so many threads once and fills in `row` what they say. `row.calls`
-/// stays 0 when it was interrupted before the first. What is `contended` shares the processors with
-/// other work of these ranks, as it is meant to.
+/// stays 0 when it was interrupted before the first.
 template <class Take>
-visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::measurement& row,
-                    bool contended = false) {
+visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::measurement& row) {
   const detail::processor_watch processors(threads);
   samples taken = take();
   // A device goes on working while this program has no processor.
-  const bool pushed_off = !contended && !watch.of_device() && processors.pushed_off();
+  const bool pushed_off = !watch.of_device() && processors.pushed_off();
   const visit_quality quality{processors.busy(), pushed_off, taken.unusual};
   if (taken.seconds.empty()) return {};
   std::ranges::sort(taken.seconds);

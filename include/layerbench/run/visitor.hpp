@@ -33,18 +33,13 @@ class visitor {
     what.activate();
     what.set_step_seconds(agenda_.step_seconds(owner));
     const sampling how = sampled_for(owner, row);
-    const bool contended = owner.owner.contended();
-    stopwatch& watch = contended ? wall_ : watch_of(what.here());
-    const auto sampled = [&](auto&& speed) {
+    result::measurement timed = best_visit(what.here(), [&] {
       what.settle(how.warm_up > 0);
       return sample(
-          watch, [&](std::int64_t n) { what.ready(n); }, [&](std::int64_t n) { what.call(n); }, how,
-          &interrupt_guard::interrupted, speed);
-    };
-    const auto take = [&] {
-      return contended ? sampled(any_speed{}) : sampled(speed_of(what.here(), owner));
-    };
-    result::measurement timed = best_visit(what.here(), watch, take, contended);
+          watch_of(what.here()), [&](std::int64_t n) { what.ready(n); },
+          [&](std::int64_t n) { what.call(n); }, how, &interrupt_guard::interrupted,
+          speed_of(what.here(), owner));
+    });
     timed.name = what.name();
     timed.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
                    what.what().inserted};
@@ -56,7 +51,7 @@ class visitor {
   [[nodiscard]] result::measurement time_chain(const measured_case& owner) {
     chain& whole = *owner.whole;
     whole.activate();
-    result::measurement timed = best_visit(whole.here(), watch_of(whole.here()), [&] {
+    result::measurement timed = best_visit(whole.here(), [&] {
       step_sampler steps(whole, watch_of(whole.here()), speed_of(whole.here(), owner),
                          &interrupt_guard::interrupted);
       return steps.sample(sampled_for(owner, agenda_.plan().least_time));
@@ -106,14 +101,13 @@ class visitor {
 
   /// Visits again what was disturbed; the best visit is what counts.
   template <class Take>
-  result::measurement best_visit(device& here, const stopwatch& watch, Take&& take,
-                                 bool contended = false) {
+  result::measurement best_visit(device& here, Take&& take) {
     result::measurement best;
     std::optional<visit_quality> known;
     for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
       result::measurement row;
       const std::map<std::string, double> before = here.gauges();
-      const visit_quality quality = visit(here.threads(), watch, take, row, contended);
+      const visit_quality quality = visit(here.threads(), watch_of(here), take, row);
       if (row.calls == 0) break;  // interrupted
       add_gauges(before, here.gauges(), row);
       if (!known || quality.better_than(*known)) {
@@ -156,7 +150,6 @@ class visitor {
 
   const agenda& agenda_;
   probe_maker speed_;
-  stopwatch wall_{2};  ///< of what shares processors with other work: waiting for them counts
   std::map<const device*, std::unique_ptr<stopwatch>> watches_;
   std::map<const device*, std::unique_ptr<speed_probe>> probes_;
 };

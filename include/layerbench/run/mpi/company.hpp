@@ -2,22 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/backend/mpi/allreduce.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
-#include <layerbench/model/buckets.hpp>
 #include <layerbench/run/company.hpp>
 
 namespace layerbench::run {
@@ -81,60 +76,6 @@ class shared_reduction final : public any_plan {
   std::vector<plan_operand> operands_;
 };
 
-/// All-reduces in a thread of their own, one after the other, of what a bucket of gradients has.
-/// Meanwhile no other thread of a rank may use MPI.
-class endless_reduction {
- public:
-  endless_reduction() = default;
-  endless_reduction(const endless_reduction&) = delete;
-  endless_reduction& operator=(const endless_reduction&) = delete;
-  ~endless_reduction() { end(); }
-
-  /// All ranks do; returns after the first one. Throws unsupported.
-  void begin() {
-    int provided = MPI_THREAD_SINGLE;
-    MPI_Query_thread(&provided);
-    if (provided < MPI_THREAD_SERIALIZED) {
-      throw unsupported("this MPI cannot be used by other threads than the first");
-    }
-    if (from_.empty()) {
-      std::minstd_rand random(static_cast<unsigned>(1 + mpi::team::all().rank()));
-      std::uniform_real_distribution<float> values(-1, 1);
-      from_.resize(model::bucket_bytes / sizeof(float));
-      std::ranges::generate(from_, [&] { return values(random); });
-      to_.resize(from_.size());
-    }
-    wanted_ = true;
-    begun_ = false;
-    worker_ = std::thread([this] { work(); });
-    while (!begun_) std::this_thread::yield();
-  }
-  /// The leader makes all end; the others wait for that. Does nothing where none has begun.
-  void end() {
-    if (!worker_.joinable()) return;
-    wanted_ = false;
-    worker_.join();
-  }
-
- private:
-  void work() {
-    while (true) {
-      int more = wanted_ ? 1 : 0;
-      MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
-      if (more == 0) return;
-      MPI_Allreduce(from_.data(), to_.data(), static_cast<int>(from_.size()), MPI_FLOAT, MPI_SUM,
-                    MPI_COMM_WORLD);
-      begun_ = true;
-    }
-  }
-
-  std::vector<float> from_;
-  std::vector<float> to_;
-  std::atomic<bool> wanted_ = false;
-  std::atomic<bool> begun_ = false;
-  std::thread worker_;
-};
-
 }  // namespace detail
 
 /// The processes that mpirun started.
@@ -144,7 +85,6 @@ class mpi_company final : public company {
   [[nodiscard]] int neighbours() const override { return mpi::team::all().neighbours(); }
   [[nodiscard]] bool leads() const override { return mpi::team::all().leads(); }
   void tell(const deed& next) override {
-    meanwhile_.end();
     mpi::order order;
     order.task = next.what == deed::kind::end ? mpi::task::end : mpi::task::join;
     order.operand = next.index;
@@ -154,13 +94,11 @@ class mpi_company final : public company {
     mpi::team::all().send(order);
   }
   [[nodiscard]] deed hear() override {
-    meanwhile_.end();
     const mpi::order order = mpi::team::all().receive();
     if (order.task == mpi::task::end) return {};
     return {static_cast<deed::kind>(order.calls), order.operand, order.count, order.seconds};
   }
   void meet() override { mpi::reduction::meet(); }
-  void reduce_meanwhile() override { meanwhile_.begin(); }
   [[noreturn]] void abandon(const std::string& why) override { mpi::team::all().abandon(why); }
   [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
                                                const plan_request& request) override {
@@ -168,9 +106,6 @@ class mpi_company final : public company {
     if (sizes == nullptr) throw unsupported(fmt::format("MPI has no {}", op.name()));
     return std::make_unique<detail::shared_reduction>(*sizes, request);
   }
-
- private:
-  detail::endless_reduction meanwhile_;
 };
 
 }  // namespace layerbench::run
