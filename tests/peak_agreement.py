@@ -8,21 +8,27 @@ answer depends on the machine's quiet: run it by hand, with nothing else running
 """
 import argparse
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 
-# Stores go through the caches, as those of bench_peak do: a call of memcpy would pass them by.
+from by_hand import from_pypi, run
+
+# Stores go through the caches, as those of bench_peak do: a call of memcpy would pass them by. Large
+# arrays are in huge pages, as the suite's are: in small ones a virtual machine is a third slower.
 COPY = r"""
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <sys/mman.h>
+static double* array(long doubles) {
+  const long huge = 2 << 20, bytes = (doubles * 8 + huge - 1) / huge * huge;
+  void* made = std::aligned_alloc(huge, bytes);
+  madvise(made, bytes, MADV_HUGEPAGE);
+  return static_cast<double*>(made);
+}
 int main(int, char** words) {
   const long all = std::atol(words[1]) / 2 / 8;
-  const std::unique_ptr<double[]> from(new double[all]), to(new double[all]);
+  double *const from = array(all), *const to = array(all);
 #pragma omp parallel for schedule(static)
   for (long i = 0; i < all; ++i) from[i] = 1.0 / (1 + i), to[i] = 0;
   double best = 1e9;
@@ -53,22 +59,6 @@ print(2 * side ** 3 / best)
 """
 
 
-def run(*words, **variables):
-    done = subprocess.run([str(each) for each in words], stdout=subprocess.PIPE, text=True,
-                          check=False, env={**os.environ, **variables})
-    if done.returncode:
-        sys.exit(f"{words[0]} failed with exit code {done.returncode}")
-    return done.stdout
-
-
-def python_with_numpy(build):
-    place = build.parent / "deps" / "numpy"
-    if not list(place.glob("lib/python*/site-packages/numpy")):
-        run(sys.executable, "-m", "venv", "--clear", place)
-        run(place / "bin" / "pip", "install", "--quiet", "numpy")
-    return place / "bin" / "python"
-
-
 def peaks(build, threads, folder):
     """FLOP/s, side of the product, bytes/s of a copy in memory and its bytes, of one round."""
     file = folder / "peaks.json"
@@ -94,10 +84,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     build, threads = options.build.resolve(), options.threads
-    numpy = python_with_numpy(build)
+    place = from_pypi(build, "numpy", "numpy", "lib/python*/site-packages/numpy")
+    numpy = place / "bin" / "python"
     seen = []
-    with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         (folder / "copy.cpp").write_text(COPY)
         run("c++", "-O3", "-march=native", "-fopenmp", "-fno-tree-loop-distribute-patterns",
             "-o", folder / "copy", folder / "copy.cpp")

@@ -245,11 +245,29 @@ TEST(Cores, AreSharedOnlyBeyondTheirNumber) {
   const tree here;
   here.put_processors(8, 2);
   here.put("sys/devices/system/cpu/cpufreq/boost", "0\n");  // no processor
-  EXPECT_EQ(check_cores(here.path(), {.threads = 4}).how, verdict::ok);
-  const finding shared = check_cores(here.path(), {.threads = 8});
+  EXPECT_EQ(check_cores(here.path(), {.threads = 4}, {}).how, verdict::ok);
+  const finding shared = check_cores(here.path(), {.threads = 8}, {});
   EXPECT_EQ(shared.how, verdict::note);
   EXPECT_THAT(shared.what, HasSubstr("8 processors on 4 cores (SMT)"));
   EXPECT_EQ(shared.remedy, "--threads=4");
+}
+
+TEST(Cores, AreFarOnlyWhereTheSystemSaysOtherwise) {
+  const tree here;
+  here.put_processors(2, 1);
+  const auto put_last_cache = [&](const std::string& cpu, const std::string& shared_by) {
+    here.put("sys/devices/system/cpu/" + cpu + "/cache/index3/shared_cpu_list", shared_by + "\n");
+  };
+  put_last_cache("cpu0", "0-1");
+  put_last_cache("cpu1", "0-1");
+  EXPECT_EQ(check_cores(here.path(), {}, 60e-9).how, verdict::ok);
+  EXPECT_THAT(check_cores(here.path(), {}, 60e-9).what, HasSubstr("60.0 ns to another"));
+  const finding moved = check_cores(here.path(), {}, 320e-9);
+  EXPECT_EQ(moved.how, verdict::bad);
+  EXPECT_THAT(moved.remedy, HasSubstr("--threads=1"));
+  put_last_cache("cpu0", "0");
+  put_last_cache("cpu1", "1");
+  EXPECT_EQ(check_cores(here.path(), {}, 320e-9).how, verdict::ok) << "two caches, as it says";
 }
 
 TEST(Binding, WantsAProcessorForEachThread) {
@@ -304,7 +322,7 @@ TEST(HugePages, ShowTheModeThatIsSet) {
 }
 
 TEST(Check, SurvivesASystemThatSaysNothing) {
-  const std::vector<finding> all = check(tree().path(), {}, std::nullopt, std::nullopt);
+  const std::vector<finding> all = check(tree().path(), {}, {}, {}, {});
   EXPECT_EQ(short_form(all), "fit");
   for (const finding& each : all) EXPECT_THAT(each.name, Not(IsEmpty()));
 }

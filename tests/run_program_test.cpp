@@ -125,5 +125,57 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
   EXPECT_THAT(chosen(whole, {"partial"}), ::testing::ElementsAre("partial"));
 }
 
+/// Three ranks, of which this is the leader.
+struct leader : run::company {
+  std::vector<std::string> heard = {};  ///< by the others
+
+  [[nodiscard]] int size() const override { return 3; }
+  [[nodiscard]] int neighbours() const override { return 3; }
+  [[nodiscard]] bool leads() const override { return true; }
+  void tell(const run::deed& /*next*/) override { heard.emplace_back("deed"); }
+  [[nodiscard]] run::deed hear() override { return {}; }
+  void meet() override { heard.emplace_back("meet"); }
+  [[noreturn]] void abandon(const std::string& why) override { throw error("abandoned: " + why); }
+  [[nodiscard]] std::unique_ptr<run::any_plan> plan(const op::any& /*op*/,
+                                                    const plan_request& /*request*/) override {
+    return nullptr;
+  }
+};
+
+/// One whose memory is not this program's.
+struct remote : reference::backend {
+  static constexpr std::string_view name = "remote";
+  using backend::backend;
+  static void on_all_threads() = delete;
+};
+
+TEST(Ranks, AreNotForBackendsWithMemoryOfTheirOwn) {
+  const run::program whole{"bench_model", "", {}};
+  std::vector<std::string> notes;
+  const auto chosen = [&](bool ranks, const std::vector<std::string>& named) {
+    run::options o;
+    o.backends = named;
+    o.data_parallel = ranks;
+    return run::detail::chosen_backends(o, whole, backend_list<complete, remote>{}, notes);
+  };
+  EXPECT_THAT(chosen(false, {}), ::testing::ElementsAre("complete", "remote"));
+  EXPECT_THAT(notes, ::testing::IsEmpty());
+  EXPECT_THAT(chosen(true, {}), ::testing::ElementsAre("complete"));
+  EXPECT_THAT(notes, ::testing::ElementsAre(HasSubstr("remote is left out: --ranks")));
+  EXPECT_THROW(chosen(true, {"complete", "remote"}), usage_error);
+}
+
+TEST(Ranks, EndTogetherWhereTheLeaderCannotGetReady) {
+  leader all;
+  const run::herald others(all, 0);
+  others.tell_and_meet(run::deed::kind::step, 0, [&] { all.heard.emplace_back("ready"); });
+  EXPECT_THAT(all.heard, ::testing::ElementsAre("deed", "ready", "meet"));
+  const auto fail = [] { throw error("no memory"); };
+  EXPECT_THAT([&] { others.tell_and_meet(run::deed::kind::step, 0, fail); },
+              ::testing::ThrowsMessage<error>(HasSubstr("abandoned: no memory")));
+  EXPECT_THAT([&] { run::herald().tell_and_meet(run::deed::kind::step, 0, fail); },
+              ::testing::ThrowsMessage<error>("no memory"));
+}
+
 }  // namespace run_program_test
 }  // namespace layerbench

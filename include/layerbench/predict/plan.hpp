@@ -73,10 +73,8 @@ namespace detail {
 
 /// Threads of a case: its own parameter, else what the files' context says.
 [[nodiscard]] inline std::int64_t threads(const result::case_name& owner, const group& files) {
-  const auto own = owner.parameters.find("threads");
-  if (own != owner.parameters.end()) return result::detail::count_of(own->second).value_or(0);
-  const auto common = files.front()->said("threads");
-  return common ? result::detail::count_of(*common).value_or(0) : 0;
+  const std::string common = files.front()->said("threads").value_or("");
+  return result::detail::count_of(owner.parameter("threads", common)).value_or(0);
 }
 
 }  // namespace detail

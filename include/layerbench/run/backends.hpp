@@ -43,6 +43,9 @@ template <backend... Bs>
                                                        backend_list<Bs...> built,
                                                        std::vector<std::string>& notes) {
   const auto all = probe_all(built, what.collective);
+  const auto unranked = [&](const std::string& of) {
+    return o.data_parallel && ((Bs::name == of && !on_host<Bs>) || ...);
+  };
   for (const std::string& name : o.backends) {
     const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
     if (found == all.end()) {
@@ -54,6 +57,10 @@ template <backend... Bs>
     if (found->second && !(plans && (o.list || o.list_tests))) {
       throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
     }
+    if (unranked(name)) {
+      throw usage_error(
+          fmt::format("--ranks: {} has memory of its own; name a backend of the CPU", name));
+    }
   }
   if (!o.backends.empty()) return o.backends;
   const auto few_ops = [](const std::string& of) {
@@ -63,6 +70,10 @@ template <backend... Bs>
   std::vector<std::string> lacking;
   for (const auto& [name, reason] : all) {
     if (name == reference::backend::name) continue;
+    if (!reason && unranked(name)) {
+      notes.push_back(fmt::format("backend {} is left out: --ranks is for the CPU's", name));
+      continue;
+    }
     if (!reason) {
       if (!what.whole_model() || !few_ops(name)) usable.push_back(name);
       continue;

@@ -117,19 +117,7 @@ class chain {
 
   /// Writes fresh inputs; untimed. A whole step follows, which others begin when all are ready.
   void ready() {
-    others_.tell(deed::kind::step);
-    constexpr std::size_t shift = 64;
-    for (input& each : inputs_) {
-      const std::size_t on = each.versions ? each.bytes : shift;
-      const std::size_t shifts = each.versions ? versions : each.bytes / shift + 1;
-      each.shift = (each.shift + on) % (shifts * on);
-      const void* values =
-          each.versions ? each.versions->data() : memory_->constants(2 * each.bytes + shift);
-      memory_->here().copy(at(each.start), static_cast<const std::byte*>(values) + each.shift,
-                           each.bytes);
-    }
-    memory_->here().synchronize();
-    others_.meet();
+    others_.tell_and_meet(deed::kind::step, 0, [&] { write_inputs(); });
   }
 
   /// Writes a tensor, given in the row-major order of the first call that uses it.
@@ -165,6 +153,20 @@ class chain {
  private:
   [[nodiscard]] address at(std::size_t offset) const {
     return static_cast<std::byte*>(block_->data()) + offset;
+  }
+
+  void write_inputs() {
+    constexpr std::size_t shift = 64;
+    for (input& each : inputs_) {
+      const std::size_t on = each.versions ? each.bytes : shift;
+      const std::size_t shifts = each.versions ? versions : each.bytes / shift + 1;
+      each.shift = (each.shift + on) % (shifts * on);
+      const void* values =
+          each.versions ? each.versions->data() : memory_->constants(2 * each.bytes + shift);
+      memory_->here().copy(at(each.start), static_cast<const std::byte*>(values) + each.shift,
+                           each.bytes);
+    }
+    memory_->here().synchronize();
   }
 
   /// Gradients that are added up together lie with the library's padding, which then is added up,

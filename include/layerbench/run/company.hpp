@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -74,7 +75,17 @@ class herald {
   void tell(deed::kind what, std::int64_t argument = 0, double seconds = 0) const {
     if (with_ != nullptr) with_->tell({what, index_, argument, seconds});
   }
-  void meet() const {
+  /// Tells the others, does `work` as they do, and waits for them. Where it fails here all ranks
+  /// end: the others would wait for ever.
+  template <class Work>
+  void tell_and_meet(deed::kind what, std::int64_t argument, Work&& work) const {
+    tell(what, argument);
+    try {
+      work();
+    } catch (const std::exception& slip) {
+      if (with_ != nullptr) with_->abandon(slip.what());
+      throw;
+    }
     if (with_ != nullptr) with_->meet();
   }
 

@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/run/options.hpp>
 #include <layerbench/run/reporter.hpp>
 
 /// The table for people: one line a row, after the manner of Google Benchmark's console.
@@ -34,6 +38,14 @@ struct palette {
 [[nodiscard]] inline palette colors(bool on) {
   if (!on) return {};
   return {"\x1b[0;32m", "\x1b[0;33m", "\x1b[0;36m", "\x1b[0;31m", "\x1b[m"};  // as Google Benchmark
+}
+
+[[nodiscard]] inline bool wants_color(const options& o) {
+  if (o.color != "auto") return o.color == "true" || o.color == "yes" || o.color == "1";
+  const char* off = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && (off == nullptr || *off == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
 /// About four digits without an exponent.

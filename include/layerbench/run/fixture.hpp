@@ -74,7 +74,7 @@ class fixture {
   /// The rest only once it is prepared. Operands in their state, and calls on them; before any, on
   /// this thread, activate().
   void activate() { memory_->here().activate(); }
-  [[nodiscard]] rotation& calls() { return *moves_; }
+  [[nodiscard]] rotation& calls() { return moves_.value(); }
   void set_step_seconds(double seconds) {
     others_.tell(deed::kind::pace, 0, seconds);
     calls().set_step_seconds(seconds);
@@ -85,9 +85,7 @@ class fixture {
   }
   /// Others begin their calls when all are ready.
   void ready(std::int64_t some) {
-    others_.tell(deed::kind::calls, some);
-    calls().ready(some);
-    others_.meet();
+    others_.tell_and_meet(deed::kind::calls, some, [&] { calls().ready(some); });
   }
   void call(std::int64_t some) { calls().call(some); }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }

@@ -8,26 +8,16 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/machine.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/run/finding.hpp>
 
 /// Whether a machine is fit to measure on, fact by fact.
 namespace layerbench::machine {
-
-enum class verdict { ok, note, bad };
-
-/// A fact, what it means for timings, and what to do about it.
-struct finding {
-  std::string name;
-  verdict how = verdict::ok;
-  std::string what;
-  std::string remedy = {};  // else g++ 12 warns where it is left out
-};
 
 /// What the measuring would need, and what this process knows of itself.
 struct demand {
@@ -145,7 +135,9 @@ struct disturbance {
   return made;
 }
 
-[[nodiscard]] inline finding check_cores(const path& root, const demand& of) {
+/// `round_trip`: seconds that a cache line takes from one of those in use to another and back.
+[[nodiscard]] inline finding check_cores(const path& root, const demand& of,
+                                         std::optional<double> round_trip) {
   const std::set<std::string> cores = per_processor(root, "topology/thread_siblings_list");
   finding made{"cores", verdict::ok, ""};
   if (cores.empty()) return {"cores", verdict::note, "the system does not say which there are"};
@@ -157,6 +149,17 @@ struct disturbance {
     made.how = verdict::note;
     made.what += fmt::format("; {} threads share cores", of.threads);
     made.remedy = fmt::format("--threads={}", cores.size());
+  }
+  if (!round_trip) return made;
+  made.what +=
+      fmt::format("; a cache line takes {} to another one and back", units::si(*round_trip, "s"));
+  constexpr double far = 250e-9;  // within a last cache 60, across two of an EPYC 320, measured
+  if (*round_trip > far && per_processor(root, "cache/index3/shared_cpu_list").size() == 1) {
+    made.how = verdict::bad;
+    made.what +=
+        ", which is far for cores that share a cache, as the system says: small layers on "
+        "several threads take longer, and not always the same time";
+    made.remedy = "--threads=1, or measure later: the host of a virtual machine moves processors";
   }
   return made;
 }
@@ -251,37 +254,23 @@ struct disturbance {
   return {"huge pages", verdict::ok, "transparent ones: " + mode};
 }
 
-/// All of them. `root` is "/", or a folder with a copy of the system's files.
+/// All of them. `root` is "/", or a folder with a copy of the system's files; `slow_share` and
+/// `round_trip`: see check_speed() and check_cores().
 [[nodiscard]] inline std::vector<finding> check(const path& root, const demand& of,
                                                 const std::optional<disturbance>& seen,
-                                                std::optional<double> slow_share) {
-  return {check_load(root, of, seen), check_steal(seen),      check_speed(slow_share),
-          check_clock_rate(root),     check_cores(root, of),  check_binding(root, of),
-          check_quota(root, of),      check_hypervisor(root), check_memory(root, of),
-          check_clock(root, of),      check_huge_pages(root)};
-}
-
-/// "fit", or the names of what is bad.
-[[nodiscard]] inline std::string short_form(const std::vector<finding>& all) {
-  std::string names;
-  for (const finding& each : all) {
-    if (each.how == verdict::bad) names += (names.empty() ? "" : " ") + each.name;
-  }
-  return names.empty() ? "fit" : names;
-}
-
-/// The findings for people, one a line, a remedy below where there is one; the verdict at the end.
-[[nodiscard]] inline std::string report(const std::vector<finding>& all) {
-  std::string text;
-  for (const finding& each : all) {
-    const std::string_view how = each.how == verdict::ok     ? "ok"
-                                 : each.how == verdict::note ? "note"
-                                                             : "BAD";
-    text += fmt::format("{:<4}  {:<10}  {}\n", how, each.name, each.what);
-    if (!each.remedy.empty()) text += fmt::format("{:>18}remedy: {}\n", "", each.remedy);
-  }
-  const std::string bad = short_form(all);
-  return text + (bad == "fit" ? "\nfit to measure\n" : "\nnot fit to measure: " + bad + '\n');
+                                                std::optional<double> slow_share,
+                                                std::optional<double> round_trip) {
+  return {check_load(root, of, seen),
+          check_steal(seen),
+          check_speed(slow_share),
+          check_clock_rate(root),
+          check_cores(root, of, round_trip),
+          check_binding(root, of),
+          check_quota(root, of),
+          check_hypervisor(root),
+          check_memory(root, of),
+          check_clock(root, of),
+          check_huge_pages(root)};
 }
 
 }  // namespace layerbench::machine

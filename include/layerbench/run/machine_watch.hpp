@@ -53,12 +53,13 @@ class machine_watch {
     own_ = now(clock::process_cpu);
   }
 
-  /// The machine as it is, and what disturbed it since. `slow_share`: see check_speed().
-  [[nodiscard]] std::vector<machine::finding> findings(std::optional<double> slow_share) const {
+  /// The machine as it is, and what disturbed it since. The rest as for check().
+  [[nodiscard]] std::vector<machine::finding> findings(std::optional<double> slow_share,
+                                                       std::optional<double> round_trip) const {
     const double ticks_a_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
     const double own = (now(clock::process_cpu) - own_) * ticks_a_second;
     return machine::check("/", of_, machine::between(begin_, machine::processor_times_of(), own),
-                          slow_share);
+                          slow_share, round_trip);
   }
 
  private:

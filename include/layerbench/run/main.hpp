@@ -24,6 +24,7 @@
 #include <layerbench/run/follower.hpp>
 #include <layerbench/run/machine_watch.hpp>
 #include <layerbench/run/options.hpp>
+#include <layerbench/run/round_trip.hpp>
 #include <layerbench/run/select.hpp>
 #include <layerbench/run/session.hpp>
 #include <layerbench/run/speed_probe.hpp>
@@ -133,27 +134,27 @@ template <backend B>
   return made;
 }
 
-/// Looks for a second at the speed of the processors that the rows would use; nothing where there
-/// are no rows, or not so many processors.
-inline std::optional<double> watched_speed(const suite& all, const machine::demand& demand) {
+/// Looks for a second at the machine, and at the processors that the rows would use, if there are
+/// any rows and so many processors.
+inline std::vector<machine::finding> look_around(const suite& all, const machine::demand& demand) {
+  const machine_watch watch(demand);
   const auto threads = [](const auto& each) { return each->threads(); };
   const auto most = std::ranges::max_element(all.fixtures, {}, threads);
   if (most == all.fixtures.end() || demand.threads > demand.processors) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    return std::nullopt;
+    return watch.findings(std::nullopt, std::nullopt);
   }
   const std::unique_ptr<speed_probe> speed = speed_probe_of((*most)->here());
   const double end = stopwatch::now() + 1;
   while (stopwatch::now() < end) static_cast<void>(speed->usual());
-  return speed->slow_share();
+  return watch.findings(speed->slow_share(), longest_round_trip((*most)->here()));
 }
 
 /// Prints whether the machine is fit to measure, on one screen.
 template <backend... Bs>
 exit_code check_machine(const suite& planned, const machine::demand& demand,
                         backend_list<Bs...> /*built*/) {
-  const machine_watch watch(demand);
-  std::vector<machine::finding> all = watch.findings(watched_speed(planned, demand));
+  std::vector<machine::finding> all = look_around(planned, demand);
   (all.push_back(check_library<Bs>()), ...);
   fmt::print("layerbench {} on {}\n\n{}", LAYERBENCH_VERSION, cpu_model(), machine::report(all));
   return machine::short_form(all) == "fit" ? exit_code::done : exit_code::incomplete;

@@ -78,7 +78,8 @@ class rotation {
       }
     }
     memory_.read(unread);
-    settled_ = stopwatch::now();
+    // Calls go on from the last of these, however long it took.
+    settled_ = period_ > 0 && most > 0 ? due_ : stopwatch::now();
     calls_since_ = 0;
   }
 

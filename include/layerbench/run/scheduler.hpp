@@ -56,6 +56,7 @@ class scheduler {
 
   /// See visitor.
   [[nodiscard]] std::optional<double> slow_share() const { return visitor_.slow_share(); }
+  [[nodiscard]] std::optional<double> round_trip() const { return visitor_.round_trip(); }
 
   /// What ended each case, in words.
   [[nodiscard]] const std::vector<std::pair<result::case_name, std::string>>& endings() const {

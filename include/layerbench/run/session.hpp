@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,8 +11,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -28,14 +26,6 @@
 namespace layerbench::run::detail {
 
 inline void note(const std::string& text) { fmt::print(stderr, "layerbench: {}\n", text); }
-
-[[nodiscard]] inline bool wants_color(const options& o) {
-  if (o.color != "auto") return o.color == "true" || o.color == "yes" || o.color == "1";
-  const char* off = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && (off == nullptr || *off == '\0') &&
-         (terminal == nullptr || std::string_view(terminal) != "dumb");
-}
 
 /// The file to resume; throws bad_input when it was not measured under the same conditions as what
 /// would follow.
@@ -92,6 +82,7 @@ class session {
     const auto take_stock = [&] {
       in_order(results_);
       slow_share_ = measure.slow_share();
+      round_trip_ = std::max(round_trip_, measure.round_trip());
     };
     const bool interrupted = measure.run(results_, [&] {
       take_stock();
@@ -259,7 +250,7 @@ class session {
 
   [[nodiscard]] context_fields context(bool partial) const {
     context_fields fields = results_.context;
-    fields["machine_check"] = machine::short_form(watch_.findings(slow_share_));
+    fields["machine_check"] = machine::short_form(watch_.findings(slow_share_, round_trip_));
     fields["interrupted"] = partial ? "1" : "0";
     fields["manifest"] = result::write_manifest(results_.manifest);
     return fields;
@@ -290,6 +281,7 @@ class session {
   std::vector<fixture*> selected_;
   result::results results_;
   std::optional<double> slow_share_;
+  std::optional<double> round_trip_;  ///< the longest so far
   std::optional<result_file> file_;
   bool unsaved_ = false;  ///< rows could not be saved, which was said
 };

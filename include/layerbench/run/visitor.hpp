@@ -14,6 +14,7 @@
 
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/agenda.hpp>
+#include <layerbench/run/round_trip.hpp>
 #include <layerbench/run/sampler.hpp>
 #include <layerbench/run/speed_probe.hpp>
 #include <layerbench/run/step_sampler.hpp>
@@ -76,6 +77,12 @@ class visitor {
     for (const auto& [here, speed] : probes_) {
       most = std::max(most, std::optional(speed->slow_share()));
     }
+    return most;
+  }
+  /// What longest_round_trip() says now, at most, of the devices that were measured.
+  [[nodiscard]] std::optional<double> round_trip() const {
+    std::optional<double> most;
+    for (const auto& [here, speed] : probes_) most = std::max(most, longest_round_trip(*here));
     return most;
   }
 
@@ -151,7 +158,7 @@ class visitor {
   const agenda& agenda_;
   probe_maker speed_;
   std::map<const device*, std::unique_ptr<stopwatch>> watches_;
-  std::map<const device*, std::unique_ptr<speed_probe>> probes_;
+  std::map<device*, std::unique_ptr<speed_probe>> probes_;
 };
 
 }  // namespace layerbench::run
