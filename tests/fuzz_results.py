@@ -37,9 +37,10 @@ def places(node):
 
 def change(draw, root):
     """Changes a value: removes, doubles, replaces it, or moves another one to its place."""
-    inside = draw.choice([each for each in places(root) if each] or [root])
-    if not inside:
+    filled = [each for each in places(root) if each]
+    if not filled:
         return
+    inside = draw.choice(filled)
     key = draw.choice(list(inside)) if isinstance(inside, dict) else draw.randrange(len(inside))
     how = draw.randrange(5)
     if how == 0:
@@ -51,9 +52,9 @@ def change(draw, root):
     elif how == 3 and isinstance(inside[key], str) and inside[key]:
         inside[key] = damaged(draw, inside[key].encode()).decode("latin-1")
     else:
-        other = draw.choice([each for each in places(root) if each])
-        inside[key] = json.loads(json.dumps(draw.choice(
-            list(other.values()) if isinstance(other, dict) else other)))
+        other = draw.choice(filled)
+        inside[key] = copy.deepcopy(draw.choice(
+            list(other.values()) if isinstance(other, dict) else other))
 
 
 def damaged(draw, data):

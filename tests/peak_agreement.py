@@ -14,7 +14,7 @@ import tempfile
 from by_hand import from_pypi, run
 
 # Stores go through the caches, as those of bench_peak do: a call of memcpy would pass them by. Large
-# arrays are in huge pages, as the suite's are: in small ones a virtual machine is a third slower.
+# arrays are in huge pages, as the suite's are: small ones cost a virtual machine up to a quarter.
 COPY = r"""
 #include <chrono>
 #include <cstdio>
