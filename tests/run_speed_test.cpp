@@ -162,9 +162,10 @@ TEST(SpeedProbe, DoesNotWaitInAHurry) {
 TEST(SpeedProbe, OfABackendOnThisMachineMeasuresIt) {
   backend_device<reference::backend, op::add> here(1);
   const std::unique_ptr<speed_probe> speed = speed_probe_of(here);
-  int usual = 0;
-  for (int i = 0; i < 1000; ++i) usual += speed->usual() ? 1 : 0;
-  EXPECT_GT(usual, 0) << "the fastest readings are usual whatever else runs";
+  const double begin = stopwatch::now();
+  bool came = speed->usual();
+  while (!came && stopwatch::now() - begin < 60) came = speed->usual();
+  EXPECT_TRUE(came) << "a speed that stays becomes the usual one, whatever else runs";
 }
 
 /// Samples of calls of a millisecond.
