@@ -68,6 +68,46 @@ TEST(Compare, ComparesWhatWasMeasuredForOtherModels) {
   EXPECT_FALSE(all.left_out.at(0).incomplete);
 }
 
+/// The same, where names say how many threads there were.
+results on_threads(const std::string& count, results file) {
+  for (measurement& row : file.rows) row.name.owner.parameters["threads"] = count;
+  for (auto& [owner, step] : file.manifest) owner.parameters["threads"] = count;
+  return file;
+}
+
+TEST(Compare, ComparesNumbersOfThreads) {
+  const results one = on_threads("1", file_of(1, 10));
+  const results usual = file_of(0.5, 6);
+  const comparison all = compare_one(one, usual);
+  ASSERT_THAT(all.layers, SizeIs(2));
+  EXPECT_EQ(all.layers[0].row.name, "conv/fwd/reference/f32/net/a/batch:4/cache:hot");
+  EXPECT_DOUBLE_EQ(all.layers[0].ratio.value(), 0.5);
+  EXPECT_THAT(all.difference.fields, ElementsAre("threads"));
+  EXPECT_EQ(all.difference.across, across::settings);
+  ASSERT_THAT(all.models, SizeIs(1));
+  EXPECT_EQ(all.models[0].old_threads, 1);
+  EXPECT_EQ(all.models[0].new_threads, 3);
+  const comparison turned = compare_one(usual, one);
+  EXPECT_DOUBLE_EQ(turned.layers.at(0).ratio.value(), 2);
+  EXPECT_EQ(turned.models.at(0).old_threads, 3);
+}
+
+TEST(Compare, TakesThreadsFromNamesOrContexts) {
+  const comparison all = compare_one(on_threads("3", file_of(1, 10)), file_of(1, 10));
+  EXPECT_THAT(all.layers, SizeIs(2));
+  EXPECT_THAT(all.difference.fields, IsEmpty());
+}
+
+TEST(Compare, MixesNoNumbersOfThreads) {
+  results several = on_threads("1", file_of(1, 10));
+  const results usual = file_of(0.5, 6);
+  several.rows.insert(several.rows.end(), usual.rows.begin(), usual.rows.end());
+  const comparison all = compare_one(several, usual);
+  EXPECT_THAT(all.layers, SizeIs(2));
+  EXPECT_EQ(all.layers[0].ratio.value(), 1) << "those of the same number";
+  EXPECT_THAT(all.only_old, SizeIs(2));
+}
+
 TEST(Compare, PredictsTheStepsOfBothSides) {
   const comparison all = compare_one(file_of(1, 10), file_of(1.5, 8));
   ASSERT_THAT(all.models, SizeIs(1));

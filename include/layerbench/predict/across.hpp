@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,6 +111,34 @@ namespace detail {
       "differs from {} in more than one thing: {}; say what is compared with --across "
       "version|device|driver|settings, or compare anyway with --force",
       old, fmt::join(found.forced, " "));
+}
+
+/// The threads that all names of a side say, in the words of the names: empty where they leave it
+/// to the context. Nothing where names differ in that.
+[[nodiscard]] inline std::optional<std::string> named_threads(const group& side) {
+  std::set<std::string> all;
+  for (const result::results* file : side) {
+    for (const auto& [owner, step] : file->manifest) all.insert(owner.parameter("threads", ""));
+    for (const result::measurement& row : file->rows) {
+      all.insert(row.name.owner.parameter("threads", ""));
+    }
+  }
+  if (all.size() != 1) return std::nullopt;
+  return *all.begin();
+}
+
+/// Copies of the files of a side whose names all say so many `threads`: it is their contexts that
+/// do.
+[[nodiscard]] inline std::vector<result::results> with_threads_in_context(
+    const group& side, const std::string& threads) {
+  std::vector<result::results> files;
+  for (const result::results* file : side) {
+    result::results& made = files.emplace_back(*file);
+    if (!threads.empty()) made.context["threads"] = threads;
+    for (auto& [owner, step] : made.manifest) owner.parameters.erase("threads");
+    for (result::measurement& row : made.rows) row.name.owner.parameters.erase("threads");
+  }
+  return files;
 }
 
 }  // namespace detail

@@ -235,7 +235,9 @@ inline void compare_models(const side& old, const side& now, comparison& all) {
 }  // namespace detail
 
 /// Compares the files of two sides (not empty), each file a run: row by row where identities agree,
-/// and the predicted steps of the cases that both planned. Throws bad_input for sides that differ
+/// and the predicted steps of the cases that both planned. Names say how many threads only where
+/// that is not the default: sides that each have one number of them are compared in spite of it,
+/// and differ in the field `threads` if the numbers do. Throws bad_input for sides that differ
 /// in more than what is compared, and for a file that has aggregates, but no rounds; usage_error
 /// for pairs of which one is missing; nothing_matched where no row and no case is on both sides.
 [[nodiscard]] inline comparison compare(const group& old, const group& now,
@@ -245,6 +247,13 @@ inline void compare_models(const side& old, const side& now, comparison& all) {
   }
   detail::require_rounds(old);
   detail::require_rounds(now);
+  const auto before_named = detail::named_threads(old);
+  const auto after_named = detail::named_threads(now);
+  if (before_named && after_named && before_named != after_named) {
+    const std::vector<result::results> before = detail::with_threads_in_context(old, *before_named);
+    const std::vector<result::results> after = detail::with_threads_in_context(now, *after_named);
+    return compare(group_of(before), group_of(after), chosen);
+  }
   const detail::side before(old);
   const detail::side after(now);
   comparison all;
