@@ -8,6 +8,7 @@
 #include <string>
 
 #include <layerbench/op/list.hpp>
+#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/peaks.hpp>
 #include <layerbench/predict/validation.hpp>
 #include <layerbench/report/peaks.hpp>
@@ -30,7 +31,8 @@ void print_predictions(const layerbench::result::results& results, bool machine_
     if (const auto isa = results.said(each + "_isa")) machine += ' ' + *isa;
   }
   std::FILE* out = machine_format ? stderr : stdout;
-  fmt::print(out, "\non {}\n\n{}", machine, report::text(predictions));
+  fmt::print(out, "\non {}\n\n{}{}", machine, report::text(predictions),
+             report::text(predict::contentions(std::span(&results, 1))));
   if (!results.chains.empty()) {
     fmt::print(out, "\n{}", report::text(predict::validate(std::span(&results, 1))));
   }

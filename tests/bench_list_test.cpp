@@ -156,6 +156,7 @@ TEST(Help, HasEveryOption) {
                                                 "--benchmark_filter", "--benchmark_repetitions"}));
   const std::map<std::string, texts> of_some{{"--chain", {"bench_model"}},
                                              {"--ranks", {"bench_model", "bench_allreduce"}},
+                                             {"--during", {"bench_model"}},
                                              {"--out-of-place", {"bench_allreduce"}}};
   for (const std::string& program : testing::bench_programs) {
     const testing::outcome done = bench(program, {"--help"});

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
 
+#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/validation.hpp>
 
 #include "support/bench.hpp"
@@ -167,6 +169,35 @@ TEST_F(TrainingRanks, OfATypeThatMpiDoesNotAddUpFail) {
   EXPECT_THAT(done.err, HasSubstr("MPI does not add up in bf16"));
 }
 
+TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
+  const testing::outcome done = train(2, {"--during=allreduce"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("times as long while gradients are sent"));
+  const std::vector<result::results> measured{result::read(here_.results)};
+  std::set<std::string> alone;
+  std::set<std::string> beside;
+  for (const result::measurement& row : measured.front().rows) {
+    EXPECT_EQ(row.error, "") << row.name.text();
+    const std::string& pass = row.name.pass;
+    if (!pass.starts_with("bwd")) continue;
+    (row.name.owner.contended() ? beside : alone).insert(model::call_name(row.name.layer, pass));
+  }
+  EXPECT_EQ(alone, beside);
+  const std::vector<predict::measured_contention> found = predict::contentions(measured);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_GT(found.front().ratio.value(), 0);
+  EXPECT_THAT(predict::predict(measured), SizeIs(1));
+}
+
+TEST_F(TrainingRanks, AreMeasuredBesideAllReducesAlone) {
+  const testing::outcome done =
+      train(2, {"--during=allreduce", "--benchmark_filter=during:allreduce"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const result::results measured = result::read(here_.results);
+  EXPECT_THAT(measured.rows, Not(IsEmpty()));
+  for (const result::measurement& row : measured.rows) EXPECT_TRUE(row.name.owner.contended());
+}
+
 TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
   const testing::outcome alone = here_.bench("bench_model", {"--ranks", "--phase=training"});
   EXPECT_EQ(alone.exit_code, 2);
@@ -176,6 +207,9 @@ TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
   EXPECT_THAT(idle.err, HasSubstr("--phase=training"));
   EXPECT_EQ(train(2, {"--model=nowhere.json"}).exit_code, 3);
   EXPECT_EQ(train(2, {"--plans=measured"}).exit_code, 2);
+  const testing::outcome none = here_.bench("bench_model", {"--during=allreduce"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--ranks"));
 }
 
 /// Whole text of a file of /proc, empty where there is none.
@@ -200,25 +234,31 @@ std::string text_of(const std::filesystem::path& file) {
   return 0;
 }
 
-/// Runs that would take minutes: all-reduces, and models that are trained together.
-class LongRun : public ::testing::TestWithParam<std::string> {
- protected:
+/// A run that would take minutes.
+struct long_run {
+  std::string name;
+  std::string program;
+  texts options;
   /// Of training no more than there are processors: a step's ranks wait for each other all the
   /// time.
-  static int ranks() { return GetParam() == "bench_model" ? 2 : 3; }
+  int ranks;
+};
+void PrintTo(const long_run& of, std::ostream* out) { *out << of.name; }
+
+class LongRun : public ::testing::TestWithParam<long_run> {
+ protected:
   texts arguments() const {
     texts all{"--model=" + here_.model, "--benchmark_repetitions=10000",
               "--benchmark_out=" + here_.results};
-    const texts more = GetParam() == "bench_model"
-                           ? texts{"--phase=training", "--ranks", "--threads=1", "--chain",
-                                   "--backend=" + testing::usable_backend}
-                           : texts{"--benchmark_min_time=100"};
+    const texts& more = GetParam().options;
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
 
   /// Starts it, and waits until it has written rows.
-  LongRun() : running_(LAYERBENCH_MPIEXEC, started(ranks(), arguments(), GetParam()), launcher) {
+  LongRun()
+      : running_(LAYERBENCH_MPIEXEC, started(GetParam().ranks, arguments(), GetParam().program),
+                 launcher) {
     for (int i = 0; i < 3000 && !std::filesystem::exists(here_.results); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -278,8 +318,18 @@ TEST_P(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
   expect_rows();
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, LongRun, ::testing::Values("bench_allreduce", "bench_model"),
-                         [](const auto& each) { return each.param; });
+texts training_with(const std::string& option) {
+  return {"--phase=training", "--ranks", "--threads=1", "--backend=" + testing::usable_backend,
+          option};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, LongRun,
+    ::testing::Values(long_run{"allreduces", "bench_allreduce", {"--benchmark_min_time=100"}, 3},
+                      long_run{"training", "bench_model", training_with("--chain"), 2},
+                      long_run{"training_beside_allreduces", "bench_model",
+                               training_with("--during=allreduce"), 2}),
+    [](const auto& each) { return each.param.name; });
 
 }  // namespace bench_mpi_test
 }  // namespace layerbench

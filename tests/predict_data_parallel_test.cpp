@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/predict/scaling.hpp>
+#include <layerbench/predict/data_parallel.hpp>
 
 #include "support/scaling.hpp"
 
@@ -113,7 +113,7 @@ std::vector<sample> samples() {
 }
 
 scaled_step on(const sample& of, const compute_step& each, std::int64_t devices) {
-  return scale(each, 16, devices, of.joined, of.contention, 16 / each.whole.seconds);
+  return scale(each, 16, devices, of.joined, {of.contention}, 16 / each.whole.seconds);
 }
 
 TEST(DataParallel, LiesBetweenItsBoundsAndNeverBelowComputing) {
@@ -179,7 +179,7 @@ TEST(DataParallel, CarriesTheBoundsOfComputingAndOfTheNetwork) {
   step.whole.sampling_low *= 0.9;
   step.whole.sampling_high *= 1.2;
   const network slow = ring_of(1e-3, 1e8);
-  const scaled_step made = scale(step, 16, 8, slow, 1, 100);
+  const scaled_step made = scale(step, 16, 8, slow, {}, 100);
   EXPECT_LT(made.seconds_low, made.step.seconds);
   EXPECT_GT(made.seconds_high, made.step.seconds);
   std::vector<result::measurement> rows;
@@ -191,11 +191,11 @@ TEST(DataParallel, CarriesTheBoundsOfComputingAndOfTheNetwork) {
   }
   network measured{"m", "", "", {}, collective_table(testing::reduced_file(rows))};
   const compute_step sure = computed("resnet50", 16, 100);
-  const scaled_step with_table = scale(sure, 16, 8, measured, 1, 100);
+  const scaled_step with_table = scale(sure, 16, 8, measured, {}, 100);
   EXPECT_LT(with_table.seconds_low, with_table.step.seconds);
   EXPECT_GT(with_table.seconds_high, with_table.step.seconds);
   EXPECT_FALSE(with_table.extrapolated);
-  EXPECT_TRUE(scale(sure, 16, 16, measured, 1, 100).extrapolated);
+  EXPECT_TRUE(scale(sure, 16, 16, measured, {}, 100).extrapolated);
 }
 
 TEST(SpreadThroughput, HasTheTimeOfTheStepAndTwiceTheForwardPartBackward) {
@@ -234,80 +234,6 @@ TEST(ComputeStep, RefusesAnotherModelsShapeFile) {
   } catch (const error& refused) {
     EXPECT_THAT(refused.what(), AllOf(HasSubstr("lenet5"), HasSubstr("--model PATH")));
   }
-}
-
-// Strong scaling.
-
-struct divided {
-  std::vector<prediction> single;
-  options chosen{.models = {}, .shapes = LAYERBENCH_SHAPES_DIR};
-
-  explicit divided(const std::vector<std::int64_t>& batches) {
-    for (const std::int64_t batch : batches) {
-      single.push_back(spread_throughput(shipped("lenet5", batch), dtype::f32, 100));
-    }
-  }
-  [[nodiscard]] std::vector<data_parallel> on(const std::vector<std::int64_t>& devices) const {
-    return predict_data_parallel(single, {}, chosen,
-                                 {devices, ring_of(1e-6, 1e9), 1, scaling::strong});
-  }
-  /// Each case with its own batch.
-  [[nodiscard]] std::vector<data_parallel> on_each(const std::vector<std::int64_t>& devices) const {
-    return predict_data_parallel(single, {}, chosen, {devices, ring_of(1e-6, 1e9)});
-  }
-};
-
-TEST(StrongScaling, DividesTheLargestBatch) {
-  const std::vector<data_parallel> all = divided({16, 4, 8}).on({1, 2, 4});
-  ASSERT_THAT(all, SizeIs(1));
-  const std::vector<scaled_step>& steps = all.front().steps;
-  ASSERT_THAT(steps, SizeIs(3));
-  EXPECT_EQ(steps[0].batch, 16);
-  EXPECT_EQ(steps[1].batch, 8);
-  EXPECT_EQ(steps[2].batch, 4);
-  EXPECT_EQ(steps[0].efficiency, 1);
-  EXPECT_LT(steps[2].step.seconds, steps[1].step.seconds);
-  EXPECT_NEAR(steps[2].step.seconds, 0.04 + steps[2].step.exposed, 1e-12);
-}
-
-TEST(StrongScaling, SaysWhatMustBeMeasured) {
-  try {
-    static_cast<void>(divided({16, 8}).on({1, 2, 4}));
-    FAIL() << "batch 4 is nowhere";
-  } catch (const error& refused) {
-    EXPECT_EQ(refused.code(), exit_code::incomplete);
-    EXPECT_THAT(refused.what(), AllOf(HasSubstr("batch 4"),
-                                      HasSubstr("--phase=training --model=lenet5 --batch=4")));
-  }
-  EXPECT_THROW(static_cast<void>(divided({16, 8}).on({3})), usage_error);
-}
-
-TEST(WeakScaling, KeepsEveryCasesOwnBatch) {
-  const divided cases({16, 4});
-  const std::vector<data_parallel> all = cases.on_each({1, 2});
-  ASSERT_THAT(all, SizeIs(2));
-  EXPECT_EQ(all[0].steps[1].batch, 16);
-  EXPECT_EQ(all[1].steps[1].batch, 4);
-}
-
-TEST(WeakScaling, StartsFromOneDevice) {
-  divided cases({16, 4});
-  cases.single.back().owner.parameters["ranks"] = "2";
-  EXPECT_THAT(cases.on_each({2}), SizeIs(1)) << "the step of two ranks is left out";
-  cases.single.front().owner.parameters["ranks"] = "4";
-  try {
-    static_cast<void>(cases.on_each({2}));
-    FAIL() << "no step of one device";
-  } catch (const error& refused) {
-    EXPECT_EQ(refused.code(), exit_code::incomplete);
-    EXPECT_THAT(refused.what(), AllOf(HasSubstr("ranks:2"), HasSubstr("measure one rank")));
-  }
-}
-
-TEST(WeakScaling, NeedsTheShapeFileOfAModel) {
-  divided cases({16});
-  cases.single.front().owner.model = "unknown";
-  EXPECT_THROW(static_cast<void>(cases.on_each({2})), nothing_matched);
 }
 
 }  // namespace predict_data_parallel_test

@@ -37,6 +37,10 @@ TEST(CaseName, IsWrittenAndReadBack) {
   EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
   for (const case_name& owner : {plain, rich}) EXPECT_EQ(parse_case(owner.text()), owner);
+  case_name contended = rich;
+  contended.parameters["during"] = "allreduce";
+  EXPECT_EQ(contended.text(), rich.text() + "/during:allreduce");
+  EXPECT_EQ(parse_case(contended.text()), contended);
 }
 
 TEST(ChainName, IsThatOfTheCaseAndIsReadBack) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <optional>
 #include <set>
 #include <vector>
@@ -14,7 +13,7 @@
 namespace layerbench::run {
 namespace run_producers_test {
 
-using namespace rotation_fixture;
+using namespace recorded;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;

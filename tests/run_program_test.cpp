@@ -135,12 +135,28 @@ struct leader : run::company {
   void tell(const run::deed& /*next*/) override { heard.emplace_back("deed"); }
   [[nodiscard]] run::deed hear() override { return {}; }
   void meet() override { heard.emplace_back("meet"); }
+  void prepare_to_reduce() override {}
+  void begin_reducing() override { heard.emplace_back("begin reducing"); }
+  [[nodiscard]] bool reducing() const override { return false; }
+  void end_reducing() override { heard.emplace_back("end reducing"); }
   [[noreturn]] void abandon(const std::string& why) override { throw error("abandoned: " + why); }
   [[nodiscard]] std::unique_ptr<run::any_plan> plan(const op::any& /*op*/,
                                                     const plan_request& /*request*/) override {
     return nullptr;
   }
 };
+
+TEST(Ranks, AddUpNumbersAsLongAsWorkGoesOnBesideThem) {
+  using ::testing::ElementsAre;
+  leader all;
+  const run::herald others(all, 0);
+  EXPECT_EQ(others.contend([&] { return all.heard.size(); }), 2U);
+  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
+  all.heard.clear();
+  const auto fails = [] { throw error("no memory"); };
+  EXPECT_THROW(others.contend(fails), error);
+  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
+}
 
 /// One whose memory is not this program's.
 struct remote : reference::backend {

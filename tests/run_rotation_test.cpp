@@ -10,7 +10,7 @@
 namespace layerbench::run {
 namespace run_rotation_test {
 
-using namespace rotation_fixture;
+using namespace recorded;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::SizeIs;

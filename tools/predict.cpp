@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/predictor.hpp>
 #include <layerbench/report/bmf.hpp>
 #include <layerbench/report/prediction.hpp>
@@ -20,11 +21,13 @@ struct predict_options {
   scaling_request scaling;
 };
 
-std::string render(const std::vector<predict::prediction>& predictions, const std::string& format) {
+std::string render(const std::vector<predict::prediction>& predictions,
+                   const std::vector<predict::measured_contention>& measured,
+                   const std::string& format) {
   if (format == "csv") return csv(report::records(predictions));
-  if (format == "text") return report::text(predictions);
+  if (format == "text") return report::text(predictions) + report::text(measured);
   if (format == "bmf") return json_text(report::to_bmf(predictions));
-  return json_text(report::to_json(predictions));
+  return json_text(report::to_json(predictions, measured));
 }
 
 std::string check_seconds(const std::string& text) {
@@ -102,7 +105,8 @@ void add_predict(CLI::App& app) {
     }
     const std::vector<result::results> files = read_results(options->files);
     const std::vector<predict::prediction> predictions = predict::predict(files, options->predict);
-    write(*common, render(predictions, common->format));
+    write(*common,
+          render(predictions, predict::contentions(files, options->predict), common->format));
     if (!options->predict.allow_partial) require_complete(predictions);
   });
 }

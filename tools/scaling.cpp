@@ -66,9 +66,10 @@ predict::data_parallel of_throughput(const scaling_request& given, const predict
   const model::graph graph = model::load(path, given.batch);
   const predict::prediction single =
       predict::spread_throughput(graph, dtype_from(given.dtype).value(), *given.throughput);
-  auto computed =
-      std::make_shared<const predict::compute_step>(predict::compute_step_of(single, graph, {}));
-  return predict::scale_up(single, how, [&computed](std::int64_t) { return computed; });
+  const predict::device_work work{
+      std::make_shared<const predict::compute_step>(predict::compute_step_of(single, graph, {})),
+      predict::given_contention(how)};
+  return predict::scale_up(single, how, [&work](std::int64_t) { return work; });
 }
 
 std::string render(std::span<const predict::data_parallel> all, const std::string& format) {
@@ -160,10 +161,10 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
       ->needs(devices);
   command
       .add_option("--contention", given.contention,
-                  "How many times as long computing takes while gradients are sent")
+                  "How many times as long computing takes while gradients are sent; default: as "
+                  "measured (bench_model --during), else 1")
       ->check(within(1, 100, "a factor from 1 on"))
-      ->needs(devices)
-      ->capture_default_str();
+      ->needs(devices);
   command
       .add_option("--scaling", given.scaling,
                   "weak: each device has the batch; strong: all of them together have it")
@@ -190,7 +191,8 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
     predict::options training = chosen;
     training.phase = "training";
     single = predict::predict(results, training);
-    all = predict::predict_data_parallel(single, results, training, how);
+    const auto measured = predict::contentions(results, training);
+    all = predict::predict_data_parallel(single, results, training, how, measured);
   }
   if (!given.trace.empty()) write_trace(given.trace, all);
   write(common, render(all, common.format));

@@ -18,7 +18,7 @@ namespace layerbench::tool {
 struct scaling_request {
   std::string devices;  ///< empty: nothing is asked for
   std::vector<std::string> network;
-  double contention = 1;
+  std::optional<double> contention;  ///< empty: as the results say, 1 where they do not
   std::string scaling = "weak";
   std::string trace;
   std::optional<double> throughput;  ///< images/s, instead of result files

@@ -67,7 +67,7 @@ class plan<recorder::backend, Op> : public plan<reference::backend, Op> {
   }
 };
 
-namespace run::rotation_fixture {
+namespace run::recorded {
 
 inline const op::conv conv{
     .n = 1, .c = 64, .h = 8, .w = 8, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
@@ -125,5 +125,5 @@ inline surrounded_op after_relu(std::int64_t footprint) {
   return {.cache = cache_state::model, .footprint = footprint, .operands = {from_relu(0)}};
 }
 
-}  // namespace run::rotation_fixture
+}  // namespace run::recorded
 }  // namespace layerbench

@@ -131,18 +131,31 @@ class backward_part {
 /// What is kept when there are more devices: each one's batch, or all their images together.
 enum class scaling { weak, strong };
 
+/// Where a factor of contention comes from.
+enum class contention_source { assumed, given, measured };
+
 }  // namespace layerbench::predict
 
 template <>
 inline constexpr std::array<std::string_view, 2>
     layerbench::enum_names<layerbench::predict::scaling>{"weak", "strong"};
+template <>
+inline constexpr std::array<std::string_view, 3>
+    layerbench::enum_names<layerbench::predict::contention_source>{"assumed", "given", "measured"};
 
 namespace layerbench::predict {
+
+/// Computing takes so many times as long while gradients are sent.
+struct used_contention {
+  double factor = 1;
+  contention_source from = contention_source::assumed;
+};
 
 /// A training step on so many devices.
 struct scaled_step {
   std::int64_t devices = 1;
   std::int64_t batch = 1;  ///< of each device
+  used_contention contention = {};
   parallel_step step;
   double seconds_low = 0;  ///< of step.seconds, with the bounds of computing and of the network
   double seconds_high = 0;
@@ -160,16 +173,17 @@ struct scaled_step {
 /// once, on the side of each. Throws usage_error where the network cannot hold so many.
 [[nodiscard]] inline scaled_step scale(const compute_step& each, std::int64_t batch,
                                        std::int64_t devices, const network& joined,
-                                       double contention, double alone) {
+                                       const used_contention& contention, double alone) {
   require_room(joined, devices);
+  const used_contention used = devices == 1 ? used_contention{} : contention;
   const auto step = [&](double collective_time::* bound, double speed) {
     const auto seconds_of = [&](double bytes) {
       return allreduce_time(joined, bytes, devices).*bound;
     };
-    return parallel_step_of(each, seconds_of, devices == 1 ? 1 : contention, speed);
+    return parallel_step_of(each, seconds_of, used.factor, speed);
   };
   const double seconds = each.whole.seconds;
-  scaled_step made{devices, batch, step(&collective_time::seconds, 1)};
+  scaled_step made{devices, batch, used, step(&collective_time::seconds, 1)};
   made.seconds_low = step(&collective_time::low, each.whole.low() / seconds).seconds;
   made.seconds_high = step(&collective_time::high, each.whole.high() / seconds).seconds;
   made.extrapolated = std::ranges::any_of(each.buckets, [&](const timed_bucket& bucket) {

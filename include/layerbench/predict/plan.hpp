@@ -127,7 +127,7 @@ namespace detail {
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
       result::case_name owner = row.name.owner;
-      if (owner.model == layerbench::model::peak_model) continue;
+      if (owner.model == layerbench::model::peak_model || owner.contended()) continue;
       owner.model = model;
       if (seen.insert(owner).second) conditions.push_back(owner);
     }

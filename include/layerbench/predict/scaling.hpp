@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/data_parallel.hpp>
 
 /// From timings of one device to training on many.
@@ -19,9 +21,15 @@ namespace layerbench::predict {
 struct scaling_options {
   std::vector<std::int64_t> devices;
   network joined;
-  double contention = 1;
+  std::optional<double> contention = {};  ///< nothing: as measured, else 1
   predict::scaling scaling = predict::scaling::weak;
 };
+
+/// The contention that is given; none is assumed where it is not.
+[[nodiscard]] inline used_contention given_contention(const scaling_options& how) {
+  if (!how.contention) return {};
+  return {*how.contention, contention_source::given};
+}
 
 /// A training case on several numbers of devices.
 struct data_parallel {
@@ -52,14 +60,20 @@ namespace detail {
   return own_batch ? model::load(path) : model::load(path, owner.batch);
 }
 
-/// What a device computes in a predicted step.
-[[nodiscard]] inline std::shared_ptr<const compute_step> compute_step_of(
-    const prediction& p, std::span<const result::results> files, const options& chosen) {
+/// The files whose rows serve a prediction.
+[[nodiscard]] inline group files_of(const prediction& p, std::span<const result::results> files) {
   group own;
   for (const result::results& each : files) {
     if (std::ranges::find(p.files, each.file) != p.files.end()) own.push_back(&each);
   }
-  const model::training how = own.empty() ? model::training{} : training_of(own);
+  return own;
+}
+
+/// What a device computes in a predicted step.
+[[nodiscard]] inline std::shared_ptr<const compute_step> compute_step_of(const prediction& p,
+                                                                         const group& its_files,
+                                                                         const options& chosen) {
+  const model::training how = its_files.empty() ? model::training{} : training_of(its_files);
   return std::make_shared<const compute_step>(
       predict::compute_step_of(p, graph_of(p.owner, chosen), how, chosen.overhead_per_layer));
 }
@@ -103,18 +117,46 @@ namespace detail {
       exit_code::incomplete);
 }
 
+/// What was measured of a predicted case where none is given. Throws error where that was more than
+/// one thing.
+[[nodiscard]] inline used_contention contention_of(const prediction& p, const group& its_files,
+                                                   const scaling_options& how,
+                                                   std::span<const measured_contention> measured) {
+  if (how.contention) return given_contention(how);
+  const std::string device = its_files.empty() ? "" : its_files.front()->device();
+  used_contention found;
+  for (const measured_contention& each : measured) {
+    if (!each.holds_for(p.owner, p.threads, device)) continue;
+    if (found.from == contention_source::measured) {
+      throw error(fmt::format("{}: its contention was measured under several conditions, or by "
+                              "several numbers of ranks; leave files out, or give --contention",
+                              p.owner.text()),
+                  exit_code::incomplete);
+    }
+    found = {each.factor(), contention_source::measured};
+  }
+  return found;
+}
+
 }  // namespace detail
 
-/// `single` on several numbers of devices, each of which computes what `step_on(n)` says.
-template <class StepOn>
+/// What each device does, and how much slower while gradients are sent.
+struct device_work {
+  std::shared_ptr<const compute_step> computed;
+  used_contention contention = {};
+};
+
+/// `single` on several numbers of devices, each of which does what `work_on(n)` says.
+template <class WorkOn>
 [[nodiscard]] data_parallel scale_up(const prediction& single, const scaling_options& how,
-                                     StepOn&& step_on) {
+                                     WorkOn&& work_on) {
   data_parallel made{single, how, {}, {}};
   for (const std::int64_t n : how.devices) {
-    made.computed.push_back(step_on(n));
+    const device_work work = work_on(n);
+    made.computed.push_back(work.computed);
     const std::int64_t batch =
         how.scaling == scaling::weak ? single.owner.batch : single.owner.batch / n;
-    made.steps.push_back(scale(*made.computed.back(), batch, n, how.joined, how.contention,
+    made.steps.push_back(scale(*work.computed, batch, n, how.joined, work.contention,
                                single.images_per_second().value()));
   }
   return made;
@@ -124,12 +166,20 @@ template <class StepOn>
 /// those that lack layers are left out, and those of several ranks, whose steps have all-reduces in
 /// them already. With weak scaling each device has the batch of the case. With strong scaling the
 /// largest batch of equal cases is divided among the devices, and the files need timings of each
-/// part. Throws nothing_matched where the shape file of a model is not known, error where it is of
-/// another one or where timings are missing, those of one rank among them, usage_error where a
-/// batch cannot be divided or the network cannot hold so many devices.
+/// part. Where no contention is given the `measured` one of what a device computes counts. Throws
+/// nothing_matched where the shape file of a model is not known, error where it is of another one,
+/// where timings are missing, those of one rank among them, or where contention was measured in
+/// several ways, usage_error where a batch cannot be divided or the network cannot hold so many
+/// devices.
 [[nodiscard]] inline std::vector<data_parallel> predict_data_parallel(
     std::span<const prediction> predictions, std::span<const result::results> files,
-    const options& chosen, const scaling_options& how) {
+    const options& chosen, const scaling_options& how,
+    std::span<const measured_contention> measured = {}) {
+  const auto work_of = [&](const prediction& p) {
+    const group own = detail::files_of(p, files);
+    return device_work{detail::compute_step_of(p, own, chosen),
+                       detail::contention_of(p, own, how, measured)};
+  };
   std::vector<data_parallel> all;
   const prediction* joined = nullptr;
   for (const prediction& each : predictions) {
@@ -139,17 +189,16 @@ template <class StepOn>
       continue;
     }
     if (how.scaling == scaling::weak) {
-      auto computed = detail::compute_step_of(each, files, chosen);
-      all.push_back(scale_up(each, how, [&](std::int64_t) { return computed; }));
+      const device_work work = work_of(each);
+      all.push_back(scale_up(each, how, [&](std::int64_t) { return work; }));
       continue;
     }
     const bool largest = std::ranges::none_of(predictions, [&](const prediction& other) {
       return other.owner.batch > each.owner.batch && detail::same_but_batch(other, each);
     });
     if (!largest) continue;
-    all.push_back(scale_up(each, how, [&](std::int64_t n) {
-      return detail::compute_step_of(detail::part_of(each, n, predictions), files, chosen);
-    }));
+    all.push_back(scale_up(
+        each, how, [&](std::int64_t n) { return work_of(detail::part_of(each, n, predictions)); }));
   }
   if (all.empty() && joined != nullptr) detail::ask_for_one_rank(*joined);
   return all;

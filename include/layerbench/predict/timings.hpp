@@ -80,9 +80,11 @@ struct timing {
 };
 
 /// The time of one call of a row that adds up to the time of a step: the mean without stalls where
-/// the row has it. Hot timings are added up as everybody does, by their medians.
+/// the row has it. Hot timings are added up as everybody does, by their medians; but waiting for a
+/// processor, which contended rows are about, shows in means alone.
 [[nodiscard]] inline double additive_seconds(const result::measurement& row) {
-  return row.name.cache == "hot" ? row.seconds : row.mean_seconds();
+  const bool naive = row.name.cache == "hot" && !row.name.owner.contended();
+  return naive ? row.seconds : row.mean_seconds();
 }
 
 namespace detail {

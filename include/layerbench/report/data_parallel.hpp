@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,6 +34,31 @@ namespace detail {
                      sizes.size() == 1 ? "" : "s", fmt::join(sizes, ", "));
 }
 
+/// What sending costs those who compute, over all steps in which something is sent.
+[[nodiscard]] inline std::string contention_text(const predict::data_parallel& of) {
+  using enum predict::contention_source;
+  bool is_measured = false;
+  bool is_assumed = false;
+  std::vector<double> factors;
+  for (const predict::scaled_step& each : of.steps) {
+    if (each.devices == 1) continue;
+    is_measured = is_measured || each.contention.from == measured;
+    is_assumed = is_assumed || each.contention.from == assumed;
+    factors.push_back(each.contention.factor);
+  }
+  if (factors.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(factors);
+  if (is_assumed && most == 1) {
+    return "  contention: none assumed; --contention F says how much slower a device computes "
+           "while gradients are sent\n";
+  }
+  return fmt::format(
+      "  contention: computing takes {:.4g}{} times as long while gradients are sent{}{}\n", least,
+      least < most ? fmt::format(" to {:.4g}", most) : "",
+      is_measured ? ", as measured (--during)" : "",
+      is_assumed ? "; none assumed at other batches" : "");
+}
+
 /// What holds for all numbers of devices, a line each.
 [[nodiscard]] inline std::string conditions(const predict::data_parallel& of) {
   const predict::prediction& one = of.single;
@@ -50,14 +76,7 @@ namespace detail {
   text += of.how.scaling == predict::scaling::weak
               ? fmt::format("  weak scaling: {} images for each device\n", one.owner.batch)
               : fmt::format("  strong scaling: {} images for all devices\n", one.owner.batch);
-  text += of.how.contention == 1
-              ? "  contention: none assumed; --contention F says how much slower a device computes "
-                "while gradients are sent\n"
-              : fmt::format(
-                    "  contention: computing takes {:g} times as long while gradients are "
-                    "sent\n",
-                    of.how.contention);
-  return text;
+  return text + contention_text(of);
 }
 
 /// Where the time of its all-reduces comes from.
@@ -125,7 +144,7 @@ namespace detail {
                                      owner.text(),
                                      of.how.joined.name,
                                      std::string(name(of.how.scaling)),
-                                     detail::exact(of.how.contention),
+                                     detail::exact(each.contention.factor),
                                      std::to_string(each.devices),
                                      std::to_string(each.batch)};
       for (const double number : {step.seconds, each.seconds_low, each.seconds_high,

@@ -52,6 +52,8 @@ namespace detail {
   return {{"devices", of.devices},
           {"batch", of.batch},
           {"global_batch", of.devices * of.batch},
+          {"contention", of.contention.factor},
+          {"contention_from", name(of.contention.from)},
           {"seconds_per_step", of.step.seconds},
           {"seconds_low", of.seconds_low},
           {"seconds_high", of.seconds_high},
@@ -70,7 +72,6 @@ namespace detail {
   for (const predict::scaled_step& each : of.steps) steps.push_back(scaled_step_json(each));
   return {{"network", network_json(of.how.joined)},
           {"scaling", name(of.how.scaling)},
-          {"contention", of.how.contention},
           {"buckets", buckets_json(*of.computed.front())},
           {"steps", steps}};
 }

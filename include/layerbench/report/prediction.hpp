@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/predict/contention.hpp>
 #include <layerbench/predict/predictor.hpp>
 #include <layerbench/report/bounds.hpp>
 #include <layerbench/report/composition.hpp>
@@ -167,6 +168,20 @@ namespace detail {
     out += '\n';
   }
   if (predictions.size() > 1) out += text(summary(predictions));
+  return out;
+}
+
+/// A line each.
+[[nodiscard]] inline std::string text(std::span<const predict::measured_contention> measured) {
+  std::string out;
+  for (const predict::measured_contention& each : measured) {
+    const predict::time_ratio& ratio = each.ratio;
+    out += fmt::format(
+        "contention of {}: its backward part takes {:.3f} times as long while gradients are sent "
+        "({}between {:.3f} and {:.3f})\n",
+        detail::headline(each.owner, each.threads), ratio.value(), ratio.p ? "95 % " : "rounds ",
+        ratio.low, ratio.high);
+  }
   return out;
 }
 

@@ -104,13 +104,23 @@ inline void add_limits(json::value& to, const predict::prediction& p) {
 
 }  // namespace detail
 
-/// Predictions for programs: the contract of docs/formats.md.
-[[nodiscard]] inline json::value to_json(std::span<const predict::prediction> predictions) {
+/// Predictions, and the contention that was measured, for programs: the contract of
+/// docs/formats.md.
+[[nodiscard]] inline json::value to_json(
+    std::span<const predict::prediction> predictions,
+    std::span<const predict::measured_contention> measured = {}) {
   json::value list = json::value::array();
   for (const predict::prediction& each : predictions) {
     list.push_back(detail::prediction_json(each));
   }
-  return {{"schema", 1}, {"predictions", list}};
+  json::value made{{"schema", 1}, {"predictions", list}};
+  for (const predict::measured_contention& each : measured) {
+    made["contentions"].push_back({{"case", each.owner.text()},
+                                   {"ratio", each.ratio.value()},
+                                   {"low", each.ratio.low},
+                                   {"high", each.ratio.high}});
+  }
+  return made;
 }
 
 }  // namespace layerbench::report

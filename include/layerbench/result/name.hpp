@@ -22,9 +22,9 @@ namespace layerbench::result {
 
 /// Further parameters of a name, in the order in which they stand. They appear only where they
 /// differ from their default: phase inference, layout nhwc, timing and threads as the machine's,
-/// one rank.
-inline constexpr std::array<std::string_view, 5> parameter_order{"phase", "layout", "timing",
-                                                                 "threads", "ranks"};
+/// one rank, and nothing that goes on during the calls.
+inline constexpr std::array<std::string_view, 6> parameter_order{"phase",   "layout", "timing",
+                                                                 "threads", "ranks",  "during"};
 
 using name_parameters = std::map<std::string, std::string, std::less<>>;
 
@@ -81,8 +81,7 @@ struct case_name {
   /// The value of a parameter; its default where the name does not say.
   [[nodiscard]] std::string parameter(std::string_view of, std::string otherwise) const {
     const auto found = parameters.find(of);
-    if (found != parameters.end()) return found->second;
-    return otherwise;
+    return found == parameters.end() ? std::move(otherwise) : found->second;
   }
   [[nodiscard]] std::string phase() const { return parameter("phase", "inference"); }
 
@@ -90,6 +89,9 @@ struct case_name {
   [[nodiscard]] std::int64_t ranks() const {
     return detail::count_of(parameter("ranks", "1")).value_or(1);
   }
+
+  /// Whether something that slows the calls down went on during them.
+  [[nodiscard]] bool contended() const { return parameters.contains("during"); }
 
   /// `<phase>/<backend>/<dtype>/<model>/batch:<n>[/<parameter>:<value>]...`
   [[nodiscard]] std::string text() const {

@@ -118,9 +118,12 @@ class suite_maker {
     all_.footprint[c.owner] = least.footprint();
     std::vector<std::vector<std::size_t>> primitives;
     for (const model::primitive& p : model::primitives(step->step())) {
-      add_primitive(c, memory, step, p, least.usual(p));
+      const result::planned planned = result::planned_of(p, least.usual(p), c.request.type);
+      all_.manifest[c.owner].push_back(planned);
+      add_rows(c, memory, step, p, planned);
       primitives.push_back(p.calls);
     }
+    if (!o_.during.empty()) add_contended(c, memory, step, least);
     if (!what_.of_steps()) all_.manifest.erase(c.owner);
     if (!what_.whole_model()) return;
     const auto make = [step, seed = o_.seed] { return step->make_chain(seed); };
@@ -198,11 +201,9 @@ class suite_maker {
     return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
   }
 
-  void add_primitive(const conditions& c, const std::shared_ptr<arena>& memory,
-                     const std::shared_ptr<planned_step>& step, const model::primitive& p,
-                     const model::surroundings& around) {
-    const result::planned planned = result::planned_of(p, around, c.request.type);
-    all_.manifest[c.owner].push_back(planned);
+  void add_rows(const conditions& c, const std::shared_ptr<arena>& memory,
+                const std::shared_ptr<planned_step>& step, const model::primitive& p,
+                const result::planned& planned) {
     if (!measures(step->step(), p) || !memory->here().implements_op(p.op)) return;
     for (const std::string& state : o_.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
@@ -215,6 +216,17 @@ class suite_maker {
       made.request.pass = p.pass;
       made.around = [step, p, cache] { return step->around(p, cache); };
       all_.fixtures.push_back(std::make_unique<fixture>(std::move(made), memory));
+    }
+  }
+
+  /// Rows of what is computed while gradients are sent: in the backward part. They are in states of
+  /// the same step, and no step of their own.
+  void add_contended(conditions c, const std::shared_ptr<arena>& memory,
+                     const std::shared_ptr<planned_step>& step, const model::step_memory& least) {
+    c.owner.parameters["during"] = o_.during;
+    for (const model::primitive& p : model::primitives(step->step())) {
+      if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
+      add_rows(c, memory, step, p, result::planned_of(p, least.usual(p), c.request.type));
     }
   }
 

@@ -248,6 +248,10 @@ template <backend... Bs>
     app.add_flag("--ranks", o.data_parallel,
                  "under mpirun: ranks train together, adding up their gradients (--phase=training)")
         ->envname("LAYERBENCH_RANKS");
+    app.add_option("--during", o.during,
+                   "of ranks that train: time each layer also while they add up other numbers")
+        ->envname("LAYERBENCH_DURING")
+        ->check(detail::one_of({std::string(op::allreduce::name)}));
   }
   detail::add_google_options(app, o);
   if (what.collective) detail::add_collective_options(app, o);

@@ -27,6 +27,7 @@ struct deed {
     pace,        ///< of the row: see rotation::set_step_seconds
     settle,      ///< the row; argument: whether a warm-up follows
     calls,       ///< of the row, so many: all meet in between being ready and calling
+    accompany,   ///< the row: calls, over and over, beside all-reduces while these go on
     make_chain,  ///< of a case
     drop_chain,
     step,  ///< of the chain, whole: all meet before
@@ -55,6 +56,15 @@ class company {
   [[nodiscard]] virtual deed hear() = 0;
   /// Waits until all are here.
   virtual void meet() = 0;
+  /// Makes ready for all-reduces beside other work. Throws unsupported.
+  virtual void prepare_to_reduce() = 0;
+  /// Beside what each does from now on, all ranks add up numbers, over and over; returns when they
+  /// have done so once. They do nothing else together meanwhile.
+  virtual void begin_reducing() = 0;
+  /// Whether that goes on.
+  [[nodiscard]] virtual bool reducing() const = 0;
+  /// Ends it, where this is the leader; the others wait until it has.
+  virtual void end_reducing() = 0;
   /// Ends all ranks: this one cannot go on.
   [[noreturn]] virtual void abandon(const std::string& why) = 0;
   /// The plan of a collective op between the ranks. Throws unsupported.
@@ -64,6 +74,18 @@ class company {
 
 /// Finds the other ranks.
 using company_maker = std::function<std::unique_ptr<company>()>;
+
+/// All ranks add up numbers while it lives.
+class reduction_beside {
+ public:
+  explicit reduction_beside(company& all) : all_(all) { all_.begin_reducing(); }
+  reduction_beside(const reduction_beside&) = delete;
+  reduction_beside& operator=(const reduction_beside&) = delete;
+  ~reduction_beside() { all_.end_reducing(); }
+
+ private:
+  company& all_;
+};
 
 /// What tells the others of a row or a chain, where there are any.
 class herald {
@@ -87,6 +109,13 @@ class herald {
       throw;
     }
     if (with_ != nullptr) with_->meet();
+  }
+  /// Does `work` while all ranks add up numbers; the others make calls of the row meanwhile.
+  template <class Work>
+  auto contend(Work&& work) const {
+    tell(deed::kind::accompany);
+    const reduction_beside all(*with_);
+    return work();
   }
 
  private:

@@ -48,6 +48,7 @@ class fixture {
   [[nodiscard]] const result::row_name& name() const { return what_.name; }
   [[nodiscard]] device& here() const { return memory_->here(); }
   [[nodiscard]] int threads() const { return here().threads(); }
+  [[nodiscard]] bool contended() const { return name().owner.contended(); }
   /// From now on `others` do all that this does.
   void lead(const herald& others) { others_ = others; }
 
@@ -80,12 +81,19 @@ class fixture {
     calls().set_step_seconds(seconds);
   }
   void settle(bool warm_up_follows) {
-    others_.tell(deed::kind::settle, warm_up_follows ? 1 : 0);
+    if (!contended()) others_.tell(deed::kind::settle, warm_up_follows ? 1 : 0);
     calls().settle(warm_up_follows);
   }
   /// Others begin their calls when all are ready.
   void ready(std::int64_t some) {
+    if (contended()) return calls().ready(some);
     others_.tell_and_meet(deed::kind::calls, some, [&] { calls().ready(some); });
+  }
+  /// Does `work`, the row's settling, making ready and calling, while all ranks add up numbers: the
+  /// way of contended rows. Others then do all that by themselves.
+  template <class Work>
+  auto contend(Work&& work) {
+    return others_.contend(work);
   }
   void call(std::int64_t some) { calls().call(some); }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }

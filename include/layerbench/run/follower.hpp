@@ -60,7 +60,17 @@ class follower {
         row.ready(next.argument);
         with_.meet();
         return row.call(next.argument);
+      case deed::kind::accompany: return accompany(row);
       default: throw error("the leader asks for what this version does not know");
+    }
+  }
+
+  void accompany(fixture& row) {
+    const reduction_beside all(with_);
+    row.settle(/*warm_up_follows=*/true);
+    while (with_.reducing()) {
+      row.ready(1);
+      row.call(1);
     }
   }
 

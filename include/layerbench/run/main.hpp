@@ -171,9 +171,11 @@ inline void conclude(session& measured, const options& o, const program& what,
              cut);
 }
 
-/// The ranks that train together; null where they are not to. Throws usage_error.
+/// The ranks that train together; null where they are not to. Throws usage_error and unsupported.
 [[nodiscard]] inline std::unique_ptr<company> ranks_for(const options& o,
                                                         const company_maker& make) {
+  if (!o.data_parallel && !o.during.empty())
+    throw usage_error("--during: an allreduce needs several ranks; add --ranks");
   if (!o.data_parallel) return nullptr;
   if (o.phase != "training")
     throw usage_error("--ranks: only training needs several; add --phase=training");
@@ -185,8 +187,9 @@ inline void conclude(session& measured, const options& o, const program& what,
         "with --plans=FILE");
   }
   std::unique_ptr<company> made = make();
-  if (made->size() > 1) return made;
-  throw usage_error("--ranks: there is one; mpirun -np N starts N of them");
+  if (made->size() == 1) throw usage_error("--ranks: there is one; mpirun -np N starts N of them");
+  if (!o.during.empty()) made->prepare_to_reduce();
+  return made;
 }
 
 template <class Ops, class Backends>

@@ -69,13 +69,15 @@ struct visit_quality {
 };
 
 /// Takes samples of work on so many threads once and fills in `row` what they say. `row.calls`
-/// stays 0 when it was interrupted before the first.
+/// stays 0 when it was interrupted before the first. What is `contended` shares the processors with
+/// other work of these ranks, as it is meant to: waiting for them is part of it.
 template <class Take>
-visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::measurement& row) {
+visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::measurement& row,
+                    bool contended = false) {
   const detail::processor_watch processors(threads);
   samples taken = take();
   // A device goes on working while this program has no processor.
-  const bool pushed_off = !watch.of_device() && processors.pushed_off();
+  const bool pushed_off = !contended && !watch.of_device() && processors.pushed_off();
   const visit_quality quality{processors.busy(), pushed_off, taken.unusual};
   if (taken.seconds.empty()) return {};
   std::ranges::sort(taken.seconds);
@@ -88,7 +90,8 @@ visit_quality visit(int threads, const stopwatch& watch, Take&& take, result::me
     counters["low_s"] = range->low;
     counters["high_s"] = range->high;
   }
-  const usual_mean usual = mean_without_stalls(taken.seconds, taken.calls_a_sample);
+  const usual_mean usual = contended ? usual_mean{stats::mean(taken.seconds), 0}
+                                     : mean_without_stalls(taken.seconds, taken.calls_a_sample);
   counters["mean_s"] = usual.seconds;
   counters["stalls"] = static_cast<double>(taken.stalls + usual.stalls);
   counters["min_s"] = taken.seconds.front();

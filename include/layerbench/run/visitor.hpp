@@ -34,13 +34,24 @@ class visitor {
     what.activate();
     what.set_step_seconds(agenda_.step_seconds(owner));
     const sampling how = sampled_for(owner, row);
-    result::measurement timed = best_visit(what.here(), [&] {
+    const auto sampled = [&](stopwatch& watch, auto&& speed) {
       what.settle(how.warm_up > 0);
       return sample(
-          watch_of(what.here()), [&](std::int64_t n) { what.ready(n); },
-          [&](std::int64_t n) { what.call(n); }, how, &interrupt_guard::interrupted,
-          speed_of(what.here(), owner));
-    });
+          watch, [&](std::int64_t n) { what.ready(n); }, [&](std::int64_t n) { what.call(n); }, how,
+          &interrupt_guard::interrupted, speed);
+    };
+    result::measurement timed;
+    if (what.contended()) {
+      visit(
+          what.threads(), wall_,
+          [&] { return what.contend([&] { return sampled(wall_, any_speed{}); }); }, timed,
+          /*contended=*/true);
+      timed.counters["retries"] = 0;
+    } else {
+      timed = best_visit(what.here(), [&] {
+        return sampled(watch_of(what.here()), speed_of(what.here(), owner));
+      });
+    }
     timed.name = what.name();
     timed.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
                    what.what().inserted};
@@ -98,6 +109,11 @@ class visitor {
   [[nodiscard]] sampling sampled_for(const measured_case& owner, const measured_row& row) const {
     sampling how = sampled_for(owner, agenda_.least_time(owner, row));
     how.most_calls = row.what->calls().most_calls();
+    if (row.what->contended()) {
+      constexpr double several_reductions = 0.05;  // seconds
+      how.least_time = std::max(how.least_time, several_reductions);
+      how.most_time = 4 * how.least_time;
+    }
     // What one call leaves behind is no help to the next where each is made ready alone, and the
     // processors' way to their usual clock counts little in long ones.
     const bool alone = how.most_calls == 1;
@@ -157,6 +173,7 @@ class visitor {
 
   const agenda& agenda_;
   probe_maker speed_;
+  stopwatch wall_{2};  ///< of contended rows: waiting for a processor is part of them
   std::map<const device*, std::unique_ptr<stopwatch>> watches_;
   std::map<device*, std::unique_ptr<speed_probe>> probes_;
 };

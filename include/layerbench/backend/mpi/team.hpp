@@ -75,7 +75,8 @@ class team {
 
  private:
   team() {
-    MPI_Init(nullptr, nullptr);
+    int provided = 0;  // threads may take turns; whoever wants that asks whether they may
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     // The launcher may hand on what is written through a terminal of its own.

@@ -2,17 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/backend/mpi/allreduce.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
+#include <layerbench/model/buckets.hpp>
 #include <layerbench/run/company.hpp>
 
 namespace layerbench::run {
@@ -76,6 +80,56 @@ class shared_reduction final : public any_plan {
   std::vector<plan_operand> operands_;
 };
 
+/// All-reduces of what a bucket of gradients has, in place as those of a step, one after the other
+/// in a thread of their own. Meanwhile no other thread of a rank may use MPI.
+class endless_reduction {
+ public:
+  /// Once, before the rest. Throws unsupported.
+  void prepare() {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_SERIALIZED) {
+      throw unsupported(
+          "this MPI cannot be used by another thread than the first, as --during=allreduce has to");
+    }
+    gradients_.resize(model::bucket_bytes / sizeof(float));
+  }
+  /// All ranks do; returns after the first one.
+  void begin() {
+    going_on_ = true;
+    begun_ = false;
+    worker_ = std::thread([this] { work(); });
+    while (!begun_) std::this_thread::yield();
+  }
+  [[nodiscard]] bool going_on() const { return going_on_; }
+  /// The leader makes all end; the others wait for that.
+  void end() {
+    going_on_ = false;
+    worker_.join();
+  }
+
+ private:
+  void work() {
+    mpi::order all;
+    all.count = static_cast<std::int64_t>(gradients_.size());
+    all.in_place = 1;
+    const mpi::reduction once(all, gradients_.data(), gradients_.data());
+    while (true) {
+      int more = going_on_ ? 1 : 0;
+      MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);  // what the leader says
+      if (more == 0) break;
+      once.run();
+      begun_ = true;
+    }
+    going_on_ = false;
+  }
+
+  std::vector<float> gradients_;
+  std::atomic<bool> begun_ = false;
+  std::atomic<bool> going_on_ = false;
+  std::thread worker_;
+};
+
 }  // namespace detail
 
 /// The processes that mpirun started.
@@ -99,6 +153,16 @@ class mpi_company final : public company {
     return {static_cast<deed::kind>(order.calls), order.operand, order.count, order.seconds};
   }
   void meet() override { mpi::reduction::meet(); }
+  void prepare_to_reduce() override { beside_.prepare(); }
+  void begin_reducing() override {
+    try {
+      beside_.begin();
+    } catch (const std::exception& slip) {  // the others would wait for ever
+      abandon(slip.what());
+    }
+  }
+  [[nodiscard]] bool reducing() const override { return beside_.going_on(); }
+  void end_reducing() override { beside_.end(); }
   [[noreturn]] void abandon(const std::string& why) override { mpi::team::all().abandon(why); }
   [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
                                                const plan_request& request) override {
@@ -106,6 +170,9 @@ class mpi_company final : public company {
     if (sizes == nullptr) throw unsupported(fmt::format("MPI has no {}", op.name()));
     return std::make_unique<detail::shared_reduction>(*sizes, request);
   }
+
+ private:
+  detail::endless_reduction beside_;
 };
 
 }  // namespace layerbench::run
