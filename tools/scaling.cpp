@@ -69,7 +69,8 @@ predict::data_parallel of_throughput(const scaling_request& given, const predict
   const predict::device_work work{
       std::make_shared<const predict::compute_step>(predict::compute_step_of(single, graph, {})),
       predict::given_contention(how)};
-  return predict::scale_up(single, how, [&work](std::int64_t) { return work; });
+  const auto same = [&work](std::int64_t) -> const predict::device_work& { return work; };
+  return predict::scale_up(single, how, same);
 }
 
 std::string render(std::span<const predict::data_parallel> all, const std::string& format) {

@@ -152,7 +152,7 @@ template <class WorkOn>
                                      WorkOn&& work_on) {
   data_parallel made{single, how, {}, {}};
   for (const std::int64_t n : how.devices) {
-    const device_work work = work_on(n);
+    const device_work& work = work_on(n);
     made.computed.push_back(work.computed);
     const std::int64_t batch =
         how.scaling == scaling::weak ? single.owner.batch : single.owner.batch / n;
@@ -190,7 +190,8 @@ template <class WorkOn>
     }
     if (how.scaling == scaling::weak) {
       const device_work work = work_of(each);
-      all.push_back(scale_up(each, how, [&](std::int64_t) { return work; }));
+      const auto same = [&](std::int64_t) -> const device_work& { return work; };
+      all.push_back(scale_up(each, how, same));
       continue;
     }
     const bool largest = std::ranges::none_of(predictions, [&](const prediction& other) {

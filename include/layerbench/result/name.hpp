@@ -81,7 +81,8 @@ struct case_name {
   /// The value of a parameter; its default where the name does not say.
   [[nodiscard]] std::string parameter(std::string_view of, std::string otherwise) const {
     const auto found = parameters.find(of);
-    return found == parameters.end() ? std::move(otherwise) : found->second;
+    if (found != parameters.end()) return found->second;
+    return otherwise;
   }
   [[nodiscard]] std::string phase() const { return parameter("phase", "inference"); }
 
