@@ -125,7 +125,8 @@ TEST(Contention, IsOfTheChosenModels) {
   results both = measured(2);
   case_name other = joined;
   other.model = "other";
-  both.manifest[other] = both.manifest[joined];
+  const std::vector<result::planned> step = both.manifest[joined];
+  both.manifest[other] = step;
   EXPECT_THAT(contentions(std::vector{both}), SizeIs(2)) << "rows serve whoever does that work";
   const auto of_other = contentions(std::vector{both}, {.models = {"other"}});
   ASSERT_THAT(of_other, SizeIs(1));
