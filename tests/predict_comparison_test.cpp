@@ -92,6 +92,14 @@ TEST(Compare, ComparesNumbersOfThreads) {
   EXPECT_EQ(turned.models.at(0).old_threads, 3);
 }
 
+TEST(Compare, KnowsWhichSideWasDisturbed) {
+  results loaded = file_of(1, 10);
+  for (measurement& row : loaded.rows) row.counters["disturbed"] = row.round < 3 ? 1 : 0;
+  const comparison all = compare_one(file_of(1, 10), loaded);
+  EXPECT_EQ(all.old_disturbed, 0);
+  EXPECT_EQ(all.new_disturbed, 0.5);
+}
+
 TEST(Compare, TakesThreadsFromNamesOrContexts) {
   const comparison all = compare_one(on_threads("3", file_of(1, 10)), file_of(1, 10));
   EXPECT_THAT(all.layers, SizeIs(2));

@@ -82,6 +82,15 @@ TEST_F(Compare, WritesTextJsonAndCsvToStdoutOrAFile) {
   EXPECT_THAT(tool({"compare", golden, slower}).out, StartsWith("old: "));
 }
 
+TEST_F(Compare, SaysWhichSideWasDisturbed) {
+  const std::string loaded = file("loaded.json", [](json::value& changed) {
+    for (json::value& row : changed["benchmarks"]) row["disturbed"] = 1.0;
+  });
+  EXPECT_THAT(tool({"compare", golden, loaded}).out,
+              AllOf(HasSubstr("note: new: something else used the processors during 100 %"),
+                    Not(HasSubstr("note: old:"))));
+}
+
 TEST_F(Compare, TakesListsOfFiles) {
   const std::string other = scaled(1.01);
   const testing::outcome done =

@@ -76,6 +76,8 @@ struct comparison {
   std::vector<std::string> new_files;
   facts old_loaded;  ///< see loaded()
   facts new_loaded;
+  double old_disturbed = 0;  ///< share of the timings during which something else ran
+  double new_disturbed = 0;
   predict::difference difference;
   double margin = 0;
   bool paired = false;
@@ -96,17 +98,22 @@ struct side {
   group files;
   timings measured;
   std::vector<identified_row> rows;  ///< those with a timing, each identity once
+  double disturbed = 0;              ///< share of the timings
 
   explicit side(const group& all) : files(all) {
     std::set<std::string> seen;
+    double timed = 0;
     for (const result::results* file : all) {
       measured.add(*file);
       for (const result::measurement& row : file->rows) {
         if (!row.error.empty()) continue;
+        timed += 1;
+        disturbed += row.disturbed() ? 1 : 0;
         std::string id = result::identity(row);
         if (seen.insert(id).second) rows.push_back({std::move(id), row.name.text()});
       }
     }
+    if (timed > 0) disturbed /= timed;
   }
 
   /// All rounds of that identity, whatever case they were made for.
@@ -262,6 +269,8 @@ inline void compare_models(const side& old, const side& now, comparison& all) {
   all.difference = differing_sides(old, now, chosen.across, chosen.force);
   all.old_loaded = loaded(*old.front());
   all.new_loaded = loaded(*now.front());
+  all.old_disturbed = before.disturbed;
+  all.new_disturbed = after.disturbed;
   all.margin = chosen.margin;
   all.paired = chosen.paired;
   detail::compare_layers(before, after, all);

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +21,14 @@ namespace layerbench::report {
   if (!all.difference.forced.empty()) {
     said.push_back(fmt::format("forced: what is compared also differs in {}",
                                fmt::join(all.difference.forced, " ")));
+  }
+  for (const auto& [side, share] :
+       {std::pair("old", all.old_disturbed), std::pair("new", all.new_disturbed)}) {
+    if (share <= result::much_disturbed) continue;
+    said.push_back(
+        fmt::format("{}: something else used the processors during {:.0f} % of the timings; "
+                    "measure again when the machine is idle (--check-machine)",
+                    side, 100 * share));
   }
   if (!all.has_runs()) {
     said.emplace_back(

@@ -97,15 +97,18 @@ struct palette {
   const std::vector<detail::rounds> all = detail::by_row(rows);
   std::size_t width = 10;
   for (const detail::rounds& each : all) width = std::max(width, each.front()->name.text().size());
-  const bool communicates = std::ranges::any_of(rows, [](const result::measurement& each) {
+  const auto sends = [](const result::measurement& each) {
     return each.counters.contains(detail::communication_rate);
-  });
+  };
+  const bool communicates = std::ranges::any_of(rows, sends);
+  const bool computes = std::ranges::any_of(
+      rows, [&](const result::measurement& each) { return each.error.empty() && !sends(each); });
   const std::string head =
       fmt::format("{:<{}}", "Benchmark", width) +
       fmt::format(detail::console_columns, "", "Time", "CPU", "", "", "Iterations", "",
                   communicates ? "GB/s" : "GFLOP/s", "spread");
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
-  const std::string_view clock = communicates
+  const std::string_view clock = communicates && !computes
                                      ? "wall time of the first rank"
                                      : "CPU time where a row has one thread, else wall time";
   std::string text =
