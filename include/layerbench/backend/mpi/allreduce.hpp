@@ -105,22 +105,25 @@ class plan<mpi::backend, op::allreduce> {
   }
 
   /// Tells the others of so many calls, and waits until they are ready for them.
-  void expect(binding& bound, std::int64_t calls) const {
-    mpi::order next = now_;
-    next.task = mpi::task::reduce;
-    next.calls = bound.expected = calls;
-    all_.send(next);
-    bound.own.emplace(next, bound.from, bound.to);
-    mpi::reduction::meet();
-  }
+  void expect(binding& bound, std::int64_t calls) const { begin(bound, now_.in_place, calls); }
   void run(binding& bound) const {
-    if (bound.expected == 0) expect(bound, 1);
+    if (bound.expected == 0) begin(bound, 0, 1);
     --bound.expected;
     bound.own->run();
   }
 
  private:
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(now_.count); }
+
+  void begin(binding& bound, std::int64_t warm_up, std::int64_t calls) const {
+    mpi::order next = now_;
+    next.task = mpi::task::reduce;
+    next.warm_up = warm_up;
+    next.calls = bound.expected = calls;
+    all_.send(next);
+    bound.own.emplace(next, bound.from, bound.to);
+    bound.own->meet_after(warm_up);
+  }
 
   void tell(mpi::task what, std::size_t operand) const {
     mpi::order next = now_;

@@ -28,6 +28,10 @@ class reduction {
   }
 
   static void meet() { MPI_Barrier(MPI_COMM_WORLD); }
+  void meet_after(std::int64_t calls) const {
+    for (std::int64_t i = 0; i < calls; ++i) run();
+    meet();
+  }
   void run() const { MPI_Allreduce(from_, to_, count_, type_, MPI_SUM, MPI_COMM_WORLD); }
 
  private:
@@ -80,7 +84,7 @@ class follower {
         break;
       case task::reduce: {
         const reduction own(now, arrays_.front().data(), arrays_.back().data());
-        reduction::meet();
+        own.meet_after(now.warm_up);
         for (std::int64_t i = 0; i < now.calls; ++i) own.run();
         break;
       }

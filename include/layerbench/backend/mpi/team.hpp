@@ -30,7 +30,8 @@ struct order {
   std::int64_t count = 0;     ///< elements of each rank's arrays
   dtype type = dtype::f32;    ///< of these
   std::int64_t in_place = 0;  ///< whether they are reduced so
-  std::int64_t calls = 0;     ///< how often
+  std::int64_t warm_up = 0;   ///< calls before all meet: the copy in place fills caches with more
+  std::int64_t calls = 0;     ///< how often after that
   double seconds = 0;         ///< of who joins in what is measured (run/company.hpp)
 };
 
