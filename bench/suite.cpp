@@ -19,7 +19,8 @@
 namespace {
 
 /// Prints what the rows add up to: below them, or on stderr where stdout is for a machine.
-void print_predictions(const layerbench::result::results& results, bool machine_format) {
+void print_predictions(const layerbench::result::results& results,
+                       const layerbench::run::options& o, bool machine_format) {
   using namespace layerbench;
   const auto predictions = predict::predict(std::span(&results, 1));
   std::string machine = results.device();
@@ -34,12 +35,14 @@ void print_predictions(const layerbench::result::results& results, bool machine_
   fmt::print(out, "\non {}\n\n{}{}", machine, report::text(predictions),
              report::text(predict::contentions(std::span(&results, 1))));
   if (!results.chains.empty()) {
-    fmt::print(out, "\n{}", report::text(predict::validate(std::span(&results, 1))));
+    const predict::options models{.models = o.models, .shapes = o.shapes};
+    fmt::print(out, "\n{}", report::text(predict::validate(std::span(&results, 1), models)));
   }
 }
 
 /// Prints what the rows show of this machine, likewise.
-void print_peaks(const layerbench::result::results& results, bool machine_format) {
+void print_peaks(const layerbench::result::results& results, const layerbench::run::options& /*o*/,
+                 bool machine_format) {
   using namespace layerbench;
   fmt::print(machine_format ? stderr : stdout, "\n{}", report::text(predict::peaks_in({&results})));
 }

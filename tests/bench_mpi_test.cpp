@@ -185,8 +185,25 @@ TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
   EXPECT_EQ(alone, beside);
   const std::vector<predict::measured_contention> found = predict::contentions(measured);
   ASSERT_THAT(found, SizeIs(1));
-  EXPECT_GT(found.front().ratio.value(), 0);
+  EXPECT_GT(found.front().factors.usual.computing, 0);
   EXPECT_THAT(predict::predict(measured), SizeIs(1));
+  EXPECT_THAT(measured.front().chains, SizeIs(6)) << "a step without and one beside them";
+  const predict::validation held = predict::validate(measured, {.models = {here_.model}});
+  EXPECT_THAT(held.left_out, IsEmpty());
+  ASSERT_THAT(held.cases, SizeIs(2));
+  EXPECT_TRUE(held.cases.back().predicted.owner.contended());
+}
+
+TEST_F(TrainingRanks, HaveWallTimeWhereTheyWaitForEachOther) {
+  EXPECT_EQ(train(2, {}).exit_code, 0);
+  const result::results measured = result::read(here_.results);
+  std::size_t seen = 0;
+  for (const result::measurement& row : measured.rows) {
+    if (row.name.op != "allreduce" || row.counters.at("stalls") > 0) continue;
+    ++seen;
+    EXPECT_DOUBLE_EQ(row.mean_seconds(), row.counters.at("wall_s"));
+  }
+  EXPECT_GT(seen, 0U);
 }
 
 TEST_F(TrainingRanks, AreMeasuredBesideAllReducesAlone) {
@@ -328,7 +345,13 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(long_run{"allreduces", "bench_allreduce", {"--benchmark_min_time=100"}, 3},
                       long_run{"training", "bench_model", training_with("--chain"), 2},
                       long_run{"training_beside_allreduces", "bench_model",
-                               training_with("--during=allreduce"), 2}),
+                               training_with("--during=allreduce"), 2},
+                      long_run{"steps_beside_allreduces",
+                               "bench_model",
+                               {"--phase=training", "--ranks", "--threads=1", "--chain",
+                                "--during=allreduce", "--benchmark_filter=bwd_weights",
+                                "--backend=" + testing::usable_backend},
+                               2}),
     [](const auto& each) { return each.param.name; });
 
 }  // namespace bench_mpi_test

@@ -66,5 +66,5 @@ int main(int argc, char** argv) {
   argv[1] = argv[0];
   return run::main(
       argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}}, op::builtin{},
-      [](const result::results&, bool) {}, backend_list<planted>{});
+      [](const result::results&, const run::options&, bool) {}, backend_list<planted>{});
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -8,6 +9,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/predict/contention.hpp>
+#include <layerbench/report/markdown.hpp>
+#include <layerbench/report/page.hpp>
 #include <layerbench/report/prediction_json.hpp>
 
 #include "support/timings.hpp"
@@ -18,6 +21,7 @@ namespace predict_contention_test {
 using result::case_name;
 using result::measurement;
 using result::results;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::rounds;
@@ -66,20 +70,35 @@ results measured(double slower) {
   return file;
 }
 
+sure_slowdowns factors_of(const std::vector<results>& files) {
+  return contentions(files).at(0).factors;
+}
+
 TEST(Contention, IsOfWhatIsComputedInTheBackwardPart) {
   const std::vector<results> files{measured(2)};
   const std::vector<measured_contention> found = contentions(files);
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].owner, joined);
   EXPECT_EQ(found[0].threads, 1);
-  EXPECT_NEAR(found[0].ratio.value(), (2 * 3 + 2 * 1) / (3 + 2 * 1.), 1e-9);
-  EXPECT_LT(found[0].ratio.low, found[0].ratio.value());
-  EXPECT_GT(found[0].ratio.high, found[0].ratio.value());
+  const auto& [usual, low, high] = found[0].factors;
+  EXPECT_NEAR(usual.computing, (2 * 3 + 2 * 1) / (3 + 2 * 1.), 1e-9);
+  EXPECT_LT(low.computing, usual.computing);
+  EXPECT_GT(high.computing, usual.computing);
+  EXPECT_EQ(usual.sending, 1) << "the rows do not say";
   EXPECT_THAT(report::text(found), HasSubstr("net training, reference f32, batch 4, 1 thread, "
                                              "ranks 2: its backward part takes 1.600 times"));
   const json::value made = report::to_json(predict(files), found);
   EXPECT_EQ(made.at("contentions").at(0).at("case"), joined.text());
-  EXPECT_EQ(made.at("contentions").at(0).at("ratio"), found[0].ratio.value());
+  EXPECT_EQ(made.at("contentions").at(0).at("ratio"), usual.computing);
+  EXPECT_TRUE(made.at("contentions").at(0).at("sending").is_null());
+}
+
+TEST(Contention, StandsInReports) {
+  const std::vector<results> files{measured(2)};
+  const report::digest all = report::digest_of(files);
+  for (const std::string& page : {report::markdown(all), report::page(all)}) {
+    EXPECT_THAT(page, HasSubstr("takes 1.600 times as long while gradients are sent"));
+  }
 }
 
 TEST(Contention, IsNoStepOfItsOwn) {
@@ -102,7 +121,51 @@ TEST(Contention, CountsWaitingForAProcessor) {
   for (measurement& row : file.rows) {
     if (row.name.owner.contended()) row.counters["mean_s"] = 3 * row.seconds;
   }
-  EXPECT_NEAR(contentions(std::vector{file}).at(0).ratio.value(), 3, 1e-9);
+  EXPECT_NEAR(factors_of({file}).usual.computing, 3, 1e-9);
+}
+
+/// Rows that had all-reduces of `alone` seconds beside them, which then took `beside`.
+results with_reductions(results file, double alone, double beside) {
+  for (measurement& row : file.rows) {
+    if (!row.name.owner.contended()) continue;
+    row.counters["reduction_alone_s"] = alone;
+    row.counters["reduction_s"] = beside;
+  }
+  return file;
+}
+
+TEST(Contention, SlowsSendingToo) {
+  const std::vector<results> files{with_reductions(measured(2), 0.5, 1.5)};
+  const slowdowns usual = factors_of(files).usual;
+  EXPECT_NEAR(usual.sending, 3, 1e-9);
+  EXPECT_NEAR(usual.computing, 1.6, 1e-9);
+  EXPECT_THAT(report::text(contentions(files)), HasSubstr("sending 3.000 times as long"));
+  const json::value made = report::to_json({}, contentions(files));
+  EXPECT_NEAR(made.at("contentions").at(0).at("sending").at("ratio").get<double>(), 3, 1e-9);
+}
+
+/// The same machine, so many times as fast.
+results at_speed(results file, double times, const std::string& name) {
+  for (measurement& row : file.rows) row.seconds /= times;
+  file.file = name;
+  return file;
+}
+
+TEST(Contention, OfSeveralFilesIsThatOfEach) {
+  results slow = at_speed(measured(2), 0.1, "slow.json");
+  for (measurement& row : slow.rows) {
+    if (!row.name.owner.contended()) row.counters["disturbed"] = 1;
+  }
+  const std::vector<results> files{measured(2), slow};
+  EXPECT_NEAR(factors_of(files).usual.computing, 1.6, 1e-9)
+      << "rounds of one file are not held against those of another";
+  EXPECT_THAT(contentions(files).at(0).files, ElementsAre("r.json", "slow.json"));
+  EXPECT_NEAR(contentions(files).at(0).disturbed, 0.5, 1e-9);
+  EXPECT_THAT(report::text(contentions(files)), HasSubstr("during 50 % of the timings"));
+  const sure_slowdowns apart = factors_of({measured(2), measured(3)});
+  EXPECT_NEAR(apart.usual.computing, std::sqrt(1.6 * 2.2), 1e-9);
+  EXPECT_LT(apart.low.computing, 1.6);
+  EXPECT_GT(apart.high.computing, 2.2);
 }
 
 TEST(Contention, IsOfThePhaseThatIsAskedFor) {
@@ -114,8 +177,8 @@ TEST(Contention, IsOfThePhaseThatIsAskedFor) {
 TEST(Contention, MakesNothingFaster) {
   const std::vector<measured_contention> found = contentions(std::vector{measured(0.9)});
   ASSERT_THAT(found, SizeIs(1));
-  EXPECT_LT(found[0].ratio.value(), 1);
-  EXPECT_EQ(found[0].factor(), 1);
+  EXPECT_LT(found[0].factors.usual.computing, 1);
+  EXPECT_EQ(slowing(found[0].factors).usual.computing, 1);
 }
 
 TEST(Contention, IsOfTheChosenModels) {
@@ -134,7 +197,7 @@ TEST(Contention, IsOfTheChosenModels) {
 }
 
 TEST(Contention, HoldsForOneRankThatRunsAlike) {
-  const measured_contention of{joined, 2, "x", {}};
+  const measured_contention of{joined, 2, "x", {}, {}};
   const auto with = [](const char* parameter, const char* value) {
     case_name one = joined;
     one.parameters.erase("ranks");

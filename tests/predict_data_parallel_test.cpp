@@ -37,8 +37,9 @@ compute_step step_of(double backward, const std::vector<double>& ready) {
   return made;
 }
 
-parallel_step run(const compute_step& each, double seconds, double contention = 1) {
-  return parallel_step_of(each, [=](double) { return seconds; }, contention);
+parallel_step run(const compute_step& each, double seconds, double computing = 1,
+                  double sending = 1) {
+  return parallel_step_of(each, [=](double) { return seconds; }, {computing, sending});
 }
 
 TEST(ParallelStep, HidesWhatIsSentDuringTheBackwardPart) {
@@ -76,6 +77,17 @@ TEST(ParallelStep, ComputesSlowerWhileItSends) {
   EXPECT_DOUBLE_EQ(at_the_end.exposed, 8);
 }
 
+TEST(ParallelStep, SendsSlowerWhileItComputes) {
+  const parallel_step made = run(step_of(4, {1}), 1, 2, 2);
+  EXPECT_DOUBLE_EQ(made.sent[0].end, 1 + 1 + 2) << "2 s for 1 s of sending";
+  EXPECT_DOUBLE_EQ(made.slowed, 1);
+  EXPECT_DOUBLE_EQ(made.seconds, made.no_overlap) << "they took turns";
+  const parallel_step at_the_end = run(step_of(4, {3}), 2, 2, 4);
+  EXPECT_DOUBLE_EQ(at_the_end.slowed, 1) << "the last second of work";
+  EXPECT_DOUBLE_EQ(at_the_end.exposed, 1.5) << "half a second was sent meanwhile";
+  EXPECT_GT(at_the_end.seconds, at_the_end.no_overlap) << "worse than taking turns";
+}
+
 TEST(ParallelStep, TellsWhenEachCallRuns) {
   compute_step step = step_of(4, {1});
   using enum model::step_part;
@@ -94,8 +106,12 @@ struct sample {
   std::string model;
   double images_per_second;
   network joined;
-  double contention;
+  slowdowns slower;  ///< no worse than taking turns
 };
+
+slowdowns slowed(double computing, bool takes_turns) {
+  return {computing, takes_turns && computing > 1 ? computing / (computing - 1) : 1};
+}
 
 std::vector<sample> samples() {
   std::mt19937 random(11);
@@ -106,14 +122,15 @@ std::vector<sample> samples() {
   for (const char* model : {"resnet50", "vgg16", "alexnet", "lenet5"}) {
     for (int i = 0; i < 25; ++i) {
       all.push_back({model, between(1, 1e5), ring_of(between(1e-7, 1e-3), between(1e8, 1e12)),
-                     i % 2 == 0 ? 1 : between(1, 3)});
+                     i % 2 == 0 ? slowdowns{} : slowed(between(1, 3), random() % 2 == 0)});
     }
   }
   return all;
 }
 
 scaled_step on(const sample& of, const compute_step& each, std::int64_t devices) {
-  return scale(each, 16, devices, of.joined, {of.contention}, 16 / each.whole.seconds);
+  const used_contention used{{of.slower, of.slower, of.slower}};
+  return scale(each, 16, devices, of.joined, used, 16 / each.whole.seconds);
 }
 
 TEST(DataParallel, LiesBetweenItsBoundsAndNeverBelowComputing) {
@@ -169,7 +186,7 @@ TEST(DataParallel, TakesLongerOnASlowerNetworkAndWithMoreContention) {
     slower.joined = ring_of(2 * fast.alpha, fast.beta / 2);
     EXPECT_GE(on(slower, step, 8).step.seconds * tiny, on(each, step, 8).step.seconds);
     sample contended = each;
-    contended.contention = 1.5 * each.contention;
+    contended.slower.computing *= 1.5;
     EXPECT_GE(on(contended, step, 8).step.seconds * tiny, on(each, step, 8).step.seconds);
   }
 }

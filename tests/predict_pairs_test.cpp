@@ -212,6 +212,10 @@ TEST(PairedCompare, FindsWhatDriftWouldHide) {
   EXPECT_EQ(all.models[0].verdict, verdict::slower);
   EXPECT_NEAR(all.models[0].ratio.value(), 3.1 / 3, 0.005) << "a counts twice";
   EXPECT_EQ(all.models[0].ratio.new_rounds, 6);
+  ASSERT_THAT(all.models[0].drivers, SizeIs(1));
+  const driver& a = all.models[0].drivers[0];
+  EXPECT_NEAR(a.new_seconds / a.old_seconds, all.layers[0].ratio.value(), 1e-9)
+      << "what drives the change is what the table says";
   const comparison apart = compare(files(6, 1, 2), files(6, 1.05, 3));
   EXPECT_EQ(apart.layers[0].verdict, verdict::unclear);
 }

@@ -14,6 +14,7 @@ namespace layerbench::predict {
 namespace predict_scaling_test {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::ring_of;
 using testing::shipped;
@@ -90,7 +91,8 @@ measured_contention contention_at(const divided& cases, std::int64_t batch, doub
   result::case_name joined = cases.single.front().owner;
   joined.batch = batch;
   joined.parameters["ranks"] = "2";
-  return {joined, 0, "", {.old_seconds = 2, .new_seconds = 2 * factor}};
+  const auto both = [](double its) { return slowdowns{its, 1.25}; };
+  return {joined, 0, "", {"r.json"}, {both(factor), both(0.9 * factor), both(1.1 * factor)}};
 }
 
 TEST(Contention, CountsAsMeasuredOfWhatADeviceComputes) {
@@ -99,11 +101,13 @@ TEST(Contention, CountsAsMeasuredOfWhatADeviceComputes) {
   scaling_options how{{1, 2}, ring_of(1e-6, 1e9)};
   const auto weak = predict_data_parallel(cases.single, {}, cases.chosen, how, measured);
   ASSERT_THAT(weak, SizeIs(2));
-  EXPECT_EQ(weak[0].steps[1].contention.factor, 1.5);
+  EXPECT_EQ(weak[0].steps[1].contention.factors.usual.computing, 1.5);
   EXPECT_EQ(weak[0].steps[1].contention.from, contention_source::measured);
-  EXPECT_EQ(weak[1].steps[1].contention.factor, 1) << "of another batch";
+  EXPECT_EQ(weak[0].steps[1].contention.factors.usual.sending, 1.25);
+  EXPECT_THAT(weak[0].steps[1].contention.files, ElementsAre("r.json"));
+  EXPECT_EQ(weak[1].steps[1].contention.factors.usual.computing, 1) << "of another batch";
   EXPECT_EQ(weak[1].steps[1].contention.from, contention_source::assumed);
-  EXPECT_EQ(weak[0].steps[0].contention.factor, 1) << "of one device";
+  EXPECT_EQ(weak[0].steps[0].contention.factors.usual.computing, 1) << "of one device";
   how.devices = {1, 2, 4};
   how.scaling = scaling::strong;
   const std::vector<measured_contention> of_part{contention_at(cases, 4, 1.5)};
@@ -111,12 +115,31 @@ TEST(Contention, CountsAsMeasuredOfWhatADeviceComputes) {
   const auto strong = predict_data_parallel(parts.single, {}, parts.chosen, how, of_part);
   ASSERT_THAT(strong, SizeIs(1));
   EXPECT_EQ(strong[0].steps[1].contention.from, contention_source::assumed);
-  EXPECT_EQ(strong[0].steps[2].contention.factor, 1.5) << "of its part";
-  EXPECT_THAT(report::text(strong), AllOf(HasSubstr("1 to 1.5 times as long"),
-                                          HasSubstr("none assumed at other batches")));
+  EXPECT_EQ(strong[0].steps[2].contention.factors.usual.computing, 1.5) << "of its part";
+  EXPECT_THAT(
+      report::text(strong),
+      AllOf(HasSubstr("1 to 1.5 times as long"), HasSubstr("sending 1 to 1.25 times"),
+            HasSubstr("as measured in r.json"), HasSubstr("none assumed at other batches")));
   how.contention = 1.25;
   const auto given = predict_data_parallel(parts.single, {}, parts.chosen, how, of_part);
-  EXPECT_EQ(given.at(0).steps[1].contention.factor, 1.25) << "what is given counts";
+  EXPECT_EQ(given.at(0).steps[1].contention.factors.usual.computing, 1.25)
+      << "what is given counts";
+}
+
+TEST(Contention, IsAsUnsureInThePredictedStep) {
+  const divided cases({16});
+  const scaling_options how{{2}, ring_of(1e-6, 1e7)};
+  const auto step = [&](const measured_contention& its) {
+    return predict_data_parallel(cases.single, {}, cases.chosen, how, std::vector{its})
+        .at(0)
+        .steps.at(0);
+  };
+  const measured_contention unsure = contention_at(cases, 16, 1.5);
+  measured_contention sure = unsure;
+  sure.factors.low = sure.factors.high = sure.factors.usual;
+  EXPECT_EQ(step(unsure).step.seconds, step(sure).step.seconds);
+  EXPECT_LT(step(unsure).seconds_low, step(sure).seconds_low);
+  EXPECT_GT(step(unsure).seconds_high, step(sure).seconds_high);
 }
 
 TEST(Contention, ThatWasMeasuredInSeveralWaysIsNoneOfThem) {

@@ -136,9 +136,12 @@ struct leader : run::company {
   [[nodiscard]] run::deed hear() override { return {}; }
   void meet() override { heard.emplace_back("meet"); }
   void prepare_to_reduce() override {}
+  void send(run::bound_plan& /*collective*/) override {}
+  void await_sent() override {}
   void begin_reducing() override { heard.emplace_back("begin reducing"); }
   [[nodiscard]] bool reducing() const override { return false; }
   void end_reducing() override { heard.emplace_back("end reducing"); }
+  [[nodiscard]] run::reduction_times reductions() const override { return {}; }
   [[noreturn]] void abandon(const std::string& why) override { throw error("abandoned: " + why); }
   [[nodiscard]] std::unique_ptr<run::any_plan> plan(const op::any& /*op*/,
                                                     const plan_request& /*request*/) override {

@@ -115,6 +115,32 @@ TEST(TrainingChain, OfSeveralRanksAddsUpEveryGradient) {
   }
 }
 
+/// Sends nothing before it must.
+struct late_channel final : channel {
+  std::vector<bound_plan*> waiting = {};
+  std::size_t sent = 0;
+
+  void send(bound_plan& collective) override { waiting.push_back(&collective); }
+  void await_sent() override {
+    for (bound_plan* each : waiting) each->run();
+    sent += waiting.size();
+    waiting.clear();
+  }
+};
+
+TEST(TrainingChain, OfSeveralRanksMaySendWhileItComputes) {
+  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  lesson taught_together = taught({.rule = op::update_rule::sgd, .rate = 0.001, .ranks = 2}, 2);
+  testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+    late_channel late;
+    taught_together.beside = nullptr;
+    const auto truth = train<B>(lenet, taught_together).losses;
+    taught_together.beside = &late;
+    expect_alike(train<B>(lenet, taught_together).losses, truth, 1e-6);
+    EXPECT_EQ(late.sent, 2 * truth.size()) << "two buckets a step";
+  });
+}
+
 TEST(TrainingChain, OfAResidualNetLearnsAlikeOnAllBackends) {
   const testing::temporary_directory here;
   const model::graph net = model::load(here.write("residual.json", residual));

@@ -276,6 +276,19 @@ TEST(Predict, RefusesAFileThatIsGivenTwice) {
   EXPECT_THAT(done.err, AllOf(HasSubstr(link.string()), HasSubstr("the same file")));
 }
 
+TEST(Predict, RefusesPeaksOfAFileThatHasNone) {
+  const testing::outcome done = tool({"predict", golden, "--peaks", golden});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(golden), HasSubstr("no peaks"), HasSubstr("bench_peak")));
+  EXPECT_EQ(tool({"report", golden, "--peaks", golden}).exit_code, 3);
+}
+
+TEST(Predict, TakesADashForStdout) {
+  const testing::outcome plain = tool({"predict", golden});
+  EXPECT_EQ(tool({"predict", golden, "-o", "-"}).out, plain.out);
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
 TEST(Predict, KeepsOtherMachinesApart) {
   const testing::temporary_directory scratch;
   json::value other = json::value::parse(json::read_text(golden));

@@ -46,8 +46,14 @@ void require_complete(const predict::validation& all);
 /// all. Throws usage_error when it cannot be written.
 void write(const common_options& common, const std::string& result);
 
-/// Reads result files. Throws bad_input.
+/// Whether `file` was read already, under whatever name.
+bool holds(const std::vector<result::results>& read, const std::string& file);
+
+/// Reads result files. Throws bad_input, and usage_error where one is named twice.
 std::vector<result::results> read_each(const std::vector<std::string>& files);
+
+/// The same of files that are to have peaks. Throws bad_input for one that has none.
+std::vector<result::results> read_peaks(const std::vector<std::string>& files);
 
 /// The same, and says on stderr which of them are kept apart, and why.
 std::vector<result::results> read_results(const std::vector<std::string>& files);

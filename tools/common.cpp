@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/predict/peaks.hpp>
 #include <layerbench/predict/plan.hpp>
 #include <layerbench/result/google_json.hpp>
 
@@ -24,7 +26,7 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
   command.add_option("--format", common->format, "Form of the result")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
-  command.add_option("-o,--output", common->output, "File for the result, instead of stdout");
+  command.add_option("-o,--output", common->output, "File for the result; - or nothing: stdout");
   command.add_option("--shapes", common->shapes, "Directory of the shape files")
       ->envname("LAYERBENCH_SHAPES")
       ->check(CLI::ExistingDirectory)
@@ -33,23 +35,39 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
 }
 
 void write(const common_options& common, const std::string& result) {
-  if (!common.output.empty()) return output_file(common.output).write(result);
+  const bool is_file = !common.output.empty() && common.output != "-";
+  if (is_file) return output_file(common.output).write(result);
   if (std::fwrite(result.data(), 1, result.size(), stdout) != result.size() ||
       std::fflush(stdout) != 0) {
     throw error("cannot write to stdout: " + std::generic_category().message(errno));
   }
 }
 
+bool holds(const std::vector<result::results>& read, const std::string& file) {
+  return std::ranges::any_of(read, [&](const result::results& before) {
+    std::error_code unknown;
+    return std::filesystem::equivalent(file, before.file, unknown);
+  });
+}
+
 std::vector<result::results> read_each(const std::vector<std::string>& files) {
   std::vector<result::results> read;
   for (const std::string& each : files) {
-    for (const result::results& before : read) {
-      std::error_code unknown;
-      if (!std::filesystem::equivalent(each, before.file, unknown)) continue;
-      throw usage_error(fmt::format("{} and {} are the same file: its timings would count twice",
-                                    before.file, each));
+    if (holds(read, each)) {
+      throw usage_error(
+          fmt::format("{}: the same file twice: its timings would count twice", each));
     }
     read.push_back(result::read(each));
+  }
+  return read;
+}
+
+std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
+  std::vector<result::results> read = read_each(files);
+  for (const result::results& each : read) {
+    if (!predict::peaks_in({&each}).empty()) continue;
+    throw bad_input(each.file, "/benchmarks",
+                    "has no peaks; measure them: bench_peak --benchmark_out=FILE");
   }
   return read;
 }

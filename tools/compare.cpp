@@ -49,6 +49,10 @@ void add_compare(CLI::App& app) {
   command->callback([common, options] {
     const std::vector<result::results> old = read_side(options->old_files);
     const std::vector<result::results> now = read_side(options->new_files);
+    for (const result::results& each : now) {
+      if (!holds(old, each.file)) continue;
+      fmt::print(stderr, "layerbench: {} is on both sides: compared with itself\n", each.file);
+    }
     const predict::comparison all = compare(old, now, options->comparing);
     write(*common, render(all, common->format));
     require_none(all, options->comparing);

@@ -96,8 +96,11 @@ void add_predict(CLI::App& app) {
     if (options->files.empty() && !options->scaling.throughput) {
       throw usage_error("result files are required; try: layerbench predict --help");
     }
+    if (options->scaling.throughput && !options->peaks.empty()) {
+      throw usage_error("--throughput has no timings to hold to --peaks");
+    }
     options->predict.shapes = common->shapes;
-    const std::vector<result::results> peaks = read_each(options->peaks);
+    const std::vector<result::results> peaks = read_peaks(options->peaks);
     options->predict.peaks = peaks;
     if (!options->scaling.devices.empty()) {
       predict_scaling(options->scaling, options->files, options->predict, *common);

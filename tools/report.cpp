@@ -31,7 +31,7 @@ void add_report(CLI::App& app) {
   command->callback([command, common, options] {
     options->predict.shapes = common->shapes;
     const std::vector<result::results> files = read_results(options->files);
-    const std::vector<result::results> peaks = read_each(options->peaks);
+    const std::vector<result::results> peaks = read_peaks(options->peaks);
     options->predict.peaks = peaks;
     const report::digest all = report::digest_of(files, options->predict);
     const bool markdown = command->count("--format") > 0 ? common->format == "markdown"

@@ -51,7 +51,6 @@ predict::network network_of(const scaling_request& given, const common_options& 
 predict::data_parallel of_throughput(const scaling_request& given, const predict::options& chosen,
                                      const predict::scaling_options& how) {
   if (chosen.models.size() != 1) throw usage_error("--throughput is of one model: give --model");
-  if (!chosen.peaks.empty()) throw usage_error("--throughput has no timings to hold to --peaks");
   if (how.scaling == predict::scaling::strong) {
     throw usage_error(
         "--scaling=strong needs timings at smaller batches: measure them with bench_model "

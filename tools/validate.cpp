@@ -39,12 +39,18 @@ void add_validate(CLI::App& app) {
       ->add_option("results", options->files, "Result files that have steps (bench_model --chain)")
       ->required();
   command
+      ->add_option("--model", options->predict.models,
+                   "Models, or paths of shape files; default: all that the results have")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
       ->add_option("--cache", options->predict.cache,
                    "State of the timings to add up; default: model where it was measured, else hot")
       ->check(CLI::IsMember({"hot", "model"}));
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const std::vector<result::results> files = read_results(options->files);
+    options->predict.shapes = common->shapes;
     const predict::validation all = predict::validate(files, options->predict);
     write(*common, render(all, common->format));
     require_complete(all);

@@ -119,6 +119,7 @@ struct lesson {
   int threads = 1;
   int steps = 20;
   std::int64_t kinds = 3;
+  run::channel* beside = nullptr;  ///< what sends gradients while others are computed
 };
 
 /// What became of it.
@@ -139,6 +140,7 @@ trained train(const model::graph& graph, const lesson& given) {
   const model::step& step = planned.step();
   const std::unique_ptr<run::chain> whole = planned.make_chain(3);
   whole->activate();
+  if (given.beside != nullptr) whole->overlap(*given.beside);
   const auto loss = std::ranges::find_if(
       step.calls, [](const model::call& each) { return each.op.name() == "cross_entropy"; });
   const dims image = graph.layers.front().op.operands(op::pass::fwd, dtype::f32).front().extents;

@@ -145,8 +145,10 @@ inline void compare_layers(const side& old, const side& now, comparison& all) {
   judge(all.layers, all.margin);
 }
 
-/// The primitives whose changes are the largest, as few as have half of all change.
-[[nodiscard]] inline std::vector<driver> drivers(const covered_step& old, const covered_step& now) {
+/// The primitives whose changes are the largest, as few as have half of all change. Of pairs their
+/// times are such as their ratio is made of: the mean over runs would be that of the slow ones.
+[[nodiscard]] inline std::vector<driver> drivers(const covered_step& old, const covered_step& now,
+                                                 bool paired) {
   std::map<std::string, driver> by_work;
   const auto add = [&](const covered_step& from, double driver::* seconds) {
     for (const timed& each : from.step) {
@@ -154,7 +156,8 @@ inline void compare_layers(const side& old, const side& now, comparison& all) {
       driver& one =
           by_work.try_emplace(what.work(), driver{what.layer, what.op, what.pass, what.key})
               .first->second;
-      one.*seconds += static_cast<double>(what.count) * each.seconds;
+      const double call = paired ? seconds_of_runs(each.rounds) : each.seconds;
+      one.*seconds += static_cast<double>(what.count) * call;
     }
   };
   add(old, &driver::old_seconds);
@@ -211,7 +214,7 @@ inline void compare_case(const planned_case& before, const side& old, const plan
                           cache,
                           threads(before.owner, old.files),
                           threads(before.owner, now.files),
-                          drivers(first, second)});
+                          drivers(first, second, all.paired)});
     return;
   }
   all.left_out.push_back(leave_out(before, old, after, now));

@@ -3,26 +3,31 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/predict/data_parallel.hpp>
 #include <layerbench/predict/ratio.hpp>
 
 /// How much slower ranks compute while gradients are sent.
 namespace layerbench::predict {
 
 struct measured_contention {
-  result::case_name owner;   ///< the case in which nothing else goes on
-  std::int64_t threads = 0;  ///< 0: the files do not say
-  std::string device;        ///< see results::device
-  time_ratio ratio;          ///< of its backward part, during all-reduces by without
-
-  [[nodiscard]] double factor() const { return std::max(1.0, ratio.value()); }
+  result::case_name owner;         ///< the case in which nothing else goes on
+  std::int64_t threads = 0;        ///< 0: the files do not say
+  std::string device;              ///< see results::device
+  std::vector<std::string> files;  ///< that it was measured in
+  sure_slowdowns factors;          ///< as measured: below 1 where timings vary
+  bool is_interval = false;        ///< whether all files have the rounds for 95 %
+  bool sending_known = false;      ///< else it is taken to be 1
+  double disturbed = 0;            ///< share of the timings without all-reduces that were
 
   /// Whether it is that of a case of one rank, which otherwise ran alike on that device.
   [[nodiscard]] bool holds_for(const result::case_name& one, std::int64_t its_threads,
@@ -35,61 +40,136 @@ struct measured_contention {
   }
 };
 
+/// The case that is measured while gradients are sent.
+[[nodiscard]] inline result::case_name during_allreduces(result::case_name alone) {
+  alone.parameters["during"] = op::allreduce::name;
+  return alone;
+}
+
+/// The case without that.
+[[nodiscard]] inline result::case_name without_all_reduces(result::case_name of) {
+  of.parameters.erase("during");
+  return of;
+}
+
 namespace detail {
 
 /// Of what the backward part computes, which is when gradients are sent. Nothing where a timing is
-/// missing, during all-reduces or without.
-[[nodiscard]] inline std::optional<time_ratio> contention_ratio(const planned_case& planned,
-                                                                const timings& measured,
-                                                                std::string_view cache) {
+/// missing, during all-reduces or without. `disturbed` becomes the share of those without that
+/// were.
+[[nodiscard]] inline std::optional<time_ratio> computing_ratio(const planned_case& planned,
+                                                               const timings& measured,
+                                                               std::string_view cache,
+                                                               double& disturbed) {
   planned_case alone = planned;
   std::erase_if(alone.step, [](const result::planned& each) {
     return each.part != model::step_part::backward || each.op == op::allreduce::name;
   });
   planned_case during = alone;
-  during.owner.parameters["during"] = op::allreduce::name;
+  during.owner = during_allreduces(alone.owner);
   const covered_step before = find_timings(alone, measured, cache);
   const covered_step after = find_timings(during, measured, cache);
   if (alone.step.empty() || !before.missing.empty() || !after.missing.empty()) return std::nullopt;
+  disturbed = disturbed_share(before.step);
   return ratio_of(terms(before.step), terms(after.step));
 }
 
-/// Whether `owner` is a case that was chosen, as select() says.
-[[nodiscard]] inline bool is_chosen(const result::case_name& owner, const options& chosen,
-                                    std::span<const choice> choices) {
-  if (!chosen.phase.empty() && owner.phase() != chosen.phase) return false;
-  return choices.empty() || std::ranges::any_of(choices, [&](const choice& each) {
-           return owner.model == (each.file ? model::load(*each.file).name : each.model);
-         });
+/// Of the all-reduces that the rows of `during` had beside them, by the same alone; nothing where
+/// the rows do not say.
+[[nodiscard]] inline std::optional<time_ratio> sending_ratio(const result::case_name& during,
+                                                             const result::results& file) {
+  timing alone;
+  timing beside;
+  for (const result::measurement& row : file.rows) {
+    const auto own = row.counters.find("reduction_alone_s");
+    const auto shared = row.counters.find("reduction_s");
+    if (row.name.owner != during || own == row.counters.end() || shared == row.counters.end()) {
+      continue;
+    }
+    const round_id visit{alone.runs.size(), row.round};
+    alone.rounds.emplace(visit, own->second);
+    beside.rounds.emplace(visit, shared->second);
+    for (timing* each : {&alone, &beside}) each->runs.push_back(0);
+  }
+  if (alone.rounds.empty()) return std::nullopt;
+  return ratio_of(std::vector<term>{{1, &alone}}, std::vector<term>{{1, &beside}});
+}
+
+/// The contention of a case, by a file alone: rounds of several would be of differing machines.
+[[nodiscard]] inline std::optional<measured_contention> contention_in(const result::results& file,
+                                                                      const planned_case& planned,
+                                                                      std::string_view cache) {
+  timings measured;
+  measured.add(file);
+  measured_contention made{
+      planned.owner, threads(planned.owner, {&file}), file.device(), {file.file}, {}};
+  std::optional<time_ratio> computing;
+  for (const std::string_view state : {"model", "hot"}) {
+    const bool wanted = cache.empty() || cache == state;
+    if (wanted && !computing) computing = computing_ratio(planned, measured, state, made.disturbed);
+  }
+  if (!computing) return std::nullopt;
+  const auto take = [&](const time_ratio& of, double slowdowns::* factor) {
+    made.factors.usual.*factor = of.value();
+    made.factors.low.*factor = of.low;
+    made.factors.high.*factor = of.high;
+  };
+  take(*computing, &slowdowns::computing);
+  made.is_interval = computing->p.has_value();
+  if (const auto sending = sending_ratio(during_allreduces(planned.owner), file)) {
+    take(*sending, &slowdowns::sending);
+    made.sending_known = true;
+  }
+  return made;
+}
+
+/// Takes over what another file says of the same: the geometric mean, and an interval that holds
+/// those of all files.
+inline void join(const measured_contention& other, measured_contention& to) {
+  const auto files = static_cast<double>(to.files.size());
+  for (double slowdowns::* each : {&slowdowns::computing, &slowdowns::sending}) {
+    sure_slowdowns& own = to.factors;
+    const double more = std::log(other.factors.usual.*each / own.usual.*each);
+    own.usual.*each *= std::exp(more / (files + 1));
+    own.low.*each = std::min(own.low.*each, other.factors.low.*each);
+    own.high.*each = std::max(own.high.*each, other.factors.high.*each);
+  }
+  to.is_interval = to.is_interval && other.is_interval;
+  to.sending_known = to.sending_known && other.sending_known;
+  to.disturbed = (files * to.disturbed + other.disturbed) / (files + 1);
+  to.files.insert(to.files.end(), other.files.begin(), other.files.end());
 }
 
 }  // namespace detail
 
+/// What all `files`, of one context, say of a case; nothing where none does.
+[[nodiscard]] inline std::optional<measured_contention> contention_of(
+    const result::case_name& owner, const group& files, std::string_view cache = {}) {
+  std::optional<measured_contention> known;
+  for (const result::results* file : files) {
+    for (const planned_case& planned : planned_cases({file})) {
+      if (planned.owner != owner) continue;
+      const auto found = detail::contention_in(*file, planned, cache);
+      if (found && known) detail::join(*found, *known);
+      if (found && !known) known = found;
+    }
+  }
+  return known;
+}
+
 /// Of each chosen case whose backward part was measured both with all-reduces beside it and
-/// without; where no cache state is chosen, in state `model` rather than `hot`. Throws
-/// nothing_matched as select().
+/// without, in the same file; where no cache state is chosen, in state `model` rather than `hot`.
+/// Files of one context join. Throws nothing_matched as select().
 [[nodiscard]] inline std::vector<measured_contention> contentions(
     std::span<const result::results> files, const options& chosen = {}) {
-  std::vector<std::string_view> states{"model", "hot"};
-  if (!chosen.cache.empty()) states = {chosen.cache};
   const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
   std::vector<measured_contention> all;
   for (const group& each : group_by_context(files)) {
-    std::vector<planned_case> cases = planned_cases(each);
-    std::erase_if(cases, [&](const planned_case& planned) {
-      return planned.owner.ranks() == 1 || !detail::is_chosen(planned.owner, chosen, choices);
-    });
-    if (cases.empty()) continue;
-    timings measured;
-    for (const result::results* file : each) measured.add(*file);
-    for (const planned_case& planned : cases) {
-      std::optional<time_ratio> ratio;
-      for (const std::string_view cache : states) {
-        if (!ratio) ratio = detail::contention_ratio(planned, measured, cache);
+    for (const planned_case& planned : planned_cases(each)) {
+      if (planned.owner.ranks() == 1 || !is_chosen(planned.owner, chosen, choices)) continue;
+      if (auto found = contention_of(planned.owner, each, chosen.cache)) {
+        all.push_back(std::move(*found));
       }
-      if (!ratio) continue;
-      all.push_back(
-          {planned.owner, detail::threads(planned.owner, each), each.front()->device(), *ratio});
     }
   }
   return all;

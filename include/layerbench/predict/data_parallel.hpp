@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,11 +24,18 @@ struct sending {
   double end;
 };
 
+/// How many times as long computing and sending take while both go on.
+struct slowdowns {
+  double computing = 1;
+  double sending = 1;
+};
+
 /// One step of all devices, in seconds. The backward part computes gradients; a bucket is sent when
 /// its last one is ready and the one before is through (Li et al., PyTorch Distributed, 2020; Shi
 /// and Chu, Performance Modeling and Evaluation of Distributed Deep Learning Frameworks on GPUs,
-/// 2018, call it wait-free backpropagation); the update waits for all. Whatever is computed while
-/// something is sent takes `contention` times as long.
+/// 2018, call it wait-free backpropagation); the update waits for all. While both go on, computing
+/// and sending are as slow as their contention says. The bounds hold as long as that is no worse
+/// than taking turns: 1 / computing + 1 / sending is 1 or more.
 struct parallel_step {
   double seconds = 0;
   double communication = 0;  ///< of all buckets
@@ -44,17 +52,18 @@ namespace detail {
 /// Follows the backward part and what is sent meanwhile. Times are from its begin on.
 class backward_part {
  public:
-  backward_part(double work, double contention) : work_(work), contention_(contention) {}
+  backward_part(double work, const slowdowns& slower) : work_(work), slower_(slower) {}
 
-  /// Sends for so long what is ready when so much is computed.
+  /// Sends what is ready when so much is computed; alone that takes so many seconds.
   sending send(double ready, double seconds) {
     // Whatever has slowed down computing so far is over when the channel is free.
     const double begin = std::max(free_, ready + slowed_);
     done_ = std::max(done_, ready);
-    const double computed = std::min(work_ - done_, seconds / contention_);
+    const double computed = std::min(work_ - done_, seconds * slower_.sending / slower_.computing);
+    const double both = computed * slower_.computing;
     done_ += computed;
-    slowed_ += computed * (contention_ - 1);
-    free_ = begin + seconds;
+    slowed_ += both - computed;
+    free_ = begin + both + std::max(0.0, seconds - both / slower_.sending);
     return {begin, free_};
   }
   /// Seconds by which computing took longer.
@@ -62,7 +71,7 @@ class backward_part {
 
  private:
   double work_;
-  double contention_;
+  slowdowns slower_;
   double free_ = 0;  ///< when the channel is
   double done_ = 0;  ///< seconds of work, when the channel was last free
   double slowed_ = 0;
@@ -74,12 +83,12 @@ class backward_part {
 /// many bytes takes `seconds_of(bytes)`; without buckets the step of a single device.
 [[nodiscard]] inline parallel_step parallel_step_of(const compute_step& each,
                                                     const std::function<double(double)>& seconds_of,
-                                                    double contention, double speed = 1) {
+                                                    const slowdowns& slower, double speed = 1) {
   const double forward = speed * each.seconds(model::step_part::forward);
   const double backward = speed * each.seconds(model::step_part::backward);
   const double alone = speed * each.whole.seconds;
   parallel_step made;
-  detail::backward_part part(backward, contention);
+  detail::backward_part part(backward, slower);
   for (const timed_bucket& bucket : each.buckets) {
     const double seconds = seconds_of(static_cast<double>(bucket.what.bytes));
     const sending sent = part.send(speed * bucket.ready, seconds);
@@ -91,12 +100,14 @@ class backward_part {
   if (!made.sent.empty()) made.exposed = std::max(0.0, made.sent.back().end - made.backward_end);
   made.seconds = alone + made.slowed + made.exposed;
   made.no_overlap = alone + made.communication;
-  const double hidden = std::min(made.communication, backward * contention);
-  made.full_overlap = alone + std::max(made.communication - backward, hidden - hidden / contention);
+  detail::backward_part at_once(backward, slower);
+  const sending all = at_once.send(0, made.communication);
+  made.full_overlap = alone - backward + std::max(all.end, backward + at_once.slowed());
   return made;
 }
 
-/// When each call of the step runs, from the begin of the step, in their order.
+/// When each call of the step runs, from the begin of the step, in their order; while something is
+/// sent `contention` times as long.
 [[nodiscard]] inline std::vector<sending> computing(const compute_step& each,
                                                     const parallel_step& step, double contention) {
   std::vector<sending> all;
@@ -145,10 +156,27 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::predict {
 
-/// Computing takes so many times as long while gradients are sent.
+/// A contention, and the ends of its 95 % interval.
+struct sure_slowdowns {
+  slowdowns usual = {};
+  slowdowns low = {};
+  slowdowns high = {};
+};
+
+/// The same without what would make anything faster.
+[[nodiscard]] inline sure_slowdowns slowing(sure_slowdowns of) {
+  for (slowdowns* each : {&of.usual, &of.low, &of.high}) {
+    each->computing = std::max(1.0, each->computing);
+    each->sending = std::max(1.0, each->sending);
+  }
+  return of;
+}
+
+/// The contention with which a step is predicted.
 struct used_contention {
-  double factor = 1;
+  sure_slowdowns factors = {};
   contention_source from = contention_source::assumed;
+  std::vector<std::string> files = {};  ///< that it was measured in
 };
 
 /// A training step on so many devices.
@@ -169,23 +197,25 @@ struct scaled_step {
 
 /// The step on n devices, each of which computes `each` for a batch of its own. `alone` is the
 /// throughput in images/s of a single device, to which that of all is compared. One device sends
-/// nothing: its step is the plain prediction. Bounds are those of computing and of the network at
-/// once, on the side of each. Throws usage_error where the network cannot hold so many.
+/// nothing: its step is the plain prediction. Bounds are those of computing, of the network and of
+/// the contention at once, on the side of each. Throws usage_error where the network cannot hold so
+/// many.
 [[nodiscard]] inline scaled_step scale(const compute_step& each, std::int64_t batch,
                                        std::int64_t devices, const network& joined,
                                        const used_contention& contention, double alone) {
   require_room(joined, devices);
   const used_contention used = devices == 1 ? used_contention{} : contention;
-  const auto step = [&](double collective_time::* bound, double speed) {
+  const auto step = [&](double collective_time::* bound, const slowdowns& slower, double speed) {
     const auto seconds_of = [&](double bytes) {
       return allreduce_time(joined, bytes, devices).*bound;
     };
-    return parallel_step_of(each, seconds_of, used.factor, speed);
+    return parallel_step_of(each, seconds_of, slower, speed);
   };
   const double seconds = each.whole.seconds;
-  scaled_step made{devices, batch, used, step(&collective_time::seconds, 1)};
-  made.seconds_low = step(&collective_time::low, each.whole.low() / seconds).seconds;
-  made.seconds_high = step(&collective_time::high, each.whole.high() / seconds).seconds;
+  const auto& [usual, low, high] = used.factors;
+  scaled_step made{devices, batch, used, step(&collective_time::seconds, usual, 1)};
+  made.seconds_low = step(&collective_time::low, low, each.whole.low() / seconds).seconds;
+  made.seconds_high = step(&collective_time::high, high, each.whole.high() / seconds).seconds;
   made.extrapolated = std::ranges::any_of(each.buckets, [&](const timed_bucket& bucket) {
     return extrapolates(joined, static_cast<double>(bucket.what.bytes), devices);
   });

@@ -53,6 +53,16 @@ struct pairs {
   return found;
 }
 
+/// Geometric mean over the runs of a timing.
+[[nodiscard]] inline double seconds_of_runs(const timing& of) {
+  std::vector<double> logarithms;
+  for (const std::size_t run : std::set<std::size_t>(of.runs.begin(), of.runs.end())) {
+    const std::vector<term> one{{1, &of}};
+    if (const auto seconds = seconds_in(run, one)) logarithms.push_back(std::log(*seconds));
+  }
+  return std::exp(stats::mean(logarithms));
+}
+
 }  // namespace detail
 
 /// The ratio of two sums of `terms` (not empty), `now` by `old`, whose n-th runs are a pair: what

@@ -223,6 +223,16 @@ inline void require_rounds(const group& files) {
   return made;
 }
 
+/// Whether `owner` is of a phase and a model that were chosen; `choices` is what select() says of
+/// the models.
+[[nodiscard]] inline bool is_chosen(const result::case_name& owner, const options& chosen,
+                                    std::span<const choice> choices) {
+  if (!chosen.phase.empty() && owner.phase() != chosen.phase) return false;
+  return choices.empty() || std::ranges::any_of(choices, [&](const choice& each) {
+           return owner.model == (each.file ? model::load(*each.file).name : each.model);
+         });
+}
+
 /// Predicts every case of the files' manifests, or those of the chosen models: from a manifest
 /// where one knows the model, else from its shape file under every condition that was measured.
 /// Unless a cache state is chosen, it is `model` for cases that have rows of their own in it, or

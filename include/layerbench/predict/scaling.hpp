@@ -21,14 +21,15 @@ namespace layerbench::predict {
 struct scaling_options {
   std::vector<std::int64_t> devices;
   network joined;
-  std::optional<double> contention = {};  ///< nothing: as measured, else 1
+  std::optional<double> contention = {};  ///< of computing; nothing: as measured, else 1
   predict::scaling scaling = predict::scaling::weak;
 };
 
 /// The contention that is given; none is assumed where it is not.
 [[nodiscard]] inline used_contention given_contention(const scaling_options& how) {
   if (!how.contention) return {};
-  return {*how.contention, contention_source::given};
+  const slowdowns given{.computing = *how.contention};
+  return {{given, given, given}, contention_source::given};
 }
 
 /// A training case on several numbers of devices.
@@ -119,9 +120,9 @@ namespace detail {
 
 /// What was measured of a predicted case where none is given. Throws error where that was more than
 /// one thing.
-[[nodiscard]] inline used_contention contention_of(const prediction& p, const group& its_files,
-                                                   const scaling_options& how,
-                                                   std::span<const measured_contention> measured) {
+[[nodiscard]] inline used_contention contention_for(const prediction& p, const group& its_files,
+                                                    const scaling_options& how,
+                                                    std::span<const measured_contention> measured) {
   if (how.contention) return given_contention(how);
   const std::string device = its_files.empty() ? "" : its_files.front()->device();
   used_contention found;
@@ -133,7 +134,7 @@ namespace detail {
                               p.owner.text()),
                   exit_code::incomplete);
     }
-    found = {each.factor(), contention_source::measured};
+    found = {slowing(each.factors), contention_source::measured, each.files};
   }
   return found;
 }
@@ -178,7 +179,7 @@ template <class WorkOn>
   const auto work_of = [&](const prediction& p) {
     const group own = detail::files_of(p, files);
     return device_work{detail::compute_step_of(p, own, chosen),
-                       detail::contention_of(p, own, how, measured)};
+                       detail::contention_for(p, own, how, measured)};
   };
   std::vector<data_parallel> all;
   const prediction* joined = nullptr;

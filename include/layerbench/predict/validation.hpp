@@ -13,7 +13,9 @@
 #include <vector>
 
 #include <layerbench/base/stats.hpp>
+#include <layerbench/predict/overlap.hpp>
 #include <layerbench/predict/predictor.hpp>
+#include <layerbench/predict/scaling.hpp>
 
 /// Predictions held against measured steps: rows `chain/...`, in which whole models ran.
 namespace layerbench::predict {
@@ -160,11 +162,23 @@ using chain_rows = std::vector<const result::measurement*>;
                        disturbed / static_cast<double>(rounds)};
 }
 
+/// The prediction of a chain that sends gradients while it computes, by the contention that its
+/// files say. Throws error where they do not, and as graph_of() and overlapped().
+[[nodiscard]] inline prediction beside_all_reduces(prediction one_by_one, const group& files,
+                                                   const options& chosen) {
+  const auto known = contention_of(one_by_one.owner, files, chosen.cache);
+  if (!known) {
+    throw error("no contention: rows of its backward part during all-reduces are missing");
+  }
+  const model::graph graph = graph_of(one_by_one.owner, chosen);
+  return overlapped(std::move(one_by_one), known->factors, graph, training_of(files));
+}
+
 /// Adds a case to `all`: to those validated where that is possible.
 inline void validate_case(const result::case_name& owner, const chain_rows& rows,
                           const std::vector<planned_case>& plans, const timings& measured,
                           const group& files, const options& chosen, validation& all) {
-  const auto planned = std::ranges::find(plans, owner, &planned_case::owner);
+  const auto planned = std::ranges::find(plans, without_all_reduces(owner), &planned_case::owner);
   const auto leave_out = [&](std::string reason) {
     all.left_out.push_back({owner, {}, std::move(reason)});
     for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
@@ -176,14 +190,22 @@ inline void validate_case(const result::case_name& owner, const chain_rows& rows
   if (!predicted.step) {
     return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
   }
-  all.cases.push_back({std::move(predicted), *step});
+  if (!owner.contended()) {
+    all.cases.push_back({std::move(predicted), *step});
+    return;
+  }
+  try {
+    all.cases.push_back({beside_all_reduces(std::move(predicted), files, chosen), *step});
+  } catch (const error& slip) {
+    leave_out(slip.what());
+  }
 }
 
 }  // namespace detail
 
 /// Holds the predictions of all cases that have a chain against it, each group of comparable files
-/// for itself. Of `chosen`, the cache state counts. Throws nothing_matched when no file has a
-/// chain, and what predict() throws.
+/// for itself; of `chosen`, all but partial predictions and peaks counts. Throws nothing_matched
+/// when no file has a chain, and what predict() throws.
 [[nodiscard]] inline validation validate(std::span<const result::results> files,
                                          const options& chosen = {}) {
   if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
@@ -192,14 +214,15 @@ inline void validate_case(const result::case_name& owner, const chain_rows& rows
         "bench_model --chain");
   }
   detail::require_rounds(group_of(files));
+  const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
   validation all;
   for (const group& each : group_by_context(files)) {
     timings measured;
     for (const result::results* file : each) measured.add(*file);
     const std::vector<planned_case> plans = planned_cases(each);
     for (const auto& [owner, rows] : detail::chains(each)) {
-      detail::validate_case(owner, rows, plans, measured, each,
-                            {.models = {}, .cache = chosen.cache}, all);
+      if (!is_chosen(owner, chosen, choices)) continue;
+      detail::validate_case(owner, rows, plans, measured, each, chosen, all);
     }
   }
   return all;

@@ -30,12 +30,17 @@ namespace detail {
   return of.ratio.p ? word : word + ", too few rounds";
 }
 
+/// The interval of a ratio; of few rounds, or pairs, their extremes, where there are several.
+[[nodiscard]] inline std::string between_text(const predict::time_ratio& of) {
+  if (!of.p && of.low == of.high) return "not known";
+  return fmt::format("{:.3f} to {:.3f}", of.low, of.high);
+}
+
 /// The cells that layers and models have in common: both times, their ratio, what it says.
 [[nodiscard]] inline std::vector<std::string> judged_cells(const predict::judged& of) {
   const predict::time_ratio& ratio = of.ratio;
   return {units::duration(ratio.old_seconds), units::duration(ratio.new_seconds),
-          fmt::format("{:.3f}", ratio.value()),
-          fmt::format("{:.3f} to {:.3f}", ratio.low, ratio.high), verdict_text(of)};
+          fmt::format("{:.3f}", ratio.value()), between_text(ratio), verdict_text(of)};
 }
 
 [[nodiscard]] inline table judged_table(std::string title) {

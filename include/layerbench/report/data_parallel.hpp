@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,28 +35,38 @@ namespace detail {
                      sizes.size() == 1 ? "" : "s", fmt::join(sizes, ", "));
 }
 
+/// "1.5", "1.1 to 1.5"
+[[nodiscard]] inline std::string range_of(const std::vector<double>& factors) {
+  const auto [least, most] = std::ranges::minmax(factors);
+  return least < most ? fmt::format("{:.4g} to {:.4g}", least, most) : fmt::format("{:.4g}", least);
+}
+
 /// What sending costs those who compute, over all steps in which something is sent.
 [[nodiscard]] inline std::string contention_text(const predict::data_parallel& of) {
   using enum predict::contention_source;
-  bool is_measured = false;
+  std::set<std::string> files;
   bool is_assumed = false;
-  std::vector<double> factors;
+  std::vector<double> computing;
+  std::vector<double> sending;
   for (const predict::scaled_step& each : of.steps) {
     if (each.devices == 1) continue;
-    is_measured = is_measured || each.contention.from == measured;
     is_assumed = is_assumed || each.contention.from == assumed;
-    factors.push_back(each.contention.factor);
+    computing.push_back(each.contention.factors.usual.computing);
+    sending.push_back(each.contention.factors.usual.sending);
+    files.insert(each.contention.files.begin(), each.contention.files.end());
   }
-  if (factors.empty()) return {};
-  const auto [least, most] = std::ranges::minmax(factors);
-  if (is_assumed && most == 1) {
+  if (computing.empty()) return {};
+  if (is_assumed && files.empty()) {
     return "  contention: none assumed; --contention F says how much slower a device computes "
            "while gradients are sent\n";
   }
   return fmt::format(
-      "  contention: computing takes {:.4g}{} times as long while gradients are sent{}{}\n", least,
-      least < most ? fmt::format(" to {:.4g}", most) : "",
-      is_measured ? ", as measured (--during)" : "",
+      "  contention: computing takes {} times as long while gradients are sent{}{}{}\n",
+      range_of(computing),
+      std::ranges::max(sending) > 1
+          ? fmt::format(", and sending {} times as long meanwhile", range_of(sending))
+          : "",
+      files.empty() ? "" : fmt::format(", as measured in {}", fmt::join(files, ", ")),
       is_assumed ? "; none assumed at other batches" : "");
 }
 
@@ -133,7 +144,7 @@ namespace detail {
       "model backend dtype case network scaling contention devices batch "
       "seconds_per_step seconds_low seconds_high images_per_second efficiency "
       "communication_seconds exposed_seconds slowed_seconds full_overlap_seconds "
-      "no_overlap_seconds extrapolated");
+      "no_overlap_seconds extrapolated sending_contention");
   for (const predict::data_parallel& of : all) {
     const result::case_name& owner = of.single.owner;
     for (const predict::scaled_step& each : of.steps) {
@@ -144,7 +155,7 @@ namespace detail {
                                      owner.text(),
                                      of.how.joined.name,
                                      std::string(name(of.how.scaling)),
-                                     detail::exact(each.contention.factor),
+                                     detail::exact(each.contention.factors.usual.computing),
                                      std::to_string(each.devices),
                                      std::to_string(each.batch)};
       for (const double number : {step.seconds, each.seconds_low, each.seconds_high,
@@ -153,6 +164,7 @@ namespace detail {
         cells.push_back(detail::exact(number));
       }
       cells.emplace_back(each.extrapolated ? "true" : "false");
+      cells.push_back(detail::exact(each.contention.factors.usual.sending));
       t.rows.push_back(std::move(cells));
     }
   }

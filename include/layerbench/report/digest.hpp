@@ -26,6 +26,7 @@ struct digest {
   std::vector<predict::prediction> predictions;
   predict::validation validation;        ///< of those of the cases that have a chain
   std::vector<predict::course> history;  ///< of those that files of several dates hold
+  std::vector<predict::measured_contention> contentions = {};
   /// Of files whose contexts differ, new, with those of the first context, old.
   std::vector<predict::comparison> comparisons = {};
   std::vector<std::string> uncompared = {};  ///< why there is none of some files; a sentence each
@@ -60,9 +61,10 @@ inline void compare_groups(digest& made) {
 [[nodiscard]] inline digest digest_of(std::span<const result::results> files,
                                       const predict::options& chosen = {}) {
   digest made{files, predict::predict(files, chosen), {}, {}};
+  made.contentions = predict::contentions(files, chosen);
   const auto other = [&](const result::case_name& owner) {
-    return std::ranges::find(made.predictions, owner, &predict::prediction::owner) ==
-           made.predictions.end();
+    return std::ranges::find(made.predictions, predict::without_all_reduces(owner),
+                             &predict::prediction::owner) == made.predictions.end();
   };
   if (std::ranges::any_of(files, [](const auto& file) { return !file.chains.empty(); })) {
     made.validation = predict::validate(files, chosen);

@@ -67,8 +67,8 @@ namespace detail {
 [[nodiscard]] inline std::string markdown(const digest& of) {
   using detail::heading;
   using detail::to_markdown;
-  std::string made =
-      heading(2, "layerbench") + to_markdown(overview(of.predictions)) + to_markdown(warnings(of));
+  std::string made = heading(2, "layerbench") + to_markdown(overview(of.predictions)) +
+                     to_markdown(detail::lines(text(of.contentions))) + to_markdown(warnings(of));
   for (const predict::prediction& p : of.predictions) {
     made += heading(3, case_title(of, p)) + to_markdown(detail::lines(detail::remarks(p)));
     if (!p.layers.empty()) made += to_markdown(layers(p));

@@ -38,6 +38,7 @@ namespace detail {
     heads.push_back(link(case_id(heads.size()), p.owner.model));
   }
   markup inner = to_html(overview(of.predictions), "Time of a step, and images/s", heads);
+  if (!of.contentions.empty()) inner += to_html(lines(text(of.contentions)));
   if (const std::vector<std::string> said = warnings(of); !said.empty()) {
     inner +=
         element("div", element("h3", escaped("Warnings")) + to_html(said), {{"class", "warnings"}});

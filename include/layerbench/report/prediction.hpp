@@ -175,12 +175,22 @@ namespace detail {
 [[nodiscard]] inline std::string text(std::span<const predict::measured_contention> measured) {
   std::string out;
   for (const predict::measured_contention& each : measured) {
-    const predict::time_ratio& ratio = each.ratio;
+    const auto& [usual, low, high] = each.factors;
+    const char* const kind = each.is_interval ? "95 % " : "rounds ";
     out += fmt::format(
         "contention of {}: its backward part takes {:.3f} times as long while gradients are sent "
-        "({}between {:.3f} and {:.3f})\n",
-        detail::headline(each.owner, each.threads), ratio.value(), ratio.p ? "95 % " : "rounds ",
-        ratio.low, ratio.high);
+        "({}between {:.3f} and {:.3f})",
+        detail::headline(each.owner, each.threads), usual.computing, kind, low.computing,
+        high.computing);
+    if (each.sending_known) {
+      out += fmt::format(", and sending {:.3f} times as long while it computes ({:.3f} to {:.3f})",
+                         usual.sending, low.sending, high.sending);
+    }
+    if (each.disturbed > result::much_disturbed) {
+      out += fmt::format("; something else used the processors during {:.0f} % of the timings",
+                         100 * each.disturbed);
+    }
+    out += '\n';
   }
   return out;
 }

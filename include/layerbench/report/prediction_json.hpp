@@ -115,10 +115,17 @@ inline void add_limits(json::value& to, const predict::prediction& p) {
   }
   json::value made{{"schema", 1}, {"predictions", list}};
   for (const predict::measured_contention& each : measured) {
-    made["contentions"].push_back({{"case", each.owner.text()},
-                                   {"ratio", each.ratio.value()},
-                                   {"low", each.ratio.low},
-                                   {"high", each.ratio.high}});
+    const auto& [usual, low, high] = each.factors;
+    json::value& one = made["contentions"].emplace_back(json::value{{"case", each.owner.text()},
+                                                                    {"files", each.files},
+                                                                    {"ratio", usual.computing},
+                                                                    {"low", low.computing},
+                                                                    {"high", high.computing},
+                                                                    {"disturbed", each.disturbed}});
+    one["sending"] = nullptr;
+    if (each.sending_known) {
+      one["sending"] = {{"ratio", usual.sending}, {"low", low.sending}, {"high", high.sending}};
+    }
   }
   return made;
 }

@@ -53,7 +53,7 @@ enum class track { computing = 0, sending = 1 };
   const predict::parallel_step& step = scaled.step;
   json::value events = json::value::array({detail::track_name(track::computing, "compute"),
                                            detail::track_name(track::sending, "all-reduce")});
-  const auto calls = predict::computing(computed, step, scaled.contention.factor);
+  const auto calls = predict::computing(computed, step, scaled.contention.factors.usual.computing);
   for (std::size_t k = 0; k < calls.size(); ++k) {
     const predict::timed_call& call = computed.calls[k];
     events.push_back(detail::span_json(call.name, name(call.part), track::computing, calls[k]));

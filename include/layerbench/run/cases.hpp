@@ -116,20 +116,15 @@ class suite_maker {
                                                      memory, reordered);
     const model::step_memory least = step->least_memory();
     all_.footprint[c.owner] = least.footprint();
-    std::vector<std::vector<std::size_t>> primitives;
-    for (const model::primitive& p : model::primitives(step->step())) {
-      const result::planned planned = result::planned_of(p, least.usual(p), c.request.type);
-      all_.manifest[c.owner].push_back(planned);
-      add_rows(c, memory, step, p, planned);
-      primitives.push_back(p.calls);
+    const std::vector<model::primitive> primitives = model::primitives(step->step());
+    std::vector<result::planned> step_plan;
+    for (const model::primitive& p : primitives) {
+      step_plan.push_back(result::planned_of(p, least.usual(p), c.request.type));
+      add_rows(c, memory, step, p, step_plan.back());
     }
-    if (!o_.during.empty()) add_contended(c, memory, step, least);
-    if (!what_.of_steps()) all_.manifest.erase(c.owner);
-    if (!what_.whole_model()) return;
-    const auto make = [step, seed = o_.seed] { return step->make_chain(seed); };
-    const auto copies = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->neighbours());
-    const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
-    all_.chains.push_back({c.owner, make, bytes, std::move(primitives)});
+    if (what_.whole_model()) add_chain(c, step, primitives);
+    if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
+    if (what_.of_steps()) all_.manifest[c.owner] = std::move(step_plan);
   }
 
   /// The list of peaks for that backend and so many threads. Streams are the same in all data
@@ -219,15 +214,34 @@ class suite_maker {
     }
   }
 
+  /// The step run whole; with `beside` gradients are sent while it computes.
+  void add_chain(const conditions& c, const std::shared_ptr<planned_step>& step,
+                 const std::vector<model::primitive>& primitives, company* beside = nullptr) {
+    const auto make = [step, beside, seed = o_.seed] {
+      std::unique_ptr<chain> made = step->make_chain(seed);
+      if (beside != nullptr) made->overlap(*beside);
+      return made;
+    };
+    const auto copies = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->neighbours());
+    const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
+    std::vector<std::vector<std::size_t>> calls;
+    for (const model::primitive& p : primitives) calls.push_back(p.calls);
+    all_.chains.push_back({c.owner, make, bytes, std::move(calls)});
+  }
+
   /// Rows of what is computed while gradients are sent: in the backward part. They are in states of
-  /// the same step, and no step of their own.
+  /// the same step, and of no manifest of their own.
   void add_contended(conditions c, const std::shared_ptr<arena>& memory,
-                     const std::shared_ptr<planned_step>& step, const model::step_memory& least) {
+                     const std::shared_ptr<planned_step>& step,
+                     const std::vector<model::primitive>& primitives,
+                     const std::vector<result::planned>& step_plan) {
     c.owner.parameters["during"] = o_.during;
-    for (const model::primitive& p : model::primitives(step->step())) {
+    for (std::size_t i = 0; i < primitives.size(); ++i) {
+      const model::primitive& p = primitives[i];
       if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
-      add_rows(c, memory, step, p, result::planned_of(p, least.usual(p), c.request.type));
+      add_rows(c, memory, step, p, step_plan[i]);
     }
+    if (what_.whole_model()) add_chain(c, step, {}, ranks_);
   }
 
   const options& o_;

@@ -83,6 +83,10 @@ class chain {
     for (std::size_t i = 0; i < plans_.size(); ++i) widen_reduction(i, step, tensors, request);
     find_uses(step, tensors);
     block_ = memory_->here().allocate(bytes_);
+    for (const model::call& each : step.calls) {
+      is_sent_.push_back(each.op.name() == op::allreduce::name);
+      if (each.part != model::step_part::update) first_update_ = is_sent_.size();
+    }
     for (const auto& each : plans_) {
       workspace_bytes_ = std::max(workspace_bytes_, each->workspace_bytes());
     }
@@ -110,6 +114,11 @@ class chain {
   ~chain() { others_.tell(deed::kind::drop_chain); }
   /// From now on `others` run its steps, too.
   void lead(const herald& others) { others_ = others; }
+  /// From now on this rank sends gradients to the others while it computes; the update waits.
+  void overlap(channel& with) { beside_ = &with; }
+  [[nodiscard]] bool overlaps() const { return beside_ != nullptr; }
+  /// Whether others take part in its steps.
+  [[nodiscard]] bool is_shared() const { return others_.any(); }
 
   [[nodiscard]] device& here() const { return memory_->here(); }
   [[nodiscard]] int threads() const { return here().threads(); }
@@ -144,15 +153,27 @@ class chain {
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
 
   /// Runs the layers from `first` to the one before `end`, to their end; but the device's own
-  /// clock, where it has one, waits for that.
+  /// clock, where it has one, waits for that. What is sent beside them ends before the update.
   void run(std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i) calls_[i]->run();
+    for (std::size_t i = first; i < end; ++i) {
+      if (i == first_update_) await_sent();
+      if (beside_ != nullptr && is_sent_[i]) {
+        beside_->send(*calls_[i]);
+      } else {
+        calls_[i]->run();
+      }
+    }
+    if (end == layers()) await_sent();
     memory_->here().finish();
   }
 
  private:
   [[nodiscard]] address at(std::size_t offset) const {
     return static_cast<std::byte*>(block_->data()) + offset;
+  }
+
+  void await_sent() {
+    if (beside_ != nullptr) beside_->await_sent();
   }
 
   void write_inputs() {
@@ -230,7 +251,10 @@ class chain {
   std::vector<input> inputs_;
   std::map<std::size_t, use> first_uses_;  ///< of each tensor
   std::vector<std::unique_ptr<bound_plan>> calls_;
+  std::vector<bool> is_sent_;     ///< of each call: whether it is one of all ranks
+  std::size_t first_update_ = 0;  ///< the call behind the backward part
   herald others_;
+  channel* beside_ = nullptr;
 };
 
 /// A model run whole beside its rows.

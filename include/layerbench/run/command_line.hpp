@@ -98,7 +98,8 @@ inline void add_measuring_options(CLI::App& app, options& o) {
   add_one(app, "--precision", o.precision,
           "percent; rounds go on until half the 95 % interval is narrower", "LAYERBENCH_PRECISION")
       ->check(check_percent);
-  add_one(app, "--max-time", o.most_time, "or until a case has taken so many seconds",
+  add_one(app, "--max-time", o.most_time,
+          "or until a case has taken so many seconds, but all its least number of rounds",
           "LAYERBENCH_MAX_TIME")
       ->check(check_seconds);
   app.add_option("--budget", o.budget, "seconds for the whole run, shared out among cases [none]")
@@ -249,7 +250,8 @@ template <backend... Bs>
                  "under mpirun: ranks train together, adding up their gradients (--phase=training)")
         ->envname("LAYERBENCH_RANKS");
     app.add_option("--during", o.during,
-                   "of ranks that train: time each layer also while they add up other numbers")
+                   "of ranks that train: time the backward layers also while they add up other "
+                   "numbers; with --chain, a step that sends gradients while it computes, too")
         ->envname("LAYERBENCH_DURING")
         ->check(detail::one_of({std::string(op::allreduce::name)}));
   }

@@ -38,14 +38,29 @@ struct deed {
   double seconds = 0;
 };
 
-/// The ranks, as one of them sees them.
-class company {
- public:
-  company() = default;
-  company(const company&) = delete;
-  company& operator=(const company&) = delete;
-  virtual ~company() = default;
+/// Seconds of an all-reduce of a bucket.
+struct reduction_times {
+  double alone = 0;   ///< while all ranks do nothing else
+  double beside = 0;  ///< while they compute: the mean of those that ended before that did
+};
 
+/// What this rank does together with others, beside what it does alone.
+class channel {
+ public:
+  channel() = default;
+  channel(const channel&) = delete;
+  channel& operator=(const channel&) = delete;
+  virtual ~channel() = default;
+
+  /// Has a call of a collective run until await_sent() returns, behind those before it. Meanwhile
+  /// this rank does nothing else with the others.
+  virtual void send(bound_plan& collective) = 0;
+  virtual void await_sent() = 0;
+};
+
+/// The ranks, as one of them sees them.
+class company : public channel {
+ public:
   [[nodiscard]] virtual int size() const = 0;
   /// How many are on this machine.
   [[nodiscard]] virtual int neighbours() const = 0;
@@ -59,12 +74,14 @@ class company {
   /// Makes ready for all-reduces beside other work. Throws unsupported.
   virtual void prepare_to_reduce() = 0;
   /// Beside what each does from now on, all ranks add up numbers, over and over; returns when they
-  /// have done so once. They do nothing else together meanwhile.
+  /// have done so alone. They do nothing else together meanwhile.
   virtual void begin_reducing() = 0;
   /// Whether that goes on.
   [[nodiscard]] virtual bool reducing() const = 0;
   /// Ends it, where this is the leader; the others wait until it has.
   virtual void end_reducing() = 0;
+  /// Of what went on last.
+  [[nodiscard]] virtual reduction_times reductions() const = 0;
   /// Ends all ranks: this one cannot go on.
   [[noreturn]] virtual void abandon(const std::string& why) = 0;
   /// The plan of a collective op between the ranks. Throws unsupported.
@@ -117,6 +134,10 @@ class herald {
     const reduction_beside all(*with_);
     return work();
   }
+  /// How long that took them.
+  [[nodiscard]] reduction_times reductions() const { return with_->reductions(); }
+  /// Whether there are others.
+  [[nodiscard]] bool any() const { return with_ != nullptr; }
 
  private:
   company* with_ = nullptr;

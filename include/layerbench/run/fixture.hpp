@@ -49,6 +49,10 @@ class fixture {
   [[nodiscard]] device& here() const { return memory_->here(); }
   [[nodiscard]] int threads() const { return here().threads(); }
   [[nodiscard]] bool contended() const { return name().owner.contended(); }
+  /// Whether others take part in its calls.
+  [[nodiscard]] bool is_shared() const {
+    return others_.any() && what_.op.name() == op::allreduce::name;
+  }
   /// From now on `others` do all that this does.
   void lead(const herald& others) { others_ = others; }
 
@@ -95,6 +99,8 @@ class fixture {
   auto contend(Work&& work) {
     return others_.contend(work);
   }
+  /// How long these took them meanwhile.
+  [[nodiscard]] reduction_times reductions() const { return others_.reductions(); }
   void call(std::int64_t some) { calls().call(some); }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }
   /// Of the model's step, all its calls of this row, roughly.

@@ -33,7 +33,7 @@ namespace layerbench::run {
 
 /// What a program does with its results after the rows: called with the results and whether the
 /// rows went to stdout in a machine's format.
-using epilogue = std::function<void(const result::results&, bool machine_format)>;
+using epilogue = std::function<void(const result::results&, const options&, bool machine_format)>;
 
 namespace detail {
 
@@ -165,7 +165,8 @@ inline void conclude(session& measured, const options& o, const program& what,
                      const epilogue& after) {
   const bool machine_format = o.format != "console";
   const std::string cut = measured.keep_predictable();
-  if (what.peaks || !measured.results().manifest.empty()) after(measured.results(), machine_format);
+  if (what.peaks || !measured.results().manifest.empty())
+    after(measured.results(), o, machine_format);
   if (cut.empty()) return;
   fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
              cut);

@@ -28,7 +28,7 @@ struct options {
   bool fused_update = false;           ///< of all weights in one call
   bool zero_gradients = false;         ///< and add to them, instead of writing new ones
   bool data_parallel = false;          ///< with all ranks that were started
-  std::string during;                  ///< of these: each row also during an allreduce; or empty
+  std::string during;  ///< of these: backward rows also during an allreduce; or empty
   std::vector<std::string> caches{"model"};
   std::string order = "nhwc";
   std::vector<std::string> in_place{model::usually_in_place().begin(),

@@ -42,15 +42,14 @@ class visitor {
     };
     result::measurement timed;
     if (what.contended()) {
-      visit(
-          what.threads(), wall_,
-          [&] { return what.contend([&] { return sampled(wall_, any_speed{}); }); }, timed,
-          /*contended=*/true);
-      timed.counters["retries"] = 0;
-    } else {
-      timed = best_visit(what.here(), [&] {
-        return sampled(watch_of(what.here()), speed_of(what.here(), owner));
+      timed = contended_visit(what.threads(), [&] {
+        return what.contend([&] { return sampled(wall_, any_speed{}); });
       });
+      add_reductions(what.reductions(), timed);
+    } else {
+      stopwatch& watch = watch_of(what.here(), what.is_shared());
+      timed = best_visit(what.here(), watch,
+                         [&] { return sampled(watch, speed_of(what.here(), owner)); });
     }
     timed.name = what.name();
     timed.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
@@ -63,11 +62,15 @@ class visitor {
   [[nodiscard]] result::measurement time_chain(const measured_case& owner) {
     chain& whole = *owner.whole;
     whole.activate();
-    result::measurement timed = best_visit(whole.here(), [&] {
-      step_sampler steps(whole, watch_of(whole.here()), speed_of(whole.here(), owner),
-                         &interrupt_guard::interrupted);
+    stopwatch& watch = watch_of(whole.here(), whole.is_shared());
+    const auto sampled = [&](auto&& speed) {
+      step_sampler steps(whole, watch, speed, &interrupt_guard::interrupted);
       return steps.sample(sampled_for(owner, agenda_.plan().least_time));
-    });
+    };
+    result::measurement timed =
+        whole.overlaps() ? contended_visit(whole.threads(), [&] { return sampled(whole_steps{}); })
+                         : best_visit(whole.here(), watch,
+                                      [&] { return sampled(speed_of(whole.here(), owner)); });
     timed.name = result::row_name::chain(owner.owner);
     timed.counters["count"] = 1;
     timed.counters["footprint_bytes"] = static_cast<double>(whole.bytes());
@@ -100,6 +103,11 @@ class visitor {
  private:
   static constexpr int most_retries = 2;
 
+  /// What is sent beside a step goes on while one looks at the speed: nobody does in it.
+  struct whole_steps : any_speed {
+    static constexpr double interval = HUGE_VAL;
+  };
+
   /// Of a case that is behind schedule one sample is enough: rounds are what counts.
   [[nodiscard]] sampling sampled_for(const measured_case& owner, double least_time) const {
     const std::size_t least = agenda_.behind(owner) ? 1 : 2;
@@ -122,15 +130,30 @@ class visitor {
     return how;
   }
 
+  /// Once: what shares its processors is always disturbed.
+  template <class Take>
+  result::measurement contended_visit(int threads, Take&& take) {
+    result::measurement timed;
+    visit(threads, wall_, take, timed, /*contended=*/true);
+    timed.counters["retries"] = 0;
+    return timed;
+  }
+
+  static void add_reductions(const reduction_times& of, result::measurement& to) {
+    if (of.beside == 0) return;  // none ended in that time
+    to.counters["reduction_alone_s"] = of.alone;
+    to.counters["reduction_s"] = of.beside;
+  }
+
   /// Visits again what was disturbed; the best visit is what counts.
   template <class Take>
-  result::measurement best_visit(device& here, Take&& take) {
+  result::measurement best_visit(device& here, const stopwatch& watch, Take&& take) {
     result::measurement best;
     std::optional<visit_quality> known;
     for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
       result::measurement row;
       const std::map<std::string, double> before = here.gauges();
-      const visit_quality quality = visit(here.threads(), watch_of(here), take, row);
+      const visit_quality quality = visit(here.threads(), watch, take, row);
       if (row.calls == 0) break;  // interrupted
       add_gauges(before, here.gauges(), row);
       if (!known || quality.better_than(*known)) {
@@ -157,7 +180,9 @@ class visitor {
     }
   }
 
-  stopwatch& watch_of(device& here) {
+  /// Waiting is part of what is shared with other ranks: it has wall time on any number of threads.
+  stopwatch& watch_of(device& here, bool shared) {
+    if (shared && here.clock() == nullptr) return wall_;
     auto& known = watches_[&here];
     if (!known) known = std::make_unique<stopwatch>(stopwatch_of(here));
     return *known;
@@ -165,15 +190,15 @@ class visitor {
 
   /// For a visit of the case.
   speed_probe& speed_of(device& here, const measured_case& owner) {
-    auto& known = probes_[&here];
-    if (!known) known = speed_(here);
-    known->hurry(agenda_.behind(owner));
-    return *known;
+    if (!probes_.contains(&here)) probes_.emplace(&here, speed_(here));
+    speed_probe& known = *probes_.at(&here);
+    known.hurry(agenda_.behind(owner));
+    return known;
   }
 
   const agenda& agenda_;
   probe_maker speed_;
-  stopwatch wall_{2};  ///< of contended rows: waiting for a processor is part of them
+  stopwatch wall_{2};
   std::map<const device*, std::unique_ptr<stopwatch>> watches_;
   std::map<device*, std::unique_ptr<speed_probe>> probes_;
 };

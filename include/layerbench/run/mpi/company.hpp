@@ -3,13 +3,19 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +23,7 @@
 #include <layerbench/backend/mpi/allreduce.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/model/buckets.hpp>
+#include <layerbench/run/clock.hpp>
 #include <layerbench/run/company.hpp>
 
 namespace layerbench::run {
@@ -80,33 +87,65 @@ class shared_reduction final : public any_plan {
   std::vector<plan_operand> operands_;
 };
 
-/// All-reduces of what a bucket of gradients has, in place as those of a step, one after the other
-/// in a thread of their own. Meanwhile no other thread of a rank may use MPI.
+/// A thread that does one thing after the other. While it has something to do, no other one of its
+/// rank may use MPI.
+class sender {
+ public:
+  void post(std::function<void()> work) {
+    if (!worker_.joinable()) {
+      worker_ = std::jthread([this](const std::stop_token& end) { serve(end); });
+    }
+    {
+      const std::scoped_lock lock(access_);
+      waiting_.push_back(std::move(work));
+    }
+    changed_.notify_all();
+  }
+  /// Until all is done.
+  void wait() {
+    std::unique_lock lock(access_);
+    changed_.wait(lock, [&] { return waiting_.empty(); });
+  }
+
+ private:
+  void serve(const std::stop_token& end) {
+    std::unique_lock lock(access_);
+    while (changed_.wait(lock, end, [&] { return !waiting_.empty(); })) {
+      const std::function<void()>& work = waiting_.front();
+      lock.unlock();
+      work();
+      lock.lock();
+      waiting_.pop_front();
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex access_;
+  std::condition_variable_any changed_;
+  std::deque<std::function<void()>> waiting_;  ///< the first one is under way
+  std::jthread worker_;                        ///< last: it ends before the rest goes
+};
+
+/// All-reduces of what a bucket of gradients has, in place as those of a step, one after the other.
 class endless_reduction {
  public:
-  /// Once, before the rest. Throws unsupported.
-  void prepare() {
-    int provided = MPI_THREAD_SINGLE;
-    MPI_Query_thread(&provided);
-    if (provided < MPI_THREAD_SERIALIZED) {
-      throw unsupported(
-          "this MPI cannot be used by another thread than the first, as --during=allreduce has to");
-    }
-    gradients_.resize(model::bucket_bytes / sizeof(float));
-  }
-  /// All ranks do; returns after the first one.
-  void begin() {
+  /// Once, before the rest.
+  void prepare() { gradients_.resize(model::bucket_bytes / sizeof(float)); }
+  /// All ranks do; returns after the first two, of which the second one is timed.
+  void begin(sender& beside) {
     going_on_ = true;
     begun_ = false;
-    worker_ = std::thread([this] { work(); });
-    while (!begun_) std::this_thread::yield();
+    times_ = {};
+    beside.post([this] { work(); });
+    begun_.wait(false);
   }
   [[nodiscard]] bool going_on() const { return going_on_; }
   /// The leader makes all end; the others wait for that.
-  void end() {
+  void end(sender& beside) {
     going_on_ = false;
-    worker_.join();
+    beside.wait();
   }
+  [[nodiscard]] const reduction_times& times() const { return times_; }
 
  private:
   void work() {
@@ -114,20 +153,33 @@ class endless_reduction {
     all.count = static_cast<std::int64_t>(gradients_.size());
     all.in_place = 1;
     const mpi::reduction once(all, gradients_.data(), gradients_.data());
+    const auto seconds = [&] {
+      const double start = stopwatch::now();
+      once.run();
+      return stopwatch::now() - start;
+    };
+    once.run();
+    times_.alone = seconds();
+    begun_ = true;
+    begun_.notify_all();
+    double sum = 0;
+    int count = 0;
     while (true) {
       int more = going_on_ ? 1 : 0;
       MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);  // what the leader says
       if (more == 0) break;
-      once.run();
-      begun_ = true;
+      const double its = seconds();
+      if (!going_on_) continue;  // in part alone
+      sum += its;
+      times_.beside = sum / ++count;
     }
     going_on_ = false;
   }
 
   std::vector<float> gradients_;
+  reduction_times times_;
   std::atomic<bool> begun_ = false;
   std::atomic<bool> going_on_ = false;
-  std::thread worker_;
 };
 
 }  // namespace detail
@@ -153,16 +205,29 @@ class mpi_company final : public company {
     return {static_cast<deed::kind>(order.calls), order.operand, order.count, order.seconds};
   }
   void meet() override { mpi::reduction::meet(); }
-  void prepare_to_reduce() override { beside_.prepare(); }
+  void prepare_to_reduce() override {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_SERIALIZED) {
+      throw unsupported(
+          "this MPI cannot be used by another thread than the first, as --during=allreduce has to");
+    }
+    endless_.prepare();
+  }
+  void send(bound_plan& collective) override {
+    sender_.post([&collective] { collective.run(); });
+  }
+  void await_sent() override { sender_.wait(); }
   void begin_reducing() override {
     try {
-      beside_.begin();
+      endless_.begin(sender_);
     } catch (const std::exception& slip) {  // the others would wait for ever
       abandon(slip.what());
     }
   }
-  [[nodiscard]] bool reducing() const override { return beside_.going_on(); }
-  void end_reducing() override { beside_.end(); }
+  [[nodiscard]] bool reducing() const override { return endless_.going_on(); }
+  void end_reducing() override { endless_.end(sender_); }
+  [[nodiscard]] reduction_times reductions() const override { return endless_.times(); }
   [[noreturn]] void abandon(const std::string& why) override { mpi::team::all().abandon(why); }
   [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
                                                const plan_request& request) override {
@@ -172,7 +237,8 @@ class mpi_company final : public company {
   }
 
  private:
-  detail::endless_reduction beside_;
+  detail::endless_reduction endless_;
+  detail::sender sender_;
 };
 
 }  // namespace layerbench::run
