@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -101,6 +102,8 @@ void exercise(const Op& op, op::pass pass) {
   EXPECT_EQ(fake.made, before) << "made by a call";
 }
 
+const op::batchnorm normal{.n = 2, .c = 4, .h = 8, .w = 8, .epsilon = 0.25};
+
 TEST(Ownership, OfPlansHoldsWhateverFails) {
   using enum op::pass;
   for (const op::pass pass : {fwd, bwd_data, bwd_weights}) {
@@ -118,8 +121,9 @@ TEST(Ownership, OfPlansHoldsWhateverFails) {
     });
   }
   expect_balance_whatever_fails([&] { exercise(op::add{image}, fwd); });
-  expect_balance_whatever_fails(
-      [] { exercise(op::batchnorm{.n = 2, .c = 4, .h = 8, .w = 8}, fwd); });
+  for (const op::pass pass : {fwd, fwd_training, bwd}) {
+    expect_balance_whatever_fails([&] { exercise(normal, pass); });
+  }
 }
 
 TEST(Operands, LieInMemoryInTheOrderAskedFor) {
@@ -142,6 +146,42 @@ TEST(Operands, LieInMemoryInTheOrderAskedFor) {
     EXPECT_EQ(made.operands()[0].order, op::canonical_order(image, text));
     EXPECT_EQ(made.operands()[0].bytes, 24U);
   }
+}
+
+TEST(Operands, ThatBatchNormHandsOnLieAsTheLibraryWantsThem) {
+  fake = libraries{};
+  const cudnn::backend here(1);
+  const std::vector<float> variances{0.75, 3.75, 0, 15.75};
+  const std::vector<float> inverses{1, 0.5, 2, 0.25};
+  for (const auto& [pass, variance] :
+       {std::pair{op::pass::fwd_training, 7U}, std::pair{op::pass::bwd, 4U}}) {
+    const plan<cudnn::backend, op::batchnorm> made(here, normal, {pass, dtype::f32});
+    EXPECT_EQ(made.operands()[variance].logical.name, "variance");
+    std::vector<float> memory(4);
+    made.upload(variance, variances, memory.data());
+    EXPECT_EQ(memory, inverses);
+    std::vector<float> back(4);
+    made.download(variance, memory.data(), back);
+    EXPECT_EQ(back, variances);
+    made.upload(variance - 1, variances, memory.data());
+    EXPECT_EQ(memory, variances) << "the mean is as it is";
+  }
+}
+
+TEST(Operands, ThatBatchNormUpdatesAreTakenOverFirst) {
+  fake = libraries{};
+  const cudnn::backend here(1);
+  const plan<cudnn::backend, op::batchnorm> made(here, normal,
+                                                 {op::pass::fwd_training, dtype::f32});
+  std::vector<std::vector<float>> memory;
+  std::vector<address> places;
+  for (const plan_operand& each : made.operands()) {
+    memory.emplace_back(each.bytes / sizeof(float), static_cast<float>(memory.size()));
+    places.push_back(memory.back().data());
+  }
+  made.run(plan<cudnn::backend, op::batchnorm>::bind(places, nullptr));
+  EXPECT_EQ(memory[8], memory[3]);
+  EXPECT_EQ(memory[9], memory[4]);
 }
 
 TEST(Ownership, OfMemoryStreamsAndEventsHoldsWhateverFails) {

@@ -285,6 +285,27 @@ cudnnStatus_t cudnnBatchNormalizationForwardInference(
   return use("cudnnBatchNormalizationForwardInference",
              {handle, xDesc, yDesc, bnScaleBiasMeanVarDesc});
 }
+cudnnStatus_t cudnnBatchNormalizationForwardTraining(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, const void* /*alpha*/,
+    const void* /*beta*/, const cudnnTensorDescriptor_t xDesc, const void* /*x*/,
+    const cudnnTensorDescriptor_t yDesc, void* /*y*/,
+    const cudnnTensorDescriptor_t bnScaleBiasMeanVarDesc, const void* /*bnScale*/,
+    const void* /*bnBias*/, double /*exponentialAverageFactor*/, void* /*resultRunningMean*/,
+    void* /*resultRunningVariance*/, double /*epsilon*/, void* /*resultSaveMean*/,
+    void* /*resultSaveInvVariance*/) {
+  return use("cudnnBatchNormalizationForwardTraining",
+             {handle, xDesc, yDesc, bnScaleBiasMeanVarDesc});
+}
+cudnnStatus_t cudnnBatchNormalizationBackward(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, const void* /*alphaDataDiff*/,
+    const void* /*betaDataDiff*/, const void* /*alphaParamDiff*/, const void* /*betaParamDiff*/,
+    const cudnnTensorDescriptor_t xDesc, const void* /*x*/, const cudnnTensorDescriptor_t dyDesc,
+    const void* /*dy*/, const cudnnTensorDescriptor_t dxDesc, void* /*dx*/,
+    const cudnnTensorDescriptor_t dBnScaleBiasDesc, const void* /*bnScale*/,
+    void* /*dBnScaleResult*/, void* /*dBnBiasResult*/, double /*epsilon*/,
+    const void* /*savedMean*/, const void* /*savedInvVariance*/) {
+  return use("cudnnBatchNormalizationBackward", {handle, xDesc, dyDesc, dxDesc, dBnScaleBiasDesc});
+}
 cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* /*alpha*/,
                                            const cudnnTensorDescriptor_t dyDesc, const void* /*dy*/,
                                            const void* /*beta*/,

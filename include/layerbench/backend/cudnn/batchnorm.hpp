@@ -2,35 +2,93 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include <layerbench/backend/cudnn/classic.hpp>
 #include <layerbench/op/batchnorm.hpp>
 
 namespace layerbench {
 
-/// Batch normalisation for inference. For training the library hands on another statistic than the
-/// op does: the inverse of the deviation, where that has the variance.
+/// Batch normalisation, of images in any order alike. For `bwd` the library hands on the inverse of
+/// a batch's deviation where the op has its variance: that lies so in memory.
 template <>
 class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
  public:
   plan(const cudnn::backend& here, const op::batchnorm& o, const plan_request& request)
       : classic_plan(here, o.operands(request.pass, request.type), request,
-                     "cudnnBatchNormalizationForwardInference"),
+                     function_of(request.pass)),
+        here_(&here),
+        pass_(request.pass),
         epsilon_(o.epsilon),
         image_(described(0)),
         channels_({1, o.c, 1, 1}, {o.c, 1, 1, 1}, dtype::f32) {
-    if (request.pass != op::pass::fwd) {
-      throw unsupported("layerbench normalises with cuDNN for inference alone");
+    if (pass_ == op::pass::fwd_training) inverted_ = 7;
+    if (pass_ == op::pass::bwd) inverted_ = 4;
+  }
+
+  void upload(std::size_t operand, std::span<const float> values, address to) const {
+    if (operand != inverted_) return tensor_plan::upload(operand, values, to);
+    std::vector<float> inverses;
+    for (const float variance : values) {
+      inverses.push_back(static_cast<float>(1 / std::sqrt(variance + epsilon_)));
+    }
+    tensor_plan::upload(operand, inverses, to);
+  }
+  void download(std::size_t operand, address from, std::span<float> values) const {
+    tensor_plan::download(operand, from, values);
+    if (operand != inverted_) return;
+    for (float& each : values) {
+      const double inverse = each;
+      each = static_cast<float>(1 / (inverse * inverse) - epsilon_);
     }
   }
 
   void run(const binding& bound) const {
-    check(cudnnBatchNormalizationForwardInference(
-        library(), CUDNN_BATCHNORM_SPATIAL, &cudnn::one, &cudnn::zero, image_.get(), bound[0],
-        image_.get(), bound[5], channels_.get(), bound[1], bound[2], bound[3], bound[4], epsilon_));
+    if (pass_ == op::pass::fwd) {
+      check(cudnnBatchNormalizationForwardInference(
+          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
+          bound[5], channels_.get(), bound[1], bound[2], bound[3], bound[4], epsilon_));
+    } else if (pass_ == op::pass::fwd_training) {
+      take_over(3, 8, bound);
+      take_over(4, 9, bound);
+      check(cudnnBatchNormalizationForwardTraining(
+          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
+          bound[5], channels_.get(), bound[1], bound[2], op::batchnorm::momentum, bound[8],
+          bound[9], epsilon_, bound[6], bound[7]));
+    } else {
+      check(cudnnBatchNormalizationBackward(
+          library(), mode, &cudnn::one, &cudnn::zero, &cudnn::one, &cudnn::zero, image_.get(),
+          bound[0], image_.get(), bound[1], image_.get(), bound[5], channels_.get(), bound[2],
+          bound[6], bound[7], epsilon_, bound[3], bound[4]));
+    }
   }
 
  private:
+  static constexpr cudnnBatchNormMode_t mode = CUDNN_BATCHNORM_SPATIAL;
+
+  static std::string_view function_of(op::pass pass) {
+    switch (pass) {
+      case op::pass::fwd: return "cudnnBatchNormalizationForwardInference";
+      case op::pass::fwd_training: return "cudnnBatchNormalizationForwardTraining";
+      default: return "cudnnBatchNormalizationBackward";
+    }
+  }
+
+  /// The library updates running statistics where they are, as models have them; elsewhere they are
+  /// copied first.
+  void take_over(std::size_t old, std::size_t now, const binding& bound) const {
+    if (bound[old] != bound[now]) here_->copy(bound[now], bound[old], operands()[now].bytes);
+  }
+
+  const cudnn::backend* here_;
+  op::pass pass_;
   double epsilon_;
+  std::optional<std::size_t> inverted_;  ///< the operand that has the variance
   cudnn::tensor_descriptor image_;
   cudnn::tensor_descriptor channels_;
 };
