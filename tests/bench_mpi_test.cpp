@@ -186,6 +186,7 @@ TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
   const std::vector<predict::measured_contention> found = predict::contentions(measured);
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_GT(found.front().factors.usual.computing, 0);
+  EXPECT_TRUE(found.front().sending_known);
   EXPECT_THAT(predict::predict(measured), SizeIs(1));
   EXPECT_THAT(measured.front().chains, SizeIs(6)) << "a step without and one beside them";
   const predict::validation held = predict::validate(measured, {.models = {here_.model}});
@@ -335,22 +336,21 @@ TEST_P(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
   expect_rows();
 }
 
-texts training_with(const std::string& option) {
-  return {"--phase=training", "--ranks", "--threads=1", "--backend=" + testing::usable_backend,
-          option};
+texts training_with(const texts& options) {
+  texts all{"--phase=training", "--ranks", "--threads=1", "--backend=" + testing::usable_backend};
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, LongRun,
     ::testing::Values(long_run{"allreduces", "bench_allreduce", {"--benchmark_min_time=100"}, 3},
-                      long_run{"training", "bench_model", training_with("--chain"), 2},
+                      long_run{"training", "bench_model", training_with({"--chain"}), 2},
                       long_run{"training_beside_allreduces", "bench_model",
-                               training_with("--during=allreduce"), 2},
-                      long_run{"steps_beside_allreduces",
-                               "bench_model",
-                               {"--phase=training", "--ranks", "--threads=1", "--chain",
-                                "--during=allreduce", "--benchmark_filter=bwd_weights",
-                                "--backend=" + testing::usable_backend},
+                               training_with({"--during=allreduce"}), 2},
+                      long_run{"steps_beside_allreduces", "bench_model",
+                               training_with({"--chain", "--during=allreduce",
+                                              "--benchmark_filter=bwd_weights"}),
                                2}),
     [](const auto& each) { return each.param.name; });
 

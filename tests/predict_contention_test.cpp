@@ -166,6 +166,8 @@ TEST(Contention, OfSeveralFilesIsThatOfEach) {
   EXPECT_NEAR(apart.usual.computing, std::sqrt(1.6 * 2.2), 1e-9);
   EXPECT_LT(apart.low.computing, 1.6);
   EXPECT_GT(apart.high.computing, 2.2);
+  EXPECT_EQ(factors_of({with_reductions(measured(2), 1, 3), measured(2)}).high.sending, 1)
+      << "one of them does not say";
 }
 
 TEST(Contention, IsOfThePhaseThatIsAskedFor) {

@@ -118,6 +118,26 @@ TEST(Validate, LeavesOutWhatItCannotCompare) {
   EXPECT_THAT(validate(std::vector{failed}).left_out.at(0).reason, HasSubstr("out of memory"));
 }
 
+TEST(Validate, IsOfWholeStepsWithoutAFrameworksOwn) {
+  results file = file_of({12, 12, 12});
+  const options chosen{.models = {}, .allow_partial = true, .overhead_per_step = 1};
+  EXPECT_DOUBLE_EQ(validate(std::vector{file}, chosen).cases.at(0).predicted.step->seconds, 12);
+  std::erase_if(file.rows, [](const auto& row) { return row.name.layer == "b"; });
+  const validation partial = validate(std::vector{file}, chosen);
+  EXPECT_THAT(partial.cases, IsEmpty());
+  EXPECT_THAT(partial.left_out, SizeIs(1));
+}
+
+TEST(Validate, OfAStepThatOverlapsNeedsItsContention) {
+  results file = file_of({12, 12, 12});
+  for (auto& row : file.chains) row.name.owner = during_allreduces(row.name.owner);
+  const validation all = validate(std::vector{file});
+  EXPECT_THAT(all.cases, IsEmpty());
+  ASSERT_THAT(all.left_out, SizeIs(1));
+  EXPECT_TRUE(all.left_out[0].owner.contended());
+  EXPECT_THAT(all.left_out[0].reason, ::testing::HasSubstr("no contention"));
+}
+
 TEST(Validate, SaysWhatToMeasureWhereNoStepWas) {
   try {
     static_cast<void>(validate(std::vector{file_of({})}));

@@ -73,6 +73,8 @@ TEST(Validate, SaysHowToMeasureASteps) {
 
 TEST(Validate, RefusesAWrongCommandLine) {
   EXPECT_EQ(tool({"validate"}).exit_code, 2);
+  EXPECT_EQ(tool({"validate", golden, "--model", "alexnet"}).exit_code, 5) << "no chain of it";
+  EXPECT_EQ(tool({"validate", golden, "--model", "unheard_of"}).exit_code, 5);
   EXPECT_EQ(tool({"validate", golden, "--cache", "cold"}).exit_code, 2);
   EXPECT_EQ(tool({"validate", "/nowhere.json"}).exit_code, 3);
   EXPECT_THAT(tool({"validate", "--help"}).out, HasSubstr("Usage: layerbench validate"));

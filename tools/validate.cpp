@@ -52,6 +52,9 @@ void add_validate(CLI::App& app) {
     const std::vector<result::results> files = read_results(options->files);
     options->predict.shapes = common->shapes;
     const predict::validation all = predict::validate(files, options->predict);
+    if (all.cases.empty() && all.left_out.empty()) {
+      throw nothing_matched("no chain of what was chosen; " + predict::known_cases(files));
+    }
     write(*common, render(all, common->format));
     require_complete(all);
   });

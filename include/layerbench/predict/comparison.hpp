@@ -146,7 +146,8 @@ inline void compare_layers(const side& old, const side& now, comparison& all) {
 }
 
 /// The primitives whose changes are the largest, as few as have half of all change. Of pairs their
-/// times are such as their ratio is made of: the mean over runs would be that of the slow ones.
+/// times are geometric means over the runs, as those of their ratio: others would be of the slow
+/// ones.
 [[nodiscard]] inline std::vector<driver> drivers(const covered_step& old, const covered_step& now,
                                                  bool paired) {
   std::map<std::string, driver> by_work;

@@ -16,7 +16,7 @@
 #include <layerbench/predict/data_parallel.hpp>
 #include <layerbench/predict/ratio.hpp>
 
-/// How much slower ranks compute while gradients are sent.
+/// How much slower ranks compute while gradients are sent, and send while they compute.
 namespace layerbench::predict {
 
 struct measured_contention {
@@ -74,18 +74,18 @@ namespace detail {
   return ratio_of(terms(before.step), terms(after.step));
 }
 
-/// Of the all-reduces that the rows of `during` had beside them, by the same alone; nothing where
-/// the rows do not say.
+/// Of the all-reduces that the rows of `during` had beside them, in a cache state, by the same
+/// alone; nothing where the rows do not say.
 [[nodiscard]] inline std::optional<time_ratio> sending_ratio(const result::case_name& during,
-                                                             const result::results& file) {
+                                                             const result::results& file,
+                                                             std::string_view cache) {
   timing alone;
   timing beside;
   for (const result::measurement& row : file.rows) {
     const auto own = row.counters.find("reduction_alone_s");
     const auto shared = row.counters.find("reduction_s");
-    if (row.name.owner != during || own == row.counters.end() || shared == row.counters.end()) {
-      continue;
-    }
+    const bool known = own != row.counters.end() && shared != row.counters.end();
+    if (!known || row.name.owner != during || row.name.cache != cache) continue;
     const round_id visit{alone.runs.size(), row.round};
     alone.rounds.emplace(visit, own->second);
     beside.rounds.emplace(visit, shared->second);
@@ -96,17 +96,18 @@ namespace detail {
 }
 
 /// The contention of a case, by a file alone: rounds of several would be of differing machines.
-[[nodiscard]] inline std::optional<measured_contention> contention_in(const result::results& file,
-                                                                      const planned_case& planned,
-                                                                      std::string_view cache) {
+[[nodiscard]] inline std::optional<measured_contention> contention_of_file(
+    const result::results& file, const planned_case& planned, std::string_view cache) {
   timings measured;
   measured.add(file);
   measured_contention made{
       planned.owner, threads(planned.owner, {&file}), file.device(), {file.file}, {}};
   std::optional<time_ratio> computing;
+  std::string_view used;
   for (const std::string_view state : {"model", "hot"}) {
-    const bool wanted = cache.empty() || cache == state;
-    if (wanted && !computing) computing = computing_ratio(planned, measured, state, made.disturbed);
+    if (computing || (!cache.empty() && cache != state)) continue;
+    used = state;
+    computing = computing_ratio(planned, measured, state, made.disturbed);
   }
   if (!computing) return std::nullopt;
   const auto take = [&](const time_ratio& of, double slowdowns::* factor) {
@@ -116,7 +117,7 @@ namespace detail {
   };
   take(*computing, &slowdowns::computing);
   made.is_interval = computing->p.has_value();
-  if (const auto sending = sending_ratio(during_allreduces(planned.owner), file)) {
+  if (const auto sending = sending_ratio(during_allreduces(planned.owner), file, used)) {
     take(*sending, &slowdowns::sending);
     made.sending_known = true;
   }
@@ -124,18 +125,19 @@ namespace detail {
 }
 
 /// Takes over what another file says of the same: the geometric mean, and an interval that holds
-/// those of all files.
+/// those of all files. Sending is known where all of them know it.
 inline void join(const measured_contention& other, measured_contention& to) {
   const auto files = static_cast<double>(to.files.size());
-  for (double slowdowns::* each : {&slowdowns::computing, &slowdowns::sending}) {
-    sure_slowdowns& own = to.factors;
-    const double more = std::log(other.factors.usual.*each / own.usual.*each);
-    own.usual.*each *= std::exp(more / (files + 1));
-    own.low.*each = std::min(own.low.*each, other.factors.low.*each);
-    own.high.*each = std::max(own.high.*each, other.factors.high.*each);
+  auto& [usual, low, high] = to.factors;
+  for (double slowdowns::* const each : {&slowdowns::computing, &slowdowns::sending}) {
+    const double more = std::log(other.factors.usual.*each / usual.*each);
+    usual.*each *= std::exp(more / (files + 1));
+    low.*each = std::min(low.*each, other.factors.low.*each);
+    high.*each = std::max(high.*each, other.factors.high.*each);
   }
-  to.is_interval = to.is_interval && other.is_interval;
   to.sending_known = to.sending_known && other.sending_known;
+  if (!to.sending_known) usual.sending = low.sending = high.sending = 1;
+  to.is_interval = to.is_interval && other.is_interval;
   to.disturbed = (files * to.disturbed + other.disturbed) / (files + 1);
   to.files.insert(to.files.end(), other.files.begin(), other.files.end());
 }
@@ -149,7 +151,7 @@ inline void join(const measured_contention& other, measured_contention& to) {
   for (const result::results* file : files) {
     for (const planned_case& planned : planned_cases({file})) {
       if (planned.owner != owner) continue;
-      const auto found = detail::contention_in(*file, planned, cache);
+      const auto found = detail::contention_of_file(*file, planned, cache);
       if (found && known) detail::join(*found, *known);
       if (found && !known) known = found;
     }

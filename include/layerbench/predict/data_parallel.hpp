@@ -156,7 +156,7 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::predict {
 
-/// A contention, and the ends of its 95 % interval.
+/// A contention, and how sure it is: a 95 % interval, of few rounds their extremes.
 struct sure_slowdowns {
   slowdowns usual = {};
   slowdowns low = {};
@@ -177,6 +177,7 @@ struct used_contention {
   sure_slowdowns factors = {};
   contention_source from = contention_source::assumed;
   std::vector<std::string> files = {};  ///< that it was measured in
+  bool sending_known = true;            ///< else it is taken to be as fast as ever
 };
 
 /// A training step on so many devices.
@@ -185,7 +186,7 @@ struct scaled_step {
   std::int64_t batch = 1;  ///< of each device
   used_contention contention = {};
   parallel_step step;
-  double seconds_low = 0;  ///< of step.seconds, with the bounds of computing and of the network
+  double seconds_low = 0;  ///< of step.seconds: computing, network and contention at theirs
   double seconds_high = 0;
   bool extrapolated = false;  ///< the network was not measured with so many devices or bytes
   double efficiency = 1;      ///< images a second, of those that devices alone would have

@@ -229,7 +229,7 @@ inline void require_rounds(const group& files) {
                                     std::span<const choice> choices) {
   if (!chosen.phase.empty() && owner.phase() != chosen.phase) return false;
   return choices.empty() || std::ranges::any_of(choices, [&](const choice& each) {
-           return owner.model == (each.file ? model::load(*each.file).name : each.model);
+           return owner.model == each.model;
          });
 }
 

@@ -120,9 +120,9 @@ namespace detail {
 
 /// What was measured of a predicted case where none is given. Throws error where that was more than
 /// one thing.
-[[nodiscard]] inline used_contention contention_for(const prediction& p, const group& its_files,
-                                                    const scaling_options& how,
-                                                    std::span<const measured_contention> measured) {
+[[nodiscard]] inline used_contention used_contention_of(
+    const prediction& p, const group& its_files, const scaling_options& how,
+    std::span<const measured_contention> measured) {
   if (how.contention) return given_contention(how);
   const std::string device = its_files.empty() ? "" : its_files.front()->device();
   used_contention found;
@@ -134,7 +134,7 @@ namespace detail {
                               p.owner.text()),
                   exit_code::incomplete);
     }
-    found = {slowing(each.factors), contention_source::measured, each.files};
+    found = {slowing(each.factors), contention_source::measured, each.files, each.sending_known};
   }
   return found;
 }
@@ -179,7 +179,7 @@ template <class WorkOn>
   const auto work_of = [&](const prediction& p) {
     const group own = detail::files_of(p, files);
     return device_work{detail::compute_step_of(p, own, chosen),
-                       detail::contention_for(p, own, how, measured)};
+                       detail::used_contention_of(p, own, how, measured)};
   };
   std::vector<data_parallel> all;
   const prediction* joined = nullptr;

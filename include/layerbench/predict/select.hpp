@@ -56,7 +56,8 @@ namespace detail {
       continue;
     }
     try {
-      choices.push_back({each, model::find(each, shapes)});
+      const std::filesystem::path path = model::find(each, shapes);
+      choices.push_back({model::load(path).name, path});
     } catch (const nothing_matched& unknown) {
       throw nothing_matched(fmt::format("{}; {}", unknown.what(), known_cases(files)));
     }

@@ -204,8 +204,8 @@ inline void validate_case(const result::case_name& owner, const chain_rows& rows
 }  // namespace detail
 
 /// Holds the predictions of all cases that have a chain against it, each group of comparable files
-/// for itself; of `chosen`, all but partial predictions and peaks counts. Throws nothing_matched
-/// when no file has a chain, and what predict() throws.
+/// for itself. Of `chosen`, the models, the phase and the cache state count, and where shape files
+/// are. Throws nothing_matched when no file has a chain, and what predict() throws.
 [[nodiscard]] inline validation validate(std::span<const result::results> files,
                                          const options& chosen = {}) {
   if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
@@ -215,6 +215,7 @@ inline void validate_case(const result::case_name& owner, const chain_rows& rows
   }
   detail::require_rounds(group_of(files));
   const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
+  const options whole{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
   validation all;
   for (const group& each : group_by_context(files)) {
     timings measured;
@@ -222,7 +223,7 @@ inline void validate_case(const result::case_name& owner, const chain_rows& rows
     const std::vector<planned_case> plans = planned_cases(each);
     for (const auto& [owner, rows] : detail::chains(each)) {
       if (!is_chosen(owner, chosen, choices)) continue;
-      detail::validate_case(owner, rows, plans, measured, each, chosen, all);
+      detail::validate_case(owner, rows, plans, measured, each, whole, all);
     }
   }
   return all;

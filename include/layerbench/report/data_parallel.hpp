@@ -46,11 +46,13 @@ namespace detail {
   using enum predict::contention_source;
   std::set<std::string> files;
   bool is_assumed = false;
+  bool sending_known = true;
   std::vector<double> computing;
   std::vector<double> sending;
   for (const predict::scaled_step& each : of.steps) {
     if (each.devices == 1) continue;
     is_assumed = is_assumed || each.contention.from == assumed;
+    sending_known = sending_known && each.contention.sending_known;
     computing.push_back(each.contention.factors.usual.computing);
     sending.push_back(each.contention.factors.usual.sending);
     files.insert(each.contention.files.begin(), each.contention.files.end());
@@ -61,13 +63,15 @@ namespace detail {
            "while gradients are sent\n";
   }
   return fmt::format(
-      "  contention: computing takes {} times as long while gradients are sent{}{}{}\n",
-      range_of(computing),
-      std::ranges::max(sending) > 1
-          ? fmt::format(", and sending {} times as long meanwhile", range_of(sending))
-          : "",
-      files.empty() ? "" : fmt::format(", as measured in {}", fmt::join(files, ", ")),
-      is_assumed ? "; none assumed at other batches" : "");
+             "  contention: computing takes {} times as long while gradients are sent{}{}{}\n",
+             range_of(computing),
+             std::ranges::max(sending) > 1
+                 ? fmt::format(", and sending {} times as long meanwhile", range_of(sending))
+                 : "",
+             files.empty() ? "" : fmt::format(", as measured in {}", fmt::join(files, ", ")),
+             is_assumed ? "; none assumed at other batches" : "") +
+         (sending_known ? ""
+                        : "  sending: not known to be slower meanwhile, taken as fast as ever\n");
 }
 
 /// What holds for all numbers of devices, a line each.

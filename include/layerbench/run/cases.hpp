@@ -222,7 +222,9 @@ class suite_maker {
       if (beside != nullptr) made->overlap(*beside);
       return made;
     };
-    const auto copies = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->neighbours());
+    const auto ranks = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->neighbours());
+    const std::size_t copies =
+        beside == nullptr ? ranks : 2 * ranks;  // it is there beside the plain one
     const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
     std::vector<std::vector<std::size_t>> calls;
     for (const model::primitive& p : primitives) calls.push_back(p.calls);

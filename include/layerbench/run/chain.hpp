@@ -155,21 +155,25 @@ class chain {
   /// Runs the layers from `first` to the one before `end`, to their end; but the device's own
   /// clock, where it has one, waits for that. What is sent beside them ends before the update.
   void run(std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i) {
-      if (i == first_update_) await_sent();
-      if (beside_ != nullptr && is_sent_[i]) {
-        beside_->send(*calls_[i]);
-      } else {
-        calls_[i]->run();
-      }
-    }
-    if (end == layers()) await_sent();
-    memory_->here().finish();
+    others_.share([&] {
+      for (std::size_t i = first; i < end; ++i) run(i);
+      if (end == layers()) await_sent();
+      memory_->here().finish();
+    });
   }
 
  private:
   [[nodiscard]] address at(std::size_t offset) const {
     return static_cast<std::byte*>(block_->data()) + offset;
+  }
+
+  void run(std::size_t call) {
+    if (call == first_update_) await_sent();
+    if (beside_ != nullptr && is_sent_[call]) {
+      beside_->send(*calls_[call]);
+    } else {
+      calls_[call]->run();
+    }
   }
 
   void await_sent() {

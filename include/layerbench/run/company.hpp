@@ -119,13 +119,18 @@ class herald {
   template <class Work>
   void tell_and_meet(deed::kind what, std::int64_t argument, Work&& work) const {
     tell(what, argument);
+    share(work);
+    if (with_ != nullptr) with_->meet();
+  }
+  /// Does `work` as the others do. Where it fails here all ranks end, likewise.
+  template <class Work>
+  void share(Work&& work) const {
     try {
       work();
     } catch (const std::exception& slip) {
       if (with_ != nullptr) with_->abandon(slip.what());
       throw;
     }
-    if (with_ != nullptr) with_->meet();
   }
   /// Does `work` while all ranks add up numbers; the others make calls of the row meanwhile.
   template <class Work>

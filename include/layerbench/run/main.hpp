@@ -31,8 +31,8 @@
 
 namespace layerbench::run {
 
-/// What a program does with its results after the rows: called with the results and whether the
-/// rows went to stdout in a machine's format.
+/// What a program does with its results after the rows: called with the results, what
+/// the user wants, and whether the rows went to stdout in a machine's format.
 using epilogue = std::function<void(const result::results&, const options&, bool machine_format)>;
 
 namespace detail {

@@ -15,7 +15,8 @@ namespace layerbench::run {
 /// What a step is timed in.
 enum class step_parts : std::uint8_t {
   stretches,  ///< of layers, as short as one looks at the processors' speed
-  layers
+  layers,
+  whole  ///< from end to end, and nothing is left out
 };
 
 /// Samples whole steps of a chain. A long step is hardly ever undisturbed from end to end: it is
@@ -83,9 +84,9 @@ class step_sampler {
     std::size_t first = 0;
     for (std::size_t i = 0; i < whole_.layers(); ++i) {
       whole_.run(i, i + 1);
-      const bool goes_on = parts_ == step_parts::stretches && i + 1 < whole_.layers() &&
-                           watch_.now() - start < Speed::interval;
-      if (goes_on) continue;
+      const bool goes_on = parts_ == step_parts::whole || (parts_ == step_parts::stretches &&
+                                                           watch_.now() - start < Speed::interval);
+      if (goes_on && i + 1 < whole_.layers()) continue;
       stretches_.push_back({first, i + 1});
       first = i + 1;
       start = watch_.now();
@@ -137,7 +138,8 @@ class step_sampler {
     std::size_t steps = SIZE_MAX;
     for (const stretch& each : stretches_) {
       made.slowed = std::max(made.slowed, each.taken.slowed.size());
-      passages.push_back(without_stalls(each.laps(), made.stalls));
+      passages.push_back(parts_ == step_parts::whole ? each.laps()
+                                                     : without_stalls(each.laps(), made.stalls));
       steps = std::min(steps, passages.back().size());
     }
     for (std::size_t i = 0; i < steps; ++i) {

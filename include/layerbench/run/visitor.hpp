@@ -63,14 +63,16 @@ class visitor {
     chain& whole = *owner.whole;
     whole.activate();
     stopwatch& watch = watch_of(whole.here(), whole.is_shared());
-    const auto sampled = [&](auto&& speed) {
-      step_sampler steps(whole, watch, speed, &interrupt_guard::interrupted);
+    const auto sampled = [&](auto&& speed, step_parts parts) {
+      step_sampler steps(whole, watch, speed, &interrupt_guard::interrupted, parts);
       return steps.sample(sampled_for(owner, agenda_.plan().least_time));
     };
     result::measurement timed =
-        whole.overlaps() ? contended_visit(whole.threads(), [&] { return sampled(whole_steps{}); })
-                         : best_visit(whole.here(), watch,
-                                      [&] { return sampled(speed_of(whole.here(), owner)); });
+        whole.overlaps() ? contended_visit(whole.threads(),
+                                           [&] { return sampled(any_speed{}, step_parts::whole); })
+                         : best_visit(whole.here(), watch, [&] {
+                             return sampled(speed_of(whole.here(), owner), step_parts::stretches);
+                           });
     timed.name = result::row_name::chain(owner.owner);
     timed.counters["count"] = 1;
     timed.counters["footprint_bytes"] = static_cast<double>(whole.bytes());
@@ -103,11 +105,6 @@ class visitor {
  private:
   static constexpr int most_retries = 2;
 
-  /// What is sent beside a step goes on while one looks at the speed: nobody does in it.
-  struct whole_steps : any_speed {
-    static constexpr double interval = HUGE_VAL;
-  };
-
   /// Of a case that is behind schedule one sample is enough: rounds are what counts.
   [[nodiscard]] sampling sampled_for(const measured_case& owner, double least_time) const {
     const std::size_t least = agenda_.behind(owner) ? 1 : 2;
@@ -118,8 +115,9 @@ class visitor {
     sampling how = sampled_for(owner, agenda_.least_time(owner, row));
     how.most_calls = row.what->calls().most_calls();
     if (row.what->contended()) {
-      constexpr double several_reductions = 0.05;  // seconds
-      how.least_time = std::max(how.least_time, several_reductions);
+      constexpr double some_reductions = 4;  // those that end count, and are slower beside work
+      how.least_time =
+          std::max({how.least_time, 0.05, some_reductions * row.what->reductions().alone});
       how.most_time = 4 * how.least_time;
     }
     // What one call leaves behind is no help to the next where each is made ready alone, and the
@@ -190,15 +188,15 @@ class visitor {
 
   /// For a visit of the case.
   speed_probe& speed_of(device& here, const measured_case& owner) {
-    if (!probes_.contains(&here)) probes_.emplace(&here, speed_(here));
-    speed_probe& known = *probes_.at(&here);
-    known.hurry(agenda_.behind(owner));
-    return known;
+    auto known = probes_.find(&here);
+    if (known == probes_.end()) known = probes_.emplace(&here, speed_(here)).first;
+    known->second->hurry(agenda_.behind(owner));
+    return *known->second;
   }
 
   const agenda& agenda_;
   probe_maker speed_;
-  stopwatch wall_{2};
+  stopwatch wall_{2};  ///< as of several threads
   std::map<const device*, std::unique_ptr<stopwatch>> watches_;
   std::map<device*, std::unique_ptr<speed_probe>> probes_;
 };

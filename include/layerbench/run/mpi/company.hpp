@@ -91,10 +91,11 @@ class shared_reduction final : public any_plan {
 /// rank may use MPI.
 class sender {
  public:
+  /// Once, before the rest.
+  void start() {
+    worker_ = std::jthread([this](const std::stop_token& end) { serve(end); });
+  }
   void post(std::function<void()> work) {
-    if (!worker_.joinable()) {
-      worker_ = std::jthread([this](const std::stop_token& end) { serve(end); });
-    }
     {
       const std::scoped_lock lock(access_);
       waiting_.push_back(std::move(work));
@@ -213,6 +214,7 @@ class mpi_company final : public company {
           "this MPI cannot be used by another thread than the first, as --during=allreduce has to");
     }
     endless_.prepare();
+    sender_.start();
   }
   void send(bound_plan& collective) override {
     sender_.post([&collective] { collective.run(); });
