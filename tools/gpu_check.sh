@@ -1,51 +1,137 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-# On a machine with an NVIDIA GPU: builds with its libraries, runs the tests that use it, measures
-# ResNet-50, VGG-16 and AlexNet in tf32 and bf16 beside their chains, and holds one against the
-# other. Exits with 77 where no GPU can be used.
-# tools/gpu_check.sh [DIRECTORY]   where results go [build/results/gpu]
+# Checks and measures what needs an NVIDIA GPU, on a machine that has one: all plans against the
+# reference, memcheck on a small model, ResNet-50, VGG-16 and AlexNet in tf32 and bf16 beside their
+# chains, one held against the other and both against PyTorch. Exits with 77 where no GPU can be
+# used, with 4 where a check found something.
+#   tools/gpu_check.sh [STEP...]      builds first; steps: describe verify memcheck inference training
+#                                     validate torch [all, in that order]
+#   tools/gpu_check.sh --build-only   for a machine with driver, CUDA and cuDNN but nothing to build
+#                                     with: copy build/gpu/bundle there and start its gpu_check.sh
+# Results go to $RESULTS [gpu_results in the current folder], each file below 16 MiB.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-results=${1:-build/results/gpu}
-build=build/gpu
-bench=$build/bench/bench_model
-tool=$build/tools/layerbench
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+results=${RESULTS:-$PWD/gpu_results}
+rounds=${ROUNDS:-5}
+most_time=${MOST_TIME:-15}
+found=0
 
 say() { printf '\n== %s (%d min)\n' "$*" $((SECONDS / 60)); }
+# What goes wrong is said at the end; the steps behind it are worth having all the same.
+attempt() { "$@" || { found=4; echo "gpu_check: failed ($?): $*" >&2; }; }
+# Cases that fail (4) are in the file, and the others worth having.
+measure() { "$@" || [[ $? == 4 ]] || return; }
 
-say build
-tools/setup.sh --dev
-cmake --preset cuda -B "$build" -DCMAKE_BUILD_TYPE=Release -DLAYERBENCH_TESTS=ON >/dev/null
-cmake --build "$build"
-cannot=$("$bench" --backends | sed -n 's/^cudnn *no: //p')
+# Builds into $1 all that runs on the GPU, and with it the libraries that such a machine lacks.
+make_bundle() {
+  local bundle=$1 build=build/gpu
+  tools/setup.sh --dev
+  # Ranks are for other programs, and MPI is not everywhere.
+  cmake --preset cuda -B "$build" -DCMAKE_BUILD_TYPE=Release -DLAYERBENCH_TESTS=ON \
+    -DLAYERBENCH_MPI=OFF >/dev/null
+  cmake --build "$build" --target bench/all tools/all backend_tests run_tests device_properties
+  rm -rf "$bundle"
+  cmake --install "$build" --prefix "$bundle" --strip >/dev/null
+  rm -rf "$bundle/include"
+  mkdir -p "$bundle/lib"
+  strip "$build"/tests/{backend_tests,run_tests,device_properties}
+  cp "$build"/tests/{backend_tests,run_tests,device_properties} "$bundle/bin"
+  ldd "$bundle"/bin/* | awk '$1 ~ /^lib(benchmark|dnnl|fmt|gomp)/ { print $3 }' | sort -u |
+    xargs cp -Lt "$bundle/lib"
+  cp tools/gpu_check.sh tests/torch_agreement.py tests/by_hand.py "$bundle"
+}
+
+if [[ ! -x $here/bin/bench_model ]]; then
+  cd "$here/.."
+  here=$PWD/build/gpu/bundle
+  say build
+  make_bundle "$here"
+  [[ ${1:-} != --build-only ]] || exit 0
+fi
+steps=("$@")
+((${#steps[@]})) || steps=(describe verify memcheck inference training validate torch)
+
+# cuDNN and its like may have come with PyTorch alone.
+wheels=$(python3 -c 'import glob, site; print(":".join(d for s in site.getsitepackages()
+  for d in glob.glob(s + "/nvidia/*/lib")))' 2>/dev/null || true)
+export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${wheels:+:$wheels}
+bench=$here/bin
+tool=$bench/layerbench
+backends=$("$bench/bench_model" --backends)
+cannot=$(sed -n 's/^cudnn *no: //p' <<<"$backends")
 if [[ -n $cannot ]]; then
   echo "no GPU can be used: $cannot" >&2
   exit 77
 fi
-
-say tests
-ctest --test-dir "$build" -R '^(backend|cudnn|cublas|gpu|nccl)' --output-on-failure
-if type compute-sanitizer >/dev/null 2>&1; then
-  compute-sanitizer --tool memcheck --error-exitcode 1 "$bench" --backend=cudnn --model=lenet5 \
-    --chain --benchmark_min_time=0.001 --max-time=0
-else
-  echo 'compute-sanitizer is not there: memory is not checked'
-fi
-
-say measure
 mkdir -p "$results"
-for batch in 1 32 128; do
-  for dtype in tf32 bf16; do
-    name=$results/inference_${dtype}_batch$batch
-    # Cases that fail (4) are in the file, and the others worth having.
-    "$bench" --backend=cudnn --dtype="$dtype" --batch="$batch" --cache=model,hot --chain=layers \
-      --benchmark_out="$name.json" >"$name.txt" || [[ $? == 4 ]]
-  done
-done
 
-say validate
-"$tool" validate "$results"/inference_*.json -o "$results/validation.json" --format=json || [[ $? == 4 ]]
-"$tool" validate "$results"/inference_*.json || [[ $? == 4 ]]
+describe() {
+  "$bench/device_properties" | tee "$results/device_properties.json"
+  nvidia-smi -q >"$results/nvidia_smi.txt" 2>&1 || true
+  "$bench/bench_model" --check-machine --backend=cudnn || true
+}
+verify() {
+  attempt "$bench/backend_tests" --gtest_filter='random_shapes*' --gtest_brief=1
+  # Those that need no shape files of the source.
+  attempt "$bench/run_tests" --gtest_filter='TrainingChain.OfAResidual*:TrainingChain.In16*' --gtest_brief=1
+  attempt measure "$bench/bench_model" --backend=cudnn --dtype=f32,tf32,f16,bf16 --batch=2 --verify \
+    --benchmark_repetitions=1 --max-time=0 --benchmark_out="$results/verified.json"
+  attempt measure "$bench/bench_gemm" --backend=cublas --dtype=f32,tf32,f16,bf16 --batch=16 --verify \
+    --benchmark_repetitions=1 --max-time=0
+}
+memcheck() {
+  if ! type compute-sanitizer >/dev/null 2>&1; then
+    echo 'compute-sanitizer is not there: memory is not checked' >&2
+    found=4
+    return
+  fi
+  for phase in inference training; do
+    attempt compute-sanitizer --tool memcheck --error-exitcode 1 "$bench/bench_model" --backend=cudnn \
+      --model=lenet5 --batch=2 --phase="$phase" --chain --benchmark_repetitions=1 \
+      --benchmark_min_time=0.001 --max-time=0
+  done
+}
+# A phase at these batches: rows in the model's state and hot, chains with clocks inside.
+run_models() {
+  local phase=$1
+  shift
+  for batch in "$@"; do
+    for dtype in tf32 bf16; do
+      local name=$results/${phase}_${dtype}_batch$batch
+      attempt measure "$bench/bench_model" --backend=cudnn --phase="$phase" --dtype="$dtype" \
+        --batch="$batch" --cache=model,hot --chain=layers --plans=measured \
+        --benchmark_repetitions="$rounds" --max-time="$most_time" --benchmark_out="$name.json" \
+        >"$name.txt"
+      tail -n 12 "$name.txt"
+    done
+  done
+}
+inference() { run_models inference 1 32 128; }
+training() { run_models training 32 128; }
+validate() {
+  for phase in inference training; do
+    for format in json text; do
+      attempt measure "$tool" validate "$results/$phase"_*.json --format="$format" \
+        -o "$results/validation_$phase.$format"
+    done
+    cat "$results/validation_$phase.text"
+  done
+}
+torch() {
+  attempt python3 "$here/torch_agreement.py" --bench "$bench" --tool "$tool" --results "$results"
+}
+
+for step in "${steps[@]}"; do
+  case $step in
+    describe | verify | memcheck | inference | training | validate | torch) ;;
+    *) echo "gpu_check: no step '$step'; see the head of this file" >&2; exit 2 ;;
+  esac
+done
+for step in "${steps[@]}"; do
+  say "$step"
+  "$step"
+done
 printf '\nEvery row: %s\n' "$results"
+exit $found

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <span>
@@ -32,12 +33,18 @@ std::shared_ptr<run::arena> make_arena(int threads) {
   return std::make_shared<run::arena>(make(op::builtin{}));
 }
 
-/// Calls `work` with the tag of each backend of this build that trains: those on GPUs do not yet.
+/// Calls `work` with the tag of each backend of this build that trains and can run here.
 template <class Work>
 void on_all_backends(const Work& work) {
   const auto each = [&]<backend... Bs>(backend_list<Bs...> /*built*/) {
     const auto one = [&]<backend B>(std::type_identity<B> tag) {
-      if constexpr (implements<B, op::update>) work(tag);
+      if constexpr (implements<B, op::update>) {
+        if (const auto reason = B::probe()) {
+          std::cout << fmt::format("{} is left out: {}\n", B::name, *reason);
+        } else {
+          work(tag);
+        }
+      }
     };
     (one(std::type_identity<Bs>{}), ...);
   };

@@ -7,11 +7,13 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/update.hpp>
 #include <layerbench/run/device.hpp>
 
 namespace layerbench::run {
@@ -51,7 +53,9 @@ class planned_calls {
 namespace detail {
 
 /// Copies a step call by call, with a reorder wherever a call reads a tensor in another memory
-/// order than it was written in. Weights that change lie row-major, as in frameworks. Where the
+/// order than it was written in. Filters that change lie as the first call that reads them has
+/// them, where that is without blocks and padding, other weights row-major, as in frameworks.
+/// Updates see no axes, and take weights and gradients in any order in which both lie. Where the
 /// library chooses how images lie, padding included, training also passes them on row-major to
 /// layers that see rows of values, and gradients back.
 class reorder_inserter {
@@ -63,9 +67,12 @@ class reorder_inserter {
     for (const model::kept_tensor& each : step.kept) {
       if (!step.writes(each.tensor)) continue;
       const dims& extents = each.logical.extents;
-      written_[each.tensor] = stored{extents, op::plain_order(extents)};
+      const std::optional<stored> read = as_first_read(step, each.tensor);
+      if (read) learned_[each.tensor] = *read;
+      written_[each.tensor] = read.value_or(stored{extents, op::plain_order(extents)});
       flattens_ = planned.request().order == layout::any;
     }
+    for (const model::call& each : step.calls) lay_copies(each);
   }
 
   void add(model::call each) {
@@ -75,6 +82,7 @@ class reorder_inserter {
       const std::size_t tensor = before[j];
       each.tensors[j] = place_[tensor];
       if (j >= operands.size()) continue;
+      flat_ = updated(each, before, j);
       if (operands[j].logical.role != op::role::destination) {
         each.tensors[j] = as_read(each, operands[j], tensor);
         continue;
@@ -83,7 +91,7 @@ class reorder_inserter {
       const auto same = std::ranges::find(before, tensor);
       each.tensors[j] = each.tensors[static_cast<std::size_t>(same - before.begin())];
       place_[tensor] = each.tensors[j];
-      written_[tensor] = stored{operands[j].extents(), operands[j].order};
+      written_[tensor] = flat_.value_or(stored{operands[j].extents(), operands[j].order});
     }
     made_.calls.push_back(std::move(each));
   }
@@ -95,6 +103,54 @@ class reorder_inserter {
     dims extents;
     std::string order;
   };
+
+  /// How the first call that reads filters of images has them; nothing where that is in blocks, or
+  /// padded, and of what has less axes.
+  [[nodiscard]] std::optional<stored> as_first_read(const model::step& step, std::size_t tensor) {
+    for (const model::call& each : step.calls) {
+      const std::vector<plan_operand>& operands = planned_.of(each.op, each.pass).operands;
+      for (std::size_t j = 0; j < operands.size(); ++j) {
+        const plan_operand& its = operands[j];
+        if (each.tensors[j] != tensor || its.extents().size() <= 2) continue;
+        const auto count = static_cast<std::size_t>(elements(its.extents()));
+        const bool padded = its.bytes != count * traits(its.logical.type).bytes;
+        if (padded || !is_permuted(its.order)) return std::nullopt;
+        return stored{its.extents(), its.order};
+      }
+    }
+    return std::nullopt;
+  }
+  /// Whether an order is one of axes alone, without blocks.
+  [[nodiscard]] static bool is_permuted(const std::string& order) {
+    return std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; });
+  }
+
+  /// How all operands lie of the parameter that operand `j` of an update belongs to: as its
+  /// weights, or of sums of gradients as the gradient that is added. Nothing for other calls.
+  [[nodiscard]] std::optional<stored> updated(const model::call& of,
+                                              const std::vector<std::size_t>& tensors,
+                                              std::size_t j) const {
+    const auto* sizes = of.op.get<op::update>();
+    if (sizes == nullptr) return std::nullopt;
+    const std::size_t each = tensors.size() / sizes->sizes.size();
+    const auto parameter = std::span(tensors).subspan(j / each * each, each);
+    for (const std::size_t tensor : parameter) {
+      const auto known = learned_.find(tensor);
+      if (known != learned_.end()) return known->second;
+    }
+    if (sizes->rule != op::update_rule::accumulate) return std::nullopt;
+    constexpr std::size_t gradient = 1;
+    const std::optional<stored>& added = written_[parameter[gradient]];
+    return added && is_permuted(added->order) ? added : std::nullopt;
+  }
+  /// What an update keeps of weights in f32 lies as these.
+  void lay_copies(const model::call& of) {
+    for (std::size_t j = 0; j < of.tensors.size(); ++j) {
+      const std::optional<stored> flat = updated(of, of.tensors, j);
+      std::optional<stored>& kept = written_[of.tensors[j]];
+      if (flat && kept && kept->extents == flat->extents) kept = flat;
+    }
+  }
 
   /// What was written as `from` in the axes of its reader, where these are others and both say the
   /// same when it is row-major.
@@ -115,6 +171,9 @@ class reorder_inserter {
                                                   const plan_operand& source) const {
     const dims& extents = source.extents();
     if (extents == from.extents) return op::canonical_order(extents, source.order);
+    if (flat_ && flat_->extents == from.extents) {
+      return op::canonical_order(from.extents, flat_->order);
+    }
     if (extents.size() == 1 || flattens_) {
       return op::canonical_order(from.extents, op::plain_order(from.extents));
     }
@@ -159,6 +218,8 @@ class reorder_inserter {
   std::vector<std::size_t> place_;              ///< of the step's tensors in `made_`
   std::map<std::string, std::string> named_;    ///< keys of reorders, by name
   std::vector<std::optional<stored>> written_;  ///< how the step's tensors lie, where known
+  std::map<std::size_t, stored> learned_;       ///< weights that change, as they are read
+  std::optional<stored> flat_;                  ///< how an update's operands lie
   bool flattens_ = false;                       ///< images that are read as rows of values
 };
 

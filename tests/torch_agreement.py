@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the suite against PyTorch on one NVIDIA GPU, in turns: a product of 8192^3 in bf16, the
+convolutions of ResNet-50 at batch 32 in bf16 with channels last, and images/s of ResNet-50, VGG-16 and
+AlexNet as torchvision has them (inference as a replayed CUDA graph, the training step eager), beside
+what the result files of tools/gpu_check.sh predict, with the GPU's time by kind of op. Needs torch and
+torchvision. Not a test, since its answer depends on the machine: run it by hand, with nothing else
+running.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+from by_hand import run
+
+ROUNDS = 5
+MODELS = ("resnet50", "vgg16", "alexnet")
+UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+PRODUCT = {"name": "product", "title": "one large product", "source": "none", "layers": [
+    {"name": "square", "op": "gemm", "shape": {"m": 8192, "n": 8192, "k": 8192}}]}
+# What PyTorch calls an op, or what runs under it, by the suite's names.
+KINDS = (("conv", ("convolution",)), ("batchnorm", ("batch_norm",)),
+         ("pool", ("pool2d", "aten::mean")), ("dropout", ("dropout",)),
+         ("cross_entropy", ("softmax", "nll_loss", "cross_entropy")),
+         ("update", ("_foreach_", "_fused_sgd", "optimizer")), ("gemm", ("addmm", "aten::mm", "linear")),
+         ("activation", ("relu", "clamp_min", "threshold_backward")), ("add", ("aten::add",)),
+         ("copy", ("copy_", "aten::to", "aten::fill", "aten::zero")))
+
+
+def kind_of(name):
+    return next((kind for kind, parts in KINDS if any(each in name for each in parts)), "other")
+
+
+def seconds_of(torch, work, calls):
+    """GPU seconds of a call in the median batch of so many, back to back."""
+    for _ in range(3):
+        work()
+    taken = []
+    for _ in range(ROUNDS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(calls):
+            work()
+        end.record()
+        end.synchronize()
+        taken.append(begin.elapsed_time(end) / 1e3 / calls)
+    return statistics.median(taken)
+
+
+def rows_of(program, *options):
+    """The mean rows of a program's JSON: seconds of a call by layer, counts, and the file's text."""
+    text = run(program, *options, "--benchmark_format=json", "--benchmark_repetitions=3", codes=(0,))
+    rows = [each for each in json.loads(text)["benchmarks"] if each.get("aggregate_name") == "median"]
+    return {each["run_name"].split("/")[5]: (each["real_time"] * UNITS[each["time_unit"]],
+                                             each.get("count", 1)) for each in rows}, text
+
+
+def uniform(torch, *extents, dtype=None):
+    return torch.rand(*extents, device="cuda").mul_(2).sub_(1).to(dtype or torch.bfloat16)
+
+
+def product(torch, bench, folder):
+    """Medians of FLOP/s in turns: the suite's and PyTorch's."""
+    file = folder / "product.json"
+    file.write_text(json.dumps(PRODUCT))
+    a, b = (uniform(torch, 8192, 8192) for _ in range(2))
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        rows, _ = rows_of(bench / "bench_gemm", f"--model={file}", "--backend=cublas", "--dtype=bf16",
+                          "--cache=hot", "--plans=measured")
+        ours.append(2 * 8192**3 / rows["square"][0])
+        theirs.append(2 * 8192**3 / seconds_of(torch, lambda: torch.matmul(a, b), 20))
+    return statistics.median(ours), statistics.median(theirs)
+
+
+def convolutions(torch, bench, tool, folder):
+    """Medians of the count-weighted seconds in turns, and single layers' of the last round."""
+    torch.backends.cudnn.benchmark = True
+    shown = json.loads(run(tool, "show", "resnet50", "--batch=32", "--format=json"))
+    shapes = {each["name"]: each["shape"] for each in shown["layers"] if each["op"] == "conv"}
+    common = ("--model=resnet50", "--backend=cudnn", "--dtype=bf16", "--batch=32", "--cache=hot")
+    plans, ours, theirs, layers = "measured", [], [], {}
+    for _ in range(ROUNDS):
+        rows, text = rows_of(bench / "bench_conv", *common, f"--plans={plans}")
+        if plans == "measured":
+            plans = folder / "plans.json"
+            plans.write_text(text)
+        sums = [0, 0]
+        for name, (seconds, count) in rows.items():
+            shape = shapes[name]
+            x, w = (uniform(torch, *(shape[each] for each in axes))
+                    .contiguous(memory_format=torch.channels_last) for axes in ("nchw", "kcrs"))
+            how = {"stride": shape.get("stride", 1), "padding": shape.get("pad", 0)}
+            own = seconds_of(torch, lambda: torch.nn.functional.conv2d(x, w, **how), 20)
+            layers[name] = {"count": count, "layerbench_s": seconds, "torch_s": own}
+            sums[0] += count * seconds
+            sums[1] += count * own
+        ours.append(sums[0])
+        theirs.append(sums[1])
+    return statistics.median(ours), statistics.median(theirs), layers
+
+
+def step_of(torch, name, batch, dtype, training):
+    """A step of a model, ready to be called again and again."""
+    import torchvision
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.benchmark = True
+    net = getattr(torchvision.models, name)(weights=None).cuda().to(memory_format=torch.channels_last)
+    images = uniform(torch, batch, 3, 224, 224, dtype=torch.float32)
+    images = images.contiguous(memory_format=torch.channels_last)
+    if training:
+        classes = torch.randint(1000, (batch,), device="cuda")
+        rule = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4)
+
+        def step():
+            rule.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", torch.bfloat16, enabled=dtype == "bf16"):
+                loss = torch.nn.functional.cross_entropy(net(images), classes)
+            loss.backward()
+            rule.step()
+        return step
+    net.eval()
+    if dtype == "bf16":
+        net, images = net.to(torch.bfloat16), images.to(torch.bfloat16)
+
+    def step():
+        with torch.inference_mode():
+            torch.softmax(net(images), 1)
+    return step
+
+
+def as_graph(torch, step):
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def by_kind(torch, step):
+    """GPU seconds of a step by kind of op."""
+    step()
+    torch.cuda.synchronize()
+    with torch.profiler.profile() as seen:
+        step()
+        torch.cuda.synchronize()
+    sums = collections.Counter()
+    for each in seen.key_averages():
+        own = getattr(each, "self_device_time_total", 0) * 1e-6
+        if own and each.key.startswith("aten::"):
+            sums[kind_of(each.key)] += own
+    return dict(sums)
+
+
+def predicted(tool, results):
+    """Predictions of all result files, by model, phase, data type and batch."""
+    found = {}
+    for file in sorted(results.glob("*_batch*.json")):
+        text = run(tool, "predict", file, "--format=json", "--allow-partial", codes=(0, 4))
+        for each in json.loads(text)["predictions"]:
+            sums = collections.Counter()
+            for layer in each["layers"]:
+                sums[layer["op"]] += layer["count"] * (layer["seconds"] or 0)
+            found[each["model"], each["phase"], each["dtype"], each["batch"]] = (each, dict(sums))
+    return found
+
+
+def models(torch, tool, results):
+    rows = []
+    for (name, phase, dtype, batch), (each, ours) in sorted(predicted(tool, results).items()):
+        if name not in MODELS:
+            continue
+        step = step_of(torch, name, batch, dtype, phase == "training")
+        kinds = by_kind(torch, step)
+        timed = step if phase == "training" else as_graph(torch, step)
+        own = batch / seconds_of(torch, timed, 10)
+        rows.append({"model": name, "phase": phase, "dtype": dtype, "batch": batch,
+                     "layerbench_images_per_second": each["images_per_second"],
+                     "torch_images_per_second": own, "layerbench_seconds": ours,
+                     "torch_seconds": kinds})
+        print(f"{name} {phase} {dtype} batch {batch}: predicted {each['images_per_second']:.0f} "
+              f"images/s, PyTorch {own:.0f} ({each['images_per_second'] / own:.3f})")
+        for kind in sorted({*ours, *kinds}, key=lambda one: -ours.get(one, 0)):
+            print(f"  {kind:14} {1e3 * ours.get(kind, 0):9.3f} ms, PyTorch "
+                  f"{1e3 * kinds.get(kind, 0):9.3f} ms")
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", type=pathlib.Path, default=pathlib.Path("build/gpu/bench"))
+    parser.add_argument("--tool", type=pathlib.Path, default=pathlib.Path("build/gpu/tools/layerbench"))
+    parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("build/results/gpu"))
+    options = parser.parse_args()
+    try:
+        import torch
+    except ImportError:
+        sys.exit("PyTorch is not there: pip install torch torchvision")
+    if not torch.cuda.is_available():
+        print("PyTorch can use no GPU here", file=sys.stderr)
+        sys.exit(77)
+    found = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
+             "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
+    print(found)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        ours, theirs = product(torch, options.bench, folder)
+        print(f"8192^3 in bf16: {ours / 1e12:.1f} TFLOP/s, PyTorch {theirs / 1e12:.1f} "
+              f"({ours / theirs:.3f}; goal 0.95)")
+        found["product"] = {"layerbench_flops": ours, "torch_flops": theirs}
+        ours, theirs, layers = convolutions(torch, options.bench, options.tool, folder)
+        print(f"convolutions of ResNet-50, batch 32, bf16: {1e3 * ours:.3f} ms, PyTorch "
+              f"{1e3 * theirs:.3f} ({ours / theirs:.3f}; goal 1.02)")
+        found["convolutions"] = {"layerbench_s": ours, "torch_s": theirs, "layers": layers}
+    found["models"] = models(torch, options.tool, options.results)
+    (options.results / "torch.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+main()
