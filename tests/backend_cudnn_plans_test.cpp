@@ -75,6 +75,8 @@ TEST_P(EveryConvolution, HasPlansWithinTheLimitsThatCanBeReplayed) {
           EXPECT_EQ(again.choice(), each.choice());
           EXPECT_EQ(again.workspace_bytes(), each.workspace_bytes());
           EXPECT_EQ(again.notes(), each.notes());
+          EXPECT_EQ(again.text(), each.text());
+          EXPECT_TRUE(each.text().ends_with("[mode_a]") || each.text().ends_with("[fallback]"));
         }
       }
     }

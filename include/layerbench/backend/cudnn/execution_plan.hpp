@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,7 +19,9 @@ namespace layerbench::cudnn {
 /// A graph ready to run on an engine. Throws unsupported where the engine cannot.
 class execution_plan {
  public:
-  execution_plan(engine_config config, const descriptor& gpu) : config_(std::move(config)) {
+  /// `found_by` is the mode of the heuristics that proposed it.
+  execution_plan(engine_config config, const descriptor& gpu, std::string found_by)
+      : config_(std::move(config)), found_by_(std::move(found_by)) {
     self_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.self());
     self_.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, gpu);
     self_.finalize();
@@ -29,15 +33,16 @@ class execution_plan {
   [[nodiscard]] const engine_choice& choice() const { return config_.choice(); }
   [[nodiscard]] const numerical_notes& notes() const { return config_.notes(); }
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
-  /// Engine, knobs and notes: "eng67_k2:1[tensor_core]".
+  /// Engine, knobs, notes and who found it: "eng67_k2:1[tensor_core][mode_a]".
   [[nodiscard]] std::string text() const {
     std::string made = choice().text();
     for (const cudnnBackendNumericalNote_t note : notes()) made += fmt::format("[{}]", name(note));
-    return made;
+    return found_by_.empty() ? made : fmt::format("{}[{}]", made, found_by_);
   }
 
  private:
   engine_config config_;
+  std::string found_by_;
   descriptor self_{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
   std::size_t workspace_bytes_ = 0;
 };
@@ -48,15 +53,21 @@ struct plan_limits {
   std::size_t workspace_bytes;
 };
 
+/// The library's heuristics, by the names that plans are told by: what it expects to be fast, and
+/// what works for sure.
+inline constexpr std::array<std::pair<cudnnBackendHeurMode_t, std::string_view>, 2> heuristics{
+    {{CUDNN_HEUR_MODE_A, "mode_a"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}}};
+
 namespace detail {
 
 /// The plan, unless the library has none for these or it breaks the limits.
 [[nodiscard]] inline std::optional<execution_plan> plan_within(const plan_limits& limits,
                                                                engine_config config,
-                                                               const descriptor& gpu) {
+                                                               const descriptor& gpu,
+                                                               std::string found_by) {
   if (!computes_in(limits.type, config.notes())) return std::nullopt;
   try {
-    execution_plan made(std::move(config), gpu);
+    execution_plan made(std::move(config), gpu, std::move(found_by));
     if (made.workspace_bytes() > limits.workspace_bytes) return std::nullopt;
     return made;
   } catch (const unsupported&) {  // heuristics promise nothing
@@ -64,17 +75,16 @@ namespace detail {
   }
 }
 
-/// Calls `take` with each plan within the limits, until it returns false: first what the library
-/// expects to be fast, then what works for sure.
+/// Calls `take` with each plan within the limits, until it returns false.
 template <class Take>
 void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_limits& limits,
                    const Take& take) {
   std::vector<engine_choice> seen;
-  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+  for (const auto& [mode, mode_name] : heuristics) {
     for (engine_config& each : proposals(graph, gpu, mode)) {
       if (std::ranges::find(seen, each.choice()) != seen.end()) continue;
       seen.push_back(each.choice());
-      auto made = plan_within(limits, std::move(each), gpu);
+      auto made = plan_within(limits, std::move(each), gpu, std::string(mode_name));
       if (made && !take(*std::move(made))) return;
     }
   }
@@ -114,7 +124,12 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
                                                   const std::string& text) {
   const auto choice = engine_choice::parse(text);
   if (!choice) throw unsupported(fmt::format("'{}' is no plan of cuDNN", text));
-  auto made = detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu);
+  const auto finds = [&](const auto& each) {
+    return text.ends_with(fmt::format("[{}]", each.second));
+  };
+  const auto* const finder = std::ranges::find_if(heuristics, finds);
+  auto made = detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu,
+                                  std::string(finder == heuristics.end() ? "" : finder->second));
   if (made) return *std::move(made);
   throw unsupported(
       fmt::format("the chosen plan {} cannot be used in {} with up to {} bytes of workspace", text,
