@@ -39,26 +39,27 @@ struct f8_e4m3 {
   f8_e4m3() = default;
   /// Rounds to nearest, ties to even, saturating.
   explicit f8_e4m3(float value) {
-    const double rounded = round_to(dtype::f8_e4m3, value);
-    const int exponent = std::max(rounded == 0 ? least : std::ilogb(rounded), least);
-    const auto eighths = static_cast<int>(std::ldexp(std::abs(rounded), 3 - exponent));
-    // The hidden bit counts the exponent up, which subnormal numbers go without.
-    const int magnitude = ((exponent - least) << 3) + eighths;
-    bits = static_cast<std::uint8_t>(std::isnan(value) ? not_a_number : magnitude);
-    if (std::signbit(value)) bits |= sign;
+    int magnitude = not_a_number;
+    if (!std::isnan(value)) {
+      const double rounded = std::abs(round_to(dtype::f8_e4m3, value));
+      const int exponent = rounded == 0 ? least : std::max(std::ilogb(rounded), least);
+      // The hidden bit counts the exponent up, which subnormal numbers go without.
+      magnitude = (exponent - least) * 8 + static_cast<int>(std::ldexp(rounded, 3 - exponent));
+    }
+    bits = static_cast<std::uint8_t>(magnitude | (std::signbit(value) ? sign : 0));
   }
   explicit operator float() const {
     const int magnitude = bits & ~sign;
     if (magnitude == not_a_number) return std::numeric_limits<float>::quiet_NaN();
-    const int exponent = std::max(magnitude >> 3, 1);
-    const int eighths = magnitude - ((exponent - 1) << 3);
-    const float value = std::ldexp(static_cast<float>(eighths), exponent - 1 + least - 3);
+    const int exponent = std::max(magnitude / 8, 1) - 1 + least;
+    const int eighths = magnitude - (exponent - least) * 8;
+    const float value = std::ldexp(static_cast<float>(eighths), exponent - 3);
     return (bits & sign) != 0 ? -value : value;
   }
 
  private:
   static constexpr int least = traits(dtype::f8_e4m3).min_exponent;
-  static constexpr std::uint8_t sign = 0x80;
+  static constexpr int sign = 0x80;
   static constexpr int not_a_number = 0x7F;
 };
 
