@@ -12,6 +12,7 @@
 #include <layerbench/backend/cudnn/list.hpp>
 #include <layerbench/op/op.hpp>
 
+#include "support/counting_kernels.hpp"
 #include "support/counting_libraries.hpp"
 
 /// Who owns what, and what happens when a call fails: on stand-ins for the libraries.
@@ -80,7 +81,7 @@ TEST(Ownership, OfTheBackendsHoldsWhateverFails) {
 /// Makes a plan, ties it to memory, and calls it in two places.
 template <class Op>
 void exercise(const Op& op, op::pass pass) {
-  const cudnn::backend here(1);
+  cudnn::backend here(1);
   const plan<cudnn::backend, Op> made(here, op, {pass, dtype::f32, layout::nhwc});
   EXPECT_FALSE(made.algorithm().empty());
   if constexpr (requires { made.alternatives(); }) {
@@ -124,6 +125,39 @@ TEST(Ownership, OfPlansHoldsWhateverFails) {
   for (const op::pass pass : {fwd, fwd_training, bwd}) {
     expect_balance_whatever_fails([&] { exercise(normal, pass); });
   }
+}
+
+TEST(Ownership, OfKernelsHoldsWhateverFails) {
+  using enum op::pass;
+  const auto reorder = [] { exercise(op::reorder{{2, 3}, "ab", "ba"}, fwd); };
+  ASSERT_EQ(complaint(reorder), "");  // compiles them, for all that follow in this process
+  for (const auto rule : {op::update_rule::adam, op::update_rule::zero}) {
+    expect_balance_whatever_fails(
+        [&] { exercise(op::update{.rule = rule, .sizes = {2, 70}}, fwd); });
+  }
+  for (const op::pass pass : {fwd, bwd}) {
+    expect_balance_whatever_fails([&] { exercise(op::cross_entropy{2, 3}, pass); });
+  }
+  for (const op::pass pass : {fwd_training, bwd}) {
+    expect_balance_whatever_fails([&] { exercise(op::dropout{.dims = {2, 3}}, pass); });
+    expect_balance_whatever_fails([&] { exercise(op::pool{.h = 2, .r = 2}, pass); });
+  }
+  expect_balance_whatever_fails(reorder);
+}
+
+TEST(Ownership, OfProgramsHoldsWhateverFails) {
+  for (const int capability : {90, 91}) {  // machine code, and PTX
+    expect_balance_whatever_fails(
+        [&] { EXPECT_EQ(cuda::compiled("", capability), code_of_the_test); });
+  }
+}
+
+TEST(Failure, OfACompilationSaysWhatTheCompilerDoes) {
+  source_is_wrong = true;
+  EXPECT_EQ(complaint([] { static_cast<void>(cuda::compiled("", 91)); }),
+            "NVRTC: nvrtcCompileProgram -arch=compute_90 failed: NVRTC_ERROR_OF_TEST (6): code");
+  source_is_wrong = false;
+  expect_balance();
 }
 
 TEST(Operands, LieInMemoryInTheOrderAskedFor) {

@@ -53,6 +53,7 @@ const std::vector<permission> other_headers{
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/"}},
+    {"nvrtc.h", {"backend/cuda/"}},
     {"cudnn", {"backend/cudnn/"}},
     {"cublas", {"backend/cublas/"}},
     {"nccl.h", {"backend/nccl/"}},

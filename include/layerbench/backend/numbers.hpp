@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -28,6 +31,38 @@ struct bf16 {
 
 using f16 = _Float16;
 
+/// Sign, 4 bits of exponent, 3 of significand, without infinities: E4M3 of the Open Compute
+/// Project's 8-bit formats.
+struct f8_e4m3 {
+  std::uint8_t bits;
+
+  f8_e4m3() = default;
+  /// Rounds to nearest, ties to even, saturating.
+  explicit f8_e4m3(float value) {
+    int magnitude = not_a_number;
+    if (!std::isnan(value)) {
+      const double rounded = std::abs(round_to(dtype::f8_e4m3, value));
+      const int exponent = rounded == 0 ? least : std::max(std::ilogb(rounded), least);
+      // The hidden bit counts the exponent up, which subnormal numbers go without.
+      magnitude = (exponent - least) * 8 + static_cast<int>(std::ldexp(rounded, 3 - exponent));
+    }
+    bits = static_cast<std::uint8_t>(magnitude | (std::signbit(value) ? sign : 0));
+  }
+  explicit operator float() const {
+    const int magnitude = bits & ~sign;
+    if (magnitude == not_a_number) return std::numeric_limits<float>::quiet_NaN();
+    const int exponent = std::max(magnitude / 8, 1) - 1 + least;
+    const int eighths = magnitude - (exponent - least) * 8;
+    const float value = std::ldexp(static_cast<float>(eighths), exponent - 3);
+    return (bits & sign) != 0 ? -value : value;
+  }
+
+ private:
+  static constexpr int least = traits(dtype::f8_e4m3).min_exponent;
+  static constexpr int sign = 0x80;
+  static constexpr int not_a_number = 0x7F;
+};
+
 /// Calls `visit(T{})` with the number that a data type has in memory. Throws `unsupported` where
 /// there is none.
 template <class Visit>
@@ -39,6 +74,15 @@ decltype(auto) with_number(dtype type, Visit&& visit) {
     case dtype::f16: return visit(f16{});
     default: throw unsupported(fmt::format("no loop for {}", name(type)));
   }
+}
+
+/// As with_number, also of the numbers of which no loop is the suite's own: those alone libraries
+/// compute with. An s8 number is to be multiplied by its operand's quantum.
+template <class Visit>
+decltype(auto) with_stored_number(dtype type, Visit&& visit) {
+  if (type == dtype::s8) return visit(std::int8_t{});
+  if (type == dtype::f8_e4m3) return visit(f8_e4m3{});
+  return with_number(type, visit);
 }
 
 }  // namespace layerbench

@@ -39,7 +39,7 @@ struct gemm {
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
   /// dst m*n; with a leading extent `batch` on src, weights and dst where it is not 1. The weights
   /// of a batch are activations, as in attention: nothing learned is stored per image. Gradients
-  /// alike.
+  /// alike. A bias in 8 bits would be too coarse: it is f32 beside s8, bf16 beside f8_e4m3.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
       return batch == 1 ? dims{rows, columns} : dims{batch, rows, columns};
@@ -58,7 +58,7 @@ struct gemm {
       return all;
     }
     std::vector<operand> all{src, weights};
-    if (bias) all.push_back({"bias", {n}, role::weights, type == dtype::s8 ? dtype::f32 : type});
+    if (bias) all.push_back({"bias", {n}, role::weights, bias_type(type)});
     all.push_back({"dst", matrix(m, n), role::destination, type});
     all.back().quantum *= std::sqrt(static_cast<double>(k));
     return all;
@@ -69,6 +69,12 @@ struct gemm {
     const std::int64_t macs = checked_product({batch, m, n, k});
     const std::int64_t flops = checked_multiply(2, macs);
     return {macs, flops, flops};
+  }
+
+ private:
+  [[nodiscard]] static dtype bias_type(dtype type) {
+    if (type == dtype::s8) return dtype::f32;
+    return type == dtype::f8_e4m3 ? dtype::bf16 : type;
   }
 };
 

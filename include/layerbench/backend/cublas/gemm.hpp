@@ -30,10 +30,11 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         stream_(here.stream()),
         type_(request.type),
         workspace_limit_(std::min(usual_workspace, request.workspace_limit)),
-        how_(product_of(o, request.pass)),
+        how_(product_of(possible(o, request), request.pass)),
         a_(how_.a.stored, cublas::data_type(type_)),
         b_(how_.b.stored, cublas::data_type(type_)),
-        result_(how_.result, cublas::data_type(type_)) {
+        result_(how_.result, cublas::data_type(type_)),
+        addend_(how_.result, type_ == dtype::f8_e4m3 ? CUDA_R_16BF : cublas::data_type(type_)) {
     choose(request.algorithm);
   }
 
@@ -69,9 +70,10 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     constexpr float one = 1;
     constexpr float zero = 0;
     address to = bound.places[how_.output];
+    const void* addend = type_ == dtype::f8_e4m3 ? nullptr : to;  // of another type; not looked at
     cuda::check(cublasLtMatmul(library_, bound.call.get(), &one, bound.places[how_.a.operand],
-                               a_.get(), bound.places[how_.b.operand], b_.get(), &zero, to,
-                               result_.get(), to, result_.get(), &chosen_.algo, bound.workspace,
+                               a_.get(), bound.places[how_.b.operand], b_.get(), &zero, addend,
+                               addend_.get(), to, result_.get(), &chosen_.algo, bound.workspace,
                                chosen_.workspaceSize, stream_),
                 "cublasLtMatmul");
   }
@@ -93,6 +95,23 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     std::optional<std::size_t> bias;  ///< an operand
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   };
+
+  /// The op, where the library has it in the type: of 8 bits it wants both factors with the axis of
+  /// the sums last, and axes of whole 16 bytes. Throws unsupported.
+  static op::gemm possible(op::gemm o, const plan_request& request) {
+    if (request.type != dtype::f8_e4m3) return o;
+    if (request.pass != op::pass::fwd) {
+      throw unsupported("layerbench has no cuBLAS plans in f8_e4m3 but for inference");
+    }
+    if (o.m == 1) o.a_transposed = false;  // a line lies the same either way
+    if (o.a_transposed || !o.b_transposed) {
+      throw unsupported("cuBLAS wants src stored m*k and weights n*k (b_transposed) in f8_e4m3");
+    }
+    if (o.n % 16 != 0 || o.k % 16 != 0) {
+      throw unsupported("cuBLAS wants n and k to be multiples of 16 in f8_e4m3");
+    }
+    return o;
+  }
 
   /// rows * columns of the op, of which `transposed` says that they are stored the other way round;
   /// wanted transposed, as products here are, or not.
@@ -149,7 +168,9 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     made.set(CUBLASLT_MATMUL_DESC_TRANSA, taken(how_.a));
     made.set(CUBLASLT_MATMUL_DESC_TRANSB, taken(how_.b));
     made.set(CUBLASLT_MATMUL_DESC_EPILOGUE, how_.epilogue);
-    if (how_.bias) made.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cublas::data_type(type_));
+    if (how_.bias) {
+      made.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cublas::data_type(logical(*how_.bias).type));
+    }
     return made;
   }
 
@@ -160,7 +181,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     std::vector<cublasLtMatmulHeuristicResult_t> all(most);
     int found = 0;
     cuda::check(cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(),
-                                               result_.get(), result_.get(), wanted.get(),
+                                               addend_.get(), result_.get(), wanted.get(),
                                                static_cast<int>(most), all.data(), &found),
                 "cublasLtMatmulAlgoGetHeuristic");
     all.resize(static_cast<std::size_t>(found));
@@ -187,6 +208,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;
   cublas::matrix_layout result_;
+  cublas::matrix_layout addend_;  ///< of what would be added; no matrix of 8 bits can be
   cublasLtMatmulHeuristicResult_t chosen_{};
 };
 

@@ -24,6 +24,7 @@ namespace layerbench::cublas {
     case dtype::tf32: return CUDA_R_32F;
     case dtype::f16: return CUDA_R_16F;
     case dtype::bf16: return CUDA_R_16BF;
+    case dtype::f8_e4m3: return CUDA_R_8F_E4M3;
     default: throw unsupported(fmt::format("layerbench has no cuBLAS plans in {}", name(type)));
   }
 }

@@ -77,6 +77,7 @@ class backend {
   /// Waits for all work enqueued; throws what went wrong in it.
   void synchronize() const { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
 
+  [[nodiscard]] int device() const noexcept { return device_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
   [[nodiscard]] stream_clock& clock() noexcept { return clock_; }
   [[nodiscard]] std::map<std::string, double> gauges() const { return nvml_.read(); }

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,6 +35,23 @@ namespace layerbench::cuda {
   return made;
 }
 
+/// Strides of a tensor that lies in `order`, in op::reorder's notation. Throws unsupported where an
+/// axis is in blocks.
+[[nodiscard]] inline dims strides(const dims& extents, std::string_view order) {
+  if (order.size() != extents.size() ||
+      !std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; })) {
+    throw unsupported(fmt::format("layerbench has no blocked orders, such as {}, on GPUs", order));
+  }
+  dims made(extents.size());
+  std::int64_t step = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(order[i] - 'a');
+    made.at(axis) = step;
+    step *= extents.at(axis);
+  }
+  return made;
+}
+
 /// What the plans of all ops on NVIDIA GPUs have in common: operands in device memory, in the
 /// order that was asked for, without padding.
 class tensor_plan {
@@ -39,10 +60,15 @@ class tensor_plan {
 
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
-    with_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
+    const double quantum = operands_[operand].logical.quantum;
+    with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(values.size());
       for_each_element(operand, [&](std::size_t logical, std::size_t place) {
-        stored[place] = static_cast<T>(values[logical]);
+        if constexpr (std::is_integral_v<T>) {
+          stored[place] = static_cast<T>(std::nearbyint(values[logical] / quantum));
+        } else {
+          stored[place] = static_cast<T>(values[logical]);
+        }
       });
       copy(to, stored.data(), stored.size() * sizeof(T));
     });
@@ -50,40 +76,61 @@ class tensor_plan {
 
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
-    with_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
+    const double quantum = operands_[operand].logical.quantum;
+    with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(values.size());
       copy(stored.data(), from, stored.size() * sizeof(T));
       for_each_element(operand, [&](std::size_t logical, std::size_t place) {
-        values[logical] = static_cast<float>(stored[place]);
+        if constexpr (std::is_integral_v<T>) {
+          values[logical] = static_cast<float>(stored[place] * quantum);
+        } else {
+          values[logical] = static_cast<float>(stored[place]);
+        }
       });
     });
   }
 
  protected:
   tensor_plan(const backend& here, std::vector<op::operand> logical, layout order)
-      : order_(order), stream_(here.stream()) {
+      : stream_(here.stream()) {
     for (op::operand& each : logical) {
       const bool channels_last = each.extents.size() == 4 && order != layout::nchw;
-      std::string text =
-          op::canonical_order(each.extents, channels_last ? "acdb" : op::plain_order(each.extents));
-      const auto bytes = static_cast<std::size_t>(elements(each.extents)) * traits(each.type).bytes;
-      operands_.push_back({std::move(each), std::move(text), bytes});
+      dims steps = strides(each.extents, order);
+      add(std::move(each), channels_last ? "acdb" : op::plain_order(each.extents),
+          std::move(steps));
+    }
+  }
+
+  /// With an order for each operand, in op::reorder's notation. Throws unsupported.
+  tensor_plan(const backend& here, std::vector<op::operand> logical,
+              const std::vector<std::string>& orders)
+      : stream_(here.stream()) {
+    for (std::size_t i = 0; i < logical.size(); ++i) {
+      dims steps = strides(logical[i].extents, std::string_view(orders.at(i)));
+      add(std::move(logical[i]), orders[i], std::move(steps));
     }
   }
 
   [[nodiscard]] const op::operand& logical(std::size_t operand) const {
     return operands_[operand].logical;
   }
-  [[nodiscard]] dims strides_of(std::size_t operand) const {
-    return strides(logical(operand).extents, order_);
-  }
+  [[nodiscard]] const dims& strides_of(std::size_t operand) const { return strides_[operand]; }
+  [[nodiscard]] cudaStream_t stream() const { return stream_; }
 
  private:
+  void add(op::operand logical, const std::string& order, dims steps) {
+    std::string text = op::canonical_order(logical.extents, order);
+    const auto bytes =
+        static_cast<std::size_t>(elements(logical.extents)) * traits(logical.type).bytes;
+    operands_.push_back({std::move(logical), std::move(text), bytes});
+    strides_.push_back(std::move(steps));
+  }
+
   /// Calls `visit(position in row-major order, position in memory)` for each element.
   template <class Visit>
   void for_each_element(std::size_t operand, const Visit& visit) const {
     const dims& extents = logical(operand).extents;
-    const dims steps = strides_of(operand);
+    const dims& steps = strides_of(operand);
     dims at(extents.size(), 0);
     const auto count = static_cast<std::size_t>(elements(extents));
     std::int64_t place = 0;
@@ -104,9 +151,9 @@ class tensor_plan {
     check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   }
 
-  layout order_;
   cudaStream_t stream_;
   std::vector<plan_operand> operands_;
+  std::vector<dims> strides_;
 };
 
 }  // namespace layerbench::cuda

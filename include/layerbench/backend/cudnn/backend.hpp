@@ -10,9 +10,10 @@
 #include <cudnn_graph.h>
 
 #include <layerbench/backend/cublas/backend.hpp>
+#include <layerbench/backend/cuda/kernels.hpp>
 #include <layerbench/backend/cudnn/status.hpp>
 
-/// cuDNN 9 on NVIDIA GPUs, with cuBLASLt for matrix products.
+/// cuDNN 9 on NVIDIA GPUs, with cuBLASLt for matrix products and kernels for what neither has.
 namespace layerbench::cudnn {
 
 /// "9.19.0" of 91900, as cuDNN 9 counts versions.
@@ -25,7 +26,9 @@ class backend : public cublas::backend {
   static constexpr std::string_view name = "cudnn";
   static constexpr bool few_ops = false;
   explicit backend(int threads)
-      : cublas::backend(threads), handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)) {
+      : cublas::backend(threads),
+        handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)),
+        kernels_(device()) {
     cuda::check(cudnnSetStream(handle_.get(), stream()), "cudnnSetStream");
   }
 
@@ -43,10 +46,13 @@ class backend : public cublas::backend {
   }
 
   [[nodiscard]] cudnnHandle_t library() const noexcept { return handle_.get(); }
+  /// For what the library has no call.
+  [[nodiscard]] cuda::kernels& kernels() noexcept { return kernels_; }
 
  private:
   using handle = cuda::handle<cudnnHandle_t, &cudnnDestroy>;
   handle handle_;
+  cuda::kernels kernels_;
 };
 
 static_assert(layerbench::backend<backend>);

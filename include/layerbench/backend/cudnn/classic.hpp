@@ -60,12 +60,12 @@ class tensor_descriptor {
       cuda::make_handle<handle>("cudnnCreateTensorDescriptor", &cudnnCreateTensorDescriptor);
 };
 
-/// What the plans by classic functions have in common: one call without scratch memory, on tensors
-/// as the operands are.
+/// What the plans by classic functions have in common, and those by kernels: calls without scratch
+/// memory, on tensors as the operands are.
 class classic_plan : public cuda::tensor_plan {
  public:
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  /// The function.
+  /// The function, or kernels, each behind "nvrtc_".
   [[nodiscard]] std::string algorithm() const { return std::string(function_); }
 
   using binding = std::vector<address>;  ///< of the operands
@@ -81,6 +81,13 @@ class classic_plan : public cuda::tensor_plan {
   classic_plan(const backend& here, std::vector<op::operand> logical, const plan_request& request,
                std::string_view function)
       : tensor_plan(here, std::move(logical), request.order),
+        library_(here.library()),
+        function_(function) {}
+
+  /// With an order for each operand.
+  classic_plan(const backend& here, std::vector<op::operand> logical,
+               const std::vector<std::string>& orders, std::string_view function)
+      : tensor_plan(here, std::move(logical), orders),
         library_(here.library()),
         function_(function) {}
 

@@ -6,6 +6,10 @@
 #include <layerbench/backend/cudnn/add.hpp>
 #include <layerbench/backend/cudnn/batchnorm.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
+#include <layerbench/backend/cudnn/cross_entropy.hpp>
+#include <layerbench/backend/cudnn/dropout.hpp>
 #include <layerbench/backend/cudnn/gemm.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
+#include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>
+#include <layerbench/backend/cudnn/update.hpp>

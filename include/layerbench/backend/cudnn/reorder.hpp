@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/op/reorder.hpp>
+
+namespace layerbench {
+
+/// A kernel of the suite's own, which says what it does in every type: element by element, in the
+/// order of the destination.
+template <>
+class plan<cudnn::backend, op::reorder> : public cudnn::classic_plan {
+ public:
+  plan(cudnn::backend& here, const op::reorder& o, const plan_request& request)
+      : classic_plan(here, o.operands(request.pass, request.type), {o.from, o.to}, "nvrtc_reorder"),
+        size_(elements(o.dims)),
+        kernel_(here.kernels().find(request.type, "reorder")) {
+    if (o.dims.size() > axes_.extents.size()) throw unsupported("no reorders of more than 4 axes");
+    std::size_t at = axes_.extents.size() - o.dims.size();
+    for (const char letter : o.to) {
+      const auto axis = static_cast<std::size_t>(letter - 'a');
+      axes_.extents.at(at) = o.dims[axis];
+      axes_.steps.at(at++) = strides_of(0)[axis];
+    }
+  }
+
+  void run(const binding& at) const {
+    kernel_.launch(stream(), cuda::grid_for(size_), at[0], at[1], size_, axes_);
+  }
+
+ private:
+  /// Extents in the order of the destination, slowest first, and the source's steps along them.
+  struct axes {
+    std::array<std::int64_t, 4> extents{1, 1, 1, 1};
+    std::array<std::int64_t, 4> steps{};
+  };
+
+  std::int64_t size_;
+  cuda::kernel kernel_;
+  axes axes_;
+};
+
+static_assert(implements<cudnn::backend, op::reorder>);
+
+}  // namespace layerbench

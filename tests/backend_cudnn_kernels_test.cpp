@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/cudnn/cross_entropy.hpp>
+#include <layerbench/backend/cudnn/dropout.hpp>
+#include <layerbench/backend/cudnn/pool.hpp>
+#include <layerbench/backend/cudnn/reorder.hpp>
+#include <layerbench/backend/cudnn/update.hpp>
+#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/backend_device.hpp>
+#include <layerbench/run/verify.hpp>
+
+#include "support/host_cuda.hpp"
+#include "support/host_cudnn.hpp"
+#include "support/host_kernels.hpp"
+#include "support/random_ops.hpp"
+
+/// Plans by kernels of the suite's own, which run on this program's processor: how they are called
+/// and what they compute. This program links none of the libraries.
+
+namespace layerbench {
+namespace {
+
+using testing::dice;
+using enum op::pass;
+
+template <class Op>
+using device_for = run::backend_device<cudnn::backend, Op>;
+
+dtype any_type(dice& d) { return d.pick({dtype::f32, dtype::tf32, dtype::f16, dtype::bf16}); }
+
+template <class Op>
+void expect_right(device_for<Op>& here, const Op& o, const plan_request& request,
+                  bool every_output = true) {
+  SCOPED_TRACE(fmt::format("{} {} {} {}", name(request.pass), name(request.type),
+                           name(request.order), key(o)));
+  ASSERT_NO_THROW(run::verify(here, *here.plan(op::any(o), request), 1, every_output));
+}
+
+/// Random ops in each of `passes`, as `change` makes them fit.
+template <class Op, class Change>
+void expect_right_in(const std::vector<op::pass>& passes, const Change& change) {
+  device_for<Op> here(1);
+  dice d(11);
+  for (int i = 0; i < 300 && !::testing::Test::HasFailure(); ++i) {
+    auto o = testing::random_op<Op>(d);
+    change(o, d);
+    for (const op::pass pass : passes) {
+      expect_right(here, o, {pass, any_type(d), d.pick({layout::nhwc, layout::nchw, layout::any})});
+    }
+  }
+}
+const auto as_it_is = [](auto& /*op*/, dice& /*d*/) {};
+
+TEST(Kernels, OfUpdatesAgreeWithTheReference) {
+  expect_right_in<op::update>({fwd}, [](op::update& o, dice& d) { o.wide = d.chance(4); });
+}
+
+TEST(Kernels, OfCrossEntropyAgreeWithTheReference) {
+  expect_right_in<op::cross_entropy>({fwd, bwd}, [](op::cross_entropy& o, dice& d) {
+    if (d.chance(4)) o.n = d.between(60, 200);
+  });
+}
+
+TEST(Kernels, OfDropoutAgreeWithTheReference) {
+  expect_right_in<op::dropout>({fwd_training, bwd}, [](op::dropout& o, dice& d) {
+    if (d.chance()) o.dims = {d.between(1, 3), d.between(1, 9), d.between(1, 5), d.between(1, 5)};
+    if (d.chance(5)) o.dims = {d.between(1, 50)};
+  });
+}
+
+TEST(Kernels, OfMaximaAgreeWithTheReference) {
+  expect_right_in<op::pool>({fwd_training, bwd}, [](op::pool& o, dice& /*d*/) {
+    o.kind = op::pool_kind::max;
+    o.count_padding = true;
+  });
+}
+
+TEST(Kernels, OfReordersAgreeWithTheReference) {
+  expect_right_in<op::reorder>({fwd}, [](op::reorder& o, dice& d) {
+    const auto order = [&] {
+      return d.pick<std::string>({"abcd", "acdb", "cabd", "badc", "dcba", "cdba"});
+    };
+    o.from = order();
+    o.to = order();
+    if (d.chance(4)) o = {{d.between(1, 9), d.between(1, 9)}, "ab", "ba"};
+  });
+}
+
+TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
+  constexpr std::int64_t many = 5'000'001;  // past 4096 blocks of 256 threads for 4 each
+  using enum op::update_rule;
+  device_for<op::update> updates(1);
+  expect_right(updates, {.rule = accumulate, .sizes = {many}}, {fwd, dtype::bf16}, false);
+  device_for<op::reorder> reorders(1);
+  expect_right(reorders, {{2, 3, 1000, 1000}, "abcd", "acdb"}, {fwd, dtype::f32}, false);
+  device_for<op::cross_entropy> losses(1);
+  expect_right(losses, {70'000, 3}, {bwd, dtype::f32}, false);
+  device_for<op::pool> pools(1);
+  const op::pool lines{.n = 70'000, .c = 1, .h = 2, .w = 1, .r = 2};
+  expect_right(pools, lines, {fwd_training, dtype::f32}, false);
+  expect_right(pools, lines, {bwd, dtype::f32}, false);
+}
+
+TEST(Kernels, TakeManyTensorsInFewLaunches) {
+  device_for<op::update> here(1);
+  for (const std::size_t tensors : {1U, 56U, 57U, 112U, 130U}) {
+    op::update o{.rule = op::update_rule::adam, .sizes = {}};
+    for (std::size_t i = 0; i < tensors; ++i) {
+      o.sizes.push_back(1 + static_cast<std::int64_t>(i * i % 50));
+    }
+    for (const dtype type : {dtype::f32, dtype::bf16}) expect_right(here, o, {fwd, type});
+    o.rule = op::update_rule::zero;
+    expect_right(here, o, {fwd, dtype::f16});
+  }
+}
+
+TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {
+  cudnn::backend here(1);
+  const op::update o{.rule = op::update_rule::momentum, .sizes = {5}};
+  const plan<cudnn::backend, op::update> update(here, o, {fwd, dtype::f32});
+  std::vector<float> weights{1, 2, 3, 4, 5};
+  std::vector<float> gradient{1, 1, 1, 1, 1};
+  std::vector<float> moment(5, 0);
+  const std::vector<address> places{weights.data(), gradient.data(), moment.data(), weights.data(),
+                                    moment.data()};
+  update.run(update.bind(places, nullptr));
+  for (std::size_t i = 0; i < 5; ++i) {
+    const float before = static_cast<float>(i) + 1;
+    EXPECT_NEAR(moment[i], 1 + 1e-4F * before, 1e-6) << i;
+    EXPECT_NEAR(weights[i], before - 0.01F * moment[i], 1e-6) << i;
+  }
+
+  const plan<cudnn::backend, op::dropout> dropout(here, {.dims = {5}}, {fwd_training, dtype::f32});
+  float seed = 7;
+  std::vector<std::int8_t> mask(5);
+  dropout.run(dropout.bind(
+      std::vector<address>{weights.data(), &seed, gradient.data(), mask.data(), &seed}, nullptr));
+  EXPECT_EQ(seed, 8);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(mask[i] != 0, op::dropout{.dims = {5}}.keeps(7, static_cast<std::int64_t>(i)));
+  }
+}
+
+TEST(Kernels, TakeOperandsAnywhere) {
+  cudnn::backend here(1);
+  const plan<cudnn::backend, op::update> made(
+      here, {.rule = op::update_rule::accumulate, .sizes = {2001}}, {fwd, dtype::f32});
+  alignas(16) std::array<float, 6100> memory{};
+  for (const std::size_t off : {0U, 1U, 2U, 3U}) {  // of 16 bytes
+    std::ranges::fill(memory, 1.0F);
+    const std::vector<address> places{&memory.at(off), &memory.at(2020 + off),
+                                      &memory.at(4040 + off)};
+    made.run(made.bind(places, nullptr));
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      EXPECT_EQ(memory.at(i), i >= 4040 + off && i < 6041 + off ? 2 : 1) << off << ' ' << i;
+    }
+  }
+}
+
+TEST(Kernels, AreCompiledOnceForEachTypeOfNumbers) {
+  for (const dtype type : {dtype::f32, dtype::tf32, dtype::bf16, dtype::f16}) {
+    for (int i = 0; i < 2; ++i) {
+      cudnn::backend here(1);
+      const plan<cudnn::backend, op::reorder> one(here, {{2, 2}, "ab", "ba"}, {fwd, type});
+      const plan<cudnn::backend, op::dropout> other(here, {.dims = {2}}, {bwd, type});
+    }
+  }
+  EXPECT_EQ(host_compilations, 3);
+}
+
+TEST(Kernels, AreNamedInAlgorithms) {
+  cudnn::backend here(1);
+  using enum op::update_rule;
+  for (const auto& [rule, text] :
+       {std::pair{momentum, "nvrtc_update_momentum"}, std::pair{zero, "cudaMemsetAsync"}}) {
+    const op::update o{.rule = rule, .sizes = {1}};
+    EXPECT_EQ((plan<cudnn::backend, op::update>(here, o, {}).algorithm()), text);
+  }
+  const op::pool o{.h = 2, .r = 2};
+  EXPECT_EQ((plan<cudnn::backend, op::pool>(here, o, {bwd}).algorithm()),
+            "nvrtc_pool_max_gradient");
+}
+
+TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {
+  cudnn::backend here(1);
+  using update = plan<cudnn::backend, op::update>;
+  for (const auto rule : {op::update_rule::sgd, op::update_rule::zero}) {
+    for (const dtype type : {dtype::f64, dtype::s8, dtype::f8_e4m3}) {
+      EXPECT_THROW(update(here, {.rule = rule, .sizes = {1}}, {fwd, type}), unsupported);
+    }
+  }
+  using reorder = plan<cudnn::backend, op::reorder>;
+  for (const std::string order : {"aBcd16b", "aBcd"}) {
+    EXPECT_THROW(reorder(here, {{1, 16, 1, 1}, "abcd", order}, {}), unsupported) << order;
+  }
+  EXPECT_THROW(reorder(here, {{1, 1, 1, 1, 1}, "abcde", "abcde"}, {}), unsupported);
+}
+
+}  // namespace
+}  // namespace layerbench

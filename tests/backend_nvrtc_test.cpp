@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/cuda/kernels.hpp>
+
+/// What the compiler that GPUs' kernels are made with says of them; it needs no GPU.
+namespace layerbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// All kernels, and those that plans ask for among them.
+std::vector<std::string> kernel_names() {
+  const std::string all = cuda::program_of("");
+  const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
+  std::vector<std::string> found;
+  for (std::sregex_iterator each(all.begin(), all.end(), name), end; each != end; ++each) {
+    found.push_back((*each)[1].str());
+  }
+  return found;
+}
+
+class Nvrtc : public ::testing::TestWithParam<dtype> {
+ protected:
+  const std::string program_ = cuda::program_of(cuda::number_source(GetParam()));
+};
+
+TEST_P(Nvrtc, CompilesAllKernelsForEachKindOfGpu) {
+  EXPECT_THAT(kernel_names(), ::testing::SizeIs(13));
+  for (const int capability : {80, 90, 100}) {
+    const std::string code = cuda::compiled(program_, capability);
+    EXPECT_TRUE(
+        code.starts_with("\x7F"
+                         "ELF"));
+    for (const std::string& name : kernel_names()) {
+      EXPECT_THAT(code, HasSubstr(".text." + name + '\0')) << capability;
+    }
+  }
+}
+
+TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
+  const std::string code = cuda::compiled(program_, 1000);  // later than any that it knows
+  EXPECT_THAT(code, HasSubstr(".visible .entry update_momentum("));
+  EXPECT_THAT(code, AllOf(HasSubstr("ld.global.v4.f32"), HasSubstr("st.global.v4.f32")));
+  EXPECT_THAT(code, ::testing::Not(HasSubstr("__local_depot"))) << "kept in registers";
+}
+
+INSTANTIATE_TEST_SUITE_P(Type, Nvrtc, ::testing::Values(dtype::f32, dtype::bf16, dtype::f16),
+                         [](const auto& each) { return std::string(name(each.param)); });
+
+TEST(Nvrtc, SaysWhatIsWrong) {
+  try {
+    static_cast<void>(cuda::compiled("void f() { unknown(); }", 90));
+    ADD_FAILURE() << "nothing was wrong";
+  } catch (const api_error& slip) {
+    EXPECT_THAT(
+        slip.what(),
+        AllOf(HasSubstr("NVRTC: nvrtcCompileProgram -arch=sm_90 failed: NVRTC_ERROR_COMPIL"),
+              HasSubstr("\"unknown\" is undefined")));
+  }
+}
+
+}  // namespace
+}  // namespace layerbench

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <cublasLt.h>
+#include <gtest/gtest.h>
+
+#include <layerbench/backend/numbers.hpp>
+
+/// Stands in for cuBLAS in a program that does not link it: computes on this program's processors
+/// what the calls describe: which factors, how they lie, transposed or not. To be included in one
+/// file of a program.
+
+struct cublasLtContext {};
+
+namespace {
+
+/// What the opaque descriptors of the library are here.
+struct layout_of_matrix {
+  cudaDataType_t type;
+  std::uint64_t rows, columns;
+  std::int64_t leading;
+  std::int32_t batch = 1;
+  std::int64_t offset = 0;
+};
+struct product {
+  cublasComputeType_t compute;
+  cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void* bias = nullptr;
+  cudaDataType_t bias_type = CUDA_R_32F;
+};
+
+template <class Opaque, class Meant>
+Meant& meant(Opaque* raw) {
+  static_assert(sizeof(Meant) <= sizeof(Opaque));
+  return *reinterpret_cast<Meant*>(raw);
+}
+layout_of_matrix& of(cublasLtMatrixLayout_t raw) {
+  return meant<cublasLtMatrixLayoutOpaque_t, layout_of_matrix>(raw);
+}
+product& of(cublasLtMatmulDesc_t raw) { return meant<cublasLtMatmulDescOpaque_t, product>(raw); }
+
+template <class Raw>
+cublasStatus_t make(Raw** made) {
+  *made = static_cast<Raw*>(std::calloc(1, sizeof(Raw)));
+  return CUBLAS_STATUS_SUCCESS;
+}
+template <class T>
+cublasStatus_t store(T& to, const void* from, std::size_t bytes) {
+  if (bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&to, from, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// Element `i` of memory of that type.
+struct elements {
+  void* start;
+  cudaDataType_t type;
+
+  [[nodiscard]] double get(std::int64_t i) const {
+    if (type == CUDA_R_16BF) return float(static_cast<layerbench::bf16*>(start)[i]);
+    if (type == CUDA_R_16F) return double(static_cast<layerbench::f16*>(start)[i]);
+    if (type == CUDA_R_8F_E4M3) return float(static_cast<layerbench::f8_e4m3*>(start)[i]);
+    return static_cast<float*>(start)[i];
+  }
+  void set(std::int64_t i, double value) const {
+    const auto number = static_cast<float>(value);
+    if (type == CUDA_R_16BF) {
+      static_cast<layerbench::bf16*>(start)[i] = layerbench::bf16(number);
+    } else if (type == CUDA_R_16F) {
+      static_cast<layerbench::f16*>(start)[i] = static_cast<layerbench::f16>(number);
+    } else if (type == CUDA_R_8F_E4M3) {
+      static_cast<layerbench::f8_e4m3*>(start)[i] = layerbench::f8_e4m3(number);
+    } else {
+      static_cast<float*>(start)[i] = number;
+    }
+  }
+};
+
+/// One of a batch of matrices, as it enters a product.
+struct factor {
+  elements in;
+  const layout_of_matrix& how;
+  bool transposed;
+  std::int64_t batch;
+
+  [[nodiscard]] std::int64_t rows() const { return size(transposed ? how.columns : how.rows); }
+  [[nodiscard]] std::int64_t columns() const { return size(transposed ? how.rows : how.columns); }
+  [[nodiscard]] std::int64_t place(std::int64_t row, std::int64_t column) const {
+    const std::int64_t first = batch * how.offset;
+    return first + (transposed ? row * how.leading + column : column * how.leading + row);
+  }
+  [[nodiscard]] double at(std::int64_t row, std::int64_t column) const {
+    return in.get(place(row, column));
+  }
+  static std::int64_t size(std::uint64_t count) { return static_cast<std::int64_t>(count); }
+};
+
+/// What the library demands of products in 8 bits.
+void expect_possible(const product& call, const layout_of_matrix& a, const layout_of_matrix& b,
+                     const void* addend, const layout_of_matrix& added,
+                     const layout_of_matrix& result) {
+  if (a.type != CUDA_R_8F_E4M3) return;
+  EXPECT_EQ(call.compute, CUBLAS_COMPUTE_32F);
+  EXPECT_EQ(call.a, CUBLAS_OP_T);
+  EXPECT_EQ(call.b, CUBLAS_OP_N);
+  for (const auto* each : {&a, &b, &result}) {
+    EXPECT_EQ(each->type, CUDA_R_8F_E4M3);
+    EXPECT_EQ(each->leading % 16, 0);
+  }
+  EXPECT_EQ(addend, nullptr);
+  EXPECT_EQ(added.type, CUDA_R_16BF);
+  EXPECT_TRUE(call.bias == nullptr || call.bias_type == CUDA_R_16BF);
+}
+
+/// Sums along the products' own sums, of the factor on one side.
+void sum_gradient(const product& call, const factor& a, const factor& b) {
+  const elements sums{call.bias, call.bias_type};
+  const bool of_a = call.epilogue == CUBLASLT_EPILOGUE_BGRADA;
+  for (std::int64_t i = 0; i < (of_a ? a.rows() : b.columns()); ++i) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < a.columns(); ++j) sum += of_a ? a.at(i, j) : b.at(j, i);
+    sums.set(i, sum);
+  }
+}
+
+void multiply(const product& call, const factor& a, const factor& b, const factor& result) {
+  EXPECT_EQ(a.columns(), b.rows());
+  EXPECT_EQ(a.rows(), result.rows());
+  EXPECT_EQ(b.columns(), result.columns());
+  const bool adds = call.epilogue == CUBLASLT_EPILOGUE_BIAS;
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    for (std::int64_t j = 0; j < b.columns(); ++j) {
+      double sum = adds ? elements{call.bias, call.bias_type}.get(i) : 0;
+      for (std::int64_t k = 0; k < a.columns(); ++k) sum += a.at(i, k) * b.at(k, j);
+      result.in.set(result.place(i, j), sum);
+    }
+  }
+  if (call.epilogue == CUBLASLT_EPILOGUE_BGRADA || call.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
+    sum_gradient(call, a, b);
+  }
+}
+
+int algorithms_found = 1;
+int broken_algorithm = -1;
+std::uint64_t implementations = 0;      ///< that the last choice allowed
+std::vector<std::uint32_t> alignments;  ///< that choices asked for
+
+}  // namespace
+
+extern "C" {
+
+std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+const char* cublasLtGetStatusName(cublasStatus_t /*status*/) { return ""; }
+const char* cublasLtGetStatusString(cublasStatus_t /*status*/) { return ""; }
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* made) { return make(made); }
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  std::free(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* made, cudaDataType type,
+                                          std::uint64_t rows, std::uint64_t columns,
+                                          std::int64_t leading) {
+  make(made);
+  of(*made) = {type, rows, columns, leading};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  std::free(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t name,
+                                                const void* from, std::size_t bytes) {
+  if (name == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) return store(of(layout).batch, from, bytes);
+  if (name == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET) {
+    return store(of(layout).offset, from, bytes);
+  }
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t compute,
+                                        cudaDataType_t /*scale*/) {
+  make(made);
+  of(*made) = {compute};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t call) {
+  std::free(call);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t call,
+                                              cublasLtMatmulDescAttributes_t name, const void* from,
+                                              std::size_t bytes) {
+  if (name == CUBLASLT_MATMUL_DESC_TRANSA) return store(of(call).a, from, bytes);
+  if (name == CUBLASLT_MATMUL_DESC_TRANSB) return store(of(call).b, from, bytes);
+  if (name == CUBLASLT_MATMUL_DESC_EPILOGUE) return store(of(call).epilogue, from, bytes);
+  if (name == CUBLASLT_MATMUL_DESC_BIAS_POINTER) return store(of(call).bias, from, bytes);
+  if (name == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) return store(of(call).bias_type, from, bytes);
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) {
+  implementations = ~std::uint64_t{0};
+  return make(made);
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  std::free(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t /*preference*/,
+                                                    cublasLtMatmulPreferenceAttributes_t name,
+                                                    const void* from, std::size_t bytes) {
+  if (name == CUBLASLT_MATMUL_PREF_IMPL_MASK) return store(implementations, from, bytes);
+  if (name >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+      name <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES) {
+    return store(alignments.emplace_back(), from, bytes);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t /*call*/, cublasLtMatrixLayout_t /*a*/,
+    cublasLtMatrixLayout_t /*b*/, cublasLtMatrixLayout_t /*c*/, cublasLtMatrixLayout_t /*d*/,
+    cublasLtMatmulPreference_t /*preference*/, int most, cublasLtMatmulHeuristicResult_t* made,
+    int* found) {
+  *found = std::min(most, algorithms_found);
+  for (int i = 0; i < *found; ++i) {
+    made[i].algo.data[0] = static_cast<std::uint64_t>(i);
+    made[i].workspaceSize = 8;
+    made[i].state = i == broken_algorithm ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t name,
+                                                    void* to, std::size_t bytes,
+                                                    std::size_t* written) {
+  auto number = static_cast<std::int32_t>(name);
+  if (name == CUBLASLT_ALGO_CONFIG_ID) number = static_cast<std::int32_t>(algorithm->data[0]);
+  std::memcpy(to, &number, bytes);
+  *written = bytes;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t call,
+                              const void* /*alpha*/, const void* a, cublasLtMatrixLayout_t a_how,
+                              const void* b, cublasLtMatrixLayout_t b_how, const void* /*beta*/,
+                              const void* c, cublasLtMatrixLayout_t c_how, void* d,
+                              cublasLtMatrixLayout_t d_how, const cublasLtMatmulAlgo_t* /*algo*/,
+                              void* workspace, std::size_t bytes, cudaStream_t /*stream*/) {
+  std::memset(workspace, 0xFF, bytes);
+  expect_possible(of(call), of(a_how), of(b_how), c, of(c_how), of(d_how));
+  const auto factor_of = [](const void* start, cublasLtMatrixLayout_t how, bool transposed,
+                            std::int64_t batch) {
+    return factor{{const_cast<void*>(start), of(how).type}, of(how), transposed, batch};
+  };
+  for (std::int64_t i = 0; i < of(d_how).batch; ++i) {
+    multiply(of(call), factor_of(a, a_how, of(call).a == CUBLAS_OP_T, i),
+             factor_of(b, b_how, of(call).b == CUBLAS_OP_T, i), factor_of(d, d_how, false, i));
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // extern "C"

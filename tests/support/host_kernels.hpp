@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <cuda_runtime_api.h>
+#include <nvrtc.h>
+
+#include <layerbench/backend/cuda/kernel_source.hpp>
+
+#include "host_launch.hpp"
+
+/// Stands in for NVRTC and for the part of the CUDA run time that runs kernels: these are compiled
+/// for processors when the tests are, by write_kernels. Code is its own source. To be included in
+/// one file of a program.
+
+namespace host_f32 {
+const host_kernels& all();
+}
+namespace host_bf16 {
+const host_kernels& all();
+}
+namespace host_f16 {
+const host_kernels& all();
+}
+
+/// How many programs were compiled.
+inline int host_compilations = 0;
+
+struct _nvrtcProgram {
+  std::string source;
+};
+
+extern "C" {
+
+const char* nvrtcGetErrorString(nvrtcResult /*status*/) { return ""; }
+nvrtcResult nvrtcGetNumSupportedArchs(int* count) {
+  *count = 1;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetSupportedArchs(int* all) {
+  *all = 90;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* made, const char* source, const char* /*name*/,
+                               int /*headers*/, const char* const* /*texts*/,
+                               const char* const* /*names*/) {
+  *made = new _nvrtcProgram{source};
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
+  delete *program;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcCompileProgram(nvrtcProgram /*program*/, int /*count*/,
+                                const char* const* /*options*/) {
+  ++host_compilations;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram /*program*/, std::size_t* size) {
+  *size = 0;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram /*program*/, char* /*log*/) { return NVRTC_SUCCESS; }
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, std::size_t* size) {
+  *size = program->source.size() + 1;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* code) {
+  std::memcpy(code, program->source.c_str(), program->source.size() + 1);
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram /*program*/, std::size_t* /*size*/) {
+  return NVRTC_ERROR_INTERNAL_ERROR;
+}
+nvrtcResult nvrtcGetPTX(nvrtcProgram /*program*/, char* /*code*/) {
+  return NVRTC_ERROR_INTERNAL_ERROR;
+}
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* made, const void* code, cudaJitOption* /*options*/,
+                                void** /*values*/, unsigned /*count*/,
+                                cudaLibraryOption* /*library_options*/, void** /*library_values*/,
+                                unsigned /*library_count*/) {
+  namespace cuda = layerbench::cuda;
+  const std::string_view source(static_cast<const char*>(code));
+  const host_kernels& all = source.starts_with(cuda::f32_source)    ? host_f32::all()
+                            : source.starts_with(cuda::bf16_source) ? host_bf16::all()
+                                                                    : host_f16::all();
+  *made = reinterpret_cast<cudaLibrary_t>(const_cast<host_kernels*>(&all));
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryUnload(cudaLibrary_t /*library*/) { return cudaSuccess; }
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* made, cudaLibrary_t library, const char* name) {
+  const auto& all = *reinterpret_cast<const host_kernels*>(library);
+  const auto found = all.find(name);
+  if (found == all.end()) return cudaErrorSymbolNotFound;
+  *made = reinterpret_cast<cudaKernel_t>(found->second);
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
+                             std::size_t shared, cudaStream_t /*stream*/) {
+  if (shared != 0 || threads.x > 1024 || blocks.y > 65535) return cudaErrorInvalidConfiguration;
+  const auto run = reinterpret_cast<host_thread>(const_cast<void*>(kernel));
+  gridDim = blocks;
+  blockDim = threads;
+  for (blockIdx = {}; blockIdx.y < blocks.y; ++blockIdx.y) {
+    for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x) {
+      for (threadIdx = {}; threadIdx.x < threads.x; ++threadIdx.x) run(arguments);
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // extern "C"
