@@ -231,6 +231,17 @@ TEST(Ownership, OfMemoryStreamsAndEventsHoldsWhateverFails) {
   });
 }
 
+TEST(Ownership, OfRecordedGraphsHoldsWhateverFails) {
+  expect_balance_whatever_fails([] {
+    const cudnn::backend here(1);
+    float value = 0;
+    const cuda::graph made = here.record([&] { here.copy(&value, &value, sizeof value); });
+    made.launch();
+    const cuda::graph moved = here.record([] {});
+    moved.launch();
+  });
+}
+
 TEST(Ownership, OfNoMemoryIsNothing) {
   EXPECT_EQ(complaint([] { EXPECT_EQ(cuda::buffer(0).data(), nullptr); }), "");
   EXPECT_EQ(fake.calls, 0);

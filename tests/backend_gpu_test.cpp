@@ -49,7 +49,8 @@ TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
     EXPECT_THAT(known.read(),
                 ::testing::UnorderedElementsAre(Pair("sm_mhz", 1755), Pair("mem_mhz", 3201),
                                                 Pair("power_w", ::testing::DoubleEq(512.3)),
-                                                Pair("throttled", 1)))
+                                                Pair("energy_j", ::testing::DoubleEq(1234.5)),
+                                                Pair("throttled", 1), Pair("throttle_reasons", 4)))
         << "all but the temperature, which this one does not have";
   }
   EXPECT_EQ(users(), before);

@@ -64,6 +64,7 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
       {"--backend", "nodnn"},
       {"--phase", "dreaming"},
       {"--cache", "lukewarm"},
+      {"--timing", "soon"},
       {"--workspace-limit", "much"},
       {"--seed", "-1"},
       {"--model", ""},
@@ -74,6 +75,10 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
   }
   EXPECT_THAT(refused(2, {"conv"}).err, HasSubstr("conv: no such option"));
   EXPECT_THAT(refused(2, {"--backend=reference", "--device=1"}).err, HasSubstr("--device=1"));
+  EXPECT_THAT(refused(2, {"--backend=reference", "--timing=graph"}).err,
+              HasSubstr("--timing=graph: calls are timed in one way only by reference"));
+  EXPECT_THAT(refused(2, {"--backend=reference"}, {{"LAYERBENCH_TIMING", "graph"}}).err,
+              HasSubstr("environment variable LAYERBENCH_TIMING=graph"));
 }
 
 TEST_F(Refusal, SaysInPlainWordsWhatWouldBeRight) {

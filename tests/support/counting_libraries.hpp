@@ -22,7 +22,8 @@ namespace {
 struct libraries {
   std::set<void*> live;
   int made = 0;
-  int misused = 0;  ///< destroyed or used when it was not there
+  bool recording = false;  ///< its place stands among `live` for a stream that records
+  int misused = 0;         ///< destroyed or used when it was not there
   int calls = 0;
   int failing_call = 0;  ///< that number fails; 0: none
   std::string failed;    ///< its function
@@ -90,6 +91,37 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned /*flags*/) {
   return make("cudaStreamCreateWithFlags", made, cudaErrorUnknown);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return destroy<cudaError_t>(stream); }
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+/// A stream that records is in use until that is ended, which it is even where it fails.
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
+  fake.use(stream);
+  if (fake.fails("cudaStreamBeginCapture")) return cudaErrorUnknown;
+  fake.live.insert(&fake.recording);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* made) {
+  fake.use(stream);
+  if (fake.live.erase(&fake.recording) == 0) ++fake.misused;
+  *made = nullptr;
+  return make("cudaStreamEndCapture", made, cudaErrorStreamCaptureInvalidated);
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroy<cudaError_t>(graph); }
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
+                                          unsigned long long /*flags*/) {
+  fake.use(graph);
+  return make("cudaGraphInstantiateWithFlags", made, cudaErrorUnknown);
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return destroy<cudaError_t>(graph); }
+cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t stream) {
+  fake.use(graph);
+  fake.use(stream);
+  return fake.fails("cudaGraphUpload") ? cudaErrorUnknown : cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  fake.use(graph);
+  fake.use(stream);
+  return fake.fails("cudaGraphLaunch") ? cudaErrorUnknown : cudaSuccess;
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
   return make("cudaEventCreateWithFlags", made, cudaErrorUnknown);
 }

@@ -3,7 +3,7 @@
 #include <cstring>
 
 /// Stands in for NVML: one GPU, at one place, that is held back by its power limit. It lacks
-/// nvmlDeviceGetTemperature.
+/// nvmlDeviceGetTemperature, and knows what holds it back by the newer name alone.
 
 namespace {
 
@@ -37,7 +37,11 @@ int nvmlDeviceGetPowerUsage(void* /*of*/, unsigned* value) {
   *value = 512'300;
   return 0;
 }
-int nvmlDeviceGetCurrentClocksThrottleReasons(void* /*of*/, unsigned long long* reasons) {
+int nvmlDeviceGetTotalEnergyConsumption(void* /*of*/, unsigned long long* value) {
+  *value = 1'234'500;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksEventReasons(void* /*of*/, unsigned long long* reasons) {
   *reasons = 0x4;
   return 0;
 }

@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -18,6 +21,18 @@ inline int host_gpus = 1;
 inline int host_gpu = 0;
 /// How many times as fast as this program's clock events count.
 inline double event_pace = 1;
+/// Seconds of the GPU's own that work has taken, where events are to count these: what is copied
+/// and filled, and what the test adds.
+inline double host_seconds = 0;
+inline bool events_count_work = false;
+inline double seconds_a_copy = 0;
+inline double seconds_a_fill = 0;
+/// Recorded graphs that were launched, and graphs that are there, as they are and to be launched.
+inline int host_launches = 0;
+inline int host_graphs = 0;
+/// Whether the stream records, and whether something came that it cannot.
+inline bool host_records = false;
+inline bool host_record_broken = false;
 /// Bytes that are free on them.
 inline constexpr std::size_t host_gpu_memory = std::size_t{1} << 30U;
 
@@ -28,6 +43,36 @@ cudaError_t host_make(Raw** made, std::size_t bytes) {
 }
 inline cudaError_t host_free(void* made) {
   std::free(made);
+  return cudaSuccess;
+}
+
+using host_work = std::vector<std::function<void()>>;
+inline host_work host_recorded;
+
+/// Does work now, or records it.
+inline cudaError_t host_enqueue(std::function<void()> work) {
+  if (host_records) {
+    host_recorded.push_back(std::move(work));
+  } else {
+    work();
+  }
+  return cudaSuccess;
+}
+/// What cannot be done while the stream records.
+inline cudaError_t host_unrecorded() {
+  host_record_broken = host_record_broken || host_records;
+  return host_records ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+}
+template <class Raw>
+cudaError_t host_make_graph(Raw* made, host_work work) {
+  *made = reinterpret_cast<Raw>(new host_work(std::move(work)));
+  ++host_graphs;
+  return cudaSuccess;
+}
+template <class Raw>
+cudaError_t host_free_graph(Raw graph) {
+  delete reinterpret_cast<host_work*>(graph);
+  --host_graphs;
   return cudaSuccess;
 }
 
@@ -70,16 +115,50 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned /*flags*/) {
   return host_make(made, 1);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return host_free(stream); }
-cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) { return cudaSuccess; }
-cudaError_t cudaMalloc(void** made, std::size_t bytes) { return host_make(made, bytes); }
+cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) { return host_unrecorded(); }
+cudaError_t cudaMalloc(void** made, std::size_t bytes) {
+  const cudaError_t status = host_unrecorded();
+  return status == cudaSuccess ? host_make(made, bytes) : status;
+}
 cudaError_t cudaFree(void* memory) { return host_free(memory); }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t /*stream*/) {
-  std::memcpy(to, from, bytes);
-  return cudaSuccess;
+  return host_enqueue([=] {
+    std::memcpy(to, from, bytes);
+    host_seconds += seconds_a_copy;
+  });
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t /*stream*/) {
-  std::memset(to, value, bytes);
+  return host_enqueue([=] {
+    std::memset(to, value, bytes);
+    host_seconds += seconds_a_fill;
+  });
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t /*stream*/, cudaStreamCaptureMode /*mode*/) {
+  if (host_records) return cudaErrorIllegalState;
+  host_records = true;
+  host_record_broken = false;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t /*stream*/, cudaGraph_t* made) {
+  host_records = false;
+  host_work work = std::exchange(host_recorded, {});
+  *made = nullptr;
+  return host_record_broken ? cudaErrorStreamCaptureInvalidated
+                            : host_make_graph(made, std::move(work));
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return host_free_graph(graph); }
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
+                                          unsigned long long /*flags*/) {
+  return host_make_graph(made, *reinterpret_cast<host_work*>(graph));
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return host_free_graph(graph); }
+cudaError_t cudaGraphUpload(cudaGraphExec_t /*graph*/, cudaStream_t /*stream*/) {
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t /*stream*/) {
+  ++host_launches;
+  for (const auto& each : *reinterpret_cast<host_work*>(graph)) each();
   return cudaSuccess;
 }
 
@@ -88,8 +167,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
   return cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t /*stream*/, cudaHostFn_t work, void* with) {
-  work(with);
-  return cudaSuccess;
+  return host_enqueue([=] { work(with); });
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
   return host_make(made, sizeof(double));
@@ -97,7 +175,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return host_free(event); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const double milliseconds = std::chrono::duration<double, std::milli>(now).count();
+  const double milliseconds = events_count_work
+                                  ? 1e3 * host_seconds
+                                  : std::chrono::duration<double, std::milli>(now).count();
   std::memcpy(event, &milliseconds, sizeof milliseconds);
   return cudaSuccess;
 }

@@ -85,6 +85,12 @@ concept has_clock = requires(B& here) {
   { here.clock().stop() } -> std::same_as<double>;
 };
 
+/// A backend that records what `record(work)` has enqueued, instead of running it: what that
+/// returns owns it, and enqueues all of it at once with every `launch()`. Throws what work does,
+/// and where something in it cannot be recorded.
+template <class B>
+concept has_graphs = has_clock<B> && requires(B& here) { here.record([] {}).launch(); };
+
 /// A backend whose device tells how it is at the moment, in counters of docs/formats.md.
 template <class B>
 concept has_gauges = requires(B& here) {

@@ -21,8 +21,8 @@
 namespace layerbench::result {
 
 /// Further parameters of a name, in the order in which they stand. They appear only where they
-/// differ from their default: phase inference, layout nhwc, timing and threads as the machine's,
-/// one rank, and nothing that goes on during the calls.
+/// differ from their default: phase inference, layout nhwc, timing of GPUs by graph (in training by
+/// stream), threads as the machine's, one rank, and nothing that goes on during the calls.
 inline constexpr std::array<std::string_view, 6> parameter_order{"phase",   "layout", "timing",
                                                                  "threads", "ranks",  "during"};
 

@@ -45,6 +45,16 @@ class clock_of final : public device_clock {
   B& here_;
 };
 
+template <class Graph>
+class recording_of final : public recording {
+ public:
+  explicit recording_of(Graph made) : made_(std::move(made)) {}
+  void launch() override { made_.launch(); }
+
+ private:
+  Graph made_;
+};
+
 template <class B, class Op>
   requires implements<B, Op>
 class plan_of final : public any_plan {
@@ -144,7 +154,21 @@ class backend_device final : public device {
     if constexpr (has_clock<B>) {
       if (!clock_) clock_ = std::make_unique<detail::clock_of<B>>(here());
     }
-    return clock_.get();
+    return timing() == timing_mode::single ? nullptr : clock_.get();
+  }
+  [[nodiscard]] bool has_graphs() const override { return layerbench::has_graphs<B>; }
+  [[nodiscard]] std::unique_ptr<recording> record(
+      [[maybe_unused]] const std::function<void()>& work) override {
+    if constexpr (layerbench::has_graphs<B>) {
+      try {
+        using made = decltype(here().record(work));
+        return std::make_unique<detail::recording_of<made>>(here().record(work));
+      } catch (const error& slip) {
+        throw unsupported(fmt::format(
+            "it cannot be recorded in a graph ({}); --timing=stream does without", slip.what()));
+      }
+    }
+    return nullptr;
   }
   void on_all_threads([[maybe_unused]] const std::function<void(int)>& work) override {
     if constexpr (on_host<B>) here().on_all_threads(work);

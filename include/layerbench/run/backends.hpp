@@ -17,6 +17,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/program.hpp>
+#include <layerbench/run/timing_mode.hpp>
 
 /// Which backends a program uses.
 namespace layerbench::run::detail {
@@ -123,6 +124,26 @@ void choose_device(int number, const std::vector<std::string>& used,
     throw usage_error(fmt::format("--device={}: there is no device to choose for {}", number,
                                   fmt::join(used, ", ")));
   }
+}
+
+/// Whether that backend leaves the choice how its calls are timed.
+template <backend... Bs>
+[[nodiscard]] bool has_timings(std::string_view name, backend_list<Bs...> /*built*/) {
+  return ((Bs::name == name && has_graphs<Bs>) || ...);
+}
+
+/// How calls are timed on those of these backends that leave the choice; what are no parts of
+/// steps, in a stream. Throws usage_error where something was asked for and none of them does.
+template <backend... Bs>
+[[nodiscard]] timing_mode timing_of(const options& o, const program& what,
+                                    const std::vector<std::string>& used,
+                                    backend_list<Bs...> built) {
+  if (!what.of_steps()) return timing_mode::stream;
+  if (o.timing.empty()) return usual_timing(o.phase);
+  const auto leaves_it = [&](const std::string& each) { return has_timings(each, built); };
+  if (std::ranges::any_of(used, leaves_it)) return from_name<timing_mode>(o.timing).value();
+  throw usage_error(fmt::format("--timing={}: calls are timed in one way only by {}", o.timing,
+                                fmt::join(used, ", ")));
 }
 
 /// How many ranks a backend reaches; nothing where they are all in this program.

@@ -19,7 +19,7 @@
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/run/backend_device.hpp>
+#include <layerbench/run/arenas.hpp>
 #include <layerbench/run/backends.hpp>
 #include <layerbench/run/chain.hpp>
 #include <layerbench/run/company.hpp>
@@ -50,44 +50,6 @@ struct conditions {
   int threads;
 };
 
-template <class Ops, class Backends>
-class arenas;
-
-/// The devices of the suite, one for each backend and thread count, made when first asked for.
-template <op::operation... Ops, backend... Bs>
-class arenas<op::list<Ops...>, backend_list<Bs...>> {
- public:
-  /// Both may be null.
-  arenas(std::shared_ptr<plan_chooser> chooser, company* ranks)
-      : chooser_(std::move(chooser)), ranks_(ranks) {}
-
-  [[nodiscard]] std::shared_ptr<arena> of(const std::string& backend_name, int threads) {
-    std::shared_ptr<arena>& known = made_[{backend_name, threads}];
-    const auto make = [&]<backend B>(std::type_identity<B> /*tag*/) {
-      if (B::name != backend_name) return;
-      known = std::make_shared<arena>(std::make_unique<backend_device<B, Ops...>>(threads));
-      if (ranks_ != nullptr) {
-        known->here().set_between_ranks(
-            [this_rank = ranks_](const op::any& op, const plan_request& request) {
-              return this_rank->plan(op, request);
-            });
-      }
-      if (!chooser_) return;
-      known->here().set_choice([chooser = chooser_, &memory = *known, threads](
-                                   const op::any& op, const plan_request& request) {
-        return chooser->choose(std::string(B::name), threads, memory, op, request);
-      });
-    };
-    if (!known) (make(std::type_identity<Bs>{}), ...);
-    return known;
-  }
-
- private:
-  std::shared_ptr<plan_chooser> chooser_;
-  company* ranks_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<arena>> made_;
-};
-
 /// Who chooses plans in the libraries' place; null where nobody does. A run that goes on keeps its
 /// plans. Throws bad_input.
 [[nodiscard]] inline std::shared_ptr<plan_chooser> chooser_of(const options& o,
@@ -103,8 +65,13 @@ class arenas<op::list<Ops...>, backend_list<Bs...>> {
 template <class Ops, class Backends>
 class suite_maker {
  public:
-  suite_maker(const options& o, const program& what, suite& all, company* ranks)
-      : o_(o), what_(what), all_(all), ranks_(ranks), arenas_(all.chooser, ranks) {}
+  suite_maker(const options& o, const program& what, suite& all, company* ranks, timing_mode timing)
+      : o_(o),
+        what_(what),
+        all_(all),
+        ranks_(ranks),
+        timing_(timing),
+        arenas_(all.chooser, ranks, timing) {}
 
   /// Adds the case of a model under these conditions: its manifest and the rows of this program.
   void add_case(const model::graph& graph, const conditions& c) {
@@ -160,6 +127,8 @@ class suite_maker {
     result::case_name owner{backend, type, graph.name, model::batch(graph), {}};
     if (o_.phase != "inference") owner.parameters["phase"] = o_.phase;
     if (order != layout::nhwc) owner.parameters["layout"] = o_.order;
+    const bool unusual = what_.of_steps() && timing_ != usual_timing(o_.phase);
+    if (unusual && has_timings(backend, Backends{})) owner.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads) owner.parameters["threads"] = std::to_string(threads);
     if (what_.collective && ranks(backend) > 1) {
       owner.parameters["ranks"] = std::to_string(ranks(backend));
@@ -250,6 +219,7 @@ class suite_maker {
   const program& what_;
   suite& all_;
   company* ranks_;
+  timing_mode timing_;
   arenas<Ops, Backends> arenas_;
 };
 
@@ -268,7 +238,8 @@ template <class Ops, class Backends>
     detail::choose_device(o.device, backends, built);
     all.chooser = detail::chooser_of(o, detail::libraries(backends, built));
   }
-  detail::suite_maker<Ops, Backends> maker(o, what, all, ranks);
+  const timing_mode timing = detail::timing_of(o, what, backends, built);
+  detail::suite_maker<Ops, Backends> maker(o, what, all, ranks, timing);
   std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
   if (batches.empty()) batches.emplace_back(std::nullopt);
   const auto add_cases = [&](auto&& graph_of) {

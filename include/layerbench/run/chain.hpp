@@ -127,6 +127,8 @@ class chain {
   /// Writes fresh inputs; untimed. A whole step follows, which others begin when all are ready.
   void ready() {
     others_.tell_and_meet(deed::kind::step, 0, [&] { write_inputs(); });
+    const bool records = here().timing() == timing_mode::graph && ran_ && !recorded_;
+    if (records) recorded_ = here().record([&] { run_each(0, layers()); });
   }
 
   /// Writes a tensor, given in the row-major order of the first call that uses it.
@@ -153,11 +155,16 @@ class chain {
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
 
   /// Runs the layers from `first` to the one before `end`, to their end; but the device's own
-  /// clock, where it has one, waits for that. What is sent beside them ends before the update.
+  /// clock, where it has one, waits for that. What is sent beside them ends before the update. On
+  /// devices that record, all layers together are a replay, but for the first time: then libraries
+  /// still load what they need. A part of them is not: there are no clocks in a graph.
   void run(std::size_t first, std::size_t end) {
     others_.share([&] {
-      for (std::size_t i = first; i < end; ++i) run(i);
-      if (end == layers()) await_sent();
+      if (recorded_ && first == 0 && end == layers()) {
+        recorded_->launch();
+      } else {
+        run_each(first, end);
+      }
       memory_->here().finish();
     });
   }
@@ -165,6 +172,17 @@ class chain {
  private:
   [[nodiscard]] address at(std::size_t offset) const {
     return static_cast<std::byte*>(block_->data()) + offset;
+  }
+
+  void run_each(std::size_t first, std::size_t end) {
+    const bool waits = here().timing() == timing_mode::single;
+    for (std::size_t i = first; i < end; ++i) {
+      run(i);
+      if (waits) here().finish();
+    }
+    if (end < layers()) return;
+    await_sent();
+    ran_ = true;
   }
 
   void run(std::size_t call) {
@@ -259,6 +277,8 @@ class chain {
   std::size_t first_update_ = 0;  ///< the call behind the backward part
   herald others_;
   channel* beside_ = nullptr;
+  bool ran_ = false;  ///< to its end
+  std::unique_ptr<recording> recorded_ = {};
 };
 
 /// A model run whole beside its rows.

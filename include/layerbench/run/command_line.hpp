@@ -22,6 +22,7 @@
 #include <layerbench/run/option_values.hpp>
 #include <layerbench/run/options.hpp>
 #include <layerbench/run/program.hpp>
+#include <layerbench/run/timing_mode.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
 
@@ -67,6 +68,11 @@ inline void add_case_options(CLI::App& app, options& o) {
   add_list(app, "--cache", o.caches, "states of the caches before each call", "LAYERBENCH_CACHE")
       ->check(one_of(text_list(enum_names<cache_state>)))
       ->capture_default_str();
+  app.add_option("--timing", o.timing,
+                 "of GPUs: a call a time, calls in a stream, or a graph of them [graph; stream in "
+                 "training]")
+      ->envname("LAYERBENCH_TIMING")
+      ->check(one_of(text_list(enum_names<timing_mode>)));
   add_one(app, "--layout", o.order, "memory order of activations", "LAYERBENCH_LAYOUT")
       ->check(one_of(text_list(enum_names<layout>)));
   add_list(app, "--in-place", o.in_place,
@@ -183,8 +189,9 @@ inline void add_google_options(CLI::App& app, options& o) {
 
 /// What measures no steps of models has no use for some options, and one state of the caches.
 inline void keep_options_of(const program& what, CLI::App& app, options& o) {
-  std::vector<const char*> useless{"--batch", "--cache",     "--layout",       "--in-place",
-                                   "--phase", "--optimizer", "--fused-update", "--zero-gradients"};
+  std::vector<const char*> useless{"--batch",     "--cache",        "--timing",
+                                   "--layout",    "--in-place",     "--phase",
+                                   "--optimizer", "--fused-update", "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
   if (what.collective) useless.insert(useless.end(), {"--threads", "--plans"});
   for (const char* each : useless) app.remove_option(app.get_option(each));

@@ -16,6 +16,7 @@
 #include <layerbench/backend/reference/backend.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/run/clock.hpp>
+#include <layerbench/run/timing_mode.hpp>
 
 /// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
 namespace layerbench::run {
@@ -68,6 +69,17 @@ class any_plan {
                                                 std::int64_t index) const = 0;
 };
 
+/// Work that was recorded; freed with the object.
+class recording {
+ public:
+  recording() = default;
+  recording(const recording&) = delete;
+  recording& operator=(const recording&) = delete;
+  virtual ~recording() = default;
+  /// Enqueues all of it once.
+  virtual void launch() = 0;
+};
+
 /// Says which of a device's plans for the same work is wanted, by its algorithm; empty: the
 /// library's own choice.
 using plan_choice = std::function<std::string(const op::any&, const plan_request&)>;
@@ -112,6 +124,14 @@ class device {
   [[nodiscard]] virtual std::map<std::string, double> gauges() = 0;
   /// The clock that its work passes; null where this program's clocks serve.
   [[nodiscard]] virtual device_clock* clock() = 0;
+  /// What `work` enqueues, which is not run now; null where the device does not record. `work` may
+  /// not allocate, nor wait. Throws `unsupported` where something in it cannot be recorded.
+  [[nodiscard]] virtual std::unique_ptr<recording> record(const std::function<void()>& work) = 0;
+  /// Whether it records, so that there is a choice of timing.
+  [[nodiscard]] virtual bool has_graphs() const = 0;
+  [[nodiscard]] timing_mode timing() const { return timing_; }
+  /// For those that have a choice.
+  void set_timing(timing_mode how) { timing_ = how; }
   /// Runs `work` on each of its threads at once; not at all where they are not this program's.
   virtual void on_all_threads(const std::function<void(int)>& work) = 0;
   /// The plan that was chosen, by whoever was told to, where the request names no algorithm. Throws
@@ -133,13 +153,15 @@ class device {
 
  private:
   int threads_;
+  timing_mode timing_ = timing_mode::stream;
   plan_choice choice_;
   plan_maker between_ranks_;
 };
 
 /// The clock that counts of a device's work.
 [[nodiscard]] inline stopwatch stopwatch_of(device& here) {
-  const bool cpu_counts = here.threads() == 1 && !here.waits();
+  const bool waits = here.waits() || here.timing() == timing_mode::single;
+  const bool cpu_counts = here.threads() == 1 && !waits;
   return stopwatch(cpu_counts ? 1 : 2, here.clock());
 }
 

@@ -30,6 +30,7 @@ struct options {
   bool data_parallel = false;          ///< with all ranks that were started
   std::string during;  ///< of these: backward rows also during an allreduce; or empty
   std::vector<std::string> caches{"model"};
+  std::string timing;  ///< of devices that leave the choice; empty: as usual in that phase
   std::string order = "nhwc";
   std::vector<std::string> in_place{model::usually_in_place().begin(),
                                     model::usually_in_place().end()};  ///< ops; or none

@@ -129,7 +129,8 @@ class placer {
     made_.settles = what.settled && in_model && leaves_none && reach_ < beyond_caches();
     // What others on the host leave of the last cache depends on the time that passes; of steps of
     // more than twice its size it keeps little anyway.
-    made_.paced = made_.settles && reach_ <= 2 * here_.cache_bytes();
+    made_.paced = made_.settles && reach_ <= 2 * here_.cache_bytes() &&
+                  here_.timing() != timing_mode::graph;  // nothing waits within one
     // The few layers of a model that stays in these caches run through about so much.
     if (!leaves_none) made_.code_parts = std::min(made_.code_parts, what.calls);
     while (made_.first_near < made_.preparers.size() &&

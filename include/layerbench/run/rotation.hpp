@@ -40,7 +40,8 @@ class rotation {
   }
 
   /// How many calls may be made ready at once. One in a model's state: a second would find the code
-  /// of the first, and less of its own sources.
+  /// of the first, and less of its own sources. Of those that are recorded no more than a ring has
+  /// windows, lest one finds what another one has just used.
   [[nodiscard]] std::int64_t most_calls() const { return most_calls_; }
 
   /// Seconds of the model's step, as far as known, before calls are settled: a turn of the rings
@@ -114,6 +115,45 @@ class rotation {
     next_ += std::min(calls, slots_wanted_);
   }
 
+  // For who records calls, in place of all that (see recorded_calls).
+
+  /// Makes the first call, and brings all memory about that calls need: none may be allocated while
+  /// they are recorded.
+  void call_first() {
+    set_memory();
+    enqueue_ready(0);
+    enqueue(0);
+    memory_.here().synchronize();
+  }
+  /// Enqueues what comes before that call.
+  void enqueue_ready(std::int64_t call) {
+    for (preparer& each : placed_.preparers) each.run(memory_, placed_.window, call);
+  }
+  /// Enqueues that call.
+  void enqueue(std::int64_t call) {
+    place(0, call);
+    slots_.front()->run();
+  }
+  /// Enqueues what so many calls before the first one write ahead for the first `calls`;
+  /// `pass(some)` stands for what is touched by some of them that write nothing.
+  template <class Pass>
+  void enqueue_ahead(std::int64_t left_out, std::int64_t calls, const Pass& pass) {
+    std::int64_t passed = 0;
+    for (std::int64_t back = left_out; back > 0; --back, ++passed) {
+      for (preparer& each : placed_.preparers) {
+        const std::int64_t of = each.lead() - back;
+        if (of < 0 || of >= calls) continue;
+        if (passed > 0) pass(std::exchange(passed, 0));
+        each.run(memory_, placed_.window, -back);
+      }
+    }
+    if (passed > 0) pass(passed);
+  }
+  /// Windows in a ring.
+  [[nodiscard]] std::int64_t turns() const { return static_cast<std::int64_t>(placed_.turns); }
+  /// Bytes that a call and what comes before it touch.
+  [[nodiscard]] std::size_t window_bytes() const { return placed_.touched; }
+
   /// Bytes between two uses of weights, and of memory that is written.
   [[nodiscard]] std::size_t ring_bytes() const {
     std::size_t sum = 0;
@@ -174,6 +214,9 @@ class rotation {
     const bool moves = placed_.turns > 1;
     slots_wanted_ = moves && !alone ? most_slots : 1;
     most_calls_ = moves || alone ? slots_wanted_ : INT64_MAX;
+    const timing_mode how = memory_.here().timing();
+    if (how == timing_mode::single) most_calls_ = 1;
+    if (how == timing_mode::graph) most_calls_ = moves ? std::min(turns(), most_slots) : most_slots;
   }
 
   /// Small weights get valid values, and whatever needs them: a variance is not just any number.

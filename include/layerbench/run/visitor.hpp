@@ -3,17 +3,18 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/agenda.hpp>
+#include <layerbench/run/gauges.hpp>
+#include <layerbench/run/recorded_calls.hpp>
 #include <layerbench/run/round_trip.hpp>
 #include <layerbench/run/sampler.hpp>
 #include <layerbench/run/speed_probe.hpp>
@@ -34,6 +35,11 @@ class visitor {
     what.activate();
     what.set_step_seconds(agenda_.step_seconds(owner));
     const sampling how = sampled_for(owner, row);
+    warm_up_once(what.here(), [&] {
+      const std::int64_t some = std::min<std::int64_t>(how.most_calls, 64);
+      what.ready(some);
+      what.call(some);
+    });
     const auto sampled = [&](stopwatch& watch, auto&& speed) {
       what.settle(how.warm_up > 0);
       return sample(
@@ -46,6 +52,8 @@ class visitor {
         return what.contend([&] { return sampled(wall_, any_speed{}); });
       });
       add_reductions(what.reductions(), timed);
+    } else if (what.here().timing() == timing_mode::graph) {
+      timed = recorded_visit(owner, what, how);
     } else {
       stopwatch& watch = watch_of(what.here(), what.is_shared());
       timed = best_visit(what.here(), watch,
@@ -62,16 +70,22 @@ class visitor {
   [[nodiscard]] result::measurement time_chain(const measured_case& owner) {
     chain& whole = *owner.whole;
     whole.activate();
+    warm_up_once(whole.here(), [&] {
+      whole.ready();
+      whole.run(0, whole.layers());
+    });
     stopwatch& watch = watch_of(whole.here(), whole.is_shared());
-    const auto sampled = [&](auto&& speed, step_parts parts) {
-      step_sampler steps(whole, watch, speed, &interrupt_guard::interrupted, parts);
+    // What is enqueued or recorded as a whole is nowhere interrupted.
+    const step_parts parts = whole.here().has_graphs() ? step_parts::whole : step_parts::stretches;
+    const auto sampled = [&](auto&& speed, step_parts in) {
+      step_sampler steps(whole, watch, speed, &interrupt_guard::interrupted, in);
       return steps.sample(sampled_for(owner, agenda_.plan().least_time));
     };
     result::measurement timed =
         whole.overlaps() ? contended_visit(whole.threads(),
                                            [&] { return sampled(any_speed{}, step_parts::whole); })
                          : best_visit(whole.here(), watch, [&] {
-                             return sampled(speed_of(whole.here(), owner), step_parts::stretches);
+                             return sampled(speed_of(whole.here(), owner), parts);
                            });
     timed.name = result::row_name::chain(owner.owner);
     timed.counters["count"] = 1;
@@ -128,6 +142,30 @@ class visitor {
     return how;
   }
 
+  /// Of a row whose calls are recorded.
+  result::measurement recorded_visit(const measured_case& owner, fixture& what,
+                                     const sampling& how) {
+    stopwatch& watch = watch_of(what.here(), /*shared=*/false);
+    recorded_calls calls(what.calls(), what.here(), watch);
+    result::measurement timed = best_visit(what.here(), watch, [&] {
+      return sample(
+          calls, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t) { calls.call(); }, how,
+          &interrupt_guard::interrupted, speed_of(what.here(), owner));
+    });
+    calls.describe(timed);
+    return timed;
+  }
+
+  /// Before the first timing on a device that tells its clock.
+  template <class Work>
+  void warm_up_once(device& here, Work&& work) {
+    if (!warm_.insert(&here).second) return;
+    warm_up(here, [&] {
+      work();
+      here.synchronize();
+    });
+  }
+
   /// Once: what shares its processors is always disturbed.
   template <class Take>
   result::measurement contended_visit(int threads, Take&& take) {
@@ -150,10 +188,10 @@ class visitor {
     std::optional<visit_quality> known;
     for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
       result::measurement row;
-      const std::map<std::string, double> before = here.gauges();
+      const gauge_reading before = gauge_reading::of(here);
       const visit_quality quality = visit(here.threads(), watch, take, row);
       if (row.calls == 0) break;  // interrupted
-      add_gauges(before, here.gauges(), row);
+      add_gauges(before, gauge_reading::of(here), row);
       if (!known || quality.better_than(*known)) {
         known = quality;
         best = std::move(row);
@@ -162,20 +200,6 @@ class visitor {
       if (!quality.pushed_off) break;
     }
     return best;
-  }
-
-  /// What a device said of itself before and after the visit: their mean, and whether it was held
-  /// back at either time. A clock that moved makes the visit a disturbed one.
-  static void add_gauges(const std::map<std::string, double>& before,
-                         const std::map<std::string, double>& after, result::measurement& to) {
-    constexpr double moved = 0.02;
-    for (const auto& [name, value] : after) {
-      const auto known = before.find(name);
-      const double other = known == before.end() ? value : known->second;
-      to.counters[name] = name == "throttled" ? std::max(value, other) : (value + other) / 2;
-      const bool is_clock = name == "sm_mhz" || name == "mem_mhz";
-      if (is_clock && std::abs(value - other) > moved * value) to.counters["disturbed"] = 1;
-    }
   }
 
   /// Waiting is part of what is shared with other ranks: it has wall time on any number of threads.
@@ -196,7 +220,8 @@ class visitor {
 
   const agenda& agenda_;
   probe_maker speed_;
-  stopwatch wall_{2};  ///< as of several threads
+  stopwatch wall_{2};             ///< as of several threads
+  std::set<const device*> warm_;  ///< or there is no telling
   std::map<const device*, std::unique_ptr<stopwatch>> watches_;
   std::map<device*, std::unique_ptr<speed_probe>> probes_;
 };

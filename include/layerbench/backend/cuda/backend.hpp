@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -15,6 +16,7 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/clock.hpp>
 #include <layerbench/backend/cuda/device.hpp>
+#include <layerbench/backend/cuda/graph.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
 #include <layerbench/backend/cuda/nvml.hpp>
 
@@ -80,6 +82,10 @@ class backend {
   [[nodiscard]] int device() const noexcept { return device_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
   [[nodiscard]] stream_clock& clock() noexcept { return clock_; }
+  template <class Work>
+  [[nodiscard]] graph record(Work&& work) const {
+    return graph(stream(), std::forward<Work>(work));
+  }
   [[nodiscard]] std::map<std::string, double> gauges() const { return nvml_.read(); }
 
  private:

@@ -37,6 +37,9 @@ template <class Handle, class Create, class... Arguments>
 using stream = handle<cudaStream_t, &cudaStreamDestroy>;
 using event = handle<cudaEvent_t, &cudaEventDestroy>;
 
+using recorded_graph = handle<cudaGraph_t, &cudaGraphDestroy>;
+using executable_graph = handle<cudaGraphExec_t, &cudaGraphExecDestroy>;
+
 /// A stream that does not wait for the default one.
 [[nodiscard]] inline stream make_stream() {
   return make_handle<stream>("cudaStreamCreateWithFlags", &cudaStreamCreateWithFlags,

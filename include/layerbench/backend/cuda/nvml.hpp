@@ -26,7 +26,8 @@ class nvml {
     if (find(bus_id.c_str(), &gpu_) != success) gpu_ = nullptr;
   }
 
-  /// The counters of docs/formats.md, of this moment; without those that are not known.
+  /// The counters of docs/formats.md, of this moment; without those that are not known. `energy_j`
+  /// is that of all the time since the driver was loaded.
   [[nodiscard]] std::map<std::string, double> read() const {
     std::map<std::string, double> found;
     if (gpu_ == nullptr) return found;
@@ -41,8 +42,16 @@ class nvml {
     add("mem_mhz", number<unsigned>("nvmlDeviceGetClockInfo", memory_clock));
     add("power_w", number<unsigned>("nvmlDeviceGetPowerUsage"), 1e-3);
     add("temperature_c", number<unsigned>("nvmlDeviceGetTemperature", gpu_sensor));
-    const auto reasons = number<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
-    if (reasons) found["throttled"] = (*reasons & ~harmless) == 0 ? 0 : 1;
+    const auto used = number<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
+    if (used) found["energy_j"] = 1e-3 * static_cast<double>(*used);
+    auto reasons = number<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
+    if (!reasons) {  // as newer drivers call it
+      reasons = number<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons");
+    }
+    if (reasons) {
+      found["throttled"] = (*reasons & ~harmless) == 0 ? 0 : 1;
+      found["throttle_reasons"] = static_cast<double>(*reasons);
+    }
     return found;
   }
 

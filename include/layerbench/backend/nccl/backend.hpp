@@ -50,6 +50,7 @@ class backend : public cuda::backend {
 
   static void choose(int number) = delete;  ///< all of them take part
   cuda::stream_clock& clock() = delete;     ///< the wall clock counts: all have to be through
+  void record() = delete;                   ///< nothing is recorded of several streams
 
   /// Each GPU is one; 1 where there is none, as when rows are only listed.
   static int ranks() {

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/model/find.hpp>
+#include <layerbench/op/list.hpp>
+#include <layerbench/run/agenda.hpp>
+#include <layerbench/run/cases.hpp>
+#include <layerbench/run/gauges.hpp>
+#include <layerbench/run/planned_step.hpp>
+#include <layerbench/run/visitor.hpp>
+
+#include "support/host_gpu.hpp"
+
+/// Chains, names and gauges of a device that records, on a stand-in for the CUDA run time.
+namespace layerbench::run {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::EndsWith;
+using testing::gpu;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A small net, and what becomes of it in so many steps.
+class GpuChain : public testing::on_gpu {
+ protected:
+  struct outcome {
+    std::vector<std::vector<float>> results;  ///< of each step
+    std::vector<std::vector<std::string>> ops;
+    int launches;
+  };
+
+  outcome steps(timing_mode how, const std::string& phase) {
+    here().set_timing(how);
+    const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);
+    const plan_request request{.order = layout::nchw};
+    const planned_step planned(model::step_of(lenet, phase, dtype::f32, {}, {}), request, memory_);
+    const std::unique_ptr<chain> whole = planned.make_chain(3);
+    const int before = host_launches;
+    outcome made{};
+    for (int i = 0; i < 4; ++i) {
+      whole->ready();
+      gpu::calls.clear();
+      whole->run(0, whole->layers());
+      whole->here().synchronize();
+      for (auto& ops = made.ops.emplace_back(); const gpu::call& each : gpu::calls) {
+        ops.emplace_back(each.op);
+      }
+      made.results.push_back(whole->read(planned.step().calls.back().tensors.back()));
+    }
+    made.launches = host_launches - before;
+    return made;
+  }
+};
+
+TEST_F(GpuChain, AsAGraphComputesTheSameInTheSameOrder) {
+  for (const std::string phase : {"inference", "training"}) {
+    const outcome stream = steps(timing_mode::stream, phase);
+    const outcome graph = steps(timing_mode::graph, phase);
+    const outcome single = steps(timing_mode::single, phase);
+    EXPECT_EQ(stream.launches, 0);
+    EXPECT_EQ(single.launches, 0);
+    EXPECT_EQ(graph.launches, 3) << "all steps but the first, each at once";
+    for (const outcome* each : {&graph, &single}) {
+      EXPECT_EQ(each->results, stream.results) << phase;
+      EXPECT_EQ(each->ops, stream.ops) << phase;
+    }
+    EXPECT_NE(stream.results[0], stream.results[1]) << "of fresh inputs";
+  }
+}
+
+TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
+  take(1e-6, 0);
+  here().set_timing(timing_mode::graph);
+  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);
+  const planned_step planned(model::step_of(lenet, "inference", dtype::f32, {}, {}),
+                             {.order = layout::nchw}, memory_);
+  agenda plan({}, {{{"gpu", "f32", "lenet5", 1, {}}, {}, {}, {{0}}}}, {});
+  measured_case& owner = plan.groups().front().cases.front();
+  owner.whole = planned.make_chain(3);
+  visitor visits(plan, speed_probe_of);
+  const auto layers = static_cast<double>(owner.whole->layers());
+  EXPECT_NEAR(visits.time_chain(owner).mean_seconds(), layers * 1e-6, 1e-9);
+  EXPECT_GT(host_launches, 0);
+  visits.clock_layers(owner);
+  EXPECT_NEAR(owner.clocks->seconds({0}).value(), 1e-6, 1e-9);
+}
+
+/// Rows of a program that measures on these backends.
+std::vector<std::string> names_of(const std::string& timing, const std::string& phase,
+                                  std::vector<std::string> backends = {"gpu", "reference"},
+                                  const program& what = {"bench_test", "", {}}) {
+  options o;
+  o.models = {"lenet5"};
+  o.shapes = LAYERBENCH_SHAPES_DIR;
+  o.threads = {1};
+  o.backends = std::move(backends);
+  o.timing = timing;
+  o.phase = phase;
+  o.list = true;
+  const suite all = make_suite(o, what, op::builtin{}, backend_list<gpu, reference::backend>{},
+                               op::catalog_of(op::builtin{}));
+  std::vector<std::string> names;
+  for (const auto& each : all.fixtures) names.push_back(each->name().text());
+  for (const chain_plan& each : all.chains) names.push_back(each.owner.text());
+  for (const auto& [owner, step] : all.manifest) names.push_back(owner.text());
+  return names;
+}
+
+TEST(GpuNames, ShowATimingThatIsUnusualInItsPhase) {
+  const auto shows = [](const std::string& timing) { return HasSubstr("/timing:" + timing); };
+  const auto plain = names_of("", "inference");
+  EXPECT_THAT(plain, AllOf(::testing::Contains(HasSubstr("/gpu/")), Each(Not(shows("")))));
+  EXPECT_EQ(names_of("graph", "inference"), plain);
+  EXPECT_THAT(names_of("stream", "inference", {"gpu"}), Each(EndsWith("/timing:stream")));
+  EXPECT_THAT(names_of("single", "inference", {"gpu"}), Each(EndsWith("/timing:single")));
+  EXPECT_THAT(names_of("", "training"), Each(Not(shows(""))));
+  EXPECT_THAT(names_of("stream", "training"), Each(Not(shows(""))));
+  EXPECT_THAT(names_of("graph", "training", {"gpu"}), Each(shows("graph")));
+  for (const std::string& each : names_of("single", "inference")) {
+    EXPECT_EQ(each.find("/timing:single") != std::string::npos,
+              each.find("/gpu/") != std::string::npos)
+        << each;
+  }
+}
+
+TEST(GpuNames, OfATimingThatNobodyHasAreRefused) {
+  EXPECT_THROW(names_of("stream", "inference", {"reference"}), usage_error);
+  EXPECT_THROW(names_of("graph", "inference", {"reference"}), usage_error);
+  EXPECT_NO_THROW(names_of("", "inference", {"reference"}));
+}
+
+/// A clock that moves on by a tenth of a second each time that it is read or work runs.
+struct slow_time {
+  double now = 0;
+  int worked = 0;
+  std::vector<double> clocks;  ///< that the device tells, one after the other; the last stays
+
+  double run(device& here) {
+    gpu::tells = [this, i = std::size_t{0}]() mutable {
+      const double value = clocks[std::min(i++, clocks.size() - 1)];
+      return std::map<std::string, double>{{"sm_mhz", value}};
+    };
+    warm_up(
+        here,
+        [this] {
+          now += 0.05;
+          ++worked;
+        },
+        [this] { return now; });
+    return now;
+  }
+};
+
+using GpuClock = testing::on_gpu;
+
+TEST_F(GpuClock, WarmsUpUntilTheClockIsSteady) {
+  slow_time rises{.clocks = {345, 1200, 1700, 1755, 1980, 1975, 1400}};
+  EXPECT_NEAR(rises.run(here()), 1.0, 0.06) << "345 is before any work";
+  slow_time at_once{.clocks = {1980}};
+  EXPECT_NEAR(at_once.run(here()), 0.4, 0.06) << "after two looks";
+  slow_time sinks{.clocks = {}};
+  for (int i = 0; i < 100; ++i) sinks.clocks.push_back(2000 * std::pow(0.9, i));
+  EXPECT_NEAR(sinks.run(here()), 3, 0.25) << "never";
+  gpu::tells = [] { return std::map<std::string, double>{{"power_w", 300}}; };
+  int worked = 0;
+  warm_up(here(), [&] { ++worked; });
+  EXPECT_EQ(worked, 0) << "it does not say";
+}
+
+TEST(Gauges, GiveTheRowWhatTheySayBeforeAndAfter) {
+  result::measurement row;
+  row.seconds = 0.002;
+  add_gauges(
+      {{{"sm_mhz", 1900}, {"energy_j", 100}, {"throttled", 0}, {"throttle_reasons", 1}}, 10},
+      {{{"sm_mhz", 1910}, {"energy_j", 250}, {"throttled", 1}, {"throttle_reasons", 4}}, 10.5},
+      row);
+  EXPECT_EQ(row.counters.at("sm_mhz"), 1905);
+  EXPECT_EQ(row.counters.at("throttled"), 1);
+  EXPECT_EQ(row.counters.at("throttle_reasons"), 5) << "all bits";
+  EXPECT_NEAR(row.counters.at("energy_j"), 300 * 0.002, 1e-12) << "at 300 W";
+  EXPECT_FALSE(row.disturbed());
+  result::measurement other;
+  other.seconds = 0.002;
+  add_gauges({{{"sm_mhz", 1900}, {"energy_j", 100}}, 10},
+             {{{"sm_mhz", 1800}, {"energy_j", 101}}, 10.05}, other);
+  EXPECT_FALSE(other.counters.contains("energy_j")) << "too short";
+  EXPECT_TRUE(other.disturbed()) << "its clock moved";
+}
+
+}  // namespace
+}  // namespace layerbench::run

@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/run/agenda.hpp>
+#include <layerbench/run/recorded_calls.hpp>
+#include <layerbench/run/visitor.hpp>
+
+#include "support/host_gpu.hpp"
+
+/// How rows are timed on a device that records, on a stand-in for the CUDA run time with a clock
+/// that counts what work is said to take.
+namespace layerbench::run {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::EndsWith;
+using testing::gpu;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using calls_made = std::vector<gpu::call>;
+
+/// Source and result take a page each, weights four.
+const op::gemm product{.m = 16, .n = 64, .k = 64};
+constexpr std::size_t page = 4096;
+
+class GpuTiming : public testing::on_gpu {
+ protected:
+  GpuTiming() { here().set_timing(timing_mode::graph); }
+
+  rotation turn(const surrounded_op& how) {
+    plan_ = here().plan(op::any(product), how.request);
+    return {*memory_, *plan_, how, 1};
+  }
+  /// Of a model in which so many calls' bytes are touched between two uses of the weights; the
+  /// source was written so many calls ago.
+  rotation in_model(std::int64_t turns, std::int64_t ago = 0) {
+    constexpr std::int64_t touched = 7 * page;  // with what the source is copied from
+    return turn({.cache = cache_state::model,
+                 .footprint = turns * touched,
+                 .operands = {{.distance = ago * touched}}});
+  }
+
+  /// What one replay that is timed consists of.
+  static calls_made replayed(recorded_calls& some, std::int64_t n) {
+    some.ready(n);
+    gpu::calls.clear();
+    some.call();
+    return gpu::calls;
+  }
+  static lap timed(recorded_calls& some, std::int64_t n) {
+    some.ready(n);
+    some.start();
+    some.call();
+    return some.stop().without(some.cost());
+  }
+
+  std::unique_ptr<any_plan> plan_;
+};
+
+result::measurement row_of_calls() {
+  result::measurement row;
+  row.calls = 1;
+  return row;
+}
+
+TEST_F(GpuTiming, RecordsHotCallsOnTheSameOperands) {
+  rotation hot = turn({});
+  ASSERT_EQ(hot.most_calls(), 64);
+  stopwatch watch = stopwatch_of(here());
+  recorded_calls some(hot, here(), watch);
+  const calls_made made = replayed(some, 10);
+  ASSERT_THAT(made, SizeIs(10));
+  for (const gpu::call& each : made) EXPECT_EQ(each.operands, made.front().operands);
+  const int before = host_launches;
+  for (int i = 0; i < 3; ++i) static_cast<void>(timed(some, 10));
+  EXPECT_EQ(host_launches, before + 3) << "nothing comes before it";
+}
+
+TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
+  rotation cold = turn({.cache = cache_state::cold});
+  stopwatch watch = stopwatch_of(here());
+  recorded_calls some(cold, here(), watch);
+  ASSERT_EQ(cold.most_calls(), 64);
+  const calls_made made = replayed(some, 64);
+  std::set<address> results;
+  for (const gpu::call& each : made) results.insert(each.operands[2]);
+  EXPECT_THAT(results, SizeIs(64));
+  gpu::calls.clear();
+  some.ready(64);
+  ASSERT_THAT(gpu::calls, SizeIs(1));
+  const std::size_t passed = gpu::calls.front().bytes + 64 * 6 * page;
+  EXPECT_NEAR(static_cast<double>(passed), 4.0 * static_cast<double>(gpu::cache_bytes()),
+              6.0 * page)
+      << "as much as evicts all lies between two uses";
+}
+
+TEST_F(GpuTiming, WhatMakesACallReadyComesRightBeforeItAndDoesNotCount) {
+  rotation turns = in_model(20);
+  ASSERT_EQ(turns.turns(), 20);
+  ASSERT_EQ(turns.most_calls(), 20);
+  take(2e-6, 7e-6, 5e-6);
+  stopwatch watch = stopwatch_of(here());
+  recorded_calls some(turns, here(), watch);
+  for (const std::int64_t n : {1, 8, 20}) {
+    const calls_made made = replayed(some, n);
+    ASSERT_THAT(made, SizeIs(2 * n));
+    std::set<address> sources;
+    for (std::size_t i = 0; i < made.size(); i += 2) {
+      EXPECT_EQ(made[i].op, "copy");
+      EXPECT_EQ(made[i + 1].op, "gemm");
+      EXPECT_EQ(made[i].operands[0], made[i + 1].operands[0]);
+      sources.insert(made[i].operands[0]);
+    }
+    EXPECT_THAT(sources, SizeIs(n));
+    EXPECT_NEAR(timed(some, n).seconds, static_cast<double>(n) * 2e-6, 1e-10);
+  }
+  result::measurement row = row_of_calls();
+  some.describe(row);
+  EXPECT_NEAR(row.counters.at("ready_s"), 7e-6, 1e-10) << "of a call";
+  EXPECT_FALSE(row.disturbed());
+}
+
+/// Bytes that were touched between the writing of each call's source and that call, in calls.
+std::vector<double> ages(const calls_made& all, std::size_t first) {
+  std::vector<double> found;
+  for (std::size_t i = first; i < all.size(); ++i) {
+    if (all[i].op != "gemm") continue;
+    double passed = 0;
+    std::size_t back = i;
+    const auto writes = [&](const gpu::call& each) {
+      return each.op == "copy" && each.operands[0] == all[i].operands[0];
+    };
+    while (back-- > 0 && !writes(all[back])) {
+      if (all[back].op == "gemm") passed += 1;
+      if (all[back].op == "fill") passed += static_cast<double>(all[back].bytes) / (7 * page);
+    }
+    found.push_back(passed);
+  }
+  return found;
+}
+
+TEST_F(GpuTiming, WhatIsWrittenAheadIsSoByTheSameBytesInEveryCall) {
+  rotation turns = in_model(20, 5);
+  stopwatch watch = stopwatch_of(here());
+  recorded_calls some(turns, here(), watch);
+  for (const std::int64_t n : {3, 8, 20}) {
+    some.ready(n);
+    some.call();
+    gpu::calls.clear();
+    some.ready(n);
+    const std::size_t first = gpu::calls.size();
+    some.call();
+    EXPECT_THAT(ages(gpu::calls, first), AllOf(SizeIs(n), Each(::testing::DoubleNear(5, 0.01))))
+        << n;
+  }
+}
+
+TEST_F(GpuTiming, DifferencesThatDrownMarkTheRow) {
+  for (const auto& [call, copy, marked] :
+       {std::tuple{0.0, 1e-3, true}, {1e-5, 1e-3, true}, {1e-4, 1e-3, false}, {1e-6, 0.0, false}}) {
+    rotation turns = in_model(20);
+    take(call, copy);
+    stopwatch watch = stopwatch_of(here());
+    recorded_calls some(turns, here(), watch);
+    EXPECT_GT(timed(some, 8).seconds, 0) << "never nothing";
+    result::measurement row = row_of_calls();
+    some.describe(row);
+    EXPECT_EQ(row.disturbed(), marked) << call;
+  }
+}
+
+TEST_F(GpuTiming, ARowThatCannotBeRecordedSaysSo) {
+  rotation turns = in_model(20);
+  stopwatch watch = stopwatch_of(here());
+  recorded_calls some(turns, here(), watch);
+  some.ready(2);
+  const int before = host_graphs;
+  gpu::plans_wait = true;
+  try {
+    some.ready(3);
+    FAIL() << "it waits";
+  } catch (const unsupported& slip) {
+    EXPECT_THAT(slip.what(),
+                AllOf(HasSubstr("cannot be recorded in a graph"),
+                      HasSubstr("cudaStreamSynchronize"), HasSubstr("--timing=stream")));
+  }
+  EXPECT_FALSE(host_records) << "the stream is as it was";
+  EXPECT_EQ(host_graphs, before);
+  gpu::plans_wait = false;
+  EXPECT_THAT(replayed(some, 3), SizeIs(6));
+}
+
+TEST_F(GpuTiming, RecordingsAreFreed) {
+  const int before = host_graphs;
+  {
+    rotation turns = in_model(20, 5);
+    stopwatch watch = stopwatch_of(here());
+    recorded_calls some(turns, here(), watch);
+    some.ready(2);
+    some.ready(7);
+    EXPECT_EQ(host_graphs, before + 4);
+  }
+  EXPECT_EQ(host_graphs, before);
+}
+
+/// A row, and what visits it.
+class GpuVisit : public GpuTiming {
+ protected:
+  result::measurement visited(timing_mode how, cache_state cache) {
+    here().set_timing(how);
+    row what{.name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
+             .op = op::any(product),
+             .signature = {},
+             .around = [cache] {
+               return surrounded_op{
+                   .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
+             }};
+    fixture one(std::move(what), memory_);
+    one.prepare({});
+    agenda plan({&one}, {}, {});
+    visitor visits(plan, speed_probe_of);
+    measured_case& owner = plan.groups().front().cases.front();
+    return visits.time_row(owner, owner.rows.front());
+  }
+};
+
+TEST_F(GpuVisit, TimesTheSameCallsInEachMode) {
+  take(3e-6, 7e-6, 5e-6);
+  for (const cache_state cache : {cache_state::hot, cache_state::model, cache_state::cold}) {
+    for (const timing_mode how : {timing_mode::stream, timing_mode::graph}) {
+      const int before = host_launches;
+      const result::measurement row = visited(how, cache);
+      EXPECT_NEAR(row.seconds, 3e-6, 1e-9) << name(how) << name(cache);
+      EXPECT_NEAR(row.mean_seconds(), 3e-6, 1e-9);
+      EXPECT_EQ(host_launches > before, how == timing_mode::graph);
+      EXPECT_EQ(row.counters.contains("ready_s"),
+                how == timing_mode::graph && cache == cache_state::model);
+      EXPECT_FALSE(row.disturbed());
+    }
+  }
+}
+
+TEST_F(GpuVisit, SingleCallsAreWaitedForByTheWallClock) {
+  take(1, 1);  // by the GPU's clock, which does not count
+  for (const cache_state cache : {cache_state::hot, cache_state::model}) {
+    const result::measurement row = visited(timing_mode::single, cache);
+    EXPECT_EQ(row.counters.at("calls_a_sample"), 1);
+    EXPECT_LT(row.seconds, 0.1);
+    EXPECT_GT(row.seconds, 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace layerbench::run

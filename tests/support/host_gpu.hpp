@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/cuda/backend.hpp>
+#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/run/arena.hpp>
+#include <layerbench/run/backend_device.hpp>
+
+#include "host_cuda.hpp"
+#include "training.hpp"
+
+/// A backend on the stand-in for the CUDA run time, which computes by the reference plans, in
+/// functions that its stream calls: they can be recorded.
+namespace layerbench::testing {
+
+struct gpu : cuda::backend {
+  static constexpr std::string_view name = "gpu";
+  using backend::backend;
+  /// What it says of itself, each time anew.
+  [[nodiscard]] static std::map<std::string, double> gauges() { return tells(); }
+
+  struct call {
+    std::string_view op;
+    std::vector<address> operands;  ///< of what is copied or filled: where to
+    std::size_t bytes = 0;          ///< so many
+  };
+  static inline std::vector<call> calls = {};  ///< in the order in which they ran
+  static inline double seconds_a_call = 0;     ///< of the GPU's own
+  static inline bool plans_wait = false;       ///< a plan waits for the stream, as none should
+  static inline std::function<std::map<std::string, double>()> tells = [] {
+    return std::map<std::string, double>{};
+  };
+  static inline std::deque<std::function<void()>> work = {};  ///< stays where it is
+
+  void fill(address to, std::size_t bytes, std::byte value) const {
+    backend::fill(to, bytes, value);
+    enqueue([=] { calls.push_back({"fill", {to}, bytes}); });
+  }
+  void copy(address to, const void* from, std::size_t bytes) const {
+    backend::copy(to, from, bytes);
+    enqueue([=] { calls.push_back({"copy", {to}, bytes}); });
+  }
+  void enqueue(std::function<void()> some) const {
+    auto& kept = work.emplace_back(std::move(some));
+    cuda::check(cudaLaunchHostFunc(stream(), &run, &kept), "cudaLaunchHostFunc");
+  }
+  static void CUDART_CB run(void* some) { (*static_cast<std::function<void()>*>(some))(); }
+};
+
+inline reference::backend host_processor{1};
+
+}  // namespace layerbench::testing
+
+namespace layerbench {
+
+template <op::operation Op>
+  requires implements<reference::backend, Op>
+class plan<testing::gpu, Op> : public plan<reference::backend, Op> {
+ public:
+  using base = plan<reference::backend, Op>;
+  plan(const testing::gpu& here, const Op& op, const plan_request& request)
+      : base(testing::host_processor, op, request), here_(here) {}
+
+  struct binding {
+    std::vector<address> places;
+    address workspace;
+  };
+  [[nodiscard]] static binding bind(std::span<const address> places, address workspace) {
+    return {{places.begin(), places.end()}, workspace};
+  }
+  static void place(binding& bound, std::span<const address> places) {
+    bound.places.assign(places.begin(), places.end());
+  }
+  void run(const binding& bound) const {
+    if (testing::gpu::plans_wait) here_.synchronize();
+    here_.enqueue([this, bound] {
+      base::run(base::bind(bound.places, bound.workspace));
+      testing::gpu::calls.push_back({Op::name, bound.places});
+      host_seconds += testing::gpu::seconds_a_call;
+    });
+  }
+
+ private:
+  const testing::gpu& here_;
+};
+
+namespace testing {
+
+/// Has such a GPU, whose calls take what a test says.
+class on_gpu : public ::testing::Test {
+ protected:
+  on_gpu() = default;
+  on_gpu(const on_gpu&) = delete;
+  on_gpu& operator=(const on_gpu&) = delete;
+  ~on_gpu() override {
+    events_count_work = false;
+    seconds_a_copy = seconds_a_fill = gpu::seconds_a_call = 0;
+    gpu::plans_wait = false;
+    gpu::tells = [] { return std::map<std::string, double>{}; };
+    gpu::calls.clear();
+  }
+
+  static void take(double call, double copy, double fill = 0) {
+    events_count_work = true;
+    gpu::seconds_a_call = call;
+    seconds_a_copy = copy;
+    seconds_a_fill = fill;
+  }
+
+  [[nodiscard]] run::device& here() const { return memory_->here(); }
+
+  std::shared_ptr<run::arena> memory_ = make_arena<gpu>(1);
+};
+
+}  // namespace testing
+}  // namespace layerbench
