@@ -75,6 +75,10 @@ class paper_device final : public device {
   [[nodiscard]] std::map<std::string, double> gauges() override { return {}; }
   [[nodiscard]] device_clock* clock() override { return nullptr; }
   void on_all_threads(const std::function<void(int)>&) override {}
+  [[nodiscard]] bool has_graphs() const override { return false; }
+  [[nodiscard]] std::unique_ptr<recording> record(const std::function<void()>&) override {
+    return nullptr;
+  }
   [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& op,
                                                     const plan_request& request) override {
     return std::make_unique<paper_plan>(op, request, other_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,9 +11,10 @@
 #include <vector>
 
 #include <cublasLt.h>
-#include <gtest/gtest.h>
 
 #include <layerbench/backend/numbers.hpp>
+
+#include "host_cuda.hpp"
 
 /// Stands in for cuBLAS in a program that does not link it: computes on this program's processors
 /// what the calls describe: which factors, how they lie, transposed or not. To be included in one
@@ -88,7 +90,7 @@ struct elements {
 /// One of a batch of matrices, as it enters a product.
 struct factor {
   elements in;
-  const layout_of_matrix& how;
+  layout_of_matrix how;
   bool transposed;
   std::int64_t batch;
 
@@ -104,21 +106,19 @@ struct factor {
   static std::int64_t size(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 };
 
-/// What the library demands of products in 8 bits.
-void expect_possible(const product& call, const layout_of_matrix& a, const layout_of_matrix& b,
-                     const void* addend, const layout_of_matrix& added,
-                     const layout_of_matrix& result) {
-  if (a.type != CUDA_R_8F_E4M3) return;
-  EXPECT_EQ(call.compute, CUBLAS_COMPUTE_32F);
-  EXPECT_EQ(call.a, CUBLAS_OP_T);
-  EXPECT_EQ(call.b, CUBLAS_OP_N);
-  for (const auto* each : {&a, &b, &result}) {
-    EXPECT_EQ(each->type, CUDA_R_8F_E4M3);
-    EXPECT_EQ(each->leading % 16, 0);
-  }
-  EXPECT_EQ(addend, nullptr);
-  EXPECT_EQ(added.type, CUDA_R_16BF);
-  EXPECT_TRUE(call.bias == nullptr || call.bias_type == CUDA_R_16BF);
+/// Whether sizes fit, and of products in 8 bits all that the library demands.
+bool is_possible(const product& call, const factor& a, const factor& b, const void* addend,
+                 const layout_of_matrix& added, const factor& result) {
+  const bool fits =
+      a.columns() == b.rows() && a.rows() == result.rows() && b.columns() == result.columns();
+  if (a.how.type != CUDA_R_8F_E4M3) return fits;
+  const auto is_narrow = [](const factor* each) {
+    return each->how.type == CUDA_R_8F_E4M3 && each->how.leading % 16 == 0;
+  };
+  const bool biased = call.bias == nullptr || call.bias_type == CUDA_R_16BF;
+  return fits && biased && call.compute == CUBLAS_COMPUTE_32F && call.a == CUBLAS_OP_T &&
+         call.b == CUBLAS_OP_N && addend == nullptr && added.type == CUDA_R_16BF &&
+         std::ranges::all_of(std::array{&a, &b, &result}, is_narrow);
 }
 
 /// Sums along the products' own sums, of the factor on one side.
@@ -133,9 +133,6 @@ void sum_gradient(const product& call, const factor& a, const factor& b) {
 }
 
 void multiply(const product& call, const factor& a, const factor& b, const factor& result) {
-  EXPECT_EQ(a.columns(), b.rows());
-  EXPECT_EQ(a.rows(), result.rows());
-  EXPECT_EQ(b.columns(), result.columns());
   const bool adds = call.epilogue == CUBLASLT_EPILOGUE_BIAS;
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     for (std::int64_t j = 0; j < b.columns(); ++j) {
@@ -253,15 +250,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
                               const void* c, cublasLtMatrixLayout_t c_how, void* d,
                               cublasLtMatrixLayout_t d_how, const cublasLtMatmulAlgo_t* /*algo*/,
                               void* workspace, std::size_t bytes, cudaStream_t /*stream*/) {
-  std::memset(workspace, 0xFF, bytes);
-  expect_possible(of(call), of(a_how), of(b_how), c, of(c_how), of(d_how));
+  const product described = of(call);
   const auto factor_of = [](const void* start, cublasLtMatrixLayout_t how, bool transposed,
                             std::int64_t batch) {
     return factor{{const_cast<void*>(start), of(how).type}, of(how), transposed, batch};
   };
   for (std::int64_t i = 0; i < of(d_how).batch; ++i) {
-    multiply(of(call), factor_of(a, a_how, of(call).a == CUBLAS_OP_T, i),
-             factor_of(b, b_how, of(call).b == CUBLAS_OP_T, i), factor_of(d, d_how, false, i));
+    const factor first = factor_of(a, a_how, described.a == CUBLAS_OP_T, i);
+    const factor second = factor_of(b, b_how, described.b == CUBLAS_OP_T, i);
+    const factor result = factor_of(d, d_how, false, i);
+    if (!is_possible(described, first, second, c, of(c_how), result)) {
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    host_enqueue([=] {
+      std::memset(workspace, 0xFF, bytes);
+      multiply(described, first, second, result);
+    });
   }
   return CUBLAS_STATUS_SUCCESS;
 }

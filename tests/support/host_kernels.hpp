@@ -13,6 +13,7 @@
 
 #include <layerbench/backend/cuda/kernel_source.hpp>
 
+#include "host_cuda.hpp"
 #include "host_launch.hpp"
 
 /// Stands in for NVRTC and for the part of the CUDA run time that runs kernels: these are compiled
@@ -105,15 +106,16 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* made, cudaLibrary_t library, cons
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
                              std::size_t shared, cudaStream_t /*stream*/) {
   if (shared != 0 || threads.x > 1024 || blocks.y > 65535) return cudaErrorInvalidConfiguration;
-  const auto run = reinterpret_cast<host_thread>(const_cast<void*>(kernel));
-  gridDim = blocks;
-  blockDim = threads;
-  for (blockIdx = {}; blockIdx.y < blocks.y; ++blockIdx.y) {
-    for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x) {
-      for (threadIdx = {}; threadIdx.x < threads.x; ++threadIdx.x) run(arguments);
+  const auto bind = reinterpret_cast<host_kernel>(const_cast<void*>(kernel));
+  return host_enqueue([blocks, threads, run = bind(arguments)] {
+    gridDim = blocks;
+    blockDim = threads;
+    for (blockIdx = {}; blockIdx.y < blocks.y; ++blockIdx.y) {
+      for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x) {
+        for (threadIdx = {}; threadIdx.x < threads.x; ++threadIdx.x) run();
+      }
     }
-  }
-  return cudaSuccess;
+  });
 }
 
 }  // extern "C"

@@ -5,8 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <vector_types.h>
@@ -19,19 +21,23 @@ inline dim3 gridDim;
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 
-/// Runs one thread of a kernel, with arguments as cudaLaunchKernel takes them.
-using host_thread = void (*)(void** arguments);
-using host_kernels = std::map<std::string_view, host_thread>;
+/// What a thread of a kernel does, with arguments as cudaLaunchKernel takes them, which need not
+/// live as long.
+using host_kernel = std::function<void()> (*)(void** arguments);
+using host_kernels = std::map<std::string_view, host_kernel>;
 
 template <class... Parameters, std::size_t... I>
-void host_call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<I...> /*of*/) {
-  kernel(*static_cast<Parameters*>(arguments[I])...);
+std::function<void()> host_bind(void (*kernel)(Parameters...), void** arguments,
+                                std::index_sequence<I...> /*of*/) {
+  return [kernel, all = std::tuple<Parameters...>(*static_cast<Parameters*>(arguments[I])...)] {
+    std::apply(kernel, all);
+  };
 }
 template <class... Parameters>
-void host_call(void (*kernel)(Parameters...), void** arguments) {
-  host_call(kernel, arguments, std::index_sequence_for<Parameters...>{});
+std::function<void()> host_bind(void (*kernel)(Parameters...), void** arguments) {
+  return host_bind(kernel, arguments, std::index_sequence_for<Parameters...>{});
 }
 template <auto Kernel>
-void host_launch(void** arguments) {
-  host_call(Kernel, arguments);
+std::function<void()> host_launch(void** arguments) {
+  return host_bind(Kernel, arguments);
 }

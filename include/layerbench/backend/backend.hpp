@@ -133,6 +133,8 @@ concept led_by_first_rank = has_ranks<B> && requires {
 /// address an operand, and `workspace_bytes` of scratch memory to a call; `place` moves the call to
 /// other operands; `run` enqueues it once, without allocating and without waiting for it. A plan
 /// that works together with other processes may have `expect(bound, calls)`: so many calls follow.
+/// One that keeps another number in memory than the op has may have `as_stored(operand, sum)`: what
+/// is expected there, with what the way back costs in precision.
 /// One whose library has several algorithms for the request may have `alternatives()`: the names of
 /// all of them, its own choice first; then its constructor obeys `plan_request::algorithm`.
 template <class Backend, class Op>

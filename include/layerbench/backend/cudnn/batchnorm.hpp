@@ -48,6 +48,16 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
     }
   }
 
+  /// The variance of an inverse deviation that was rounded, twice by what the library takes for it:
+  /// relative to the variance with epsilon, of which the square doubles the error.
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+    if (operand != inverted_) return exact;
+    exact.rounded = 2 * (exact.value + epsilon_);
+    exact.roundings = 3;
+    return exact;
+  }
+
   void run(const binding& bound) const {
     if (pass_ == op::pass::fwd) {
       check(cudnnBatchNormalizationForwardInference(

@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <cudnn.h>
+#include <cudnn_backend.h>
+
+#include "host_cudnn.hpp"
+
+/// As host_cudnn.hpp, of the graph interface: convolutions, and additions behind them. There are
+/// two engines: 1 computes in f32, 2 on tensor cores, with a knob, and scratch memory that it uses.
+/// To be included in one file of a program.
+
+namespace {
+
+constexpr std::int64_t host_plain_engine = 1;
+constexpr std::int64_t host_tensor_core_engine = 2;
+constexpr std::int64_t host_workspace_bytes = 64;
+
+/// What a descriptor holds, shared by all that hold it themselves.
+struct host_state {
+  cudnnBackendDescriptorType_t type = {};
+  std::map<cudnnBackendAttributeName_t, std::vector<std::byte>> values = {};
+  std::map<cudnnBackendAttributeName_t, std::vector<std::shared_ptr<host_state>>> inner = {};
+
+  template <class T>
+  [[nodiscard]] std::vector<T> all(cudnnBackendAttributeName_t name) const {
+    const std::vector<std::byte>& bytes = values.at(name);
+    std::vector<T> made(bytes.size() / sizeof(T));
+    std::memcpy(made.data(), bytes.data(), bytes.size());
+    return made;
+  }
+  template <class T>
+  [[nodiscard]] T one(cudnnBackendAttributeName_t name) const {
+    return all<T>(name).at(0);
+  }
+  template <class T>
+  void set(cudnnBackendAttributeName_t name, T value) {
+    values[name].resize(sizeof value);
+    std::memcpy(values[name].data(), &value, sizeof value);
+  }
+  [[nodiscard]] const host_state& part(cudnnBackendAttributeName_t name) const {
+    return *inner.at(name).at(0);
+  }
+};
+using host_descriptor = std::shared_ptr<host_state>;
+
+host_descriptor& host_of(cudnnBackendDescriptor_t raw) {
+  return *static_cast<host_descriptor*>(raw);
+}
+
+std::size_t host_size(cudnnBackendAttributeType_t type) {
+  switch (type) {
+    case CUDNN_TYPE_HANDLE:
+    case CUDNN_TYPE_VOID_PTR:
+    case CUDNN_TYPE_INT64:
+    case CUDNN_TYPE_DOUBLE: return 8;
+    case CUDNN_TYPE_BOOLEAN:
+    case CUDNN_TYPE_CHAR: return 1;
+    default: return 4;
+  }
+}
+
+host_descriptor host_engine_config(const host_descriptor& graph, std::int64_t index) {
+  const auto engine = std::make_shared<host_state>();
+  engine->inner[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = {graph};
+  engine->set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, index);
+  auto config = std::make_shared<host_state>();
+  config->inner[CUDNN_ATTR_ENGINECFG_ENGINE] = {engine};
+  if (index == host_tensor_core_engine) {
+    const auto knob = std::make_shared<host_state>();
+    knob->set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_KNOB_TYPE_LDGB);
+    knob->set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, std::int64_t{3});
+    config->inner[CUDNN_ATTR_ENGINECFG_KNOB_CHOICES] = {knob};
+  }
+  return config;
+}
+
+/// What the library works out when a descriptor is made final.
+void host_finalize(host_state& of) {
+  if (of.type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR) {
+    const host_descriptor& graph = of.inner.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).at(0);
+    const bool fast =
+        of.one<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) != CUDNN_HEUR_MODE_FALLBACK;
+    auto& found = of.inner[CUDNN_ATTR_ENGINEHEUR_RESULTS];
+    if (fast) found.push_back(host_engine_config(graph, host_tensor_core_engine));
+    found.push_back(host_engine_config(graph, host_plain_engine));
+  }
+  if (of.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    const host_state& engine =
+        of.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).part(CUDNN_ATTR_ENGINECFG_ENGINE);
+    const bool fast =
+        engine.one<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) == host_tensor_core_engine;
+    of.set(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, fast ? host_workspace_bytes : 0);
+  }
+}
+
+/// The tensors of a graph while it runs: in the caller's memory, or in that of this.
+class host_tensors {
+ public:
+  explicit host_tensors(const host_state& pack) {
+    const auto ids = pack.all<std::int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+    const auto places = pack.all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    for (std::size_t i = 0; i < ids.size(); ++i) places_[ids[i]] = places.at(i);
+  }
+  [[nodiscard]] host_tensor at(const host_state& described) {
+    const auto sizes = described.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+    const auto steps = described.all<std::int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
+    cudnnTensorStruct how{described.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE), {}, {}};
+    std::copy_n(sizes.begin(), 4, how.sizes.begin());
+    std::copy_n(steps.begin(), 4, how.steps.begin());
+    const auto id = described.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
+    if (described.values.contains(CUDNN_ATTR_TENSOR_IS_VIRTUAL) && !places_.contains(id)) {
+      std::size_t count = 1;
+      for (const std::int64_t each : sizes) count *= static_cast<std::size_t>(each);
+      virtual_.emplace_back(count);
+      places_[id] = virtual_.back().data();
+    }
+    return {how, places_.at(id)};
+  }
+
+ private:
+  std::map<std::int64_t, void*> places_;
+  std::vector<std::vector<float>> virtual_;
+};
+
+/// Calls `visit(place in x, in w, in y)` for each product of a convolution.
+template <class Visit>
+void host_for_products(const host_state& how, const host_place& x, const host_place& w,
+                       const host_place& y, const Visit& visit) {
+  const auto steps = how.all<std::int64_t>(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+  const auto dilations = how.all<std::int64_t>(CUDNN_ATTR_CONVOLUTION_DILATIONS);
+  const auto pads = how.all<std::int64_t>(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+  const std::int64_t filters_a_group = w[0] / (x[1] / w[1]);
+  host_for_each(y, [&](const host_place& out) {
+    const std::int64_t first_channel = out[1] / filters_a_group * w[1];
+    host_for_each({1, w[1], w[2], w[3]}, [&](const host_place& tap) {
+      const host_place in{out[0], first_channel + tap[1],
+                          out[2] * steps[0] - pads[0] + tap[2] * dilations[0],
+                          out[3] * steps[1] - pads[1] + tap[3] * dilations[1]};
+      if (in[2] < 0 || in[2] >= x[2] || in[3] < 0 || in[3] >= x[3]) return;
+      visit(in, host_place{out[1], tap[1], tap[2], tap[3]}, out);
+    });
+  });
+}
+
+/// Sums of products, which are in one of the three places.
+template <class Add>
+void host_sum(const host_tensor& result, const Add& add) {
+  const host_place& sizes = result.how.sizes;
+  const auto flat = [&](const host_place& at) {
+    return static_cast<std::size_t>(((at[0] * sizes[1] + at[1]) * sizes[2] + at[2]) * sizes[3] +
+                                    at[3]);
+  };
+  std::vector<double> sums(flat({sizes[0], 0, 0, 0}));
+  add([&](const host_place& at, double product) { sums[flat(at)] += product; });
+  host_for_each(sizes, [&](const host_place& at) { result.set(at, sums[flat(at)]); });
+}
+
+void host_convolve_forward(const host_state& node, host_tensors& tensors) {
+  const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X));
+  const host_tensor w = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W));
+  const host_tensor y = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y));
+  host_sum(y, [&](const auto& add) {
+    host_for_products(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC), x.how.sizes,
+                      w.how.sizes, y.how.sizes,
+                      [&](const auto& in, const auto& tap, const auto& out) {
+                        add(out, x.get(in) * w.get(tap));
+                      });
+  });
+}
+void host_convolve_data(const host_state& node, host_tensors& tensors) {
+  const host_tensor dy = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY));
+  const host_tensor w = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W));
+  const host_tensor dx = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX));
+  host_sum(dx, [&](const auto& add) {
+    host_for_products(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC), dx.how.sizes,
+                      w.how.sizes, dy.how.sizes,
+                      [&](const auto& in, const auto& tap, const auto& out) {
+                        add(in, dy.get(out) * w.get(tap));
+                      });
+  });
+}
+void host_convolve_filter(const host_state& node, host_tensors& tensors) {
+  const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X));
+  const host_tensor dy = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY));
+  const host_tensor dw = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW));
+  host_sum(dw, [&](const auto& add) {
+    host_for_products(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC), x.how.sizes,
+                      dw.how.sizes, dy.how.sizes,
+                      [&](const auto& in, const auto& tap, const auto& out) {
+                        add(tap, x.get(in) * dy.get(out));
+                      });
+  });
+}
+/// An image and what is added to each of its channels.
+void host_add(const host_state& node, host_tensors& tensors) {
+  const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
+  const host_tensor b = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
+  const host_tensor y = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
+  host_for_each(x.how.sizes,
+                [&](const auto& at) { y.set(at, x.get(at) + b.get({0, at[1], 0, 0})); });
+}
+
+void host_execute(const host_state& plan, const host_state& pack) {
+  const host_state& engine =
+      plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).part(CUDNN_ATTR_ENGINECFG_ENGINE);
+  const auto bytes = plan.one<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  std::memset(pack.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE), 0xFF,
+              static_cast<std::size_t>(bytes));
+  host_tensors tensors(pack);
+  const host_state& graph = engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
+  for (const host_descriptor& node : graph.inner.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
+    switch (node->type) {
+      case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+        host_convolve_forward(*node, tensors);
+        break;
+      case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+        host_convolve_data(*node, tensors);
+        break;
+      case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
+        host_convolve_filter(*node, tensors);
+        break;
+      default: host_add(*node, tensors);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t* made) {
+  auto state = std::make_shared<host_state>();
+  state->type = type;
+  *made = new host_descriptor(std::move(state));
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t raw) {
+  delete static_cast<host_descriptor*>(raw);
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t raw) {
+  host_finalize(*host_of(raw));
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t raw,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t count,
+                                       const void* elements) {
+  host_state& to = *host_of(raw);
+  const auto many = static_cast<std::size_t>(count);
+  if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+    auto& inner = to.inner[name];
+    inner.clear();
+    for (std::size_t i = 0; i < many; ++i) {
+      inner.push_back(host_of(static_cast<const cudnnBackendDescriptor_t*>(elements)[i]));
+    }
+  } else {
+    const auto* bytes = static_cast<const std::byte*>(elements);
+    to.values[name].assign(bytes, bytes + many * host_size(type));
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t raw,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t most,
+                                       std::int64_t* found, void* elements) {
+  const host_state& of = *host_of(raw);
+  *found = 0;
+  if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+    const auto known = of.inner.find(name);
+    if (known == of.inner.end()) return CUDNN_STATUS_SUCCESS;
+    *found = static_cast<std::int64_t>(known->second.size());
+    for (std::int64_t i = 0; i < std::min(most, *found); ++i) {
+      host_of(static_cast<cudnnBackendDescriptor_t*>(elements)[i]) =
+          known->second[static_cast<std::size_t>(i)];
+    }
+    return CUDNN_STATUS_SUCCESS;
+  }
+  if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
+    if (of.one<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) == host_plain_engine) {
+      return CUDNN_STATUS_SUCCESS;
+    }
+    *found = 1;
+    *static_cast<cudnnBackendNumericalNote_t*>(elements) = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    return CUDNN_STATUS_SUCCESS;
+  }
+  const auto known = of.values.find(name);
+  if (known == of.values.end()) return CUDNN_STATUS_NOT_SUPPORTED;
+  const std::size_t each = host_size(type);
+  *found = static_cast<std::int64_t>(known->second.size() / each);
+  std::memcpy(elements, known->second.data(),
+              std::min(static_cast<std::size_t>(most) * each, known->second.size()));
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t /*handle*/, cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t pack) {
+  return host_compute(true,
+                      [plan = host_of(plan), pack = host_of(pack)] { host_execute(*plan, *pack); });
+}
+
+}  // extern "C"
