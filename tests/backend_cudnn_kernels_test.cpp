@@ -19,8 +19,10 @@
 #include <layerbench/run/backend_device.hpp>
 #include <layerbench/run/verify.hpp>
 
+#include "support/host_cublas.hpp"
 #include "support/host_cuda.hpp"
 #include "support/host_cudnn.hpp"
+#include "support/host_cudnn_images.hpp"
 #include "support/host_kernels.hpp"
 #include "support/random_ops.hpp"
 
