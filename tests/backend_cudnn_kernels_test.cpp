@@ -99,7 +99,7 @@ TEST(Kernels, OfReordersAgreeWithTheReference) {
 }
 
 TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
-  constexpr std::int64_t many = 5'000'001;  // past 4096 blocks of 256 threads for 4 each
+  constexpr std::int64_t many = 5'000'001;  // past 2048 blocks of 256 threads for 4 each
   using enum op::update_rule;
   device_for<op::update> updates(1);
   expect_right(updates, {.rule = accumulate, .sizes = {many}}, {fwd, dtype::bf16}, false);

@@ -49,8 +49,8 @@ struct grid {
 [[nodiscard]] inline grid grid_for(std::int64_t work, std::int64_t rows = 1) {
   constexpr std::int64_t warp = 32;
   constexpr std::int64_t most_threads = 256;
-  constexpr std::int64_t most_blocks = 4096;
-  constexpr std::int64_t most_rows = 65535;  // of blocks, as CUDA has them
+  constexpr std::int64_t most_blocks = 2048;  // some for each multiprocessor
+  constexpr std::int64_t most_rows = 65535;   // of blocks, as CUDA has them
   const auto parts = [](std::int64_t of, std::int64_t size) { return (of + size - 1) / size; };
   const std::int64_t threads = std::clamp(parts(work, warp) * warp, warp, most_threads);
   const std::int64_t blocks = std::clamp<std::int64_t>(parts(work, threads), 1, most_blocks);

@@ -95,9 +95,9 @@ class tensor_plan {
       : stream_(here.stream()) {
     for (op::operand& each : logical) {
       const bool channels_last = each.extents.size() == 4 && order != layout::nchw;
+      const std::string text = channels_last ? "acdb" : op::plain_order(each.extents);
       dims steps = strides(each.extents, order);
-      add(std::move(each), channels_last ? "acdb" : op::plain_order(each.extents),
-          std::move(steps));
+      add(std::move(each), text, std::move(steps));
     }
   }
 

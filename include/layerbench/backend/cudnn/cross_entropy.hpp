@@ -23,7 +23,7 @@ class plan<cudnn::backend, op::cross_entropy> : public cudnn::classic_plan {
             here, o.operands(request.pass, request.type), request,
             request.pass == op::pass::bwd
                 ? "nvrtc_cross_entropy_gradient"
-                : "cudnnSoftmaxForward,nvrtc_cross_entropy_parts,nvrtc_cross_entropy_mean"),
+                : "cudnnSoftmaxForward+nvrtc_cross_entropy_parts+nvrtc_cross_entropy_mean"),
         o_(o) {
     if (request.pass == op::pass::bwd) {
       gradient_ = here.kernels().find(request.type, "cross_entropy_gradient");

@@ -18,7 +18,7 @@ class plan<cudnn::backend, op::dropout> : public cudnn::classic_plan {
   plan(cudnn::backend& here, const op::dropout& o, const plan_request& request)
       : classic_plan(here, o.operands(request.pass, request.type), request,
                      request.pass == op::pass::bwd ? "nvrtc_dropout_gradient"
-                                                   : "nvrtc_dropout,nvrtc_dropout_seed"),
+                                                   : "nvrtc_dropout+nvrtc_dropout_seed"),
         o_(o),
         size_(elements(o.dims)),
         kernel_(here.kernels().find(
