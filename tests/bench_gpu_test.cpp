@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+/// The programs on a GPU: one in software, which is found in the place of NVIDIA's libraries.
+namespace layerbench {
+namespace bench_gpu_test {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using testing::texts;
+
+class Gpu : public ::testing::Test {
+ protected:
+  testing::outcome bench(const std::string& program, texts arguments) {
+    arguments.insert(arguments.begin(),
+                     {"--benchmark_repetitions=1", "--benchmark_min_time=0.0001"});
+    return here_.bench(program, arguments, environment_);
+  }
+  /// What a program finds.
+  result::results results(const std::string& program, texts arguments) {
+    arguments.push_back("--benchmark_out=" + here_.results);
+    const testing::outcome done = bench(program, arguments);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return result::read(here_.results);
+  }
+  /// Of the tool, of these results.
+  testing::outcome tool(const std::string& command) {
+    return testing::run(LAYERBENCH_TOOL, {command, here_.results});
+  }
+
+  testing::tiny_directory here_;
+  testing::environment environment_{{"LD_LIBRARY_PATH", LAYERBENCH_SOFTWARE_GPU}};
+};
+
+TEST_F(Gpu, IsThereAndSaysWhatItIs) {
+  const testing::outcome done = bench("bench_model", {"--backends"});
+  EXPECT_THAT(done.out, ::testing::ContainsRegex("cudnn +available"));
+  const auto context =
+      results("bench_model", {"--backend=cudnn", "--benchmark_filter=conv1"}).context;
+  EXPECT_EQ(context.at("gpu"), "this processor");
+  EXPECT_EQ(context.at("gpu_compute_capability"), "9.0");
+}
+
+TEST_F(Gpu, RunsModelsInPartsAndWhole) {
+  const result::results all =
+      results("bench_model", {"--backend=cudnn", "--dtype=f32,tf32,f16,bf16", "--cache=model,hot",
+                              "--chain=layers", "--verify"});
+  EXPECT_EQ(all.rows.size(), 4U * 2 * testing::tiny_layers.size());
+  EXPECT_EQ(all.chains.size(), 4U);
+  for (const result::measurement& row : all.rows) {
+    EXPECT_TRUE(row.error.empty()) << row.name.text() << ": " << row.error;
+    EXPECT_EQ(row.counters.at("verified"), 1) << row.name.text();
+  }
+  EXPECT_EQ(tool("predict").exit_code, 0);
+  const testing::outcome held = tool("validate");
+  EXPECT_EQ(held.exit_code, 0) << held.err;
+  EXPECT_THAT(held.out, HasSubstr("tiny inference, cudnn tf32, batch 1"));
+}
+
+TEST_F(Gpu, TrainsModelsInPartsAndWhole) {
+  using rules = std::map<std::string, texts>;
+  for (const auto& [rule, options] :
+       rules{{"momentum", {}}, {"adam", {"--fused-update"}}, {"sgd", {"--zero-gradients"}}}) {
+    texts arguments{"--backend=cudnn",
+                    "--phase=training",
+                    "--model=lenet5",
+                    "--batch=2",
+                    "--dtype=tf32,bf16",
+                    "--chain",
+                    "--shapes=" LAYERBENCH_SHAPES_DIR,
+                    "--optimizer=" + rule};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const result::results all = results("bench_model", arguments);
+    EXPECT_EQ(all.chains.size(), 2U);
+    std::set<std::string> ops;
+    for (const result::measurement& row : all.rows) {
+      EXPECT_TRUE(row.error.empty()) << row.name.text() << ": " << row.error;
+      ops.insert(row.name.op);
+    }
+    EXPECT_THAT(ops, ::testing::IsSupersetOf({"conv", "pool", "gemm", "cross_entropy", "update"}));
+    EXPECT_THAT(ops, Not(::testing::Contains("reorder"))) << "all lies as it is used";
+    EXPECT_EQ(tool("validate").exit_code, 0);
+  }
+}
+
+TEST_F(Gpu, HasTimingsOfEachKindUnderNamesOfTheirOwn) {
+  for (const std::string mode : {"single", "stream", "graph"}) {
+    for (const std::string phase : {"inference", "training"}) {
+      const bool usual = mode == (phase == "inference" ? "graph" : "stream");
+      const result::results all =
+          results("bench_model", {"--backend=cudnn", "--phase=" + phase, "--timing=" + mode,
+                                  "--chain", "--benchmark_filter=relu1"});
+      ASSERT_EQ(all.rows.empty(), false);
+      for (const auto* some : {&all.rows, &all.chains}) {
+        for (const result::measurement& row : *some) {
+          EXPECT_TRUE(row.error.empty()) << row.error;
+          EXPECT_GT(row.seconds, 0);
+          const auto named = HasSubstr("/timing:" + mode);
+          if (usual) {
+            EXPECT_THAT(row.name.text(), Not(named));
+          } else {
+            EXPECT_THAT(row.name.text(), named);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Gpu, ComputesInTheTypeThatIsNamed) {
+  for (const auto& [type, algorithm] :
+       std::map<std::string, std::string>{{"f32", "eng1[mode_a]"},
+                                          {"tf32", "eng2_k7:3[tensor_core][mode_a]"},
+                                          {"bf16", "eng2_k7:3[tensor_core][mode_a]"}}) {
+    const result::results all =
+        results("bench_conv", {"--backend=cudnn", "--dtype=" + type, "--benchmark_filter=conv1"});
+    ASSERT_FALSE(all.rows.empty());
+    EXPECT_EQ(all.rows.front().label.algorithm.text(), algorithm) << type;
+  }
+}
+
+TEST_F(Gpu, UsesMeasuredPlansAgain) {
+  const std::string plans = (here_.path() / "plans.json").string();
+  const texts what{"--backend=cudnn", "--dtype=bf16", "--benchmark_filter=conv1|fc1"};
+  texts first = what;
+  first.insert(first.end(), {"--plans=measured", "--benchmark_out=" + plans});
+  const testing::outcome chosen = bench("bench_model", first);
+  ASSERT_EQ(chosen.exit_code, 0) << chosen.err;
+  texts second = what;
+  second.push_back("--plans=" + plans);
+  const result::results again = results("bench_model", second);
+  const result::results before = result::read(plans);
+  ASSERT_EQ(again.rows.size(), before.rows.size());
+  for (std::size_t i = 0; i < again.rows.size(); ++i) {
+    EXPECT_EQ(again.rows[i].label.algorithm.text(), before.rows[i].label.algorithm.text());
+  }
+}
+
+TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {
+  const result::results all = results(
+      "bench_conv",
+      {"--backend=cudnn", "--dtype=bf16", "--workspace-limit=0", "--benchmark_filter=conv1"});
+  EXPECT_THAT(all.rows.front().label.algorithm.text(), StartsWith("eng1"));
+}
+
+TEST_F(Gpu, MultipliesIn8BitsWhereTheLibraryCan) {
+  const std::string model = here_.write("products.json", R"({"name": "products", "layers": [
+    {"name": "fits", "op": "gemm", "shape": {"m": 32, "n": 16, "k": 64, "b_transposed": true}},
+    {"name": "not", "op": "gemm", "shape": {"m": 32, "n": 10, "k": 16, "b_transposed": true}}]})");
+  const testing::outcome done =
+      bench("bench_gemm", {"--model=" + model, "--backend=cublas", "--dtype=f8_e4m3",
+                           "--benchmark_out=" + here_.results});
+  EXPECT_EQ(done.exit_code, 4) << done.err;
+  for (const result::measurement& row : result::read(here_.results).rows) {
+    EXPECT_EQ(row.error.empty(), row.name.layer == "fits") << row.error;
+  }
+}
+
+}  // namespace bench_gpu_test
+}  // namespace layerbench
