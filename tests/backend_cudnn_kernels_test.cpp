@@ -208,5 +208,26 @@ TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {
   EXPECT_THROW(reorder(here, {{1, 1, 1, 1, 1}, "abcde", "abcde"}, {}), unsupported);
 }
 
+TEST(Kernels, CopyWhereCopiesAreRecorded) {
+  cudnn::backend here(1);
+  for (const std::size_t bytes : {0U, 1U, 15U, 16U, 17U, 64U, 1000U}) {
+    for (const std::size_t shift : {0U, 1U, 4U}) {
+      alignas(16) std::array<unsigned char, 1100> from{};
+      alignas(16) std::array<unsigned char, 1100> to{};
+      for (std::size_t i = 0; i < from.size(); ++i)
+        from[i] = static_cast<unsigned char>(1 + i % 251);
+      const cuda::graph copies =
+          here.record([&] { here.copy(&to[shift], &from[2 * shift], bytes); });
+      EXPECT_THAT(to, ::testing::Each(0)) << "nothing runs yet";
+      copies.launch();
+      here.synchronize();
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const bool copied = i >= shift && i < shift + bytes;
+        ASSERT_EQ(to[i], copied ? from[i + shift] : 0) << bytes << " bytes, " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace layerbench

@@ -74,7 +74,7 @@ void choose() {
 TEST(Ownership, OfDescriptorsHoldsWhateverFails) { expect_balance_whatever_fails(choose); }
 
 TEST(Ownership, OfTheBackendsHoldsWhateverFails) {
-  expect_balance_whatever_fails([] { const cudnn::backend here(1); });
+  expect_balance_whatever_fails([] { cudnn::backend here(1); });
   expect_balance_whatever_fails([] { const cublas::backend here(1); });
 }
 
@@ -168,7 +168,7 @@ TEST(Operands, LieInMemoryInTheOrderAskedFor) {
         std::tuple{layout::nhwc, "acdb", std::vector<float>{0, 3, 1, 4, 2, 5}},
         std::tuple{layout::any, "acdb", std::vector<float>{0, 3, 1, 4, 2, 5}}}) {
     fake = libraries{};
-    const cudnn::backend here(1);
+    cudnn::backend here(1);
     const plan<cudnn::backend, op::add> made(here, op::add{image},
                                              {op::pass::fwd, dtype::f32, order});
     std::vector<float> memory(6);
@@ -184,7 +184,7 @@ TEST(Operands, LieInMemoryInTheOrderAskedFor) {
 
 TEST(Operands, ThatBatchNormHandsOnLieAsTheLibraryWantsThem) {
   fake = libraries{};
-  const cudnn::backend here(1);
+  cudnn::backend here(1);
   const std::vector<float> variances{0.75, 3.75, 0, 15.75};
   const std::vector<float> inverses{1, 0.5, 2, 0.25};
   for (const auto& [pass, variance] :
@@ -204,7 +204,7 @@ TEST(Operands, ThatBatchNormHandsOnLieAsTheLibraryWantsThem) {
 
 TEST(Operands, ThatBatchNormUpdatesAreTakenOverFirst) {
   fake = libraries{};
-  const cudnn::backend here(1);
+  cudnn::backend here(1);
   const plan<cudnn::backend, op::batchnorm> made(here, normal,
                                                  {op::pass::fwd_training, dtype::f32});
   std::vector<std::vector<float>> memory;
@@ -233,7 +233,7 @@ TEST(Ownership, OfMemoryStreamsAndEventsHoldsWhateverFails) {
 
 TEST(Ownership, OfRecordedGraphsHoldsWhateverFails) {
   expect_balance_whatever_fails([] {
-    const cudnn::backend here(1);
+    cudnn::backend here(1);
     float value = 0;
     const cuda::graph made = here.record([&] { here.copy(&value, &value, sizeof value); });
     made.launch();

@@ -105,6 +105,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* made) {
   *made = nullptr;
   return make("cudaStreamEndCapture", made, cudaErrorStreamCaptureInvalidated);
 }
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  fake.use(stream);
+  *status = fake.live.contains(&fake.recording) ? cudaStreamCaptureStatusActive
+                                                : cudaStreamCaptureStatusNone;
+  return fake.fails("cudaStreamIsCapturing") ? cudaErrorUnknown : cudaSuccess;
+}
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroy<cudaError_t>(graph); }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
                                           unsigned long long /*flags*/) {

@@ -143,6 +143,10 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t /*stream*/, cudaStreamCaptureMod
   host_record_broken = false;
   return cudaSuccess;
 }
+cudaError_t cudaStreamIsCapturing(cudaStream_t /*stream*/, cudaStreamCaptureStatus* status) {
+  *status = host_records ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
 cudaError_t cudaStreamEndCapture(cudaStream_t /*stream*/, cudaGraph_t* made) {
   host_records = false;
   host_work work = std::exchange(host_recorded, {});

@@ -86,6 +86,15 @@ void for_elements(i64 size, bool by_four, const Work& work) {
   for (i64 i = grouped + first(); i < size; i += stride()) work(width<1>(), i);
 }
 
+extern "C" __global__ void copy(const unsigned char* from, unsigned char* to, i64 bytes) {
+  const i64 grouped = aligned(from) && aligned(to) ? bytes / 16 : 0;
+  for (i64 i = first(); i < grouped; i += stride()) {
+    store(reinterpret_cast<unsigned*>(to) + 4 * i,
+          load<4>(reinterpret_cast<const unsigned*>(from) + 4 * i));
+  }
+  for (i64 i = 16 * grouped + first(); i < bytes; i += stride()) to[i] = from[i];
+}
+
 // Tensors that are updated in one launch, blockIdx.y says which: operands in the op's order. The
 // parameters of a launch have room for 4096 bytes.
 struct update_tensor {

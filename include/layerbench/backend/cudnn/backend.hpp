@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <cudnn_graph.h>
 
@@ -46,10 +48,30 @@ class backend : public cublas::backend {
   }
 
   [[nodiscard]] cudnnHandle_t library() const noexcept { return handle_.get(); }
+  /// Work that is recorded has its copies, of device memory, as kernels: what comes before a call
+  /// in a model is one, and the way from a copy to a kernel may be longer.
+  void copy(address to, const void* from, std::size_t bytes) {
+    cudaStreamCaptureStatus recording = cudaStreamCaptureStatusNone;
+    cuda::check(cudaStreamIsCapturing(stream(), &recording), "cudaStreamIsCapturing");
+    if (recording == cudaStreamCaptureStatusNone) return cublas::backend::copy(to, from, bytes);
+    copy_by_kernel(to, from, bytes);
+  }
+  template <class Work>
+  [[nodiscard]] cuda::graph record(Work&& work) {
+    copy_by_kernel(nullptr, nullptr, 0);  // loads it, which cannot be recorded
+    return cublas::backend::record(std::forward<Work>(work));
+  }
+
   /// For what the library has no call.
   [[nodiscard]] cuda::kernels& kernels() noexcept { return kernels_; }
 
  private:
+  void copy_by_kernel(address to, const void* from, std::size_t bytes) {
+    const auto size = static_cast<std::int64_t>(bytes);
+    kernels_.find(dtype::f32, "copy")
+        .launch(stream(), cuda::grid_for(size / 16 + 1), from, to, size);
+  }
+
   using handle = cuda::handle<cudnnHandle_t, &cudnnDestroy>;
   handle handle_;
   cuda::kernels kernels_;

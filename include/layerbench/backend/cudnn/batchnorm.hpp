@@ -19,7 +19,7 @@ namespace layerbench {
 template <>
 class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
  public:
-  plan(const cudnn::backend& here, const op::batchnorm& o, const plan_request& request)
+  plan(cudnn::backend& here, const op::batchnorm& o, const plan_request& request)
       : classic_plan(here, o.operands(request.pass, request.type), request,
                      function_of(request.pass)),
         here_(&here),
@@ -95,7 +95,7 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
     if (bound[old] != bound[now]) here_->copy(bound[now], bound[old], operands()[now].bytes);
   }
 
-  const cudnn::backend* here_;
+  cudnn::backend* here_;
   op::pass pass_;
   double epsilon_;
   std::optional<std::size_t> inverted_;  ///< the operand that has the variance
