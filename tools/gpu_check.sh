@@ -9,11 +9,15 @@
 #                                     validate torch [all, in that order]
 #   tools/gpu_check.sh --build-only   for a machine with driver, CUDA and cuDNN but nothing to build
 #                                     with: copy build/gpu/bundle there and start its gpu_check.sh
-# Results go to $RESULTS [gpu_results in the current folder], each file below 16 MiB.
+# Results go to $RESULTS [gpu_results in the current folder], each file below 16 MiB. Further settings:
+# $MODELS, $DTYPES and $BATCHES (lists with blanks, which share the work out among several calls), $ROUNDS
+# and $MOST_TIME of a case (seconds).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 results=${RESULTS:-$PWD/gpu_results}
+read -ra models <<<"${MODELS:-resnet50 vgg16 alexnet}"
+read -ra dtypes <<<"${DTYPES:-tf32 bf16}"
 rounds=${ROUNDS:-5}
 most_time=${MOST_TIME:-15}
 found=0
@@ -21,7 +25,7 @@ found=0
 say() { printf '\n== %s (%d min)\n' "$*" $((SECONDS / 60)); }
 # What goes wrong is said at the end; the steps behind it are worth having all the same.
 attempt() { "$@" || { found=4; echo "gpu_check: failed ($?): $*" >&2; }; }
-# Cases that fail (4) are in the file, and the others worth having.
+# Rows that a library does not have (4) are in the file, and the others worth having.
 measure() { "$@" || [[ $? == 4 ]] || return; }
 
 # Builds into $1 all that runs on the GPU, and with it the libraries that such a machine lacks.
@@ -68,17 +72,22 @@ fi
 mkdir -p "$results"
 
 describe() {
-  "$bench/device_properties" | tee "$results/device_properties.json"
+  attempt "$bench/device_properties" >"$results/device_properties.json"
   nvidia-smi -q >"$results/nvidia_smi.txt" 2>&1 || true
   "$bench/bench_model" --check-machine --backend=cudnn || true
 }
 verify() {
+  local all
+  all=$(IFS=, && echo "${models[*]}")
   attempt "$bench/backend_tests" --gtest_filter='random_shapes*' --gtest_brief=1
   # Those that need no shape files of the source.
   attempt "$bench/run_tests" --gtest_filter='TrainingChain.OfAResidual*:TrainingChain.In16*' --gtest_brief=1
-  attempt measure "$bench/bench_model" --backend=cudnn --dtype=f32,tf32,f16,bf16 --batch=2 --verify \
+  attempt "$bench/bench_model" --backend=cudnn --model="$all" --dtype=f32,tf32,f16,bf16 --batch=2 --verify \
     --benchmark_repetitions=1 --max-time=0 --benchmark_out="$results/verified.json"
-  attempt measure "$bench/bench_gemm" --backend=cublas --dtype=f32,tf32,f16,bf16 --batch=16 --verify \
+  attempt "$bench/bench_gemm" --backend=cublas --model="$all" --dtype=f32,tf32,f16,bf16 --batch=16 --verify \
+    --benchmark_repetitions=1 --max-time=0
+  # Of these the library has not all.
+  attempt measure "$bench/bench_gemm" --backend=cublas --model="$all" --dtype=f8_e4m3 --batch=16 --verify \
     --benchmark_repetitions=1 --max-time=0
 }
 memcheck() {
@@ -88,7 +97,8 @@ memcheck() {
     return
   fi
   for phase in inference training; do
-    attempt compute-sanitizer --tool memcheck --error-exitcode 1 "$bench/bench_model" --backend=cudnn \
+    # Libraries try calls that may fail.
+    attempt compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 "$bench/bench_model" --backend=cudnn \
       --model=lenet5 --batch=2 --phase="$phase" --chain --benchmark_repetitions=1 \
       --benchmark_min_time=0.001 --max-time=0
   done
@@ -97,26 +107,38 @@ memcheck() {
 run_models() {
   local phase=$1
   shift
-  for batch in "$@"; do
-    for dtype in tf32 bf16; do
-      local name=$results/${phase}_${dtype}_batch$batch
-      attempt measure "$bench/bench_model" --backend=cudnn --phase="$phase" --dtype="$dtype" \
-        --batch="$batch" --cache=model,hot --chain=layers --plans=measured \
-        --benchmark_repetitions="$rounds" --max-time="$most_time" --benchmark_out="$name.json" \
-        >"$name.txt"
-      tail -n 12 "$name.txt"
+  for model in "${models[@]}"; do
+    for batch in "$@"; do
+      for dtype in "${dtypes[@]}"; do
+        local name=$results/${phase}_${model}_${dtype}_batch$batch
+        attempt measure "$bench/bench_model" --backend=cudnn --model="$model" --phase="$phase" --dtype="$dtype" \
+          --batch="$batch" --cache=model,hot --chain=layers --plans=measured \
+          --benchmark_repetitions="$rounds" --max-time="$most_time" --benchmark_out="$name.json" \
+          >"$name.txt"
+        tail -n 12 "$name.txt"
+      done
     done
   done
 }
-inference() { run_models inference 1 32 128; }
-training() { run_models training 32 128; }
+inference() {
+  local batches
+  read -ra batches <<<"${BATCHES:-1 32 128}"
+  run_models inference "${batches[@]}"
+}
+training() {
+  local batches
+  read -ra batches <<<"${BATCHES:-32 128}"
+  run_models training "${batches[@]}"
+}
 validate() {
   for phase in inference training; do
+    local files=("$results/${phase}"_*_batch*.json)
+    [[ -e ${files[0]} ]] || continue
     for format in json text; do
-      attempt measure "$tool" validate "$results/$phase"_*.json --format="$format" \
+      attempt measure "$tool" validate "${files[@]}" --format="$format" \
         -o "$results/validation_$phase.$format"
     done
-    cat "$results/validation_$phase.text"
+    cat "$results/validation_$phase.text" || true
   done
 }
 torch() {

@@ -166,39 +166,38 @@ void host_sum(const host_tensor& result, const Add& add) {
   host_for_each(sizes, [&](const host_place& at) { result.set(at, sums[flat(at)]); });
 }
 
-void host_convolve_forward(const host_state& node, host_tensors& tensors) {
-  const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X));
-  const host_tensor w = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W));
-  const host_tensor y = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y));
-  host_sum(y, [&](const auto& add) {
-    host_for_products(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC), x.how.sizes,
-                      w.how.sizes, y.how.sizes,
+/// How a convolution's parts are called in a pass, by what has the images, the filters and the
+/// results of the forward pass; one of these is what the pass writes.
+struct host_convolution {
+  cudnnBackendAttributeName_t how, x, w, y, written;
+};
+constexpr host_convolution host_forward{
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
+constexpr host_convolution host_backward_data{
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX};
+constexpr host_convolution host_backward_filter{
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW};
+
+void host_convolve(const host_convolution& called, const host_state& node, host_tensors& tensors) {
+  const host_tensor x = tensors.at(node.part(called.x));
+  const host_tensor w = tensors.at(node.part(called.w));
+  const host_tensor y = tensors.at(node.part(called.y));
+  host_sum(tensors.at(node.part(called.written)), [&](const auto& add) {
+    host_for_products(node.part(called.how), x.how.sizes, w.how.sizes, y.how.sizes,
                       [&](const auto& in, const auto& tap, const auto& out) {
-                        add(out, x.get(in) * w.get(tap));
-                      });
-  });
-}
-void host_convolve_data(const host_state& node, host_tensors& tensors) {
-  const host_tensor dy = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY));
-  const host_tensor w = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W));
-  const host_tensor dx = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX));
-  host_sum(dx, [&](const auto& add) {
-    host_for_products(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC), dx.how.sizes,
-                      w.how.sizes, dy.how.sizes,
-                      [&](const auto& in, const auto& tap, const auto& out) {
-                        add(in, dy.get(out) * w.get(tap));
-                      });
-  });
-}
-void host_convolve_filter(const host_state& node, host_tensors& tensors) {
-  const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X));
-  const host_tensor dy = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY));
-  const host_tensor dw = tensors.at(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW));
-  host_sum(dw, [&](const auto& add) {
-    host_for_products(node.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC), x.how.sizes,
-                      dw.how.sizes, dy.how.sizes,
-                      [&](const auto& in, const auto& tap, const auto& out) {
-                        add(tap, x.get(in) * dy.get(out));
+                        if (called.written == called.y) {
+                          add(out, x.get(in) * w.get(tap));
+                        } else if (called.written == called.x) {
+                          add(in, y.get(out) * w.get(tap));
+                        } else {
+                          add(tap, x.get(in) * y.get(out));
+                        }
                       });
   });
 }
@@ -222,13 +221,13 @@ void host_execute(const host_state& plan, const host_state& pack) {
   for (const host_descriptor& node : graph.inner.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
     switch (node->type) {
       case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        host_convolve_forward(*node, tensors);
+        host_convolve(host_forward, *node, tensors);
         break;
       case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        host_convolve_data(*node, tensors);
+        host_convolve(host_backward_data, *node, tensors);
         break;
       case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-        host_convolve_filter(*node, tensors);
+        host_convolve(host_backward_filter, *node, tensors);
         break;
       default: host_add(*node, tensors);
     }

@@ -41,7 +41,7 @@ namespace detail {
 /// which moves every few hundredths of a second.
 inline void add_gauges(const gauge_reading& before, const gauge_reading& after,
                        result::measurement& to) {
-  constexpr double moved = 0.02;
+  constexpr double moved = 0.05;
   constexpr double long_enough = 0.1;  // seconds
   const double passed = after.time - before.time;
   for (const auto& [name, value] : after.values) {

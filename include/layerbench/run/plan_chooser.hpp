@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +38,12 @@ class rival {
 
   [[nodiscard]] const any_plan& plan() const { return *plan_; }
 
-  /// Seconds of the first calls of all.
+  /// Seconds of the first calls of all; on GPUs of the second ones, since libraries load their code
+  /// in the first.
   [[nodiscard]] double first_look(stopwatch& watch) {
-    return taken(hot_, watch, {.warm_up = 0, .least_time = 0, .least_samples = 1});
+    const sampling once{.warm_up = 0, .least_time = 0, .least_samples = 1};
+    const double first = taken(hot_, watch, once);
+    return watch.of_device() ? taken(hot_, watch, once) : first;
   }
   void round(stopwatch& watch) {
     const sampling how{.warm_up = 0.001, .least_time = 0.003, .most_time = 0.012};
@@ -152,7 +156,11 @@ class plan_chooser {
     }
     std::vector<double> seconds;
     for (const auto& each : rivals) seconds.push_back(each->seconds());
-    const std::size_t best = detail::shortest(seconds);
+    std::size_t best = detail::shortest(seconds);
+    while (best != 0 && !is_right(work, here, rivals[best]->plan())) {
+      seconds[best] = std::numeric_limits<double>::infinity();
+      best = detail::shortest(seconds);
+    }
     if (best == 0) return {};
     const std::string chosen = rivals[best]->plan().algorithm();
     notes_.push_back(fmt::format("{}: {} in place of {}, {:.2f} times as fast", work, chosen,
@@ -160,7 +168,7 @@ class plan_chooser {
     return chosen;
   }
 
-  /// The library's own choice, and all others that are right and not out of the question: libraries
+  /// The library's own choice, and all others that run and are not out of the question: libraries
   /// keep slow plans for what nothing else can do.
   [[nodiscard]] std::vector<std::unique_ptr<detail::rival>> rivals_of(
       const std::vector<std::string>& names, const std::string& work, arena& memory,
@@ -174,15 +182,25 @@ class plan_chooser {
       auto made = plan_or_null(memory.here(), op, wanted);  // it may need too much scratch memory
       if (!made) continue;
       auto next = std::make_unique<detail::rival>(memory, std::move(made), seed_);
-      const double seconds = next->first_look(watch);
       const bool first = rivals.empty();
-      if (!first && (seconds > hopeless * least || !is_right(work, memory.here(), next->plan()))) {
-        continue;
-      }
-      least = std::min(least, seconds);
+      const std::optional<double> seconds = looked_at(*next, work, watch);
+      if (!seconds || (!first && *seconds > hopeless * least)) continue;
+      least = std::min(least, *seconds);
       rivals.push_back(std::move(next));
     }
     return rivals;
+  }
+
+  /// How long its first calls take; nothing where the library cannot run it after all.
+  [[nodiscard]] std::optional<double> looked_at(detail::rival& each, const std::string& work,
+                                                stopwatch& watch) {
+    try {
+      return each.first_look(watch);
+    } catch (const api_error& slip) {
+      notes_.push_back(
+          fmt::format("{}: {} is out: {}", work, each.plan().algorithm(), slip.what()));
+      return std::nullopt;
+    }
   }
 
   [[nodiscard]] bool is_right(const std::string& work, device& here, const any_plan& plan) {

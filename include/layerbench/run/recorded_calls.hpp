@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/run/clock.hpp>
@@ -41,7 +40,7 @@ class recorded_calls {
     if (n != recorded_) record(n);
     if (alone_) {
       launch(between_);
-      launch(half_);
+      if (half_ > 0) here_.fill(aside_->data(), half_, std::byte{});
       watch_.start();
       alone_->launch();
       ready_ = watch_.stop().without(cost());
@@ -59,14 +58,17 @@ class recorded_calls {
     all_seconds_ += all.seconds - cost().seconds;
     ready_seconds_ += ready_.seconds;
     timed_calls_ += recorded_;
-    return {all.seconds - ready_.seconds, all.wall - ready_.wall, all.cpu - ready_.cpu};
+    // Some time, lest a difference that drowned in noise makes batches large.
+    const double least = cost().seconds + 0.01 * all.seconds;
+    return {std::max(all.seconds - ready_.seconds, least), all.wall - ready_.wall,
+            all.cpu - ready_.cpu};
   }
   [[nodiscard]] const lap& cost() const { return watch_.cost(); }
   [[nodiscard]] static double now() { return stopwatch::now(); }
 
   /// Adds what was subtracted. Where the calls are less than a twentieth of what was timed, noise
   /// of a few percent is much of them: such a row counts as disturbed. So does one whose difference
-  /// is none at all; its samples are a nanosecond each.
+  /// is none at all; its samples are a hundredth of what was timed.
   void describe(result::measurement& row) const {
     constexpr double least_share = 0.05;
     if (!alone_ || row.calls == 0) return;
@@ -82,8 +84,8 @@ class recorded_calls {
   void record(std::int64_t n) {
     const auto left_out = std::max<std::int64_t>(0, calls_.turns() - n);
     const std::size_t passed = static_cast<std::size_t>(left_out) * calls_.window_bytes();
-    const std::size_t half = half_of_calls(n);
-    aside_ = passed + half == 0 ? nullptr : here_.allocate(passed + half);
+    half_ = half_of_calls(n);
+    aside_ = passed + half_ == 0 ? nullptr : here_.allocate(passed + half_);
     recorded_ = 0;
     all_ = here_.record([&] {
       for (std::int64_t i = 0; i < n; ++i) {
@@ -91,21 +93,18 @@ class recorded_calls {
         calls_.enqueue(i);
       }
     });
-    const auto write = [&](std::size_t first, std::size_t bytes) {
-      here_.fill(static_cast<std::byte*>(aside_->data()) + first, bytes, std::byte{});
-    };
     between_ = left_out == 0 ? nullptr : here_.record([&] {
-      std::size_t first = 0;
+      std::size_t first = half_;
       calls_.enqueue_ahead(left_out, n, [&](std::int64_t some) {
         const std::size_t bytes = static_cast<std::size_t>(some) * calls_.window_bytes();
-        write(std::exchange(first, first + bytes), bytes);
+        here_.fill(static_cast<std::byte*>(aside_->data()) + first, bytes, std::byte{});
+        first += bytes;
       });
     });
     if (calls_.touched_bytes() > 0) {
       alone_ = here_.record([&] {
         for (std::int64_t i = 0; i < n; ++i) calls_.enqueue_ready(i);
       });
-      half_ = half == 0 ? nullptr : here_.record([&] { write(passed, half); });
     }
     recorded_ = n;
     all_->launch();
@@ -127,7 +126,7 @@ class recorded_calls {
   std::unique_ptr<recording> all_;      ///< calls, each behind what makes it ready
   std::unique_ptr<recording> alone_;    ///< what makes them ready; null where nothing does
   std::unique_ptr<recording> between_;  ///< in place of the windows that were not recorded
-  std::unique_ptr<recording> half_;
+  std::size_t half_ = 0;       ///< bytes that stand for calls where only these are made ready
   std::int64_t recorded_ = 0;  ///< calls in a replay
   lap ready_{};                ///< of the last replay of what makes ready
   double all_seconds_ = 0;

@@ -27,7 +27,6 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   plan(const cublas::backend& here, const op::gemm& o, const plan_request& request)
       : tensor_plan(here, o.operands(request.pass, request.type), request.order),
         library_(here.library()),
-        stream_(here.stream()),
         type_(request.type),
         workspace_limit_(std::min(usual_workspace, request.workspace_limit)),
         how_(product_of(possible(o, request), request.pass)),
@@ -74,7 +73,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     cuda::check(cublasLtMatmul(library_, bound.call.get(), &one, bound.places[how_.a.operand],
                                a_.get(), bound.places[how_.b.operand], b_.get(), &zero, addend,
                                addend_.get(), to, result_.get(), &chosen_.algo, bound.workspace,
-                               chosen_.workspaceSize, stream_),
+                               chosen_.workspaceSize, stream()),
                 "cublasLtMatmul");
   }
 
@@ -201,7 +200,6 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   }
 
   cublasLtHandle_t library_;
-  cudaStream_t stream_;
   dtype type_;
   std::size_t workspace_limit_;
   product how_;

@@ -45,7 +45,8 @@ class backend {
   static void describe(description& facts) {
     const properties gpu = properties_of(current_device());
     facts["gpu"] = gpu.name;
-    facts["gpu_compute_capability"] = gpu.compute_capability;
+    facts["gpu_compute_capability"] =
+        fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10);
     facts["gpu_multiprocessors"] = std::to_string(gpu.multiprocessors);
     facts["gpu_l2_bytes"] = std::to_string(gpu.l2_bytes);
     facts["gpu_memory_bytes"] = std::to_string(gpu.memory_bytes);

@@ -52,7 +52,7 @@ namespace layerbench::cuda {
 /// What a result file says of a GPU.
 struct properties {
   std::string name;
-  std::string compute_capability;  ///< such as "9.0"
+  int compute_capability;  ///< such as 90 for 9.0
   int multiprocessors;
   std::size_t l2_bytes;
   std::size_t memory_bytes;
@@ -62,8 +62,8 @@ struct properties {
 [[nodiscard]] inline properties properties_of(int number) {
   cudaDeviceProp all{};
   check(cudaGetDeviceProperties(&all, number), "cudaGetDeviceProperties");
-  return {static_cast<const char*>(all.name), fmt::format("{}.{}", all.major, all.minor),
-          all.multiProcessorCount, static_cast<std::size_t>(all.l2CacheSize), all.totalGlobalMem};
+  return {static_cast<const char*>(all.name), 10 * all.major + all.minor, all.multiProcessorCount,
+          static_cast<std::size_t>(all.l2CacheSize), all.totalGlobalMem};
 }
 
 /// Where GPU `number` is on the bus. Throws api_error.

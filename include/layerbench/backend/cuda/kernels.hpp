@@ -45,12 +45,14 @@ struct grid {
   unsigned threads;
 };
 
-/// For `work` elements in each of `rows`, if with more than one of them for a thread.
+/// For `work` elements in each of `rows`, if with more than one of them for a thread: no more
+/// blocks in all than keep every GPU busy.
 [[nodiscard]] inline grid grid_for(std::int64_t work, std::int64_t rows = 1) {
   constexpr std::int64_t warp = 32;
   constexpr std::int64_t most_threads = 256;
-  constexpr std::int64_t most_blocks = 2048;  // some for each multiprocessor
-  constexpr std::int64_t most_rows = 65535;   // of blocks, as CUDA has them
+  constexpr std::int64_t most_rows = 65535;  // of blocks, as CUDA has them
+  constexpr std::int64_t most_in_all = 8192;
+  const std::int64_t most_blocks = std::clamp<std::int64_t>(most_in_all / rows, 1, 2048);
   const auto parts = [](std::int64_t of, std::int64_t size) { return (of + size - 1) / size; };
   const std::int64_t threads = std::clamp(parts(work, warp) * warp, warp, most_threads);
   const std::int64_t blocks = std::clamp<std::int64_t>(parts(work, threads), 1, most_blocks);
@@ -99,9 +101,7 @@ class kernels {
 
   [[nodiscard]] const std::string& code(std::string_view numbers) const {
     static std::map<std::pair<int, std::string_view>, std::string> known;
-    std::string text = properties_of(device_).compute_capability;
-    std::erase(text, '.');
-    const int capability = std::stoi(text);
+    const int capability = properties_of(device_).compute_capability;
     const std::pair key{capability, numbers};
     auto at = known.find(key);
     if (at == known.end()) at = known.emplace(key, compiled(program_of(numbers), capability)).first;

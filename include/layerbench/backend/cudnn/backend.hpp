@@ -68,13 +68,14 @@ class backend : public cublas::backend {
  private:
   void copy_by_kernel(address to, const void* from, std::size_t bytes) {
     const auto size = static_cast<std::int64_t>(bytes);
-    kernels_.find(dtype::f32, "copy")
-        .launch(stream(), cuda::grid_for(size / 16 + 1), from, to, size);
+    if (!copies_) copies_ = kernels_.find(dtype::f32, "copy");
+    copies_->launch(stream(), cuda::grid_for(size / 16 + 1), from, to, size);
   }
 
   using handle = cuda::handle<cudnnHandle_t, &cudnnDestroy>;
   handle handle_;
   cuda::kernels kernels_;
+  std::optional<cuda::kernel> copies_;
 };
 
 static_assert(layerbench::backend<backend>);

@@ -18,7 +18,8 @@ struct layerbench::cuda::status_traits<cudnnStatus_t> {
   static bool is_success(cudnnStatus_t status) { return status == CUDNN_STATUS_SUCCESS; }
   static bool is_unsupported(cudnnStatus_t status) {
     constexpr int kind = 1000;
-    return status / kind == CUDNN_STATUS_NOT_SUPPORTED / kind;
+    return status / kind == CUDNN_STATUS_NOT_SUPPORTED / kind ||
+           status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;  // of a plan among others
   }
   /// With what the library says of its last failure, where it says more.
   static std::string text(cudnnStatus_t status) {
