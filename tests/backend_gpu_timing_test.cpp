@@ -209,7 +209,7 @@ TEST_F(GpuTiming, RecordingsAreFreed) {
     recorded_calls some(turns, here(), watch);
     some.ready(2);
     some.ready(7);
-    EXPECT_EQ(host_graphs, before + 4);
+    EXPECT_EQ(host_graphs, before + 3);
   }
   EXPECT_EQ(host_graphs, before);
 }
