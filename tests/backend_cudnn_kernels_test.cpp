@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
@@ -22,6 +23,7 @@
 #include "support/host_cublas.hpp"
 #include "support/host_cuda.hpp"
 #include "support/host_cudnn.hpp"
+#include "support/host_cudnn_graph.hpp"
 #include "support/host_cudnn_images.hpp"
 #include "support/host_kernels.hpp"
 #include "support/random_ops.hpp"
@@ -206,6 +208,14 @@ TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {
     EXPECT_THROW(reorder(here, {{1, 16, 1, 1}, "abcd", order}, {}), unsupported) << order;
   }
   EXPECT_THROW(reorder(here, {{1, 1, 1, 1, 1}, "abcde", "abcde"}, {}), unsupported);
+}
+
+TEST(Kernels, SumTheGradientOfABiasWhereTheLibraryDoesNot) {
+  for (const bool narrow : {true, false}) {
+    host_narrow_bias_gradients = narrow;
+    expect_right_in<op::conv>({bwd_weights}, [](op::conv& o, dice&) { o.bias = true; });
+  }
+  host_narrow_bias_gradients = true;
 }
 
 TEST(Kernels, CopyWhereCopiesAreRecorded) {

@@ -15,6 +15,9 @@
 
 /// As host_cudnn.hpp, of functions that see images: windows, channels, pixels.
 
+/// Whether the library has gradients of biases in 16 bits.
+inline bool host_narrow_bias_gradients = true;
+
 namespace {
 
 /// Calls `visit(place in the image)` for the taps on the image of the window of an output; returns
@@ -255,13 +258,15 @@ cudnnStatus_t cudnnBatchNormalizationBackward(
   });
 }
 
+/// Not in 16 bits where the test wants it so.
 cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t /*handle*/, const void* alpha,
                                            const cudnnTensorDescriptor_t dy_of, const void* dy_at,
                                            const void* beta, const cudnnTensorDescriptor_t db_of,
                                            void* db_at) {
   const host_tensor dy(*dy_of, dy_at);
   const host_tensor db(*db_of, db_at);
-  return host_compute(host_overwrites(alpha, beta), [dy, db] {
+  const bool known = dy_of->type == CUDNN_DATA_FLOAT || host_narrow_bias_gradients;
+  return host_compute(known && host_overwrites(alpha, beta), [dy, db] {
     for (std::int64_t channel = 0; channel < dy.how.sizes[1]; ++channel) {
       const auto value = [&](const host_place& at) { return dy.get(at); };
       db.set({0, channel, 0, 0}, host_over_channel(dy.how.sizes, channel, value));

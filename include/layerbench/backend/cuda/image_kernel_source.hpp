@@ -20,7 +20,7 @@ struct point {
 
 template <class Work>
 void for_points_channels_last(unsigned images, unsigned channels, unsigned rows,
-                                                unsigned columns, const Work& work) {
+                              unsigned columns, const Work& work) {
   for (unsigned line = blockIdx.y; line < images * rows; line += gridDim.y) {
     for (i64 i = first(); i < static_cast<i64>(columns) * channels; i += stride()) {
       const unsigned at = static_cast<unsigned>(i);
@@ -30,7 +30,7 @@ void for_points_channels_last(unsigned images, unsigned channels, unsigned rows,
 }
 template <class Work>
 void for_points_channels_first(unsigned images, unsigned channels, unsigned rows,
-                                                 unsigned columns, const Work& work) {
+                               unsigned columns, const Work& work) {
   for (unsigned plane = blockIdx.y; plane < images * channels; plane += gridDim.y) {
     for (i64 i = first(); i < static_cast<i64>(rows) * columns; i += stride()) {
       const unsigned at = static_cast<unsigned>(i);
@@ -43,7 +43,7 @@ void for_points_channels_first(unsigned images, unsigned channels, unsigned rows
 // neighbouring threads.
 template <class Work>
 void for_points(const pool_sizes& o, int rows, int columns, bool by_four,
-                                  const Work& work) {
+                const Work& work) {
   const unsigned channels = static_cast<unsigned>(o.c);
   if (!o.channels_last) {
     for_points_channels_first(o.n, channels, rows, columns,
@@ -133,7 +133,7 @@ struct reorder_axes {
 
 template <class Index>
 void reorder_by(const number* from, number* to, Index size,
-                                  const reorder_axes& o) {
+                const reorder_axes& o) {
   for (i64 i = first(); i < static_cast<i64>(size); i += stride()) {
     Index rest = static_cast<Index>(i);
     i64 place = 0;
@@ -151,6 +151,29 @@ extern "C" __global__ void reorder(const number* from, number* to, i64 size, reo
     reorder_by(from, to, static_cast<unsigned>(size), o);
   } else {
     reorder_by(from, to, size, o);
+  }
+}
+
+// Sums over all images and pixels of each channel: blockIdx.y says which part of them, then of all
+// parts.
+extern "C" __global__ void bias_gradient_parts(const number* gradient, float* parts, i64 images,
+                                               i64 channels, i64 pixels, int channels_last) {
+  for (i64 c = first(); c < channels; c += stride()) {
+    float sum = 0;
+    for (i64 i = blockIdx.y; i < images * pixels; i += gridDim.y) {
+      const i64 plane = i / pixels * channels + c;
+      sum += widen(gradient[channels_last != 0 ? i * channels + c : plane * pixels + i % pixels]);
+    }
+    parts[blockIdx.y * channels + c] = sum;
+  }
+}
+
+extern "C" __global__ void bias_gradient(const float* parts, number* result, i64 channels,
+                                         int count) {
+  for (i64 c = first(); c < channels; c += stride()) {
+    float sum = 0;
+    for (int i = 0; i < count; ++i) sum += parts[i * channels + c];
+    result[c] = narrow(sum);
   }
 }
 )cuda";

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,12 +21,14 @@
 namespace layerbench {
 
 /// Convolution by the first plan that the library's heuristics propose for its graph, or the one
-/// that is asked for. A bias is added in the same call; its gradient takes a second one.
+/// that is asked for. A bias is added in the same call; its gradient takes a second one, or kernels
+/// of the suite's own where the library has that not in a type or order.
 template <>
 class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
  public:
-  plan(const cudnn::backend& here, const op::conv& o, const plan_request& request)
+  plan(cudnn::backend& here, const op::conv& o, const plan_request& request)
       : tensor_plan(here, o.operands(request.pass, request.type), request.order),
+        here_(&here),
         library_(here.library()),
         graph_(o, request),
         limits_{request.type, request.workspace_limit},
@@ -34,9 +37,13 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
     bias_gradient_.emplace(
         cudnn::tensor_descriptor(logical(1).extents, strides_of(1), request.type),
         cudnn::tensor_descriptor({1, o.k, 1, 1}, {o.k, 1, 1, 1}, request.type));
+    const std::size_t parts = parts_of_bias * static_cast<std::size_t>(o.k) * sizeof(float);
+    if (parts <= request.workspace_limit) bias_bytes_ = parts;
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return chosen_.workspace_bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return std::max(chosen_.workspace_bytes(), bias_bytes_);
+  }
   [[nodiscard]] std::string algorithm() const { return chosen_.text(); }
   [[nodiscard]] std::vector<std::string> alternatives() const {
     std::vector<std::string> names;
@@ -65,13 +72,33 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
     cuda::check(cudnnBackendExecute(library_, chosen_.self().raw(), bound.tensors.raw()),
                 "cudnnBackendExecute");
     if (!bias_gradient_) return;
-    cuda::check(cudnnConvolutionBackwardBias(library_, &cudnn::one, bias_gradient_->of.get(),
-                                             bound.diff_dst, &cudnn::zero,
-                                             bias_gradient_->sums.get(), bound.diff_bias),
-                "cudnnConvolutionBackwardBias");
+    const cudnnStatus_t status = cudnnConvolutionBackwardBias(
+        library_, &cudnn::one, bias_gradient_->of.get(), bound.diff_dst, &cudnn::zero,
+        bias_gradient_->sums.get(), bound.diff_bias);
+    const bool lacks = cuda::status_traits<cudnnStatus_t>::is_unsupported(status);
+    if (lacks && bias_bytes_ > 0) return sum_bias(bound);
+    cuda::check(status, "cudnnConvolutionBackwardBias");
   }
 
  private:
+  static constexpr unsigned parts_of_bias = 256;
+
+  void sum_bias(const binding& bound) const {
+    const op::operand& of = logical(1);
+    const std::int64_t channels = of.extents[1];
+    const std::int64_t pixels = of.extents[2] * of.extents[3];
+    const int channels_last = strides_of(1)[1] == 1 ? 1 : 0;
+    const cuda::grid on = cuda::grid_for(channels);
+    here_->kernels()
+        .find(of.type, "bias_gradient_parts")
+        .launch(stream(), {dim3(on.blocks.x, parts_of_bias), on.threads}, bound.diff_dst,
+                bound.workspace, of.extents[0], channels, pixels, channels_last);
+    here_->kernels()
+        .find(of.type, "bias_gradient")
+        .launch(stream(), on, bound.workspace, bound.diff_bias, channels,
+                static_cast<int>(parts_of_bias));
+  }
+
   [[nodiscard]] cudnn::execution_plan plan_of(const std::string& algorithm) const {
     const cudnn::descriptor gpu = cudnn::gpu_of(library_);
     if (algorithm.empty()) return cudnn::first_plan(graph_.self(), gpu, limits_);
@@ -101,11 +128,13 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
         : of(std::move(image)), sums(std::move(channels)) {}
   };
 
+  cudnn::backend* here_;
   cudnnHandle_t library_;
   cudnn::conv_graph graph_;
   cudnn::plan_limits limits_;
   cudnn::execution_plan chosen_;
   std::optional<bias_gradient> bias_gradient_;
+  std::size_t bias_bytes_ = 0;  ///< of scratch memory, for kernels of our own
 };
 
 static_assert(implements<cudnn::backend, op::conv>);
