@@ -153,6 +153,17 @@ TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {
   EXPECT_THAT(all.rows.front().label.algorithm.text(), StartsWith("eng1"));
 }
 
+TEST(GpuCheck, SaysWhatIsWrongBeforeItBuilds) {
+  const auto check = [](const std::string& word) {
+    return testing::run("/bin/bash", {LAYERBENCH_SOURCE_DIR "/tools/gpu_check.sh", word});
+  };
+  EXPECT_EQ(check("--help").exit_code, 0);
+  EXPECT_THAT(check("--help").out, AllOf(HasSubstr("--build-only"), HasSubstr("memcheck")));
+  const testing::outcome unknown = check("everything");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("everything"), HasSubstr("inference training")));
+}
+
 TEST_F(Gpu, MultipliesIn8BitsWhereTheLibraryCan) {
   const std::string model = here_.write("products.json", R"({"name": "products", "layers": [
     {"name": "fits", "op": "gemm", "shape": {"m": 32, "n": 16, "k": 64, "b_transposed": true}},

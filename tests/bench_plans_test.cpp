@@ -90,6 +90,16 @@ TEST_F(Plans, OfAnotherVersionAreRefused) {
                               HasSubstr("was 1.0.0, here it is " + version)));
 }
 
+TEST_F(Plans, ThatFitNothingAreSaidToDoSo) {
+  static_cast<void>(algorithms({"--benchmark_filter=conv1"}));
+  const std::string note = "no work of this run is in ";
+  EXPECT_THAT(replay(here_.results).err, ::testing::Not(HasSubstr(note)));
+  const testing::outcome done = here_.bench(
+      "bench_model", {"--plans=" + here_.results, "--batch=2", "--benchmark_out=" + second_});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr(note));
+}
+
 TEST_F(Plans, OfAFileThatIsNotThereAreRefused) {
   const testing::outcome done = replay("nowhere.json");
   EXPECT_EQ(done.exit_code, 3);

@@ -115,6 +115,18 @@ TEST(Table, TakesRowsInPlaceWhereThereAreSome) {
   EXPECT_DOUBLE_EQ(table.time(100, 2).seconds, 5e-6);
 }
 
+TEST(Table, SaysThatItsTimingsWereDisturbed) {
+  std::vector<result::measurement> rows{reduced(2, 100, 1e-6), reduced(2, 10'000, 9e-6)};
+  const auto said = [&] {
+    network made{"measured", "", "", {}, {}};
+    made.how = collective_table(reduced_file(rows));
+    return text(made);
+  };
+  EXPECT_THAT(said(), ::testing::Not(HasSubstr("something else")));
+  rows.back().counters["disturbed"] = 1;
+  EXPECT_THAT(said(), HasSubstr("something else used the processors during 50 % of its timings"));
+}
+
 TEST(Table, RefusesFilesOfNoUse) {
   const auto refused = [](const std::vector<result::measurement>& rows) -> std::string {
     try {
@@ -137,6 +149,17 @@ TEST(Table, RefusesFilesOfNoUse) {
   } catch (const bad_input& slip) {
     EXPECT_THAT(slip.what(),
                 AllOf(HasSubstr("other.json"), HasSubstr("differs in: onednn_version")));
+  }
+  two = {reduced_file({reduced(2, 100, 1e-6)}).front(),
+         reduced_file({reduced(4, 100, 1e-6)}).front()};
+  two.back().file = "other.json";
+  two.front().context["device"] = "one";
+  two.back().context["device"] = "another";
+  try {
+    const collective_table table(two);
+    ADD_FAILURE() << "a network of two devices";
+  } catch (const bad_input& slip) {
+    EXPECT_THAT(slip.what(), AllOf(HasSubstr("other.json"), HasSubstr("another")));
   }
   result::measurement unknown = reduced(2, 100, 1e-6);
   unknown.label.key = "";

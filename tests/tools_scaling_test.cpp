@@ -110,6 +110,9 @@ TEST_F(PredictDevices, OfAThroughputNeedsNoResults) {
   const json::value& step = made.at("data_parallel").at("steps").at(0);
   EXPECT_GT(step.at("images_per_second").get<double>(), 7 * 219);
   EXPECT_LE(step.at("images_per_second").get<double>(), 8 * 219);
+  for (const char* bound : {"seconds_low", "seconds_high"}) {
+    EXPECT_TRUE(step.at(bound).is_null()) << "nothing says how sure it is";
+  }
 }
 
 TEST_F(PredictDevices, GoesOnByFactorsOrSteps) {
@@ -194,6 +197,10 @@ TEST_F(PredictDevices, RefusesWhatMakesNoSense) {
        "one or the"},
       {given({"--devices", "9"}), 2, "holds 8 devices, not 9"},
       {given({"--devices", "0"}), 2, "'0'"},
+      {{measured, "--devices", "", "--network", "dgx1_p100"}, 2, "--devices"},
+      {{"--throughput", "1e-300", "--model", "lenet5", "--network", "pcie3", "--devices", "2"},
+       2,
+       "between 1e-9"},
       {given({"--devices", "1,,2"}), 2, "''"},
       {given({"--devices", "1,...,8"}), 2, "two numbers"},
       {given({"--devices", "1,2,...,7"}), 2, "does not lead to 7"},

@@ -47,15 +47,42 @@ make_bundle() {
   cp tools/gpu_check.sh tests/torch_agreement.py tests/by_hand.py "$bundle"
 }
 
+usage() { sed -n '/^# Checks and/,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+
+all_steps=(describe verify memcheck inference training validate torch)
+build_only=0
+steps=()
+for word in "$@"; do
+  case $word in
+    --help | -h) usage && exit ;;
+    --build-only) build_only=1 ;;
+    *)
+      if [[ " ${all_steps[*]} " != *" $word "* ]]; then
+        echo "gpu_check: no step '$word'; there are: ${all_steps[*]}" >&2
+        exit 2
+      fi
+      steps+=("$word")
+      ;;
+  esac
+done
+if ((build_only && ${#steps[@]})); then
+  echo "gpu_check: --build-only runs no steps" >&2
+  exit 2
+fi
+((${#steps[@]})) || steps=("${all_steps[@]}")
+
+if ((!build_only)) && [[ ! -e /dev/nvidiactl && ! -e /dev/dxg ]] && ! ldconfig -p | grep -q 'libcuda\.so\.1' &&
+  [[ -z ${LD_LIBRARY_PATH:-} ]]; then
+  echo "gpu_check: no NVIDIA driver was found, so no GPU can be used; --build-only builds for another machine" >&2
+  exit 77
+fi
 if [[ ! -x $here/bin/bench_model ]]; then
   cd "$here/.."
   here=$PWD/build/gpu/bundle
   say build
   make_bundle "$here"
-  [[ ${1:-} != --build-only ]] || exit 0
+  ((!build_only)) || exit 0
 fi
-steps=("$@")
-((${#steps[@]})) || steps=(describe verify memcheck inference training validate torch)
 
 # cuDNN and its like may have come with PyTorch alone.
 wheels=$(python3 -c 'import glob, site; print(":".join(d for s in site.getsitepackages()
@@ -145,12 +172,6 @@ torch() {
   attempt python3 "$here/torch_agreement.py" --bench "$bench" --tool "$tool" --results "$results"
 }
 
-for step in "${steps[@]}"; do
-  case $step in
-    describe | verify | memcheck | inference | training | validate | torch) ;;
-    *) echo "gpu_check: no step '$step'; see the head of this file" >&2; exit 2 ;;
-  esac
-done
 for step in "${steps[@]}"; do
   say "$step"
   "$step"

@@ -13,6 +13,8 @@ tools/setup.sh
 cmake --preset release -DLAYERBENCH_TESTS=OFF >/dev/null
 cmake --build --preset release
 mkdir -p "$(dirname "$results")"
+# What to know before some minutes are spent on it.
+build/release/bench/bench_model --check-machine || true
 rm -f "$results.partial" # of a start that was interrupted
 build/release/bench/bench_model --model=resnet50,vgg16,alexnet --batch=1 --dtype=f32 \
   --cache=model,hot --chain --benchmark_out="$results"

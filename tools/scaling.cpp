@@ -3,7 +3,6 @@
 #include "scaling.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <string_view>
 
@@ -91,11 +90,28 @@ void require_sense(const scaling_request& given, const std::vector<std::string>&
   }
 }
 
+/// Says which files are kept apart, but those that tell the contention, which are meant to be.
+void say_kept_apart(std::vector<result::results> files,
+                    const std::vector<predict::measured_contention>& measured) {
+  std::erase_if(files, [&](const result::results& file) {
+    return std::ranges::any_of(measured, [&](const predict::measured_contention& each) {
+      return std::ranges::find(each.files, file.file) != each.files.end();
+    });
+  });
+  for (const std::string& each : predict::kept_apart(files)) {
+    fmt::print(stderr, "layerbench: {}\n", each);
+  }
+}
+
 /// Writes the timeline of the only step that there is.
 void write_trace(const std::string& file, std::span<const predict::data_parallel> all) {
   if (all.size() != 1 || all.front().steps.size() != 1) {
-    throw usage_error(
-        "--trace is of one step: choose a case with --model and give one number of devices");
+    std::vector<std::string> cases;
+    for (const predict::data_parallel& each : all) cases.push_back(each.single.owner.text());
+    throw usage_error(fmt::format(
+        "--trace is of one step: give one number of devices and one case, by --model or "
+        "by a file that has one alone; here are: {}",
+        fmt::join(cases, ", ")));
   }
   output_file(file).write(json_text(report::trace(all.front(), 0)));
 }
@@ -114,7 +130,7 @@ void add_throughput_options(CLI::App& command, scaling_request& given, CLI::Opti
       command
           .add_option("--throughput", given.throughput,
                       "Images/s of one device in training, where there are no results of it")
-          ->check(within(std::numeric_limits<double>::min(), 1e12, "a positive number of images/s"))
+          ->check(within(1e-9, 1e12, "images/s between 1e-9 and 1e12"))
           ->needs(devices);
   command.add_option("--batch", given.batch, "Images in a batch of that throughput")
       ->check(CLI::Range(std::int64_t{1}, max_size))
@@ -152,6 +168,9 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
   CLI::Option* devices = command.add_option(
       "--devices", given.devices,
       "Numbers of devices that train together, such as 1,2,4,...,64; gradients are added up");
+  devices->check([](const std::string& text) {
+    return std::string(text.empty() ? "expected numbers such as 8 or 1,2,4,...,64" : "");
+  });
   command
       .add_option("--network", given.network,
                   "What joins them: name or path of a network file, or results of "
@@ -187,11 +206,12 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
   if (given.throughput) {
     all.push_back(of_throughput(given, chosen, how));
   } else {
-    const std::vector<result::results> results = read_results(files);
+    const std::vector<result::results> results = read_each(files);
     predict::options training = chosen;
     training.phase = "training";
     single = predict::predict(results, training);
     const auto measured = predict::contentions(results, training);
+    say_kept_apart(results, measured);
     all = predict::predict_data_parallel(single, results, training, how, measured);
   }
   if (!given.trace.empty()) write_trace(given.trace, all);

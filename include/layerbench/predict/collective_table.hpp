@@ -79,6 +79,8 @@ class collective_table {
 
   /// What it says of numbers of devices that were not measured.
   [[nodiscard]] const fitted_link& model() const { return fitted_; }
+  /// Share of the timings while which something else used the processors.
+  [[nodiscard]] double disturbed() const { return disturbed_; }
 
   [[nodiscard]] std::vector<std::int64_t> devices() const {
     std::vector<std::int64_t> all;
@@ -141,6 +143,14 @@ class collective_table {
       std::erase_if(rows, [](const found& each) { return !each.in_place(); });
     }
     for (const found& each : rows) {
+      const std::string first = rows.front().file->device();
+      if (each.file->device() != first) {
+        throw bad_input(
+            each.file->file, "/context/device",
+            fmt::format("has all-reduces on {}, which those of {}, on {}, are not to be "
+                        "mixed with: these would be a network that is nowhere",
+                        each.file->device(), rows.front().file->file, first));
+      }
       if (each.kind() == rows.front().kind()) continue;
       throw bad_input(each.file->file, "/benchmarks",
                       fmt::format("has all-reduces of {}, which others of {} are not to be mixed "
@@ -150,10 +160,14 @@ class collective_table {
     return rows;
   }
 
-  [[nodiscard]] static std::map<size, timing> rounds_in(std::span<const result::results> files) {
+  [[nodiscard]] std::map<size, timing> rounds_in(std::span<const result::results> files) {
     std::map<size, timing> all;
     std::map<std::int64_t, const result::results*> first;  // by number of ranks
-    for (const found& each : rows_in(files)) {
+    const std::vector<found> rows = rows_in(files);
+    const auto is_disturbed = [](const found& each) { return each.row->disturbed(); };
+    disturbed_ = static_cast<double>(std::ranges::count_if(rows, is_disturbed)) /
+                 static_cast<double>(std::max<std::size_t>(1, rows.size()));
+    for (const found& each : rows) {
       const auto devices = detail::field_of(each.row->label.key.text(), "ranks");
       const auto bytes = detail::field_of(each.row->label.key.text(), "bytes");
       if (!devices || !bytes) {
@@ -193,6 +207,7 @@ class collective_table {
 
   std::map<std::int64_t, std::vector<point>> sizes_;  ///< by devices; points by growing bytes
   fitted_link fitted_;
+  double disturbed_ = 0;
 };
 
 }  // namespace layerbench::predict

@@ -194,6 +194,8 @@ struct scaled_step {
   [[nodiscard]] double images_per_second() const {
     return static_cast<double>(devices * batch) / step.seconds;
   }
+  /// Whether anything says how sure the time is.
+  [[nodiscard]] bool is_interval() const { return seconds_low < seconds_high; }
 };
 
 /// The step on n devices, each of which computes `each` for a batch of its own. `alone` is the

@@ -96,10 +96,15 @@ inline void require_room(const network& in, std::int64_t devices) {
   };
   if (const auto* described = std::get_if<link>(&of.how)) return of_link(*described);
   if (const auto* table = std::get_if<collective_table>(&of.how)) {
+    const std::string disturbed =
+        table->disturbed() <= result::much_disturbed
+            ? ""
+            : fmt::format("; something else used the processors during {:.0f} % of its timings",
+                          100 * table->disturbed());
     return fmt::format(
-        "measured for {} devices; for others scaled by a fitted {} (off by {:.0f} %)",
+        "measured for {} devices; for others scaled by a fitted {} (off by {:.0f} %){}",
         fmt::join(table->devices(), ", "), of_link(table->model().link),
-        100 * table->model().residual);
+        100 * table->model().residual, disturbed);
   }
   const nodes& both = *std::get<std::shared_ptr<const nodes>>(of.how);
   return fmt::format("nodes of {} devices: {}; between nodes, {} adapter{}: {}",

@@ -121,13 +121,13 @@ namespace detail {
           {}};
   for (const predict::scaled_step& each : of.steps) {
     const predict::parallel_step& step = each.step;
-    const bool sure = each.seconds_low < each.seconds_high;
-    t.rows.push_back({std::to_string(each.devices), std::to_string(each.batch),
-                      detail::rate(each.images_per_second()), detail::milliseconds(step.seconds),
-                      sure ? detail::range_text(each.seconds_low, each.seconds_high) : "not known",
-                      detail::percent(each.efficiency), detail::milliseconds(step.communication),
-                      detail::milliseconds(step.exposed), detail::milliseconds(step.full_overlap),
-                      detail::milliseconds(step.no_overlap), detail::whence(of.how.joined, each)});
+    t.rows.push_back(
+        {std::to_string(each.devices), std::to_string(each.batch),
+         detail::rate(each.images_per_second()), detail::milliseconds(step.seconds),
+         each.is_interval() ? detail::range_text(each.seconds_low, each.seconds_high) : "not known",
+         detail::percent(each.efficiency), detail::milliseconds(step.communication),
+         detail::milliseconds(step.exposed), detail::milliseconds(step.full_overlap),
+         detail::milliseconds(step.no_overlap), detail::whence(of.how.joined, each)});
   }
   return t;
 }
@@ -162,8 +162,11 @@ namespace detail {
                                      detail::exact(each.contention.factors.usual.computing),
                                      std::to_string(each.devices),
                                      std::to_string(each.batch)};
-      for (const double number : {step.seconds, each.seconds_low, each.seconds_high,
-                                  each.images_per_second(), each.efficiency, step.communication,
+      cells.push_back(detail::exact(step.seconds));
+      for (const double bound : {each.seconds_low, each.seconds_high}) {
+        cells.push_back(each.is_interval() ? detail::exact(bound) : "");
+      }
+      for (const double number : {each.images_per_second(), each.efficiency, step.communication,
                                   step.exposed, step.slowed, step.full_overlap, step.no_overlap}) {
         cells.push_back(detail::exact(number));
       }

@@ -49,6 +49,9 @@ namespace detail {
 }
 
 [[nodiscard]] inline json::value scaled_step_json(const predict::scaled_step& of) {
+  const auto if_known = [&](double bound) {
+    return of.is_interval() ? json::value(bound) : json::value();
+  };
   return {{"devices", of.devices},
           {"batch", of.batch},
           {"global_batch", of.devices * of.batch},
@@ -57,8 +60,8 @@ namespace detail {
           {"contention_from", name(of.contention.from)},
           {"contention_files", of.contention.files},
           {"seconds_per_step", of.step.seconds},
-          {"seconds_low", of.seconds_low},
-          {"seconds_high", of.seconds_high},
+          {"seconds_low", if_known(of.seconds_low)},
+          {"seconds_high", if_known(of.seconds_high)},
           {"images_per_second", of.images_per_second()},
           {"efficiency", of.efficiency},
           {"communication_seconds", of.step.communication},

@@ -237,6 +237,12 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
   const bool interrupted = measuring.run();
   if (all.chooser) {
     for (const std::string& text : all.chooser->notes()) note("plan of " + text);
+    if (all.chooser->fits_nothing()) {
+      note(
+          fmt::format("--plans: no work of this run is in {}, so libraries chose all plans; it is "
+                      "of other sizes, data types, layouts or numbers of threads",
+                      o.plans));
+    }
   }
   const std::size_t failures = measuring.report_failures();
   measuring.report_disturbance();

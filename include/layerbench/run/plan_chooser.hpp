@@ -120,13 +120,18 @@ class plan_chooser {
         full_name(backend, std::to_string(threads), std::string(name(request.type)),
                   std::string(name(request.order)), model::work_of(op, request.pass));
     const auto known = known_.find(work);
-    if (known != known_.end()) return known->second;
+    if (known != known_.end()) {
+      used_ = true;
+      return known->second;
+    }
     if (!measures_ || interrupt_guard::interrupted()) return {};
     return known_[work] = fastest(work, memory, op, request);
   }
 
   /// In words, where it chose another plan than the library.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// Whether nothing that it was asked for was in the file that it took plans over from.
+  [[nodiscard]] bool fits_nothing() const { return !measures_ && !used_; }
 
  private:
   static constexpr int rounds = 5;
@@ -217,6 +222,7 @@ class plan_chooser {
   std::uint64_t seed_;
   std::map<std::string, std::string> known_;  ///< algorithms, by work
   std::vector<std::string> notes_;
+  bool used_ = false;  ///< of what is known anything
 };
 
 }  // namespace layerbench::run
