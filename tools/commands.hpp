@@ -55,7 +55,10 @@ std::vector<result::results> read_each(const std::vector<std::string>& files);
 /// The same of files that are to have peaks. Throws bad_input for one that has none.
 std::vector<result::results> read_peaks(const std::vector<std::string>& files);
 
-/// The same, and says on stderr which of them are kept apart, and why.
+/// Says on stderr which files are kept apart, and why.
+void say_kept_apart(const std::vector<result::results>& read);
+
+/// Reads them, and says that.
 std::vector<result::results> read_results(const std::vector<std::string>& files);
 
 /// The number that `text` is, or nothing.

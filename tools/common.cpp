@@ -72,11 +72,15 @@ std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
   return read;
 }
 
-std::vector<result::results> read_results(const std::vector<std::string>& files) {
-  std::vector<result::results> read = read_each(files);
+void say_kept_apart(const std::vector<result::results>& read) {
   for (const std::string& each : predict::kept_apart(read)) {
     fmt::print(stderr, "layerbench: {}\n", each);
   }
+}
+
+std::vector<result::results> read_results(const std::vector<std::string>& files) {
+  std::vector<result::results> read = read_each(files);
+  say_kept_apart(read);
   return read;
 }
 

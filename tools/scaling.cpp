@@ -91,16 +91,14 @@ void require_sense(const scaling_request& given, const std::vector<std::string>&
 }
 
 /// Says which files are kept apart, but those that tell the contention, which are meant to be.
-void say_kept_apart(std::vector<result::results> files,
-                    const std::vector<predict::measured_contention>& measured) {
+void say_others_kept_apart(std::vector<result::results> files,
+                           const std::vector<predict::measured_contention>& measured) {
   std::erase_if(files, [&](const result::results& file) {
     return std::ranges::any_of(measured, [&](const predict::measured_contention& each) {
       return std::ranges::find(each.files, file.file) != each.files.end();
     });
   });
-  for (const std::string& each : predict::kept_apart(files)) {
-    fmt::print(stderr, "layerbench: {}\n", each);
-  }
+  say_kept_apart(files);
 }
 
 /// Writes the timeline of the only step that there is.
@@ -211,7 +209,7 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
     training.phase = "training";
     single = predict::predict(results, training);
     const auto measured = predict::contentions(results, training);
-    say_kept_apart(results, measured);
+    if (results.size() > 1) say_others_kept_apart(results, measured);
     all = predict::predict_data_parallel(single, results, training, how, measured);
   }
   if (!given.trace.empty()) write_trace(given.trace, all);
