@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <layerbench/cli/main.hpp>
 #include <layerbench/op/allreduce.hpp>
-#include <layerbench/run/main.hpp>
 
 int main(int argc, char** argv) {
   using namespace layerbench;

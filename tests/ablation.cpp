@@ -27,19 +27,19 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/onednn/list.hpp>
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/cli/context.hpp>
+#include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/context.hpp>
-#include <layerbench/run/fixture.hpp>
-#include <layerbench/run/layer_clocks.hpp>
-#include <layerbench/run/planned_step.hpp>
-#include <layerbench/run/speed_probe.hpp>
-#include <layerbench/run/step_sampler.hpp>
-#include <layerbench/run/visit.hpp>
+#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/layer_clocks.hpp>
+#include <layerbench/session/planned_step.hpp>
+#include <layerbench/session/step_sampler.hpp>
+#include <layerbench/timing/measurement_pass.hpp>
 
 namespace {
 
@@ -50,24 +50,24 @@ const std::vector<std::string> ways{"hot",       "rotate",  "touch", "predecesso
 constexpr double row_seconds = 0.004;
 constexpr run::sampling chain_sampling{.least_time = 0.03, .most_time = 0.12};
 
-run::surrounded_op surroundings_of(run::planned_step& step, const model::primitive& of,
+run::op_in_context surroundings_of(run::planned_step& step, const model::primitive& of,
                                    const std::string& way) {
-  run::surrounded_op made =
+  run::op_in_context result =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
   const bool has_users = way == "users" || way == "final";
-  made.settled = has_users || way == "settled";
-  made.displaced = made.settled || way == "displaced";
-  for (run::origin& each : made.operands) {
-    if (!has_users) each.used.reset();
-    if (!each.distance) continue;
-    if (way == "rotate") each.distance.reset();
-    if (way == "touch") each = {.distance = 0, .same_as = each.same_as};
+  result.shared_cache_warmed = has_users || way == "settled";
+  result.private_evicted = result.shared_cache_warmed || way == "displaced";
+  for (run::operand_history& operand : result.operands) {
+    if (!has_users) operand.used.reset();
+    if (!operand.distance) continue;
+    if (way == "rotate") operand.distance.reset();
+    if (way == "touch") operand = {.distance = 0, .same_as = operand.same_as};
     if (way == "predecessor") {
-      each.over.reset();
-      each.before.clear();
+      operand.over.reset();
+      operand.before.clear();
     }
   }
-  return made;
+  return result;
 }
 
 /// A model's rows in each of the ways, and its chain.
@@ -79,15 +79,16 @@ class experiment {
         watch_(threads),
         step_(model::inference_step(graph, type, {"activation"}), {.type = type}, memory_),
         chain_(step_.make_chain(1)) {
-    for (const model::primitive& each : model::primitives(step_.step())) {
+    for (const model::primitive& primitive : model::primitives(step_.step())) {
       for (const std::string& way : ways) {
-        run::row row{.name = {{}, {}, {}, each.layer, {}},
-                     .op = each.op,
-                     .count = each.count(),
-                     .request = {.type = type},
-                     .signature = "",
-                     .around = [&, each, way] { return surroundings_of(step_, each, way); }};
-        rows_[way].push_back(std::make_unique<run::fixture>(std::move(row), memory_));
+        run::row row{
+            .name = {{}, {}, {}, primitive.layer, {}},
+            .op = primitive.op,
+            .count = primitive.count(),
+            .request = {.type = type},
+            .signature = "",
+            .around = [&, primitive, way] { return surroundings_of(step_, primitive, way); }};
+        rows_[way].push_back(std::make_unique<run::benchmark_case>(std::move(row), memory_));
         rows_[way].back()->prepare({});
       }
     }
@@ -108,7 +109,7 @@ class experiment {
       }
       spent_[way] += run::stopwatch::now() - start;
       steps.push_back(step());
-      if (by_layer_) clocks_.visit(*chain_, *speed_, chain_sampling);
+      if (by_layer_) clocks_.measure_pass(*chain_, *speed_, chain_sampling);
     }
     steps_.push_back(stats::median(steps));
     for (const std::string& way : ways) ratios_[way].push_back(sums[way] / steps_.back());
@@ -125,11 +126,11 @@ class experiment {
   }
 
   void print_layers() {
-    for (const model::primitive& each : model::primitives(step_.step())) {
-      const double truth = clocks_.seconds(each.calls).value();
-      fmt::print("{:24} x{:<3}{:9.1f}", each.layer, each.count(), 1e6 * truth);
+    for (const model::primitive& primitive : model::primitives(step_.step())) {
+      const double truth = clocks_.seconds(primitive.calls).value();
+      fmt::print("{:24} x{:<3}{:9.1f}", primitive.layer, primitive.count(), 1e6 * truth);
       for (const std::string& way : ways) {
-        const double row = stats::mean(layers_[way][each.layer]);
+        const double row = stats::mean(layers_[way][primitive.layer]);
         fmt::print("; {} {:.1f} ({:+.1f} %)", way, 1e6 * row, 100 * (row / truth - 1));
       }
       fmt::print("\n");
@@ -137,29 +138,29 @@ class experiment {
   }
 
  private:
-  static std::shared_ptr<run::arena> make_arena(int threads) {
+  static std::shared_ptr<run::device_context> make_arena(int threads) {
     const auto make = [&]<class... Ops>(op::list<Ops...> /*all*/) {
       return std::make_unique<run::backend_device<onednn::backend, Ops...>>(threads);
     };
-    return std::make_shared<run::arena>(make(op::builtin{}));
+    return std::make_shared<run::device_context>(make(op::builtin{}));
   }
 
   template <class Take>
   double mean_of(Take&& take) {
     result::measurement row;
-    static_cast<void>(run::visit(memory_->here().threads(), watch_, take, row));
+    static_cast<void>(run::measure_pass(memory_->device().threads(), watch_, take, row));
     return row.counters.at("mean_s");
   }
 
-  double seconds_of(run::fixture& row) {
+  double seconds_of(run::benchmark_case& row) {
     row.activate();
-    run::rotation& calls = row.calls();
+    run::operand_ring& calls = row.calls();
     const run::sampling how{
         .least_time = row_seconds, .most_time = 4 * row_seconds, .most_calls = calls.most_calls()};
     return mean_of([&] {
       calls.settle();
       return run::sample(
-          watch_, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
+          watch_, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
           how, &run::interrupt_guard::interrupted, *speed_);
     });
   }
@@ -173,12 +174,12 @@ class experiment {
   }
 
   bool by_layer_;
-  std::shared_ptr<run::arena> memory_;
+  std::shared_ptr<run::device_context> memory_;
   run::stopwatch watch_;
-  std::unique_ptr<run::speed_probe> speed_ = run::speed_probe_of(memory_->here());
+  std::unique_ptr<run::frequency_probe> speed_ = run::frequency_probe_of(memory_->device());
   run::planned_step step_;
   std::unique_ptr<run::chain> chain_;
-  std::map<std::string, std::vector<std::unique_ptr<run::fixture>>> rows_;    ///< by way
+  std::map<std::string, std::vector<std::unique_ptr<run::benchmark_case>>> rows_;  ///< by way
   std::map<std::string, std::map<std::string, std::vector<double>>> layers_;  ///< by way and name
   run::layer_clocks clocks_;
   std::map<std::string, double> spent_;
@@ -204,8 +205,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < rounds; ++i) all.round();
     all.print(fmt::format("{} batch {} {} {} threads", argv[1], argv[2], argv[3], argv[4]));
     if (argc > 6) all.print_layers();
-  } catch (const std::exception& slip) {
-    fmt::print(stderr, "{}\n", slip.what());
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
     return 1;
   }
   return 0;

@@ -13,12 +13,12 @@
 #include <memory>
 #include <vector>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/mpi/list.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/fixture.hpp>
-#include <layerbench/run/sampler.hpp>
+#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/timing/sampler.hpp>
 
 namespace {
 
@@ -68,27 +68,27 @@ class suite_row {
  public:
   explicit suite_row(std::int64_t bytes)
       : row_({.name = {},
-              .op = op::any(op::allreduce{bytes, mpi::team::all().size(), true}),
+              .op = op::any(op::allreduce{bytes, mpi::rank_group::all().size(), true}),
               .signature = {}},
-             std::make_shared<run::arena>(
+             std::make_shared<run::device_context>(
                  std::make_unique<run::backend_device<mpi::backend, op::allreduce>>(1))) {}
 
   double round() {
-    if (mpi::backend::follow()) return 0;
+    if (mpi::backend::serve_first_rank()) return 0;
     static run::stopwatch wall(2);
     row_.prepare({});
     row_.activate();
-    run::rotation& calls = row_.calls();
+    run::operand_ring& calls = row_.calls();
     calls.settle();
     const run::samples taken = run::sample(
-        wall, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
+        wall, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
         {.least_time = seconds_a_round, .most_time = 10, .least_samples = 3});
-    mpi::team::all().send({});
+    mpi::rank_group::all().send({});
     return stats::median(taken.seconds);
   }
 
  private:
-  run::fixture row_;
+  run::benchmark_case row_;
 };
 
 void compare(std::int64_t bytes, int rounds) {
@@ -103,7 +103,7 @@ void compare(std::int64_t bytes, int rounds) {
     if (i % 2 != 0) ours.push_back(row.round());
     ratios.push_back(ours.back() / theirs.back());
   }
-  if (!mpi::team::all().leads()) return;
+  if (!mpi::rank_group::all().is_leader()) return;
   fmt::print("{:>10}  row {:>8}  bare loop {:>8}  {:+.1f} %\n",
              units::si(static_cast<double>(bytes), "B"), units::si(stats::median(ours), "s"),
              units::si(stats::median(theirs), "s"), 100 * (stats::median(ratios) - 1));
@@ -116,5 +116,5 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
   const std::int64_t most = argc > 2 ? std::atoll(argv[2]) : std::int64_t{64} << 20U;
   for (std::int64_t bytes = 4; bytes <= most; bytes *= 4) compare(bytes, rounds);
-  mpi::backend::follow();  // the leader's last word comes when it ends
+  mpi::backend::serve_first_rank();  // the leader's last word comes when it ends
 }

@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/list.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/verify.hpp>
+#include <layerbench/session/verify.hpp>
 
 #include "support/random_ops.hpp"
 
@@ -84,23 +84,24 @@ struct tally {
 
 /// Runs `op` and compares all its outputs. False when the backend has no plan.
 template <class B, class Op>
-bool agrees(run::device& here, const Op& op, const plan_request& request, std::uint64_t seed) {
+bool agrees(run::compute_device& device, const Op& op, const plan_request& request,
+            std::uint64_t seed) {
   try {
-    run::verify(here, *here.plan(op::any(op), request), seed, true);
+    run::verify(device, *device.plan(op::any(op), request), seed, true);
   } catch (const unsupported& gap) {
     const bool excused = on_gpu<B> || (!std::is_same_v<B, reference::backend> &&
                                        (is_known_gap(op, request) || !has_type<B>(request.type)));
     EXPECT_TRUE(excused) << gap.what();
     return false;
-  } catch (const std::exception& slip) {
-    ADD_FAILURE() << slip.what();
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << e.what();
   }
   return true;
 }
 
 template <class B, class Op>
 tally check_random_shapes(dtype type, int shapes, int threads) {
-  run::backend_device<B, Op> here(threads);
+  run::backend_device<B, Op> device(threads);
   dice d(41);
   tally sum;
   while (sum.ran < shapes && sum.drawn < 3 * shapes) {
@@ -113,7 +114,7 @@ tally check_random_shapes(dtype type, int shapes, int threads) {
                                .order = d.pick({layout::nhwc, layout::nchw, layout::any})};
     SCOPED_TRACE(fmt::format("{} {} {} {} {} {}", B::name, Op::name, name(request.pass), name(type),
                              name(request.order), key(o)));
-    sum.ran += agrees<B>(here, o, request, static_cast<std::uint64_t>(sum.drawn)) ? 1 : 0;
+    sum.ran += agrees<B>(device, o, request, static_cast<std::uint64_t>(sum.drawn)) ? 1 : 0;
     ++sum.drawn;
     if (::testing::Test::HasFailure()) break;
   }

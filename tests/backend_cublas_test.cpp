@@ -7,10 +7,10 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cublas/gemm.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/verify.hpp>
+#include <layerbench/session/verify.hpp>
 
 #include "support/host_cublas.hpp"
 #include "support/host_cuda.hpp"
@@ -23,7 +23,7 @@ namespace layerbench {
 namespace {
 
 TEST(Gemm, AgreesWithTheReferenceInEveryFormAndPass) {
-  run::backend_device<cublas::backend, op::gemm> here(1);
+  run::backend_device<cublas::backend, op::gemm> device(1);
   testing::dice d(7);
   int ran = 0;
   for (int i = 0; i < 300; ++i) {
@@ -33,7 +33,7 @@ TEST(Gemm, AgreesWithTheReferenceInEveryFormAndPass) {
       const plan_request request{pass, d.pick({dtype::f32, dtype::tf32, dtype::f16, dtype::bf16}),
                                  layout::nhwc};
       SCOPED_TRACE(fmt::format("{} {} {}", name(pass), name(request.type), key(o)));
-      ASSERT_NO_THROW(run::verify(here, *here.plan(op::any(o), request), 1, true));
+      ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request), 1, true));
       ++ran;
     }
   }
@@ -41,7 +41,7 @@ TEST(Gemm, AgreesWithTheReferenceInEveryFormAndPass) {
 }
 
 TEST(Gemm, InEightBitsAgreesWithTheReferenceWhereTheLibraryHasIt) {
-  run::backend_device<cublas::backend, op::gemm> here(1);
+  run::backend_device<cublas::backend, op::gemm> device(1);
   testing::dice d(8);
   int ran = 0;
   for (int i = 0; i < 300; ++i) {
@@ -56,10 +56,10 @@ TEST(Gemm, InEightBitsAgreesWithTheReferenceWhereTheLibraryHasIt) {
       const bool has = pass == op::pass::fwd && (!o.a_transposed || o.m == 1) && o.b_transposed &&
                        o.n % 16 == 0 && o.k % 16 == 0;
       if (has) {
-        ASSERT_NO_THROW(run::verify(here, *here.plan(op::any(o), request), 1, true));
+        ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request), 1, true));
         ++ran;
       } else {
-        ASSERT_THROW(static_cast<void>(here.plan(op::any(o), request)), unsupported);
+        ASSERT_THROW(static_cast<void>(device.plan(op::any(o), request)), unsupported);
       }
     }
   }
@@ -67,9 +67,9 @@ TEST(Gemm, InEightBitsAgreesWithTheReferenceWhereTheLibraryHasIt) {
 }
 
 std::unique_ptr<run::any_plan> plan_in(dtype type, const std::string& algorithm = {}) {
-  static run::backend_device<cublas::backend, op::gemm> here(1);
-  return here.plan(op::any(op::gemm{.m = 2, .n = 3, .k = 4}),
-                   {.type = type, .algorithm = algorithm});
+  static run::backend_device<cublas::backend, op::gemm> device(1);
+  return device.plan(op::any(op::gemm{.m = 2, .n = 3, .k = 4}),
+                     {.type = type, .algorithm = algorithm});
 }
 std::string algorithm(dtype type) { return plan_in(type)->algorithm(); }
 

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
@@ -17,8 +18,7 @@
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/update.hpp>
 #include <layerbench/backend/reference/list.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/verify.hpp>
+#include <layerbench/session/verify.hpp>
 
 #include "support/host_cublas.hpp"
 #include "support/host_cuda.hpp"
@@ -43,23 +43,24 @@ using device_for = run::backend_device<cudnn::backend, Op>;
 dtype any_type(dice& d) { return d.pick({dtype::f32, dtype::tf32, dtype::f16, dtype::bf16}); }
 
 template <class Op>
-void expect_right(device_for<Op>& here, const Op& o, const plan_request& request,
+void expect_right(device_for<Op>& device, const Op& o, const plan_request& request,
                   bool every_output = true) {
   SCOPED_TRACE(fmt::format("{} {} {} {}", name(request.pass), name(request.type),
                            name(request.order), key(o)));
-  ASSERT_NO_THROW(run::verify(here, *here.plan(op::any(o), request), 1, every_output));
+  ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request), 1, every_output));
 }
 
 /// Random ops in each of `passes`, as `change` makes them fit.
 template <class Op, class Change>
 void expect_right_in(const std::vector<op::pass>& passes, const Change& change) {
-  device_for<Op> here(1);
+  device_for<Op> device(1);
   dice d(11);
   for (int i = 0; i < 300 && !::testing::Test::HasFailure(); ++i) {
     auto o = testing::random_op<Op>(d);
     change(o, d);
     for (const op::pass pass : passes) {
-      expect_right(here, o, {pass, any_type(d), d.pick({layout::nhwc, layout::nchw, layout::any})});
+      expect_right(device, o,
+                   {pass, any_type(d), d.pick({layout::nhwc, layout::nchw, layout::any})});
     }
   }
 }
@@ -116,22 +117,22 @@ TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
 }
 
 TEST(Kernels, TakeManyTensorsInFewLaunches) {
-  device_for<op::update> here(1);
+  device_for<op::update> device(1);
   for (const std::size_t tensors : {1U, 56U, 57U, 112U, 130U}) {
     op::update o{.rule = op::update_rule::adam, .sizes = {}};
     for (std::size_t i = 0; i < tensors; ++i) {
       o.sizes.push_back(1 + static_cast<std::int64_t>(i * i % 50));
     }
-    for (const dtype type : {dtype::f32, dtype::bf16}) expect_right(here, o, {fwd, type});
+    for (const dtype type : {dtype::f32, dtype::bf16}) expect_right(device, o, {fwd, type});
     o.rule = op::update_rule::zero;
-    expect_right(here, o, {fwd, dtype::f16});
+    expect_right(device, o, {fwd, dtype::f16});
   }
 }
 
 TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {
-  cudnn::backend here(1);
+  cudnn::backend device(1);
   const op::update o{.rule = op::update_rule::momentum, .sizes = {5}};
-  const plan<cudnn::backend, op::update> update(here, o, {fwd, dtype::f32});
+  const plan<cudnn::backend, op::update> update(device, o, {fwd, dtype::f32});
   std::vector<float> weights{1, 2, 3, 4, 5};
   std::vector<float> gradient{1, 1, 1, 1, 1};
   std::vector<float> moment(5, 0);
@@ -144,7 +145,8 @@ TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {
     EXPECT_NEAR(weights[i], before - 0.01F * moment[i], 1e-6) << i;
   }
 
-  const plan<cudnn::backend, op::dropout> dropout(here, {.dims = {5}}, {fwd_training, dtype::f32});
+  const plan<cudnn::backend, op::dropout> dropout(device, {.dims = {5}},
+                                                  {fwd_training, dtype::f32});
   float seed = 7;
   std::vector<std::int8_t> mask(5);
   dropout.run(dropout.bind(
@@ -156,15 +158,15 @@ TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {
 }
 
 TEST(Kernels, TakeOperandsAnywhere) {
-  cudnn::backend here(1);
-  const plan<cudnn::backend, op::update> made(
-      here, {.rule = op::update_rule::accumulate, .sizes = {2001}}, {fwd, dtype::f32});
+  cudnn::backend device(1);
+  const plan<cudnn::backend, op::update> result(
+      device, {.rule = op::update_rule::accumulate, .sizes = {2001}}, {fwd, dtype::f32});
   alignas(16) std::array<float, 6100> memory{};
   for (const std::size_t off : {0U, 1U, 2U, 3U}) {  // of 16 bytes
     std::ranges::fill(memory, 1.0F);
     const std::vector<address> places{&memory.at(off), &memory.at(2020 + off),
                                       &memory.at(4040 + off)};
-    made.run(made.bind(places, nullptr));
+    result.run(result.bind(places, nullptr));
     for (std::size_t i = 0; i < memory.size(); ++i) {
       EXPECT_EQ(memory.at(i), i >= 4040 + off && i < 6041 + off ? 2 : 1) << off << ' ' << i;
     }
@@ -174,40 +176,40 @@ TEST(Kernels, TakeOperandsAnywhere) {
 TEST(Kernels, AreCompiledOnceForEachTypeOfNumbers) {
   for (const dtype type : {dtype::f32, dtype::tf32, dtype::bf16, dtype::f16}) {
     for (int i = 0; i < 2; ++i) {
-      cudnn::backend here(1);
-      const plan<cudnn::backend, op::reorder> one(here, {{2, 2}, "ab", "ba"}, {fwd, type});
-      const plan<cudnn::backend, op::dropout> other(here, {.dims = {2}}, {bwd, type});
+      cudnn::backend device(1);
+      const plan<cudnn::backend, op::reorder> one(device, {{2, 2}, "ab", "ba"}, {fwd, type});
+      const plan<cudnn::backend, op::dropout> other(device, {.dims = {2}}, {bwd, type});
     }
   }
   EXPECT_EQ(host_compilations, 3);
 }
 
 TEST(Kernels, AreNamedInAlgorithms) {
-  cudnn::backend here(1);
+  cudnn::backend device(1);
   using enum op::update_rule;
   for (const auto& [rule, text] :
        {std::pair{momentum, "nvrtc_update_momentum"}, std::pair{zero, "cudaMemsetAsync"}}) {
     const op::update o{.rule = rule, .sizes = {1}};
-    EXPECT_EQ((plan<cudnn::backend, op::update>(here, o, {}).algorithm()), text);
+    EXPECT_EQ((plan<cudnn::backend, op::update>(device, o, {}).algorithm()), text);
   }
   const op::pool o{.h = 2, .r = 2};
-  EXPECT_EQ((plan<cudnn::backend, op::pool>(here, o, {bwd}).algorithm()),
+  EXPECT_EQ((plan<cudnn::backend, op::pool>(device, o, {bwd}).algorithm()),
             "nvrtc_pool_max_gradient");
 }
 
 TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {
-  cudnn::backend here(1);
+  cudnn::backend device(1);
   using update = plan<cudnn::backend, op::update>;
   for (const auto rule : {op::update_rule::sgd, op::update_rule::zero}) {
     for (const dtype type : {dtype::f64, dtype::s8, dtype::f8_e4m3}) {
-      EXPECT_THROW(update(here, {.rule = rule, .sizes = {1}}, {fwd, type}), unsupported);
+      EXPECT_THROW(update(device, {.rule = rule, .sizes = {1}}, {fwd, type}), unsupported);
     }
   }
   using reorder = plan<cudnn::backend, op::reorder>;
   for (const std::string order : {"aBcd16b", "aBcd"}) {
-    EXPECT_THROW(reorder(here, {{1, 16, 1, 1}, "abcd", order}, {}), unsupported) << order;
+    EXPECT_THROW(reorder(device, {{1, 16, 1, 1}, "abcd", order}, {}), unsupported) << order;
   }
-  EXPECT_THROW(reorder(here, {{1, 1, 1, 1, 1}, "abcde", "abcde"}, {}), unsupported);
+  EXPECT_THROW(reorder(device, {{1, 1, 1, 1, 1}, "abcde", "abcde"}, {}), unsupported);
 }
 
 TEST(Kernels, SumTheGradientOfABiasWhereTheLibraryDoesNot) {
@@ -219,7 +221,7 @@ TEST(Kernels, SumTheGradientOfABiasWhereTheLibraryDoesNot) {
 }
 
 TEST(Kernels, CopyWhereCopiesAreRecorded) {
-  cudnn::backend here(1);
+  cudnn::backend device(1);
   for (const std::size_t bytes : {0U, 1U, 15U, 16U, 17U, 64U, 1000U}) {
     for (const std::size_t shift : {0U, 1U, 4U}) {
       alignas(16) std::array<unsigned char, 1100> from{};
@@ -227,10 +229,10 @@ TEST(Kernels, CopyWhereCopiesAreRecorded) {
       for (std::size_t i = 0; i < from.size(); ++i)
         from[i] = static_cast<unsigned char>(1 + i % 251);
       const cuda::graph copies =
-          here.record([&] { here.copy(&to[shift], &from[2 * shift], bytes); });
+          device.record([&] { device.copy(&to[shift], &from[2 * shift], bytes); });
       EXPECT_THAT(to, ::testing::Each(0)) << "nothing runs yet";
       copies.launch();
-      here.synchronize();
+      device.synchronize();
       for (std::size_t i = 0; i < to.size(); ++i) {
         const bool copied = i >= shift && i < shift + bytes;
         ASSERT_EQ(to[i], copied ? from[i + shift] : 0) << bytes << " bytes, " << i;

@@ -30,8 +30,8 @@ std::string complaint(const std::function<void()>& work, int failing_call = 0,
   fake.failure = failure;
   try {
     work();
-  } catch (const std::exception& slip) {
-    return slip.what();
+  } catch (const std::exception& e) {
+    return e.what();
   }
   return "";
 }
@@ -46,11 +46,11 @@ void expect_balance() {
 void expect_balance_whatever_fails(const std::function<void()>& work) {
   EXPECT_EQ(complaint(work), "");
   expect_balance();
-  EXPECT_GT(fake.made, 0);
+  EXPECT_GT(fake.result, 0);
   const int calls = fake.calls;
   for (int failing = 1; failing <= calls; ++failing) {
-    const std::string said = complaint(work, failing);
-    EXPECT_THAT(said,
+    const std::string words = complaint(work, failing);
+    EXPECT_THAT(words,
                 AllOf(HasSubstr(fake.failed), ::testing::ContainsRegex("_OF_TEST|OfTheTest")));
     EXPECT_FALSE(fake.failed.empty());
     expect_balance();
@@ -74,33 +74,33 @@ void choose() {
 TEST(Ownership, OfDescriptorsHoldsWhateverFails) { expect_balance_whatever_fails(choose); }
 
 TEST(Ownership, OfTheBackendsHoldsWhateverFails) {
-  expect_balance_whatever_fails([] { cudnn::backend here(1); });
-  expect_balance_whatever_fails([] { const cublas::backend here(1); });
+  expect_balance_whatever_fails([] { cudnn::backend device(1); });
+  expect_balance_whatever_fails([] { const cublas::backend device(1); });
 }
 
 /// Makes a plan, ties it to memory, and calls it in two places.
 template <class Op>
 void exercise(const Op& op, op::pass pass) {
-  cudnn::backend here(1);
-  const plan<cudnn::backend, Op> made(here, op, {pass, dtype::f32, layout::nhwc});
-  EXPECT_FALSE(made.algorithm().empty());
-  if constexpr (requires { made.alternatives(); }) {
-    EXPECT_EQ(made.alternatives().front(), made.algorithm());
+  cudnn::backend device(1);
+  const plan<cudnn::backend, Op> result(device, op, {pass, dtype::f32, layout::nhwc});
+  EXPECT_FALSE(result.algorithm().empty());
+  if constexpr (requires { result.alternatives(); }) {
+    EXPECT_EQ(result.alternatives().front(), result.algorithm());
     plan_request again{pass, dtype::f32, layout::nhwc};
-    again.algorithm = made.algorithm();
-    EXPECT_EQ((plan<cudnn::backend, Op>(here, op, again).algorithm()), made.algorithm());
+    again.algorithm = result.algorithm();
+    EXPECT_EQ((plan<cudnn::backend, Op>(device, op, again).algorithm()), result.algorithm());
   }
   std::vector<cuda::buffer> memory;
   std::vector<address> places;
-  for (const plan_operand& each : made.operands()) {
-    places.push_back(memory.emplace_back(each.bytes).data());
+  for (const plan_operand& operand : result.operands()) {
+    places.push_back(memory.emplace_back(operand.bytes).data());
   }
-  const cuda::buffer workspace(made.workspace_bytes());
-  auto bound = made.bind(places, workspace.data());
-  made.place(bound, places);
-  const int before = fake.made;
-  made.run(bound);
-  EXPECT_EQ(fake.made, before) << "made by a call";
+  const cuda::buffer workspace(result.workspace_bytes());
+  auto bound = result.bind(places, workspace.data());
+  result.place(bound, places);
+  const int before = fake.result;
+  result.run(bound);
+  EXPECT_EQ(fake.result, before) << "made by a call";
 }
 
 const op::batchnorm normal{.n = 2, .c = 4, .h = 8, .w = 8, .epsilon = 0.25};
@@ -168,52 +168,52 @@ TEST(Operands, LieInMemoryInTheOrderAskedFor) {
         std::tuple{layout::nhwc, "acdb", std::vector<float>{0, 3, 1, 4, 2, 5}},
         std::tuple{layout::any, "acdb", std::vector<float>{0, 3, 1, 4, 2, 5}}}) {
     fake = libraries{};
-    cudnn::backend here(1);
-    const plan<cudnn::backend, op::add> made(here, op::add{image},
-                                             {op::pass::fwd, dtype::f32, order});
+    cudnn::backend device(1);
+    const plan<cudnn::backend, op::add> result(device, op::add{image},
+                                               {op::pass::fwd, dtype::f32, order});
     std::vector<float> memory(6);
-    made.upload(0, values, memory.data());
+    result.upload(0, values, memory.data());
     EXPECT_EQ(memory, stored) << name(order);
     std::vector<float> back(6);
-    made.download(0, memory.data(), back);
+    result.download(0, memory.data(), back);
     EXPECT_EQ(back, values) << name(order);
-    EXPECT_EQ(made.operands()[0].order, op::canonical_order(image, text));
-    EXPECT_EQ(made.operands()[0].bytes, 24U);
+    EXPECT_EQ(result.operands()[0].order, op::canonical_order(image, text));
+    EXPECT_EQ(result.operands()[0].bytes, 24U);
   }
 }
 
 TEST(Operands, ThatBatchNormHandsOnLieAsTheLibraryWantsThem) {
   fake = libraries{};
-  cudnn::backend here(1);
+  cudnn::backend device(1);
   const std::vector<float> variances{0.75, 3.75, 0, 15.75};
   const std::vector<float> inverses{1, 0.5, 2, 0.25};
   for (const auto& [pass, variance] :
        {std::pair{op::pass::fwd_training, 7U}, std::pair{op::pass::bwd, 4U}}) {
-    const plan<cudnn::backend, op::batchnorm> made(here, normal, {pass, dtype::f32});
-    EXPECT_EQ(made.operands()[variance].logical.name, "variance");
+    const plan<cudnn::backend, op::batchnorm> result(device, normal, {pass, dtype::f32});
+    EXPECT_EQ(result.operands()[variance].logical.name, "variance");
     std::vector<float> memory(4);
-    made.upload(variance, variances, memory.data());
+    result.upload(variance, variances, memory.data());
     EXPECT_EQ(memory, inverses);
     std::vector<float> back(4);
-    made.download(variance, memory.data(), back);
+    result.download(variance, memory.data(), back);
     EXPECT_EQ(back, variances);
-    made.upload(variance - 1, variances, memory.data());
+    result.upload(variance - 1, variances, memory.data());
     EXPECT_EQ(memory, variances) << "the mean is as it is";
   }
 }
 
 TEST(Operands, ThatBatchNormUpdatesAreTakenOverFirst) {
   fake = libraries{};
-  cudnn::backend here(1);
-  const plan<cudnn::backend, op::batchnorm> made(here, normal,
-                                                 {op::pass::fwd_training, dtype::f32});
+  cudnn::backend device(1);
+  const plan<cudnn::backend, op::batchnorm> result(device, normal,
+                                                   {op::pass::fwd_training, dtype::f32});
   std::vector<std::vector<float>> memory;
   std::vector<address> places;
-  for (const plan_operand& each : made.operands()) {
-    memory.emplace_back(each.bytes / sizeof(float), static_cast<float>(memory.size()));
+  for (const plan_operand& operand : result.operands()) {
+    memory.emplace_back(operand.bytes / sizeof(float), static_cast<float>(memory.size()));
     places.push_back(memory.back().data());
   }
-  made.run(plan<cudnn::backend, op::batchnorm>::bind(places, nullptr));
+  result.run(plan<cudnn::backend, op::batchnorm>::bind(places, nullptr));
   EXPECT_EQ(memory[8], memory[3]);
   EXPECT_EQ(memory[9], memory[4]);
 }
@@ -233,11 +233,11 @@ TEST(Ownership, OfMemoryStreamsAndEventsHoldsWhateverFails) {
 
 TEST(Ownership, OfRecordedGraphsHoldsWhateverFails) {
   const auto recorded = [] {
-    cudnn::backend here(1);
+    cudnn::backend device(1);
     float value = 0;
-    const cuda::graph made = here.record([&] { here.copy(&value, &value, sizeof value); });
-    made.launch();
-    const cuda::graph moved = here.record([] {});
+    const cuda::graph result = device.record([&] { device.copy(&value, &value, sizeof value); });
+    result.launch();
+    const cuda::graph moved = device.record([] {});
     moved.launch();
   };
   ASSERT_EQ(complaint(recorded), "");  // compiles what copies, for all that follow in this process
@@ -250,15 +250,15 @@ TEST(Ownership, OfNoMemoryIsNothing) {
 }
 
 TEST(Failure, SaysLibraryCallStatusAndWhatTheLibrarySaysMore) {
-  EXPECT_EQ(complaint([] { const cudnn::descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR); }, 1),
+  EXPECT_EQ(complaint([] { const cudnn::descriptor created(CUDNN_BACKEND_TENSOR_DESCRIPTOR); }, 1),
             "cuDNN: cudnnBackendCreateDescriptor of type 17 failed: CUDNN_STATUS_OF_TEST (4000): "
             "more of it");
-  EXPECT_EQ(complaint([] { const cuda::buffer made(100); }, 1),
+  EXPECT_EQ(complaint([] { const cuda::buffer result(100); }, 1),
             "CUDA: cudaMalloc of 100 bytes failed: cudaErrorOfTheTest (2): as the test wants it");
 }
 
 TEST(Failure, ThatTheLibraryHasNoSuchPlanIsUnsupported) {
-  const auto graph = [] { const cudnn::conv_graph made(a_conv, request); };
+  const auto graph = [] { const cudnn::conv_graph result(a_conv, request); };
   EXPECT_EQ(complaint(graph), "");
   const int calls = fake.calls;
   fake = libraries{};

@@ -34,9 +34,9 @@ const cudnn::descriptor& h200() {
 std::map<std::string, op::conv> convolutions() {
   std::map<std::string, op::conv> all;
   for (const std::string name : {"resnet50", "vgg16", "alexnet"}) {
-    for (const model::layer& each :
+    for (const model::layer& layer :
          model::load(LAYERBENCH_SHAPES_DIR "/models/" + name + ".json", 32).layers) {
-      if (const auto* conv = each.op.get<op::conv>()) all.emplace(each.op.key(), *conv);
+      if (const auto* conv = layer.op.get<op::conv>()) all.emplace(layer.op.key(), *conv);
     }
   }
   return all;
@@ -68,15 +68,15 @@ TEST_P(EveryConvolution, HasPlansWithinTheLimitsThatCanBeReplayed) {
         const auto plans = cudnn::all_plans(graph.self(), h200(), limits);
         ASSERT_FALSE(plans.empty());
         EXPECT_EQ(cudnn::first_plan(graph.self(), h200(), limits).choice(), plans[0].choice());
-        for (const execution_plan& each : plans) {
-          expect_right_arithmetic(each, limits.type);
-          EXPECT_LE(each.workspace_bytes(), limits.workspace_bytes);
-          const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, each.text());
-          EXPECT_EQ(again.choice(), each.choice());
-          EXPECT_EQ(again.workspace_bytes(), each.workspace_bytes());
-          EXPECT_EQ(again.notes(), each.notes());
-          EXPECT_EQ(again.text(), each.text());
-          EXPECT_TRUE(each.text().ends_with("[mode_a]") || each.text().ends_with("[fallback]"));
+        for (const execution_plan& plan : plans) {
+          expect_right_arithmetic(plan, limits.type);
+          EXPECT_LE(plan.workspace_bytes(), limits.workspace_bytes);
+          const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, plan.text());
+          EXPECT_EQ(again.choice(), plan.choice());
+          EXPECT_EQ(again.workspace_bytes(), plan.workspace_bytes());
+          EXPECT_EQ(again.notes(), plan.notes());
+          EXPECT_EQ(again.text(), plan.text());
+          EXPECT_TRUE(plan.text().ends_with("[mode_a]") || plan.text().ends_with("[fallback]"));
         }
       }
     }
@@ -85,14 +85,14 @@ TEST_P(EveryConvolution, HasPlansWithinTheLimitsThatCanBeReplayed) {
 
 INSTANTIATE_TEST_SUITE_P(In, EveryConvolution,
                          ::testing::Values(dtype::f32, dtype::tf32, dtype::f16, dtype::bf16),
-                         [](const auto& each) { return std::string(name(each.param)); });
+                         [](const auto& item) { return std::string(name(item.param)); });
 
 const op::conv conv3x3{
     .n = 32, .c = 64, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
 
 std::vector<std::string> choices(const std::vector<execution_plan>& plans) {
   std::vector<std::string> texts;
-  for (const execution_plan& each : plans) texts.push_back(each.choice().text());
+  for (const execution_plan& plan : plans) texts.push_back(plan.choice().text());
   return texts;
 }
 
@@ -122,8 +122,8 @@ TEST(Plans, ThatDoNotExistAreUnsupported) {
   try {
     static_cast<void>(cudnn::first_plan(graph.self(), h200(), {dtype::tf32, 0}));
     ADD_FAILURE() << "a plan without workspace";
-  } catch (const unsupported& slip) {
-    EXPECT_THAT(slip.what(), HasSubstr("cuDNN has no plan in tf32 with up to 0 bytes"));
+  } catch (const unsupported& e) {
+    EXPECT_THAT(e.what(), HasSubstr("cuDNN has no plan in tf32 with up to 0 bytes"));
   }
 }
 

@@ -11,13 +11,13 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/machine/telemetry.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/run/agenda.hpp>
-#include <layerbench/run/cases.hpp>
-#include <layerbench/run/gauges.hpp>
-#include <layerbench/run/planned_step.hpp>
-#include <layerbench/run/visitor.hpp>
+#include <layerbench/session/measurer.hpp>
+#include <layerbench/session/planned_step.hpp>
+#include <layerbench/session/suite.hpp>
+#include <layerbench/session/work_queue.hpp>
 
 #include "support/host_gpu.hpp"
 
@@ -42,25 +42,25 @@ class GpuChain : public testing::on_gpu {
   };
 
   outcome steps(timing_mode how, const std::string& phase) {
-    here().set_timing(how);
+    device().set_timing(how);
     const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);
     const plan_request request{.order = layout::nchw};
     const planned_step planned(model::step_of(lenet, phase, dtype::f32, {}, {}), request, memory_);
     const std::unique_ptr<chain> whole = planned.make_chain(3);
     const int before = host_launches;
-    outcome made{};
+    outcome result{};
     for (int i = 0; i < 4; ++i) {
       whole->ready();
       gpu::calls.clear();
       whole->run(0, whole->layers());
-      whole->here().synchronize();
-      for (auto& ops = made.ops.emplace_back(); const gpu::call& each : gpu::calls) {
-        ops.emplace_back(each.op);
+      whole->device().synchronize();
+      for (auto& ops = result.ops.emplace_back(); const gpu::call& call : gpu::calls) {
+        ops.emplace_back(call.op);
       }
-      made.results.push_back(whole->read(planned.step().calls.back().tensors.back()));
+      result.results.push_back(whole->read(planned.step().calls.back().tensors.back()));
     }
-    made.launches = host_launches - before;
-    return made;
+    result.launches = host_launches - before;
+    return result;
   }
 };
 
@@ -72,9 +72,9 @@ TEST_F(GpuChain, AsAGraphComputesTheSameInTheSameOrder) {
     EXPECT_EQ(stream.launches, 0);
     EXPECT_EQ(single.launches, 0);
     EXPECT_EQ(graph.launches, 3) << "all steps but the first, each at once";
-    for (const outcome* each : {&graph, &single}) {
-      EXPECT_EQ(each->results, stream.results) << phase;
-      EXPECT_EQ(each->ops, stream.ops) << phase;
+    for (const outcome* item : {&graph, &single}) {
+      EXPECT_EQ(item->results, stream.results) << phase;
+      EXPECT_EQ(item->ops, stream.ops) << phase;
     }
     EXPECT_NE(stream.results[0], stream.results[1]) << "of fresh inputs";
   }
@@ -82,19 +82,19 @@ TEST_F(GpuChain, AsAGraphComputesTheSameInTheSameOrder) {
 
 TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
   take(1e-6, 0);
-  here().set_timing(timing_mode::graph);
+  device().set_timing(timing_mode::graph);
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);
   const planned_step planned(model::step_of(lenet, "inference", dtype::f32, {}, {}),
                              {.order = layout::nchw}, memory_);
-  agenda plan({}, {{{"gpu", "f32", "lenet5", 1, {}}, {}, {}, {{0}}}}, {});
-  measured_case& owner = plan.groups().front().cases.front();
-  owner.whole = planned.make_chain(3);
-  visitor visits(plan, speed_probe_of);
-  const auto layers = static_cast<double>(owner.whole->layers());
-  EXPECT_NEAR(visits.time_chain(owner).mean_seconds(), layers * 1e-6, 1e-9);
+  work_queue plan({}, {{{"gpu", "f32", "lenet5", 1, {}}, {}, {}, {{0}}}}, {});
+  measured_configuration& configuration = plan.groups().front().cases.front();
+  configuration.whole = planned.make_chain(3);
+  measurer visits(plan, frequency_probe_of);
+  const auto layers = static_cast<double>(configuration.whole->layers());
+  EXPECT_NEAR(visits.time_chain(configuration).mean_seconds(), layers * 1e-6, 1e-9);
   EXPECT_GT(host_launches, 0);
-  visits.clock_layers(owner);
-  EXPECT_NEAR(owner.clocks->seconds({0}).value(), 1e-6, 1e-9);
+  visits.clock_layers(configuration);
+  EXPECT_NEAR(configuration.clocks->seconds({0}).value(), 1e-6, 1e-9);
 }
 
 /// Rows of a program that measures on these backends.
@@ -112,9 +112,9 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   const suite all = make_suite(o, what, op::builtin{}, backend_list<gpu, reference::backend>{},
                                op::catalog_of(op::builtin{}));
   std::vector<std::string> names;
-  for (const auto& each : all.fixtures) names.push_back(each->name().text());
-  for (const chain_plan& each : all.chains) names.push_back(each.owner.text());
-  for (const auto& [owner, step] : all.manifest) names.push_back(owner.text());
+  for (const auto& item : all.cases) names.push_back(item->name().text());
+  for (const chain_plan& chain : all.chains) names.push_back(chain.configuration.text());
+  for (const auto& [configuration, step] : all.manifest) names.push_back(configuration.text());
   return names;
 }
 
@@ -128,10 +128,10 @@ TEST(GpuNames, ShowATimingThatIsUnusualInItsPhase) {
   EXPECT_THAT(names_of("", "training"), Each(Not(shows(""))));
   EXPECT_THAT(names_of("stream", "training"), Each(Not(shows(""))));
   EXPECT_THAT(names_of("graph", "training", {"gpu"}), Each(shows("graph")));
-  for (const std::string& each : names_of("single", "inference")) {
-    EXPECT_EQ(each.find("/timing:single") != std::string::npos,
-              each.find("/gpu/") != std::string::npos)
-        << each;
+  for (const std::string& name : names_of("single", "inference")) {
+    EXPECT_EQ(name.find("/timing:single") != std::string::npos,
+              name.find("/gpu/") != std::string::npos)
+        << name;
   }
 }
 
@@ -147,13 +147,13 @@ struct slow_time {
   int worked = 0;
   std::vector<double> clocks;  ///< that the device tells, one after the other; the last stays
 
-  double run(device& here) {
+  double run(compute_device& device) {
     gpu::tells = [this, i = std::size_t{0}]() mutable {
       const double value = clocks[std::min(i++, clocks.size() - 1)];
       return std::map<std::string, double>{{"sm_mhz", value}};
     };
     warm_up(
-        here,
+        device,
         [this] {
           now += 0.05;
           ++worked;
@@ -167,22 +167,22 @@ using GpuClock = testing::on_gpu;
 
 TEST_F(GpuClock, WarmsUpUntilTheClockIsSteady) {
   slow_time rises{.clocks = {345, 1200, 1700, 1755, 1980, 1975, 1400}};
-  EXPECT_NEAR(rises.run(here()), 1.0, 0.06) << "345 is before any work";
+  EXPECT_NEAR(rises.run(device()), 1.0, 0.06) << "345 is before any work";
   slow_time at_once{.clocks = {1980}};
-  EXPECT_NEAR(at_once.run(here()), 0.4, 0.06) << "after two looks";
+  EXPECT_NEAR(at_once.run(device()), 0.4, 0.06) << "after two looks";
   slow_time sinks{.clocks = {}};
   for (int i = 0; i < 100; ++i) sinks.clocks.push_back(2000 * std::pow(0.9, i));
-  EXPECT_NEAR(sinks.run(here()), 3, 0.25) << "never";
+  EXPECT_NEAR(sinks.run(device()), 3, 0.25) << "never";
   gpu::tells = [] { return std::map<std::string, double>{{"power_w", 300}}; };
   int worked = 0;
-  warm_up(here(), [&] { ++worked; });
+  warm_up(device(), [&] { ++worked; });
   EXPECT_EQ(worked, 0) << "it does not say";
 }
 
 TEST(Gauges, GiveTheRowWhatTheySayBeforeAndAfter) {
   result::measurement row;
   row.seconds = 0.002;
-  add_gauges(
+  add_telemetry(
       {{{"sm_mhz", 1900}, {"energy_j", 100}, {"throttled", 0}, {"throttle_reasons", 1}}, 10},
       {{{"sm_mhz", 1910}, {"energy_j", 250}, {"throttled", 1}, {"throttle_reasons", 4}}, 10.5},
       row);
@@ -193,8 +193,8 @@ TEST(Gauges, GiveTheRowWhatTheySayBeforeAndAfter) {
   EXPECT_FALSE(row.disturbed());
   result::measurement other;
   other.seconds = 0.002;
-  add_gauges({{{"sm_mhz", 1900}, {"energy_j", 100}}, 10},
-             {{{"sm_mhz", 1800}, {"energy_j", 101}}, 10.05}, other);
+  add_telemetry({{{"sm_mhz", 1900}, {"energy_j", 100}}, 10},
+                {{{"sm_mhz", 1800}, {"energy_j", 101}}, 10.05}, other);
   EXPECT_FALSE(other.counters.contains("energy_j")) << "too short";
   EXPECT_TRUE(other.disturbed()) << "its clock moved";
 }

@@ -6,9 +6,9 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/op/gemm.hpp>
-#include <layerbench/run/backend_device.hpp>
 
 #include "support/host_cuda.hpp"
 
@@ -22,9 +22,9 @@ struct gpu : cuda::backend {
 };
 
 TEST(Gpu, IsTimedByItsOwnClock) {
-  run::backend_device<gpu, op::gemm> here(1);
-  ASSERT_NE(here.clock(), nullptr);
-  run::stopwatch watch(1, here.clock());
+  run::backend_device<gpu, op::gemm> device(1);
+  ASSERT_NE(device.clock(), nullptr);
+  run::stopwatch watch(1, device.clock());
   EXPECT_TRUE(watch.of_device());
   event_pace = 3;
   watch.start();
@@ -68,9 +68,9 @@ TEST(Gpu, IsTheOneThatWasChosen) {
 }
 
 TEST(Gpu, GrantsNoMoreMemoryThanItHas) {
-  const run::backend_device<gpu, op::gemm> here(1);
-  EXPECT_NO_THROW(here.require_memory(host_gpu_memory));
-  EXPECT_THROW(here.require_memory(host_gpu_memory + 1), not_enough_memory);
+  const run::backend_device<gpu, op::gemm> device(1);
+  EXPECT_NO_THROW(device.require_memory(host_gpu_memory));
+  EXPECT_THROW(device.require_memory(host_gpu_memory + 1), not_enough_memory);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/run/agenda.hpp>
-#include <layerbench/run/recorded_calls.hpp>
-#include <layerbench/run/visitor.hpp>
+#include <layerbench/session/measurer.hpp>
+#include <layerbench/session/recorded_calls.hpp>
+#include <layerbench/session/work_queue.hpp>
 
 #include "support/host_gpu.hpp"
 
@@ -36,15 +36,15 @@ constexpr std::size_t page = 4096;
 
 class GpuTiming : public testing::on_gpu {
  protected:
-  GpuTiming() { here().set_timing(timing_mode::graph); }
+  GpuTiming() { device().set_timing(timing_mode::graph); }
 
-  rotation turn(const surrounded_op& how) {
-    plan_ = here().plan(op::any(product), how.request);
+  operand_ring turn(const op_in_context& how) {
+    plan_ = device().plan(op::any(product), how.request);
     return {*memory_, *plan_, how, 1};
   }
   /// Of a model in which so many calls' bytes are touched between two uses of the weights; the
   /// source was written so many calls ago.
-  rotation in_model(std::int64_t turns, std::int64_t ago = 0) {
+  operand_ring in_model(std::int64_t turns, std::int64_t ago = 0) {
     constexpr std::int64_t touched = 7 * page;  // with what the source is copied from
     return turn({.cache = cache_state::model,
                  .footprint = turns * touched,
@@ -75,26 +75,26 @@ result::measurement row_of_calls() {
 }
 
 TEST_F(GpuTiming, RecordsHotCallsOnTheSameOperands) {
-  rotation hot = turn({});
+  operand_ring hot = turn({});
   ASSERT_EQ(hot.most_calls(), 64);
-  stopwatch watch = stopwatch_of(here());
-  recorded_calls some(hot, here(), watch);
-  const calls_made made = replayed(some, 10);
-  ASSERT_THAT(made, SizeIs(10));
-  for (const gpu::call& each : made) EXPECT_EQ(each.operands, made.front().operands);
+  stopwatch watch = stopwatch_of(device());
+  recorded_calls some(hot, device(), watch);
+  const calls_made result = replayed(some, 10);
+  ASSERT_THAT(result, SizeIs(10));
+  for (const gpu::call& call : result) EXPECT_EQ(call.operands, result.front().operands);
   const int before = host_launches;
   for (int i = 0; i < 3; ++i) static_cast<void>(timed(some, 10));
   EXPECT_EQ(host_launches, before + 3) << "nothing comes before it";
 }
 
 TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
-  rotation cold = turn({.cache = cache_state::cold});
-  stopwatch watch = stopwatch_of(here());
-  recorded_calls some(cold, here(), watch);
+  operand_ring cold = turn({.cache = cache_state::cold});
+  stopwatch watch = stopwatch_of(device());
+  recorded_calls some(cold, device(), watch);
   ASSERT_EQ(cold.most_calls(), 64);
-  const calls_made made = replayed(some, 64);
+  const calls_made result = replayed(some, 64);
   std::set<address> results;
-  for (const gpu::call& each : made) results.insert(each.operands[2]);
+  for (const gpu::call& call : result) results.insert(call.operands[2]);
   EXPECT_THAT(results, SizeIs(64));
   gpu::calls.clear();
   some.ready(64);
@@ -106,21 +106,21 @@ TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
 }
 
 TEST_F(GpuTiming, WhatMakesACallReadyComesRightBeforeItAndDoesNotCount) {
-  rotation turns = in_model(20);
+  operand_ring turns = in_model(20);
   ASSERT_EQ(turns.turns(), 20);
   ASSERT_EQ(turns.most_calls(), 20);
   take(2e-6, 7e-6, 5e-6);
-  stopwatch watch = stopwatch_of(here());
-  recorded_calls some(turns, here(), watch);
+  stopwatch watch = stopwatch_of(device());
+  recorded_calls some(turns, device(), watch);
   for (const std::int64_t n : {1, 8, 20}) {
-    const calls_made made = replayed(some, n);
-    ASSERT_THAT(made, SizeIs(2 * n));
+    const calls_made result = replayed(some, n);
+    ASSERT_THAT(result, SizeIs(2 * n));
     std::set<address> sources;
-    for (std::size_t i = 0; i < made.size(); i += 2) {
-      EXPECT_EQ(made[i].op, "copy");
-      EXPECT_EQ(made[i + 1].op, "gemm");
-      EXPECT_EQ(made[i].operands[0], made[i + 1].operands[0]);
-      sources.insert(made[i].operands[0]);
+    for (std::size_t i = 0; i < result.size(); i += 2) {
+      EXPECT_EQ(result[i].op, "copy");
+      EXPECT_EQ(result[i + 1].op, "gemm");
+      EXPECT_EQ(result[i].operands[0], result[i + 1].operands[0]);
+      sources.insert(result[i].operands[0]);
     }
     EXPECT_THAT(sources, SizeIs(n));
     EXPECT_NEAR(timed(some, n).seconds, static_cast<double>(n) * 2e-6, 1e-10);
@@ -138,8 +138,8 @@ std::vector<double> ages(const calls_made& all, std::size_t first) {
     if (all[i].op != "gemm") continue;
     double passed = 0;
     std::size_t back = i;
-    const auto writes = [&](const gpu::call& each) {
-      return each.op == "copy" && each.operands[0] == all[i].operands[0];
+    const auto writes = [&](const gpu::call& call) {
+      return call.op == "copy" && call.operands[0] == all[i].operands[0];
     };
     while (back-- > 0 && !writes(all[back])) {
       if (all[back].op == "gemm") passed += 1;
@@ -151,9 +151,9 @@ std::vector<double> ages(const calls_made& all, std::size_t first) {
 }
 
 TEST_F(GpuTiming, WhatIsWrittenAheadIsSoByTheSameBytesInEveryCall) {
-  rotation turns = in_model(20, 5);
-  stopwatch watch = stopwatch_of(here());
-  recorded_calls some(turns, here(), watch);
+  operand_ring turns = in_model(20, 5);
+  stopwatch watch = stopwatch_of(device());
+  recorded_calls some(turns, device(), watch);
   for (const std::int64_t n : {3, 8, 20}) {
     some.ready(n);
     some.call();
@@ -169,10 +169,10 @@ TEST_F(GpuTiming, WhatIsWrittenAheadIsSoByTheSameBytesInEveryCall) {
 TEST_F(GpuTiming, DifferencesThatDrownMarkTheRow) {
   for (const auto& [call, copy, marked] :
        {std::tuple{0.0, 1e-3, true}, {1e-5, 1e-3, true}, {1e-4, 1e-3, false}, {1e-6, 0.0, false}}) {
-    rotation turns = in_model(20);
+    operand_ring turns = in_model(20);
     take(call, copy);
-    stopwatch watch = stopwatch_of(here());
-    recorded_calls some(turns, here(), watch);
+    stopwatch watch = stopwatch_of(device());
+    recorded_calls some(turns, device(), watch);
     EXPECT_GT(timed(some, 8).seconds, 0) << "never nothing";
     result::measurement row = row_of_calls();
     some.describe(row);
@@ -181,19 +181,18 @@ TEST_F(GpuTiming, DifferencesThatDrownMarkTheRow) {
 }
 
 TEST_F(GpuTiming, ARowThatCannotBeRecordedSaysSo) {
-  rotation turns = in_model(20);
-  stopwatch watch = stopwatch_of(here());
-  recorded_calls some(turns, here(), watch);
+  operand_ring turns = in_model(20);
+  stopwatch watch = stopwatch_of(device());
+  recorded_calls some(turns, device(), watch);
   some.ready(2);
   const int before = host_graphs;
   gpu::plans_wait = true;
   try {
     some.ready(3);
     FAIL() << "it waits";
-  } catch (const unsupported& slip) {
-    EXPECT_THAT(slip.what(),
-                AllOf(HasSubstr("cannot be recorded in a graph"),
-                      HasSubstr("cudaStreamSynchronize"), HasSubstr("--timing=stream")));
+  } catch (const unsupported& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("cannot be recorded in a graph"),
+                                HasSubstr("cudaStreamSynchronize"), HasSubstr("--timing=stream")));
   }
   EXPECT_FALSE(host_records) << "the stream is as it was";
   EXPECT_EQ(host_graphs, before);
@@ -204,9 +203,9 @@ TEST_F(GpuTiming, ARowThatCannotBeRecordedSaysSo) {
 TEST_F(GpuTiming, RecordingsAreFreed) {
   const int before = host_graphs;
   {
-    rotation turns = in_model(20, 5);
-    stopwatch watch = stopwatch_of(here());
-    recorded_calls some(turns, here(), watch);
+    operand_ring turns = in_model(20, 5);
+    stopwatch watch = stopwatch_of(device());
+    recorded_calls some(turns, device(), watch);
     some.ready(2);
     some.ready(7);
     EXPECT_EQ(host_graphs, before + 3);
@@ -218,20 +217,20 @@ TEST_F(GpuTiming, RecordingsAreFreed) {
 class GpuVisit : public GpuTiming {
  protected:
   result::measurement visited(timing_mode how, cache_state cache) {
-    here().set_timing(how);
+    device().set_timing(how);
     row what{.name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
              .op = op::any(product),
              .signature = {},
              .around = [cache] {
-               return surrounded_op{
+               return op_in_context{
                    .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
              }};
-    fixture one(std::move(what), memory_);
+    benchmark_case one(std::move(what), memory_);
     one.prepare({});
-    agenda plan({&one}, {}, {});
-    visitor visits(plan, speed_probe_of);
-    measured_case& owner = plan.groups().front().cases.front();
-    return visits.time_row(owner, owner.rows.front());
+    work_queue plan({&one}, {}, {});
+    measurer visits(plan, frequency_probe_of);
+    measured_configuration& configuration = plan.groups().front().cases.front();
+    return visits.time_row(configuration, configuration.rows.front());
   }
 };
 

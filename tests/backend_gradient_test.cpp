@@ -14,7 +14,7 @@
 
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/run/test_data.hpp>
+#include <layerbench/op/test_data.hpp>
 
 #include "support/random_ops.hpp"
 
@@ -105,11 +105,11 @@ class training_call {
     const float step = 0x1p-9F;
     const float above = x + step;
     const float below = x - step;
-    const double here = scalar_with(operand, at, x);
+    const double device = scalar_with(operand, at, x);
     const double up = scalar_with(operand, at, above);
     const double down = scalar_with(operand, at, below);
-    const double right = (up - here) / (static_cast<double>(above) - x);
-    const double left = (here - down) / (static_cast<double>(x) - below);
+    const double right = (up - device) / (static_cast<double>(above) - x);
+    const double left = (device - down) / (static_cast<double>(x) - below);
     const double central = (up - down) / (static_cast<double>(above) - below);
     if (std::abs(right - left) > 0.05 * (1 + std::abs(central))) return false;
     EXPECT_NEAR(gradient, central, 2e-3 * (1 + std::abs(central))) << operand << '[' << at << ']';
@@ -162,9 +162,9 @@ TEST(gradient, of_the_loss_is_what_central_differences_say) {
 }
 
 TEST(gradient, is_handed_on_by_an_add_and_absent_from_a_reorder) {
-  EXPECT_TRUE(op::any(op::add{{2}}).hands_on_gradient());
+  EXPECT_TRUE(op::any(op::add{{2}}).passes_gradient_through());
   const op::any reorder(op::reorder{{2, 3}, "ab", "ba"});
-  EXPECT_FALSE(reorder.hands_on_gradient());
+  EXPECT_FALSE(reorder.passes_gradient_through());
   EXPECT_EQ(reorder.passes(), std::vector{op::pass::fwd});
 }
 

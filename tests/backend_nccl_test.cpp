@@ -8,10 +8,10 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/nccl/list.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/verify.hpp>
+#include <layerbench/session/verify.hpp>
 
 #include "support/host_cuda.hpp"
 
@@ -38,14 +38,14 @@ void reduce() {
   std::vector<T> sums(group.front().count);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     float sum = 0;
-    for (const asked& each : group) {
-      sum += static_cast<float>(static_cast<const T*>(each.from)[i]);
+    for (const asked& element : group) {
+      sum += static_cast<float>(static_cast<const T*>(element.from)[i]);
     }
     sums[i] = static_cast<T>(sum);
   }
-  for (const asked& each : group) {
-    EXPECT_EQ(each.count, sums.size());
-    std::memcpy(each.to, sums.data(), sums.size() * sizeof(T));
+  for (const asked& item : group) {
+    EXPECT_EQ(item.count, sums.size());
+    std::memcpy(item.to, sums.data(), sums.size() * sizeof(T));
   }
 }
 
@@ -58,8 +58,8 @@ ncclResult_t ncclGetVersion(int* version) {
   return ncclSuccess;
 }
 const char* ncclGetErrorString(ncclResult_t /*result*/) { return ""; }
-ncclResult_t ncclCommInitAll(ncclComm_t* made, int count, const int* /*devices*/) {
-  for (int i = 0; i < count; ++i) made[i] = new ncclComm{i};
+ncclResult_t ncclCommInitAll(ncclComm_t* result, int count, const int* /*devices*/) {
+  for (int i = 0; i < count; ++i) result[i] = new ncclComm{i};
   return ncclSuccess;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
@@ -78,7 +78,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
 }
 ncclResult_t ncclGroupEnd() {
   std::set<int> ranks;
-  for (const asked& each : group) ranks.insert(each.rank);
+  for (const asked& item : group) ranks.insert(item.rank);
   EXPECT_EQ(ranks.size(), static_cast<std::size_t>(host_gpus)) << "each GPU once";
   EXPECT_EQ(group.size(), ranks.size());
   if (group.front().type == ncclFloat32) reduce<float>();
@@ -98,23 +98,23 @@ class Gpus : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(Gpus, AgreeWithTheSerialSumInEveryElement) {
-  run::backend_device<nccl::backend, op::allreduce> here(1);
+  run::backend_device<nccl::backend, op::allreduce> device(1);
   for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16}) {
     for (const bool in_place : {false, true}) {
       const op::any o(op::allreduce{4096, GetParam(), in_place});
-      const auto plan = here.plan(o, {.type = type});
-      EXPECT_NO_THROW(run::verify(here, *plan, 1, true)) << name(type) << in_place;
+      const auto plan = device.plan(o, {.type = type});
+      EXPECT_NO_THROW(run::verify(device, *plan, 1, true)) << name(type) << in_place;
       EXPECT_EQ(plan->algorithm(), in_place ? "nccl:allreduce:in_place" : "nccl:allreduce");
     }
   }
 }
 
 TEST_P(Gpus, RefuseAnotherNumberOfRanksAndOtherTypes) {
-  run::backend_device<nccl::backend, op::allreduce> here(1);
+  run::backend_device<nccl::backend, op::allreduce> device(1);
   const op::any more(op::allreduce{4096, GetParam() + 1});
-  EXPECT_THROW(static_cast<void>(here.plan(more, {})), unsupported);
+  EXPECT_THROW(static_cast<void>(device.plan(more, {})), unsupported);
   const op::any same(op::allreduce{4096, GetParam()});
-  EXPECT_THROW(static_cast<void>(here.plan(same, {.type = dtype::s8})), unsupported);
+  EXPECT_THROW(static_cast<void>(device.plan(same, {.type = dtype::s8})), unsupported);
 }
 
 TEST_P(Gpus, AreDescribed) {

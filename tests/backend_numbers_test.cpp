@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <layerbench/backend/numbers.hpp>
+#include <layerbench/backend/typed_span.hpp>
 
 #include "support/random_ops.hpp"
 

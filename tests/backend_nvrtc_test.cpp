@@ -20,8 +20,9 @@ std::vector<std::string> kernel_names() {
   const std::string all = cuda::program_of("");
   const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
   std::vector<std::string> found;
-  for (std::sregex_iterator each(all.begin(), all.end(), name), end; each != end; ++each) {
-    found.push_back((*each)[1].str());
+  for (std::sregex_iterator sregex_iterator(all.begin(), all.end(), name), end;
+       sregex_iterator != end; ++sregex_iterator) {
+    found.push_back((*sregex_iterator)[1].str());
   }
   return found;
 }
@@ -52,15 +53,15 @@ TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Type, Nvrtc, ::testing::Values(dtype::f32, dtype::bf16, dtype::f16),
-                         [](const auto& each) { return std::string(name(each.param)); });
+                         [](const auto& item) { return std::string(name(item.param)); });
 
 TEST(Nvrtc, SaysWhatIsWrong) {
   try {
     static_cast<void>(cuda::compiled("void f() { unknown(); }", 90));
     ADD_FAILURE() << "nothing was wrong";
-  } catch (const api_error& slip) {
+  } catch (const api_error& e) {
     EXPECT_THAT(
-        slip.what(),
+        e.what(),
         AllOf(HasSubstr("NVRTC: nvrtcCompileProgram -arch=sm_90 failed: NVRTC_ERROR_COMPIL"),
               HasSubstr("\"unknown\" is undefined")));
   }

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/run/test_data.hpp>
+#include <layerbench/op/test_data.hpp>
 
 #include "support/random_ops.hpp"
 #include "support/reference_result.hpp"
@@ -103,10 +103,11 @@ std::vector<double> expected(const op::pool& o, const std::vector<values>& in) {
       for (std::int64_t tap = 0; tap < o.r * o.s; ++tap) {
         const std::int64_t y = corner / o.q() * o.stride.v + tap / o.s;
         const std::int64_t x = corner % o.q() * o.stride.h + tap % o.s;
-        const cell& here = frame[at(y * width + x)];
-        if (here.where == place::image) largest = std::max(largest, here.value);
-        sum += here.value;
-        divisor += here.where == place::image || (here.where == place::padding && o.count_padding);
+        const cell& device = frame[at(y * width + x)];
+        if (device.where == place::image) largest = std::max(largest, device.value);
+        sum += device.value;
+        divisor +=
+            device.where == place::image || (device.where == place::padding && o.count_padding);
       }
       out.push_back(is_max ? largest : sum / divisor);
     }
@@ -155,10 +156,10 @@ TYPED_TEST(reference_plan, agrees_with_an_independent_formula) {
     const auto o = testing::random_op<TypeParam>(d);
     SCOPED_TRACE(key(o));
     std::vector<values> inputs;
-    for (const op::operand& each : o.operands(op::pass::fwd, dtype::f32)) {
-      if (each.role == op::role::destination) continue;
+    for (const op::operand& operand : o.operands(op::pass::fwd, dtype::f32)) {
+      if (operand.role == op::role::destination) continue;
       inputs.push_back(
-          run::random_values(each, static_cast<std::uint64_t>(100 * i) + inputs.size()));
+          run::random_values(operand, static_cast<std::uint64_t>(100 * i) + inputs.size()));
     }
     const values found = testing::reference_result(o, inputs);
     const std::vector<double> right = expected(o, inputs);

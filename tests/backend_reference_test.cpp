@@ -152,10 +152,10 @@ TEST(reference_activation, has_the_known_values_of_each_function) {
       {swish, {-0.00268280F, -0.26894142F, 0, 0.73105858F, 7.9973172F}},
       {hardswish, {0, -1.0F / 3, 0, 2.0F / 3, 8}}};
   ASSERT_EQ(curves.size(), enum_names<op::activation_kind>.size());
-  for (const curve& each : curves) {
-    const values found = reference_result(op::activation{each.kind, {5}}, {samples});
-    EXPECT_THAT(found, ::testing::Pointwise(::testing::FloatNear(1e-7F), each.at_samples))
-        << name(each.kind);
+  for (const curve& item : curves) {
+    const values found = reference_result(op::activation{item.kind, {5}}, {samples});
+    EXPECT_THAT(found, ::testing::Pointwise(::testing::FloatNear(1e-7F), item.at_samples))
+        << name(item.kind);
   }
 }
 

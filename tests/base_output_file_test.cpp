@@ -20,9 +20,9 @@ template <class Work>
 exit_code failure_of(Work&& work, std::string& says) {
   try {
     work();
-  } catch (const error& slip) {
-    says = slip.what();
-    return slip.code();
+  } catch (const error& e) {
+    says = e.what();
+    return e.code();
   }
   return exit_code::done;
 }
@@ -32,7 +32,7 @@ TEST(OutputFile, ThatCannotBeWrittenIsAWrongCommandLine) {
   for (const std::filesystem::path& path : {scratch.path(), scratch.path() / "absent" / "r.json",
                                             scratch.path() / std::string(300, 'a')}) {
     std::string says;
-    EXPECT_EQ(failure_of([&] { const output_file made(path); }, says), exit_code::usage) << path;
+    EXPECT_EQ(failure_of([&] { const output_file result(path); }, says), exit_code::usage) << path;
     EXPECT_THAT(says, AllOf(HasSubstr(path.string()), HasSubstr("cannot be written")));
   }
 }
@@ -41,10 +41,10 @@ TEST(OutputFile, ThatCanNoLongerBeWrittenIsAFailureWithItsReason) {
   const testing::temporary_directory scratch;
   const std::filesystem::path folder = scratch.path() / "results";
   std::filesystem::create_directory(folder);
-  const output_file made(folder / "r.json");
+  const output_file result(folder / "r.json");
   std::filesystem::remove(folder);
   std::string says;
-  EXPECT_EQ(failure_of([&] { made.write("text"); }, says), exit_code::failure);
+  EXPECT_EQ(failure_of([&] { result.write("text"); }, says), exit_code::failure);
   EXPECT_THAT(says, AllOf(HasSubstr("r.json"), HasSubstr("No such file or directory")));
 }
 

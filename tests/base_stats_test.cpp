@@ -76,11 +76,11 @@ TEST(median_interval, has_the_ranks_of_the_published_tables) {
 
 TEST(median_interval, widens_with_the_confidence) {
   const auto usual = median_interval(ranks(20), 0.95);
-  const auto strict = median_interval(ranks(20), 0.99);
-  ASSERT_TRUE(usual && strict);
-  EXPECT_EQ(strict->low, 4);
-  EXPECT_EQ(strict->high, 17);
-  EXPECT_LT(strict->low, usual->low);
+  const auto range_required = median_interval(ranks(20), 0.99);
+  ASSERT_TRUE(usual && range_required);
+  EXPECT_EQ(range_required->low, 4);
+  EXPECT_EQ(range_required->high, 17);
+  EXPECT_LT(range_required->low, usual->low);
   EXPECT_FALSE(median_interval(ranks(7), 0.99));
 }
 
@@ -124,18 +124,18 @@ TEST(median_interval, covers_the_median_of_any_distribution) {
        1.5}};
   constexpr int trials = 5000;
   for (const std::size_t n : {6U, 9U, 20U, 50U}) {
-    for (const distribution& each : distributions) {
+    for (const distribution& item : distributions) {
       engine random(n);
       int covered = 0;
       for (int trial = 0; trial < trials; ++trial) {
         std::vector<double> values(n);
-        for (double& v : values) v = each.draw(random);
+        for (double& v : values) v = item.draw(random);
         std::ranges::sort(values);
         const auto found = median_interval(values);
         ASSERT_TRUE(found);
-        covered += found->low <= each.median && each.median <= found->high ? 1 : 0;
+        covered += found->low <= item.median && item.median <= found->high ? 1 : 0;
       }
-      EXPECT_GE(covered, 0.95 * trials) << each.name << ", n = " << n;
+      EXPECT_GE(covered, 0.95 * trials) << item.name << ", n = " << n;
     }
   }
 }

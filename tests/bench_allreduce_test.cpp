@@ -23,9 +23,9 @@ using testing::texts;
 const std::string own_backend = testing::has_mpi ? "mpi" : "reference";
 
 /// `arguments`, after those that measure the model shortly.
-texts shortly(const testing::tiny_directory& here, const texts& arguments) {
-  texts all{"--model=" + here.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
-            "--max-time=0", "--benchmark_out=" + here.results};
+texts shortly(const testing::tiny_directory& device, const texts& arguments) {
+  texts all{"--model=" + device.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
+            "--max-time=0", "--benchmark_out=" + device.results};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
 }
@@ -38,9 +38,9 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
     const auto parsed = result::parse_row(name);
     ASSERT_TRUE(parsed) << name;
     EXPECT_EQ(parsed->op, "allreduce");
-    EXPECT_EQ(parsed->owner.backend, own_backend);
+    EXPECT_EQ(parsed->configuration.backend, own_backend);
     EXPECT_EQ(parsed->cache, "hot");
-    EXPECT_TRUE(rows.insert(parsed->owner.model + "/" + parsed->layer).second) << name;
+    EXPECT_TRUE(rows.insert(parsed->configuration.model + "/" + parsed->layer).second) << name;
   }
   EXPECT_THAT(rows, IsSupersetOf({"resnet50/gradients", "resnet50/bucket5", "resnet50/conv1",
                                   "vgg16/bucket1", "alexnet/bucket4", "sweep/bytes_4",
@@ -53,22 +53,22 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
 }
 
 TEST(AllReduce, RefusesTwoModelsOfOneName) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory device;
   const testing::tiny_directory there;
   const testing::outcome done =
-      testing::bench("bench_allreduce", {"--list", "--model=" + here.model + ',' + there.model});
+      testing::bench("bench_allreduce", {"--list", "--model=" + device.model + ',' + there.model});
   EXPECT_EQ(done.exit_code, 2);
   EXPECT_THAT(done.err, HasSubstr("are both called 'tiny'"));
 }
 
 TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
-  const testing::tiny_directory here;
-  const testing::outcome done = testing::bench("bench_allreduce", shortly(here, {}));
+  const testing::tiny_directory device;
+  const testing::outcome done = testing::bench("bench_allreduce", shortly(device, {}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err,
               HasSubstr(testing::has_mpi ? "mpi: one rank, so nothing is communicated"
                                          : "reference: all ranks are in this program, so nothing"));
-  const result::results measured = result::read(here.results);
+  const result::results measured = result::read(device.results);
   const std::string ranks = testing::has_mpi ? "1" : "2";
   for (const result::measurement& row : measured.rows) {
     EXPECT_THAT(row.label.key, HasSubstr(",ranks:" + ranks + ",in_place:1"));
@@ -78,15 +78,15 @@ TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
 }
 
 TEST(AllReduce, OfRanksInOneProgramIsTheReference) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory device;
   const testing::outcome done = testing::bench(
       "bench_allreduce",
-      shortly(here, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
+      shortly(device, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("reference: all ranks are in this program"));
   EXPECT_THAT(done.out, HasSubstr(" GB/s "));
   std::set<std::string> rows;
-  for (const result::measurement& row : result::read(here.results).rows) {
+  for (const result::measurement& row : result::read(device.results).rows) {
     EXPECT_EQ(row.error, "");
     EXPECT_THAT(row.name.text(), HasSubstr("/batch:1/cache:hot/ranks:4"));
     EXPECT_EQ(row.counters.at("verified"), 1);

@@ -50,8 +50,8 @@ testing::outcome measured_in_a_crowd(const std::string& program, const texts& ar
 }
 
 TEST(Disturbance, IsInTheFileAndBesideThePrediction) {
-  const testing::temporary_directory here;
-  const std::string file = (here.path() / "results.json").string();
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "results.json").string();
   const testing::outcome done = measured_in_a_crowd("bench_model", {"--benchmark_out=" + file});
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const result::results written = result::read(file);

@@ -28,7 +28,7 @@ struct driver {
 class NoGpu : public ::testing::TestWithParam<driver> {
  protected:
   testing::outcome bench(const std::string& program, const texts& arguments) {
-    return here_.bench(program, arguments, environment_);
+    return directory_.bench(program, arguments, environment_);
   }
 
   /// With no other arguments.
@@ -36,7 +36,7 @@ class NoGpu : public ::testing::TestWithParam<driver> {
     return testing::bench(program, arguments, environment_);
   }
 
-  testing::tiny_directory here_;
+  testing::tiny_directory directory_;
   testing::temporary_directory library_;
 
  private:
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Driver, NoGpu,
                                            driver{"old", LAYERBENCH_OLD_DRIVER,
                                                   "cudaErrorInsufficientDriver (35)",
                                                   "the NVIDIA driver runs CUDA up to 11.4"}),
-                         [](const auto& each) { return each.param.what; });
+                         [](const auto& item) { return item.param.what; });
 
 }  // namespace bench_driver_test
 }  // namespace layerbench

@@ -53,10 +53,10 @@ TEST(ListTests, NamesAreThoseOfResultFiles) {
       const auto parsed = result::parse_row(name);
       ASSERT_TRUE(parsed) << name;
       EXPECT_EQ(parsed->text(), name);
-      EXPECT_EQ(parsed->owner.backend, testing::usable_backend);
-      EXPECT_EQ(parsed->owner.dtype, "f32");
+      EXPECT_EQ(parsed->configuration.backend, testing::usable_backend);
+      EXPECT_EQ(parsed->configuration.dtype, "f32");
       EXPECT_EQ(parsed->cache, "model");
-      EXPECT_TRUE(parsed->owner.parameters.empty()) << name;
+      EXPECT_TRUE(parsed->configuration.parameters.empty()) << name;
     }
   }
 }
@@ -68,7 +68,7 @@ TEST(ListTests, HasEveryBatchAndDataType) {
   for (const std::string& name : names) {
     const auto parsed = result::parse_row(name);
     ASSERT_TRUE(parsed) << name;
-    conditions.emplace(parsed->owner.batch, parsed->owner.dtype);
+    conditions.emplace(parsed->configuration.batch, parsed->configuration.dtype);
   }
   EXPECT_THAT(conditions, ::testing::ElementsAre(std::pair(1, "bf16"), std::pair(1, "f32"),
                                                  std::pair(8, "bf16"), std::pair(8, "f32")));
@@ -141,11 +141,12 @@ TEST(Backends, SaysWhichCanRun) {
 /// The options that the programs' source defines.
 texts defined_options() {
   const std::string source =
-      json::read_text(LAYERBENCH_SOURCE_DIR "/include/layerbench/run/command_line.hpp");
+      json::read_text(LAYERBENCH_SOURCE_DIR "/include/layerbench/cli/command_line.hpp");
   const std::regex option(R"re("(--\w+(-\w+)*)["{])re");
   texts found;
-  for (std::sregex_iterator each(source.begin(), source.end(), option), end; each != end; ++each) {
-    found.push_back((*each)[1]);
+  for (std::sregex_iterator sregex_iterator(source.begin(), source.end(), option), end;
+       sregex_iterator != end; ++sregex_iterator) {
+    found.push_back((*sregex_iterator)[1]);
   }
   return found;
 }

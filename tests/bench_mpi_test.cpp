@@ -11,8 +11,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/predict/contention.hpp>
-#include <layerbench/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
 
 #include "support/bench.hpp"
 
@@ -49,12 +49,12 @@ testing::outcome run(int ranks, const texts& arguments,
 class Ranks : public ::testing::TestWithParam<int> {
  protected:
   texts shortly(const texts& arguments) const {
-    texts all{"--model=" + here_.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
-              "--max-time=0", "--benchmark_out=" + here_.results};
+    texts all{"--model=" + device_.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
+              "--max-time=0", "--benchmark_out=" + device_.results};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
   }
-  testing::tiny_directory here_;
+  testing::tiny_directory device_;
 };
 
 TEST_P(Ranks, AgreeWithTheSerialSumInEveryElement) {
@@ -65,7 +65,7 @@ TEST_P(Ranks, AgreeWithTheSerialSumInEveryElement) {
     all.insert(all.end(), how.begin(), how.end());
     const testing::outcome done = run(GetParam(), all);
     EXPECT_EQ(done.exit_code, 0) << done.err;
-    const result::results measured = result::read(here_.results);
+    const result::results measured = result::read(device_.results);
     EXPECT_THAT(measured.rows, SizeIs(9)) << "three sizes, three rounds";
     for (const result::measurement& row : measured.rows) {
       EXPECT_EQ(row.error, "");
@@ -75,7 +75,7 @@ TEST_P(Ranks, AgreeWithTheSerialSumInEveryElement) {
       EXPECT_GT(row.seconds, 0);
     }
     EXPECT_EQ(measured.context.at("mpi_ranks"), ranks);
-    std::filesystem::remove(here_.results);
+    std::filesystem::remove(device_.results);
   }
 }
 
@@ -90,8 +90,8 @@ TEST_P(Ranks, HaveOneThatSpeaks) {
   const testing::outcome done = run(GetParam(), shortly({"--benchmark_format=json"}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_TRUE(json::value::parse(done.out).contains("benchmarks"));
-  EXPECT_TRUE(here_.written().contains("benchmarks"));
-  EXPECT_THAT(here_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+  EXPECT_TRUE(device_.written().contains("benchmarks"));
+  EXPECT_THAT(device_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
   EXPECT_THAT(done.err, Not(HasSubstr("nothing is communicated")));
 
   const testing::outcome help = run(GetParam(), {"--help"});
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Few, Ranks, ::testing::Values(2, 4));
 class TrainingRanks : public ::testing::Test {
  protected:
   testing::outcome train(int ranks, const texts& arguments) {
-    texts all{"--model=" + here_.model,
+    texts all{"--model=" + device_.model,
               "--phase=training",
               "--ranks",
               "--threads=1",
@@ -125,35 +125,35 @@ class TrainingRanks : public ::testing::Test {
               "--benchmark_repetitions=3",
               "--max-time=0",
               "--chain=layers",
-              "--benchmark_out=" + here_.results};
+              "--benchmark_out=" + device_.results};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return run(ranks, all, "bench_model");
   }
-  testing::tiny_directory here_;
+  testing::tiny_directory device_;
 };
 
 TEST_F(TrainingRanks, AreMeasuredWholeAndInParts) {
   for (const int ranks : {2, 3}) {
     const testing::outcome done = train(ranks, {"--verify"});
     EXPECT_EQ(done.exit_code, 0) << done.err;
-    EXPECT_THAT(here_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
-    const result::results measured = result::read(here_.results);
+    EXPECT_THAT(device_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+    const result::results measured = result::read(device_.results);
     const std::string suffix = "/ranks:" + std::to_string(ranks);
-    std::size_t reductions = 0;
+    std::size_t allreduce_seconds = 0;
     for (const result::measurement& row : measured.rows) {
       EXPECT_EQ(row.error, "") << row.name.text();
       EXPECT_THAT(row.name.text(), ::testing::EndsWith(suffix));
-      if (row.name.op == "allreduce") ++reductions;
+      if (row.name.op == "allreduce") ++allreduce_seconds;
     }
-    EXPECT_EQ(reductions, 3U) << "a bucket, three rounds";
+    EXPECT_EQ(allreduce_seconds, 3U) << "a bucket, three rounds";
     EXPECT_THAT(measured.chains, SizeIs(3));
-    const predict::validation held = predict::validate(std::vector{measured});
+    const analysis::validation held = analysis::validate(std::vector{measured});
     ASSERT_THAT(held.cases, SizeIs(1));
-    const predict::prediction& predicted = held.cases.front().predicted;
+    const analysis::prediction& predicted = held.cases.front().predicted;
     EXPECT_EQ(predicted.coverage, 1);
     EXPECT_DOUBLE_EQ(predicted.images_per_second().value(),
                      2 * ranks / predicted.step.value().seconds);
-    std::filesystem::remove(here_.results);
+    std::filesystem::remove(device_.results);
   }
 }
 
@@ -173,31 +173,32 @@ TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
   const testing::outcome done = train(2, {"--during=allreduce"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("times as long while gradients are sent"));
-  const std::vector<result::results> measured{result::read(here_.results)};
+  const std::vector<result::results> measured{result::read(device_.results)};
   std::set<std::string> alone;
   std::set<std::string> beside;
   for (const result::measurement& row : measured.front().rows) {
     EXPECT_EQ(row.error, "") << row.name.text();
     const std::string& pass = row.name.pass;
     if (!pass.starts_with("bwd")) continue;
-    (row.name.owner.contended() ? beside : alone).insert(model::call_name(row.name.layer, pass));
+    (row.name.configuration.contended() ? beside : alone)
+        .insert(model::call_name(row.name.layer, pass));
   }
   EXPECT_EQ(alone, beside);
-  const std::vector<predict::measured_contention> found = predict::contentions(measured);
+  const std::vector<analysis::measured_contention> found = analysis::contentions(measured);
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_GT(found.front().factors.usual.computing, 0);
   EXPECT_TRUE(found.front().sending_known);
-  EXPECT_THAT(predict::predict(measured), SizeIs(1));
+  EXPECT_THAT(analysis::predict(measured), SizeIs(1));
   EXPECT_THAT(measured.front().chains, SizeIs(6)) << "a step without and one beside them";
-  const predict::validation held = predict::validate(measured, {.models = {here_.model}});
+  const analysis::validation held = analysis::validate(measured, {.models = {device_.model}});
   EXPECT_THAT(held.left_out, IsEmpty());
   ASSERT_THAT(held.cases, SizeIs(2));
-  EXPECT_TRUE(held.cases.back().predicted.owner.contended());
+  EXPECT_TRUE(held.cases.back().predicted.configuration.contended());
 }
 
 TEST_F(TrainingRanks, HaveWallTimeWhereTheyWaitForEachOther) {
   EXPECT_EQ(train(2, {}).exit_code, 0);
-  const result::results measured = result::read(here_.results);
+  const result::results measured = result::read(device_.results);
   std::size_t seen = 0;
   for (const result::measurement& row : measured.rows) {
     if (row.name.op != "allreduce" || row.counters.at("stalls") > 0) continue;
@@ -211,21 +212,22 @@ TEST_F(TrainingRanks, AreMeasuredBesideAllReducesAlone) {
   const testing::outcome done =
       train(2, {"--during=allreduce", "--benchmark_filter=during:allreduce"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  const result::results measured = result::read(here_.results);
+  const result::results measured = result::read(device_.results);
   EXPECT_THAT(measured.rows, Not(IsEmpty()));
-  for (const result::measurement& row : measured.rows) EXPECT_TRUE(row.name.owner.contended());
+  for (const result::measurement& row : measured.rows)
+    EXPECT_TRUE(row.name.configuration.contended());
 }
 
 TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
-  const testing::outcome alone = here_.bench("bench_model", {"--ranks", "--phase=training"});
+  const testing::outcome alone = device_.bench("bench_model", {"--ranks", "--phase=training"});
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_THAT(alone.err, HasSubstr("mpirun -np N"));
-  const testing::outcome idle = here_.bench("bench_model", {"--ranks"});
+  const testing::outcome idle = device_.bench("bench_model", {"--ranks"});
   EXPECT_EQ(idle.exit_code, 2);
   EXPECT_THAT(idle.err, HasSubstr("--phase=training"));
   EXPECT_EQ(train(2, {"--model=nowhere.json"}).exit_code, 3);
   EXPECT_EQ(train(2, {"--plans=measured"}).exit_code, 2);
-  const testing::outcome none = here_.bench("bench_model", {"--during=allreduce"});
+  const testing::outcome none = device_.bench("bench_model", {"--during=allreduce"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("--ranks"));
 }
@@ -241,11 +243,11 @@ std::string text_of(const std::filesystem::path& file) {
   using namespace std::string_literals;
   const std::string mark = "\0PMIX_RANK="s + std::to_string(rank) + "\0"s;
   std::error_code gone;
-  for (const auto& each : std::filesystem::directory_iterator("/proc", gone)) {
-    const std::string id = each.path().filename().string();
+  for (const auto& item : std::filesystem::directory_iterator("/proc", gone)) {
+    const std::string id = item.path().filename().string();
     if (id.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (text_of(each.path() / "cmdline").find(results) == std::string::npos) continue;
-    if (("\0"s + text_of(each.path() / "environ")).find(mark) != std::string::npos) {
+    if (text_of(item.path() / "cmdline").find(results) == std::string::npos) continue;
+    if (("\0"s + text_of(item.path() / "environ")).find(mark) != std::string::npos) {
       return std::stoi(id);
     }
   }
@@ -266,8 +268,8 @@ void PrintTo(const long_run& of, std::ostream* out) { *out << of.name; }
 class LongRun : public ::testing::TestWithParam<long_run> {
  protected:
   texts arguments() const {
-    texts all{"--model=" + here_.model, "--benchmark_repetitions=10000",
-              "--benchmark_out=" + here_.results};
+    texts all{"--model=" + device_.model, "--benchmark_repetitions=10000",
+              "--benchmark_out=" + device_.results};
     const texts& more = GetParam().options;
     all.insert(all.end(), more.begin(), more.end());
     return all;
@@ -277,13 +279,13 @@ class LongRun : public ::testing::TestWithParam<long_run> {
   LongRun()
       : running_(LAYERBENCH_MPIEXEC, started(GetParam().ranks, arguments(), GetParam().program),
                  launcher) {
-    for (int i = 0; i < 3000 && !std::filesystem::exists(here_.results); ++i) {
+    for (int i = 0; i < 3000 && !std::filesystem::exists(device_.results); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
 
   void signal(int rank, int number) const {
-    const ::pid_t process = process_of(rank, here_.results);
+    const ::pid_t process = process_of(rank, device_.results);
     ASSERT_NE(process, 0);
     ::kill(process, number);
   }
@@ -295,20 +297,20 @@ class LongRun : public ::testing::TestWithParam<long_run> {
     };
     const testing::outcome done = running_.wait();
     EXPECT_FALSE(late());
-    while (process_of(1, here_.results) != 0 && !late()) {
+    while (process_of(1, device_.results) != 0 && !late()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    EXPECT_EQ(process_of(1, here_.results), 0) << "a rank is left";
+    EXPECT_EQ(process_of(1, device_.results), 0) << "a rank is left";
     return done;
   }
   /// The rows so far are whole.
   void expect_rows() const {
-    const result::results left = result::read(here_.results);
+    const result::results left = result::read(device_.results);
     EXPECT_THAT(left.rows, Not(IsEmpty()));
     EXPECT_EQ(left.context.at("interrupted"), "1");
   }
 
-  testing::tiny_directory here_;
+  testing::tiny_directory device_;
   testing::child running_;
 };
 
@@ -352,7 +354,7 @@ INSTANTIATE_TEST_SUITE_P(
                                training_with({"--chain", "--during=allreduce",
                                               "--benchmark_filter=bwd_weights"}),
                                2}),
-    [](const auto& each) { return each.param.name; });
+    [](const auto& item) { return item.param.name; });
 
 }  // namespace bench_mpi_test
 }  // namespace layerbench

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/predict/peaks.hpp>
+#include <layerbench/analysis/roofline/peaks.hpp>
 
 #include "support/bench.hpp"
 
@@ -32,9 +32,9 @@ texts shortly(const texts& arguments) {
 }
 
 /// What the rows of `file` show.
-std::vector<predict::peaks> peaks_of(const std::string& file) {
+std::vector<analysis::peaks> peaks_of(const std::string& file) {
   const result::results measured = result::read(file);
-  return predict::peaks_in({&measured});
+  return analysis::peaks_in({&measured});
 }
 
 TEST(Peak, ListsProductsAndStreams) {
@@ -45,8 +45,8 @@ TEST(Peak, ListsProductsAndStreams) {
   for (const std::string& name : names) {
     const auto parsed = result::parse_row(name);
     ASSERT_TRUE(parsed) << name;
-    EXPECT_EQ(parsed->owner.backend, testing::usable_backend);
-    EXPECT_EQ(parsed->owner.model, "peak");
+    EXPECT_EQ(parsed->configuration.backend, testing::usable_backend);
+    EXPECT_EQ(parsed->configuration.model, "peak");
     EXPECT_EQ(parsed->cache, "hot");
     layers.insert(parsed->layer);
   }
@@ -78,8 +78,8 @@ TEST(Peak, HasNoOptionsOfModels) {
   const std::string help = bench("bench_peak", {"--help"}).out;
   EXPECT_THAT(help, AllOf(HasSubstr("--threads"), HasSubstr("--dtype"), HasSubstr("--resume"),
                           HasSubstr("--benchmark_filter")));
-  for (const char* each : {"--model", "--batch", "--cache", "--phase", "--chain"}) {
-    EXPECT_THAT(help, Not(HasSubstr(each)));
+  for (const char* item : {"--model", "--batch", "--cache", "--phase", "--chain"}) {
+    EXPECT_THAT(help, Not(HasSubstr(item)));
   }
   const testing::outcome refused = bench("bench_peak", {"--model=resnet50"});
   EXPECT_EQ(refused.exit_code, 2);
@@ -88,29 +88,29 @@ TEST(Peak, HasNoOptionsOfModels) {
 }
 
 TEST(Peak, SaysHowFastMemoryIs) {
-  const testing::temporary_directory here;
-  const std::string file = (here.path() / "peak.json").string();
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "peak.json").string();
   const testing::outcome done = bench("bench_peak", shortly({"--benchmark_out=" + file}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr(testing::usable_backend + " f32, 1 thread: FLOP/s not measured; "
                                                             "a call takes "));
-  const std::vector<predict::peaks> all = peaks_of(file);
+  const std::vector<analysis::peaks> all = peaks_of(file);
   ASSERT_THAT(all, SizeIs(1));
   EXPECT_EQ(all[0].backend, testing::usable_backend);
   EXPECT_EQ(all[0].threads, 1);
   EXPECT_GT(all[0].call, 0);
   EXPECT_FALSE(all[0].complete()) << "there are neither products nor memory";
-  for (const predict::memory_level& each : all[0].levels) {
-    EXPECT_EQ(each.name, "l2");
-    EXPECT_GT(each.read, 0);
-    EXPECT_GT(each.write, 0);
-    EXPECT_GT(each.copy, 0);
+  for (const analysis::memory_level& level : all[0].levels) {
+    EXPECT_EQ(level.name, "l2");
+    EXPECT_GT(level.read, 0);
+    EXPECT_GT(level.write, 0);
+    EXPECT_GT(level.copy, 0);
   }
 }
 
 TEST(Peak, HasRowsLikeAnyProgram) {
-  const testing::temporary_directory here;
-  const std::string file = (here.path() / "peak.json").string();
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "peak.json").string();
   const texts arguments = shortly({"--benchmark_out=" + file, "--benchmark_format=json"});
   const testing::outcome done = bench("bench_peak", arguments);
   EXPECT_THAT(done.err, HasSubstr("a call takes ")) << "stdout is for machines";
@@ -138,8 +138,8 @@ TEST(Peak, IsOfAllThreadsThatTheBackendUses) {
 }
 
 TEST(Peak, GoOnWhereTheyWereInterrupted) {
-  const testing::temporary_directory here;
-  const std::string file = (here.path() / "peak.json").string();
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "peak.json").string();
   ASSERT_EQ(bench("bench_peak", shortly({"--benchmark_out=" + file})).exit_code, 0);
   const std::size_t before = result::read(file).rows.size();
   const testing::outcome more =

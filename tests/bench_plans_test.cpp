@@ -20,33 +20,33 @@ class Plans : public ::testing::Test {
   /// Algorithms, by layer.
   std::map<std::string, std::string> algorithms(const texts& arguments) {
     std::map<std::string, std::string> found;
-    for (const result::measurement& row : here_.measure(arguments).rows) {
+    for (const result::measurement& row : device_.measure(arguments).rows) {
       found[row.name.layer] = row.label.algorithm.text();
     }
     return found;
   }
   testing::outcome replay(const std::string& file) {
-    return here_.bench("bench_model", {"--plans=" + file, "--benchmark_out=" + second_});
+    return device_.bench("bench_model", {"--plans=" + file, "--benchmark_out=" + second_});
   }
   /// What was measured, with other text in it, as a file.
   std::string with(const std::string& old, const std::string& changed) {
-    std::string text = json::read_text(here_.results);
+    std::string text = json::read_text(device_.results);
     std::size_t at = text.find(old);
     EXPECT_NE(at, std::string::npos) << old;
     for (; at != std::string::npos; at = text.find(old, at + changed.size())) {
       text.replace(at, old.size(), changed);
     }
-    return here_.write("changed.json", text).string();
+    return device_.write("changed.json", text).string();
   }
 
-  testing::tiny_directory here_;
-  std::string second_ = (here_.path() / "second.json").string();
+  testing::tiny_directory device_;
+  std::string second_ = (device_.path() / "second.json").string();
 };
 
 TEST_F(Plans, ThatWereMeasuredAreUsedAgain) {
   const auto measured = algorithms({"--plans=measured"});
-  EXPECT_EQ(here_.written()["context"]["plans"], "measured");
-  const testing::outcome done = replay(here_.results);
+  EXPECT_EQ(device_.written()["context"]["plans"], "measured");
+  const testing::outcome done = replay(device_.results);
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results again = result::read(second_);
   EXPECT_EQ(again.context.at("plans"), "replayed");
@@ -82,7 +82,7 @@ TEST_F(Plans, ThatAreNotThereFailTheirRowsAlone) {
 
 TEST_F(Plans, OfAnotherVersionAreRefused) {
   static_cast<void>(algorithms({"--benchmark_filter=conv1"}));
-  const std::string version = here_.written()["context"]["onednn_version"];
+  const std::string version = device_.written()["context"]["onednn_version"];
   const testing::outcome done =
       replay(with("\"onednn_version\": \"" + version, "\"onednn_version\": \"1.0.0"));
   EXPECT_EQ(done.exit_code, 3);
@@ -93,9 +93,9 @@ TEST_F(Plans, OfAnotherVersionAreRefused) {
 TEST_F(Plans, ThatFitNothingAreSaidToDoSo) {
   static_cast<void>(algorithms({"--benchmark_filter=conv1"}));
   const std::string note = "no work of this run is in ";
-  EXPECT_THAT(replay(here_.results).err, ::testing::Not(HasSubstr(note)));
-  const testing::outcome done = here_.bench(
-      "bench_model", {"--plans=" + here_.results, "--batch=2", "--benchmark_out=" + second_});
+  EXPECT_THAT(replay(device_.results).err, ::testing::Not(HasSubstr(note)));
+  const testing::outcome done = device_.bench(
+      "bench_model", {"--plans=" + device_.results, "--batch=2", "--benchmark_out=" + second_});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr(note));
 }
@@ -109,10 +109,10 @@ TEST_F(Plans, OfAFileThatIsNotThereAreRefused) {
 TEST_F(Plans, AreKeptWhereARunGoesOn) {
   const auto measured = algorithms({"--plans=measured", "--benchmark_filter=conv1"});
   const testing::outcome done =
-      here_.bench("bench_model", {"--plans=measured", "--resume=" + here_.results});
+      device_.bench("bench_model", {"--plans=measured", "--resume=" + device_.results});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, ::testing::Not(HasSubstr("plan of onednn/threads:1/f32/nhwc/conv/")));
-  for (const result::measurement& row : result::read(here_.results).rows) {
+  for (const result::measurement& row : result::read(device_.results).rows) {
     if (row.name.layer == "conv1") {
       EXPECT_EQ(row.label.algorithm.text(), measured.at("conv1"));
     }

@@ -33,26 +33,26 @@ std::string throughput_of(const std::string& text) {
 }
 
 TEST(Predict, AgreesWithTheProgramThatMeasured) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory device;
   const testing::outcome measured =
-      here.bench("bench_model", {"--benchmark_out=" + here.results, "--batch=3"});
+      device.bench("bench_model", {"--benchmark_out=" + device.results, "--batch=3"});
   ASSERT_EQ(measured.exit_code, 0) << measured.err;
-  const testing::outcome text = predict({here.results});
+  const testing::outcome text = predict({device.results});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(throughput_of(text.out), HasSubstr(" ms a step"));
   EXPECT_EQ(throughput_of(text.out), throughput_of(measured.out));
 }
 
 TEST(Predict, AddsUpTheRoundsMedianMeans) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.measure({"--batch=3"}));
+  const testing::tiny_directory device;
+  static_cast<void>(device.measure({"--batch=3"}));
   double seconds = 0;
-  const json::value written = here.written();
+  const json::value written = device.written();
   for (const json::value& row : written.at("benchmarks")) {
     if (!row.at("name").get<std::string>().ends_with("_median")) continue;
     seconds += row.at("count").get<double>() * row.at("mean_s").get<double>();
   }
-  const json::value all = json::value::parse(predict({here.results, "--format", "json"}).out);
+  const json::value all = json::value::parse(predict({device.results, "--format", "json"}).out);
   ASSERT_THAT(all.at("predictions"), SizeIs(1));
   const json::value& found = all.at("predictions").at(0);
   EXPECT_EQ(found.at("model"), "tiny");
@@ -65,68 +65,68 @@ TEST(Predict, AddsUpTheRoundsMedianMeans) {
 }
 
 TEST(Validate, HoldsPredictionsAgainstChains) {
-  const testing::tiny_directory here;
-  const result::results made = here.measure({"--chain", "--cache=model,hot", "--batch=1,2"});
-  EXPECT_THAT(made.rows, SizeIs(2 * 2 * 6 * 3));
-  ASSERT_THAT(made.chains, SizeIs(2 * 3));
-  for (const result::measurement& each : made.chains) EXPECT_GT(each.seconds, 0);
+  const testing::tiny_directory device;
+  const result::results result = device.measure({"--chain", "--cache=model,hot", "--batch=1,2"});
+  EXPECT_THAT(result.rows, SizeIs(2 * 2 * 6 * 3));
+  ASSERT_THAT(result.chains, SizeIs(2 * 3));
+  for (const result::measurement& chain : result.chains) EXPECT_GT(chain.seconds, 0);
   const testing::outcome done =
-      testing::run(LAYERBENCH_TOOL, {"validate", here.results, "--format", "json"});
+      testing::run(LAYERBENCH_TOOL, {"validate", device.results, "--format", "json"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const json::value found = json::value::parse(done.out);
   ASSERT_THAT(found.at("cases"), SizeIs(2));
-  for (const json::value& each : found.at("cases")) {
-    EXPECT_GT(each.at("predicted_seconds"), 0);
-    EXPECT_GT(each.at("measured_seconds"), 0);
-    EXPECT_GT(each.at("naive_seconds"), 0);
+  for (const json::value& value : found.at("cases")) {
+    EXPECT_GT(value.at("predicted_seconds"), 0);
+    EXPECT_GT(value.at("measured_seconds"), 0);
+    EXPECT_GT(value.at("naive_seconds"), 0);
   }
 }
 
 TEST(Validate, ShowsWhereErrorsComeFromByClocksInTheChain) {
-  const testing::tiny_directory here;
-  const result::results made = here.measure({"--chain=layers", "--benchmark_min_time=0.03"});
-  EXPECT_THAT(made.chains, SizeIs(3));
-  EXPECT_THAT(made.rows, SizeIs(6 * 3)) << "times from inside a chain are no rows";
+  const testing::tiny_directory device;
+  const result::results result = device.measure({"--chain=layers", "--benchmark_min_time=0.03"});
+  EXPECT_THAT(result.chains, SizeIs(3));
+  EXPECT_THAT(result.rows, SizeIs(6 * 3)) << "times from inside a chain are no rows";
   double inside = 0;
-  for (const auto& [owner, step] : made.manifest) {
-    for (const result::planned& each : step) {
-      ASSERT_TRUE(each.chain_seconds) << each.layer;
-      EXPECT_GT(*each.chain_seconds, 0) << each.layer;
-      inside += static_cast<double>(each.count) * *each.chain_seconds;
+  for (const auto& [configuration, step] : result.manifest) {
+    for (const result::planned& planned : step) {
+      ASSERT_TRUE(planned.chain_seconds) << planned.layer;
+      EXPECT_GT(*planned.chain_seconds, 0) << planned.layer;
+      inside += static_cast<double>(planned.count) * *planned.chain_seconds;
     }
   }
   const testing::outcome done =
-      testing::run(LAYERBENCH_TOOL, {"validate", here.results, "--format", "json"});
+      testing::run(LAYERBENCH_TOOL, {"validate", device.results, "--format", "json"});
   const json::value found = json::value::parse(done.out).at("cases").at(0);
   double ops = 0;
-  for (const json::value& each : found.at("ops")) ops += each.at("chain_seconds").get<double>();
+  for (const json::value& value : found.at("ops")) ops += value.at("chain_seconds").get<double>();
   EXPECT_NEAR(ops, inside, 1e-9 * inside);
   EXPECT_THAT(found.at("ops"), SizeIs(6));
   EXPECT_THAT(found.at("layers"), SizeIs(6));
-  const testing::outcome text = testing::run(LAYERBENCH_TOOL, {"validate", here.results});
+  const testing::outcome text = testing::run(LAYERBENCH_TOOL, {"validate", device.results});
   EXPECT_THAT(text.out, AllOf(HasSubstr("by op: conv "), HasSubstr("furthest off: ")));
 }
 
 TEST(Chain, KeepsTheClocksOfAResumedRun) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.measure({"--chain=layers"}));
-  const result::results again = here.measure({"--resume=" + here.results});
-  for (const auto& [owner, step] : again.manifest) {
-    for (const result::planned& each : step) EXPECT_TRUE(each.chain_seconds) << each.layer;
+  const testing::tiny_directory device;
+  static_cast<void>(device.measure({"--chain=layers"}));
+  const result::results again = device.measure({"--resume=" + device.results});
+  for (const auto& [configuration, step] : again.manifest) {
+    for (const result::planned& planned : step) EXPECT_TRUE(planned.chain_seconds) << planned.layer;
   }
 }
 
 TEST(Predict, ServesAModelOfTheSameStatesFromTheTimingsOfAnother) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.measure());
+  const testing::tiny_directory device;
+  static_cast<void>(device.measure());
   std::string twin = testing::tiny_model;
   twin.replace(twin.find("\"tiny\""), 6, "\"twin\"");
-  const std::string path = here.write("twin.json", twin).string();
+  const std::string path = device.write("twin.json", twin).string();
   const auto first_of = [](const testing::outcome& done) {
     return json::value::parse(done.out).at("predictions").at(0);
   };
-  const json::value own = first_of(predict({here.results, "--format=json"}));
-  const json::value other = first_of(predict({here.results, "--format=json", "--model=" + path}));
+  const json::value own = first_of(predict({device.results, "--format=json"}));
+  const json::value other = first_of(predict({device.results, "--format=json", "--model=" + path}));
   EXPECT_EQ(other.at("derived"), true);
   EXPECT_EQ(other.at("cache"), "model");
   EXPECT_EQ(other.at("seconds_per_step"), own.at("seconds_per_step"));
@@ -134,24 +134,24 @@ TEST(Predict, ServesAModelOfTheSameStatesFromTheTimingsOfAnother) {
   twin.insert(twin.find("{\"name\": \"prob\""),
               R"({"name": "wide", "op": "gemm", "shape": {"m": "batch", "n": 10000, "k": 10}},
                  {"name": "back", "op": "gemm", "shape": {"m": "batch", "n": 10, "k": 10000}},)");
-  static_cast<void>(here.write("twin.json", twin));
-  const testing::outcome refused = predict({here.results, "--format=json", "--model=" + path});
+  static_cast<void>(device.write("twin.json", twin));
+  const testing::outcome refused = predict({device.results, "--format=json", "--model=" + path});
   EXPECT_EQ(refused.exit_code, 4);
   EXPECT_EQ(first_of(refused).at("cache"), "hot");
 }
 
 TEST(InPlace, IsAChoiceOfRowsAndChains) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory device;
   const auto in_place = [&](const std::string& ops) {
     texts layers;
-    const result::results made = here.measure({"--chain", "--in-place=" + ops});
-    EXPECT_EQ(made.context.at("in_place"), ops);
-    for (const auto& [owner, step] : made.manifest) {
-      for (const result::planned& each : step) {
-        if (each.state.ends_with(",in_place")) layers.push_back(each.layer);
+    const result::results result = device.measure({"--chain", "--in-place=" + ops});
+    EXPECT_EQ(result.context.at("in_place"), ops);
+    for (const auto& [configuration, step] : result.manifest) {
+      for (const result::planned& planned : step) {
+        if (planned.state.ends_with(",in_place")) layers.push_back(planned.layer);
       }
     }
-    EXPECT_THAT(made.chains, SizeIs(3));
+    EXPECT_THAT(result.chains, SizeIs(3));
     return layers;
   };
   EXPECT_THAT(in_place("none"), IsEmpty());
@@ -161,15 +161,15 @@ TEST(InPlace, IsAChoiceOfRowsAndChains) {
 }
 
 TEST(Predict, RefusesAThroughputWithoutALayer) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.measure());
-  json::value edited = here.written();
+  const testing::tiny_directory device;
+  static_cast<void>(device.measure());
+  json::value edited = device.written();
   json::value& rows = edited["benchmarks"];
   for (std::size_t i = rows.size(); i-- > 0;) {
     if (rows.at(i).at("name").get<std::string>().find("/fc1/") != std::string::npos) rows.erase(i);
   }
   ASSERT_THAT(rows, SizeIs(5 * (3 + 4)));
-  const testing::outcome done = predict({here.write("edited.json", edited.dump()).string()});
+  const testing::outcome done = predict({device.write("edited.json", edited.dump()).string()});
   EXPECT_EQ(done.exit_code, 4);
   EXPECT_THAT(done.err, HasSubstr("fc1"));
 }
@@ -180,21 +180,21 @@ testing::outcome compare(texts arguments) {
 }
 
 TEST(Compare, PairsTheRowsOfTwoFiles) {
-  const testing::tiny_directory here;
-  const result::results made = here.measure();
-  const testing::outcome done = compare({"benchmarks", here.results, here.results});
+  const testing::tiny_directory device;
+  const result::results result = device.measure();
+  const testing::outcome done = compare({"benchmarks", device.results, device.results});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const texts lines = testing::lines(done.out);
-  for (const result::measurement& row : made.rows) {
+  for (const result::measurement& row : result.rows) {
     EXPECT_THAT(lines, Contains(AllOf(StartsWith(row.name.text() + " "), HasSubstr("+0.0000"))))
         << row.name.text();
   }
 }
 
 TEST(Compare, PairsRowsOfOneFileByFilters) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.measure({"--dtype=f32", "--batch=1,2"}));
-  const testing::outcome done = compare({"filters", here.results, "batch:1/", "batch:2/"});
+  const testing::tiny_directory device;
+  static_cast<void>(device.measure({"--dtype=f32", "--batch=1,2"}));
+  const testing::outcome done = compare({"filters", device.results, "batch:1/", "batch:2/"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   for (const std::string& layer : testing::tiny_layers) {
     EXPECT_THAT(testing::lines(done.out),

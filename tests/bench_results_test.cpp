@@ -21,10 +21,10 @@ using ::testing::StartsWith;
 using testing::texts;
 
 TEST(Results, HaveEveryRowAndRound) {
-  const testing::tiny_directory here;
-  const result::results made = here.measure({"--benchmark_repetitions=4"});
+  const testing::tiny_directory directory;
+  const result::results result = directory.measure({"--benchmark_repetitions=4"});
   std::map<std::string, std::set<std::int64_t>> rounds;
-  for (const result::measurement& row : made.rows) {
+  for (const result::measurement& row : result.rows) {
     EXPECT_TRUE(rounds[row.name.layer].insert(row.round).second) << row.name.text();
     EXPECT_GT(row.seconds, 0);
     EXPECT_GT(row.calls, 0);
@@ -36,26 +36,26 @@ TEST(Results, HaveEveryRowAndRound) {
 }
 
 TEST(Results, LeaveNothingBesideThem) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.measure());
-  EXPECT_THAT(here.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure());
+  EXPECT_THAT(directory.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
 }
 
 TEST(Results, ReplaceAnOlderFile) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.write("results.json", std::string(1 << 20, 'x')));
-  EXPECT_THAT(here.measure().rows, SizeIs(6 * 3));
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.write("results.json", std::string(1 << 20, 'x')));
+  EXPECT_THAT(directory.measure().rows, SizeIs(6 * 3));
 }
 
 TEST(Results, HaveEveryCounter) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   const std::set<std::string> always{
       "min_s",           "p95_s",       "mean_s",        "samples",         "calls_a_sample",
       "clock_s",         "cpu_s",       "wall_s",        "count",           "flops",
       "bytes",           "flops_exact", "ring_bytes",    "verified",        "disturbed",
       "retries",         "stalls",      "touched_bytes", "displaced_bytes", "footprint_bytes",
       "workspace_bytes", "slowed",      "turn_s"};
-  for (const result::measurement& row : here.measure().rows) {
+  for (const result::measurement& row : directory.measure().rows) {
     std::set<std::string> expected = always;
     if (row.counters.at("samples") >= 6) expected.insert({"low_s", "high_s"});
     std::set<std::string> found;
@@ -69,9 +69,9 @@ TEST(Results, HaveEveryCounter) {
 }
 
 TEST(Results, HaveNoIntervalBelowSixSamples) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   std::size_t short_rows = 0;
-  for (const result::measurement& row : here.measure({"--benchmark_min_time=0"}).rows) {
+  for (const result::measurement& row : directory.measure({"--benchmark_min_time=0"}).rows) {
     const bool is_short = row.counters.at("samples") < 6;
     short_rows += is_short ? 1 : 0;
     EXPECT_EQ(row.counters.contains("low_s"), !is_short);
@@ -81,8 +81,8 @@ TEST(Results, HaveNoIntervalBelowSixSamples) {
 }
 
 TEST(Results, HaveTimesInOrder) {
-  const testing::tiny_directory here;
-  for (const result::measurement& row : here.measure({"--benchmark_min_time=0.05"}).rows) {
+  const testing::tiny_directory directory;
+  for (const result::measurement& row : directory.measure({"--benchmark_min_time=0.05"}).rows) {
     const auto at = [&](const char* name) { return row.counters.at(name); };
     const double slack = 1e-9 * row.seconds;  // of the conversion to the file's unit
     EXPECT_LE(at("min_s"), at("low_s")) << row.name.text();
@@ -94,13 +94,13 @@ TEST(Results, HaveTimesInOrder) {
 }
 
 TEST(Results, HaveTheWorkOfEveryLayer) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   const std::map<std::string, std::vector<double>> expected{
       // count, flops, flops_exact, bytes
       {"conv1", {2, 18432, 15488, 2624}}, {"relu1", {2, 256, 256, 2048}},
       {"add1", {1, 256, 256, 3072}},      {"pool1", {1, 256, 256, 1280}},
       {"fc1", {1, 1280, 1280, 2856}},     {"prob", {1, 50, 50, 80}}};
-  for (const result::measurement& row : here.measure().rows) {
+  for (const result::measurement& row : directory.measure().rows) {
     const auto at = [&](const char* name) { return row.counters.at(name); };
     EXPECT_EQ((std::vector<double>{at("count"), at("flops"), at("flops_exact"), at("bytes")}),
               expected.at(row.name.layer))
@@ -109,7 +109,7 @@ TEST(Results, HaveTheWorkOfEveryLayer) {
 }
 
 TEST(Results, HaveLabelsWithKeyAndAlgorithm) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   const std::map<std::string, std::string> keys{
       {"conv1", "n:1,c:4,h:8,w:8,k:4,r:3,s:3,pad:1"},
       {"relu1", "kind:relu,dims:1x4x8x8"},
@@ -117,7 +117,7 @@ TEST(Results, HaveLabelsWithKeyAndAlgorithm) {
       {"pool1", "kind:max,n:1,c:4,h:8,w:8,r:2,s:2,stride:2"},
       {"fc1", "m:1,n:10,k:64"},
       {"prob", "dims:1x10"}};
-  for (const result::measurement& row : here.measure().rows) {
+  for (const result::measurement& row : directory.measure().rows) {
     EXPECT_EQ(row.label.key, keys.at(row.name.layer));
     EXPECT_NE(row.label.algorithm, "") << row.name.text();
     EXPECT_THAT(row.label.state, StartsWith("step:6.81kB,src:fresh"));
@@ -126,40 +126,40 @@ TEST(Results, HaveLabelsWithKeyAndAlgorithm) {
 }
 
 TEST(Results, SayWhereTheyComeFrom) {
-  const testing::tiny_directory here;
-  result::results made = here.measure({"--seed=77", "--benchmark_context=by=a=b"});
-  EXPECT_EQ(made.context.at("layerbench_schema"), "1");
-  EXPECT_EQ(made.context.at("layerbench_version"), LAYERBENCH_VERSION);
-  EXPECT_EQ(made.context.at("seed"), "77");
-  EXPECT_EQ(made.context.at("by"), "a=b");
-  EXPECT_EQ(made.context.contains("onednn_version"), testing::has_onednn);
-  EXPECT_EQ(made.context.contains("onednn_compiled_version"), testing::has_onednn);
-  for (const char* name : {"device", "threads", "clock", "l1d_bytes", "l2_bytes", "l3_bytes",
+  const testing::tiny_directory directory;
+  result::results result = directory.measure({"--seed=77", "--benchmark_context=by=a=b"});
+  EXPECT_EQ(result.context.at("layerbench_schema"), "1");
+  EXPECT_EQ(result.context.at("layerbench_version"), LAYERBENCH_VERSION);
+  EXPECT_EQ(result.context.at("seed"), "77");
+  EXPECT_EQ(result.context.at("by"), "a=b");
+  EXPECT_EQ(result.context.contains("onednn_version"), testing::has_onednn);
+  EXPECT_EQ(result.context.contains("onednn_compiled_version"), testing::has_onednn);
+  for (const char* name : {"directory", "threads", "clock", "l1d_bytes", "l2_bytes", "l3_bytes",
                            "kernel", "OMP_PROC_BIND", "date", "host_name"}) {
-    EXPECT_NE(made.context[name], "") << name;
+    EXPECT_NE(result.context[name], "") << name;
   }
 }
 
 TEST(Results, SayWhichCommandMadeThem) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   const texts options{"--benchmark_filter=(conv|prob)", "--benchmark_context=who=it's me"};
-  const result::results made = here.measure(options);
-  EXPECT_THAT(made.context.at("command"),
+  const result::results result = directory.measure(options);
+  EXPECT_THAT(result.context.at("command"),
               AllOf(HasSubstr("bench_model "), HasSubstr(" '--benchmark_filter=(conv|prob)' "),
                     HasSubstr(R"( '--benchmark_context=who=it'\''s me' )"),
-                    HasSubstr(" --benchmark_out=" + here.results)));
-  EXPECT_GE(std::stod(made.context.at("load_at_start")), 0);
-  EXPECT_EQ(made.context.at("interrupted"), "0");
+                    HasSubstr(" --benchmark_out=" + directory.results)));
+  EXPECT_GE(std::stod(result.context.at("load_at_start")), 0);
+  EXPECT_EQ(result.context.at("interrupted"), "0");
 }
 
 TEST(Results, HaveTheManifestOfTheWholeModelWhateverWasSelected) {
-  const testing::tiny_directory here;
-  const result::results made = here.measure({"--benchmark_filter=^softmax"});
-  EXPECT_THAT(made.rows, SizeIs(3));
-  ASSERT_THAT(made.manifest, SizeIs(1));
+  const testing::tiny_directory directory;
+  const result::results result = directory.measure({"--benchmark_filter=^softmax"});
+  EXPECT_THAT(result.rows, SizeIs(3));
+  ASSERT_THAT(result.manifest, SizeIs(1));
   std::map<std::string, std::int64_t> counts;
-  for (const result::planned& each : made.manifest.begin()->second) {
-    counts[each.layer] = each.count;
+  for (const result::planned& planned : result.manifest.begin()->second) {
+    counts[planned.layer] = planned.count;
   }
   const std::map<std::string, std::int64_t> expected{{"conv1", 2}, {"relu1", 2}, {"add1", 1},
                                                      {"pool1", 1}, {"fc1", 1},   {"prob", 1}};
@@ -167,11 +167,11 @@ TEST(Results, HaveTheManifestOfTheWholeModelWhateverWasSelected) {
 }
 
 TEST(Results, AggregatesAreThoseOfTheRounds) {
-  const testing::tiny_directory here;
-  static_cast<void>(here.measure());
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure());
   std::map<std::string, std::vector<double>> rounds;
   std::map<std::string, std::map<std::string, double>> aggregates;
-  const json::value written = here.written();
+  const json::value written = directory.written();
   for (const json::value& row : written.at("benchmarks")) {
     EXPECT_EQ(row.at("time_unit"), "ns");
     const std::string name = row.at("run_name");
@@ -200,15 +200,15 @@ TEST(Results, AggregatesAreThoseOfTheRounds) {
 }
 
 TEST(Results, OfOneRoundHaveNoAggregates) {
-  const testing::tiny_directory here;
-  EXPECT_THAT(here.measure({"--benchmark_repetitions=1"}).rows, SizeIs(6));
-  EXPECT_THAT(here.written().at("benchmarks"), SizeIs(6));
+  const testing::tiny_directory directory;
+  EXPECT_THAT(directory.measure({"--benchmark_repetitions=1"}).rows, SizeIs(6));
+  EXPECT_THAT(directory.written().at("benchmarks"), SizeIs(6));
 }
 
 TEST(Results, CanBeAggregatesOnly) {
-  const testing::tiny_directory here;
-  EXPECT_THAT(here.measure({"--benchmark_report_aggregates_only"}).rows, SizeIs(0));
-  const json::value written = here.written();
+  const testing::tiny_directory directory;
+  EXPECT_THAT(directory.measure({"--benchmark_report_aggregates_only"}).rows, SizeIs(0));
+  const json::value written = directory.written();
   EXPECT_THAT(written.at("benchmarks"), SizeIs(6 * 4));
   for (const json::value& row : written.at("benchmarks")) {
     EXPECT_EQ(row.at("run_type"), "aggregate");
@@ -216,26 +216,27 @@ TEST(Results, CanBeAggregatesOnly) {
 }
 
 TEST(Results, EveryOutputIsVerifiedWhenAsked) {
-  const testing::tiny_directory here;
-  EXPECT_THAT(here.measure({"--verify"}).rows, SizeIs(6 * 3));
+  const testing::tiny_directory directory;
+  EXPECT_THAT(directory.measure({"--verify"}).rows, SizeIs(6 * 3));
 }
 
 TEST(Results, PredictTheSameWithTheRowsOfChainsDeleted) {
-  const testing::tiny_directory here;
-  EXPECT_THAT(here.measure({"--chain", "--cache=model,hot", "--benchmark_repetitions=5"}).chains,
-              SizeIs(5));
+  const testing::tiny_directory directory;
+  EXPECT_THAT(
+      directory.measure({"--chain", "--cache=model,hot", "--benchmark_repetitions=5"}).chains,
+      SizeIs(5));
   const auto predicted = [&] {
-    return testing::run(LAYERBENCH_TOOL, {"predict", here.results, "--format", "json"});
+    return testing::run(LAYERBENCH_TOOL, {"predict", directory.results, "--format", "json"});
   };
   const testing::outcome with_chains = predicted();
-  json::value edited = here.written();
+  json::value edited = directory.written();
   json::value kept = json::value::array();
   for (const json::value& row : edited["benchmarks"]) {
     if (!row.at("run_name").get<std::string>().starts_with("chain/")) kept.push_back(row);
   }
   EXPECT_LT(kept.size(), edited["benchmarks"].size());
   edited["benchmarks"] = kept;
-  static_cast<void>(here.write("results.json", edited.dump()));
+  static_cast<void>(directory.write("results.json", edited.dump()));
   const testing::outcome without = predicted();
   EXPECT_EQ(with_chains.exit_code, 0) << with_chains.err;
   EXPECT_THAT(with_chains.out, HasSubstr("\"seconds_per_step\""));
@@ -243,8 +244,8 @@ TEST(Results, PredictTheSameWithTheRowsOfChainsDeleted) {
 }
 
 TEST(Results, OfOperandsBeyondTheMemorySayHowMuchIsNeeded) {
-  const testing::temporary_directory here;
-  const std::string model = here.write("vast.json", R"({"name": "vast", "layers": [
+  const testing::temporary_directory directory;
+  const std::string model = directory.write("vast.json", R"({"name": "vast", "layers": [
       {"name": "fc", "op": "gemm", "shape": {"m": 1, "n": 1000000, "k": 4000000}}]})");
   const testing::outcome done = testing::bench("bench_gemm", testing::shortly(model, {}));
   EXPECT_EQ(done.exit_code, 4);
@@ -254,29 +255,29 @@ TEST(Results, OfOperandsBeyondTheMemorySayHowMuchIsNeeded) {
 }
 
 TEST(Results, OfStepsBeyondTheMemorySayHowMuchIsNeeded) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   for (const std::string phase : {"inference", "training"}) {
-    const testing::outcome done = here.bench(
-        "bench_model",
-        {"--chain", "--phase=" + phase, "--batch=1000000000,1", "--benchmark_out=" + here.results});
+    const testing::outcome done =
+        directory.bench("bench_model", {"--chain", "--phase=" + phase, "--batch=1000000000,1",
+                                        "--benchmark_out=" + directory.results});
     EXPECT_EQ(done.exit_code, 4);
     EXPECT_THAT(done.err,
                 AllOf(HasSubstr("/tiny/batch:1000000000"), HasSubstr(": not enough memory: "),
                       HasSubstr(" TB are needed at once, "), HasSubstr("use a smaller --batch")));
-    const result::results made = result::read(here.results);
-    for (const result::measurement& row : made.rows) EXPECT_EQ(row.name.owner.batch, 1);
-    EXPECT_FALSE(made.rows.empty()) << "the case that fits is measured";
+    const result::results result = result::read(directory.results);
+    for (const result::measurement& row : result.rows) EXPECT_EQ(row.name.configuration.batch, 1);
+    EXPECT_FALSE(result.rows.empty()) << "the case that fits is measured";
   }
 }
 
 TEST(Results, OfUnsupportedRowsHaveTheirReason) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   const testing::outcome done =
-      here.bench("bench_model", {"--dtype=f32,f64", "--benchmark_out=" + here.results});
+      directory.bench("bench_model", {"--dtype=f32,f64", "--benchmark_out=" + directory.results});
   std::map<std::string, std::size_t> measured;
   std::map<std::string, std::size_t> failed;
-  for (const result::measurement& row : result::read(here.results).rows) {
-    ++(row.error.empty() ? measured : failed)[row.name.owner.dtype];
+  for (const result::measurement& row : result::read(directory.results).rows) {
+    ++(row.error.empty() ? measured : failed)[row.name.configuration.dtype];
   }
   EXPECT_EQ(measured["f32"], 6U * 3);
   if (!testing::has_onednn) {  // the reference has every type

@@ -7,8 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/predict/validation.hpp>
 
 #include "support/bench.hpp"
 
@@ -20,14 +20,14 @@ using ::testing::SizeIs;
 using testing::texts;
 
 TEST(TrainingResults, AddUpToAStep) {
-  const testing::tiny_directory here;
-  const result::results made =
-      here.measure({"--phase=training", "--chain=layers", "--batch=2", "--cache=model,hot",
-                    "--optimizer=adam", "--zero-gradients"});
+  const testing::tiny_directory directory;
+  const result::results result =
+      directory.measure({"--phase=training", "--chain=layers", "--batch=2", "--cache=model,hot",
+                         "--optimizer=adam", "--zero-gradients"});
   std::set<std::string> calls;
-  for (const result::measurement& row : made.rows) {
+  for (const result::measurement& row : result.rows) {
     EXPECT_EQ(row.error, "") << row.name.text();
-    EXPECT_EQ(row.name.owner.phase(), "training");
+    EXPECT_EQ(row.name.configuration.phase(), "training");
     if (!row.label.inserted)
       calls.insert(row.name.op + ' ' + model::call_name(row.name.layer, row.name.pass));
   }
@@ -37,41 +37,41 @@ TEST(TrainingResults, AddUpToAStep) {
                           "pool pool1:fwd_training", "pool pool1:bwd", "gemm fc1:bwd_data",
                           "cross_entropy loss", "cross_entropy loss:bwd", "update fc1_weights",
                           "update fc1_weights_zero", "update fc1_weights_grad"}));
-  EXPECT_EQ(made.context.at("optimizer"), "adam, zeroed");
-  ASSERT_FALSE(made.chains.empty());
-  EXPECT_EQ(made.chains.front().name.owner.phase(), "training");
-  const predict::validation held = predict::validate(std::vector{made});
+  EXPECT_EQ(result.context.at("optimizer"), "adam, zeroed");
+  ASSERT_FALSE(result.chains.empty());
+  EXPECT_EQ(result.chains.front().name.configuration.phase(), "training");
+  const analysis::validation held = analysis::validate(std::vector{result});
   ASSERT_THAT(held.cases, SizeIs(1));
   EXPECT_EQ(held.cases.front().predicted.coverage, 1);
   std::vector<std::string> parts;
-  for (const predict::part& each : held.cases.front().step_parts()) {
-    parts.push_back(each.name);
-    EXPECT_GT(each.predicted, 0);
-    EXPECT_GT(each.measured, 0);
+  for (const analysis::part& step_part : held.cases.front().step_parts()) {
+    parts.push_back(step_part.name);
+    EXPECT_GT(step_part.predicted, 0);
+    EXPECT_GT(step_part.measured, 0);
   }
   EXPECT_EQ(parts, (std::vector<std::string>{"forward", "backward", "update"}));
 }
 
 TEST(TrainingResults, OfOneOpHaveAllItsPasses) {
-  const testing::tiny_directory here;
-  const std::string out = "--benchmark_out=" + here.results;
-  EXPECT_EQ(here.bench("bench_pool", {"--phase=training", out}).exit_code, 0);
+  const testing::tiny_directory directory;
+  const std::string out = "--benchmark_out=" + directory.results;
+  EXPECT_EQ(directory.bench("bench_pool", {"--phase=training", out}).exit_code, 0);
   std::set<std::string> passes;
-  for (const result::measurement& row : result::read(here.results).rows)
+  for (const result::measurement& row : result::read(directory.results).rows)
     passes.insert(row.name.pass);
   EXPECT_EQ(passes, (std::set<std::string>{"fwd_training", "bwd"}));
 }
 
 TEST(TrainingResults, OfOneOpAreThoseOfAWholeModel) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory directory;
   using rows = std::map<std::string, std::string>;  // labels by name
   const auto measured = [&](const std::string& program) {
-    const std::string out = "--benchmark_out=" + here.results;
-    EXPECT_EQ(here.bench(program, {"--phase=training", out}).exit_code, 0);
-    const result::results made = result::read(here.results);
-    EXPECT_THAT(made.manifest, SizeIs(1));
+    const std::string out = "--benchmark_out=" + directory.results;
+    EXPECT_EQ(directory.bench(program, {"--phase=training", out}).exit_code, 0);
+    const result::results result = result::read(directory.results);
+    EXPECT_THAT(result.manifest, SizeIs(1));
     rows labels;
-    for (const result::measurement& row : made.rows) labels[row.name.text()] = row.label.text();
+    for (const result::measurement& row : result.rows) labels[row.name.text()] = row.label.text();
     return labels;
   };
   const rows own = measured("bench_conv");
@@ -89,7 +89,7 @@ TEST(TrainingResults, OfOneOpAreThoseOfAWholeModel) {
 }
 
 TEST(TrainingResults, HaveOneNameForEachPieceOfWork) {
-  const testing::temporary_directory here;
+  const testing::temporary_directory directory;
   for (const std::string order : {"nhwc", "any"}) {
     for (const texts& more :
          {texts{}, texts{"--fused-update"}, texts{"--fused-update", "--zero-gradients"}}) {
@@ -105,17 +105,17 @@ TEST(TrainingResults, HaveOneNameForEachPieceOfWork) {
 }
 
 TEST(TrainingResults, PredictAModelGivenAsAFileOnlyWhereItIsTheSameWork) {
-  const testing::tiny_directory here;
-  const std::vector<result::results> made{
-      here.measure({"--phase=training", "--cache=hot", "--optimizer=sgd"})};
-  const predict::options same{.models = {here.model}};
-  EXPECT_EQ(predict::predict(made, same).front().coverage, 1);
-  EXPECT_FALSE(predict::predict(made, same).front().derived);
+  const testing::tiny_directory directory;
+  const std::vector<result::results> result{
+      directory.measure({"--phase=training", "--cache=hot", "--optimizer=sgd"})};
+  const analysis::options same{.models = {directory.model}};
+  EXPECT_EQ(analysis::predict(result, same).front().coverage, 1);
+  EXPECT_FALSE(analysis::predict(result, same).front().derived);
   std::string text = testing::tiny_model;
   text.replace(text.find("\"n\": 10"), 7, "\"n\": 11");
   text.replace(text.find("\"batch\", 10"), 11, "\"batch\", 11");
-  const predict::options other{.models = {here.write("other.json", text).string()}};
-  const predict::prediction changed = predict::predict(made, other).front();
+  const analysis::options other{.models = {directory.write("other.json", text).string()}};
+  const analysis::prediction changed = analysis::predict(result, other).front();
   EXPECT_TRUE(changed.derived);
   EXPECT_THAT(changed.missing, ::testing::Contains("fc1:bwd_weights"));
 }

@@ -23,7 +23,7 @@ class Refusal : public ::testing::Test {
                            const testing::environment& changes = {}) {
     texts all{"--benchmark_out=" + old_};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    testing::outcome done = here_.bench("bench_model", all, changes);
+    testing::outcome done = device_.bench("bench_model", all, changes);
     const std::string shown = ::testing::PrintToString(arguments);
     EXPECT_EQ(done.exit_code, code) << shown << done.err;
     EXPECT_EQ(done.out, "") << shown;
@@ -32,8 +32,8 @@ class Refusal : public ::testing::Test {
     return done;
   }
 
-  testing::tiny_directory here_;
-  std::string old_ = here_.write("old.json", "old").string();
+  testing::tiny_directory device_;
+  std::string old_ = device_.write("old.json", "old").string();
 };
 
 TEST_F(Refusal, OfWrongOptionsNamesThem) {
@@ -133,7 +133,7 @@ TEST_F(Refusal, OfAnUnknownModelListsWhatExists) {
 }
 
 TEST_F(Refusal, OfAFolderWithoutModelsSaysHowToNameAnother) {
-  const std::string empty = here_.path().string();
+  const std::string empty = device_.path().string();
   const std::string absent = empty + "/absent";
   const auto remedy = AllOf(HasSubstr("--shapes"), HasSubstr("LAYERBENCH_SHAPES"));
   const texts named{"--model=resnet50"};
@@ -144,27 +144,27 @@ TEST_F(Refusal, OfAFolderWithoutModelsSaysHowToNameAnother) {
 }
 
 TEST_F(Refusal, OfTwoModelsWithOneName) {
-  std::filesystem::create_directory(here_.path() / "two");
-  const std::string other = here_.write("two/tiny.json", testing::tiny_model).string();
-  EXPECT_THAT(refused(2, {"--model=" + here_.model + "," + other}).err,
-              AllOf(HasSubstr(here_.model), HasSubstr(other), HasSubstr("'tiny'")));
+  std::filesystem::create_directory(device_.path() / "two");
+  const std::string other = device_.write("two/tiny.json", testing::tiny_model).string();
+  EXPECT_THAT(refused(2, {"--model=" + device_.model + "," + other}).err,
+              AllOf(HasSubstr(device_.model), HasSubstr(other), HasSubstr("'tiny'")));
 }
 
 TEST_F(Refusal, OfABrokenShapeFileNamesThePlace) {
   std::string text = testing::tiny_model;
   text.replace(text.find("\"n\": 10"), 7, "\"n\": 0");
-  const std::string broken = here_.write("broken.json", text).string();
+  const std::string broken = device_.write("broken.json", text).string();
   EXPECT_THAT(refused(3, {"--model=" + broken}).err,
               AllOf(HasSubstr(broken), HasSubstr("/layers/6/shape/n")));
-  const std::string half = here_.write("half.json", text.substr(0, text.size() / 2)).string();
+  const std::string half = device_.write("half.json", text.substr(0, text.size() / 2)).string();
   EXPECT_THAT(refused(3, {"--model=" + half}).err, HasSubstr(half));
-  const std::string absent = (here_.path() / "absent.json").string();
+  const std::string absent = (device_.path() / "absent.json").string();
   EXPECT_THAT(refused(3, {"--model=" + absent}).err, HasSubstr(absent));
 }
 
 TEST_F(Refusal, OfABackendThatIsNotBuiltSaysHowToBuildIt) {
   if (testing::has_onednn) {
-    EXPECT_EQ(here_.bench("bench_model", {"--backend=onednn"}).exit_code, 0);
+    EXPECT_EQ(device_.bench("bench_model", {"--backend=onednn"}).exit_code, 0);
   } else {
     EXPECT_THAT(refused(77, {"--backend=onednn"}).err,
                 AllOf(HasSubstr("onednn"), HasSubstr("-DLAYERBENCH_ONEDNN=ON")));
@@ -179,51 +179,51 @@ TEST_F(Refusal, OfABackendThatIsNotBuiltSaysHowToBuildIt) {
 TEST_F(Refusal, LeavesNoOtherFile) {
   refused(2, {"--benchmark_filter=("});
   refused(5, {"--benchmark_filter=resnet51"});
-  EXPECT_THAT(here_.files(), ::testing::UnorderedElementsAre("old.json", "tiny.json"));
+  EXPECT_THAT(device_.files(), ::testing::UnorderedElementsAre("old.json", "tiny.json"));
 }
 
 TEST_F(Refusal, OfTheVariableThatNamesTheOutputFileKeepsTheFile) {
   const testing::outcome done =
-      here_.bench("bench_model", {"--benchmark_filter=resnet51"}, {{"BENCHMARK_OUT", old_}});
+      device_.bench("bench_model", {"--benchmark_filter=resnet51"}, {{"BENCHMARK_OUT", old_}});
   EXPECT_EQ(done.exit_code, 5);
   EXPECT_EQ(json::read_text(old_), "old");
 }
 
 TEST(OutputFile, IsRefusedBeforeAnythingRuns) {
-  const testing::tiny_directory here;
-  for (const std::string& path : {here.path().string(), here.model + "/r.json",
-                                  (here.path() / "absent" / "r.json").string()}) {
-    const testing::outcome done = here.bench("bench_model", {"--benchmark_out=" + path});
+  const testing::tiny_directory device;
+  for (const std::string& path : {device.path().string(), device.model + "/r.json",
+                                  (device.path() / "absent" / "r.json").string()}) {
+    const testing::outcome done = device.bench("bench_model", {"--benchmark_out=" + path});
     EXPECT_EQ(done.exit_code, 2);
     EXPECT_THAT(done.err, HasSubstr(path));
     EXPECT_EQ(done.out, "");
   }
-  EXPECT_THAT(here.files(), ::testing::ElementsAre("tiny.json"));
+  EXPECT_THAT(device.files(), ::testing::ElementsAre("tiny.json"));
 }
 
 TEST(Threads, ThatTheRunTimeDoesNotGrantAreNotMeasured) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory device;
   const testing::outcome done =
-      here.bench("bench_softmax", {"--threads=2"}, {{"OMP_THREAD_LIMIT", "1"}});
+      device.bench("bench_softmax", {"--threads=2"}, {{"OMP_THREAD_LIMIT", "1"}});
   EXPECT_EQ(done.exit_code, testing::has_onednn ? 4 : 0) << "the reference has one thread";
   EXPECT_EQ(done.err.find("1 of 2 threads") != std::string::npos, testing::has_onednn) << done.err;
 }
 
 TEST(Reference, IsUsedAndSaidWhenThereIsNothingElse) {
-  const testing::tiny_directory here;
+  const testing::tiny_directory device;
   const std::string warning = "reference backend";
-  const testing::outcome done = here.bench("bench_softmax", {});
+  const testing::outcome done = device.bench("bench_softmax", {});
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_EQ(done.err.find(warning) == std::string::npos, testing::has_onednn) << done.err;
-  const testing::outcome named = here.bench("bench_softmax", {"--backend=reference"});
+  const testing::outcome named = device.bench("bench_softmax", {"--backend=reference"});
   EXPECT_EQ(named.exit_code, 0);
   EXPECT_EQ(named.err.find(warning), std::string::npos) << named.err;
   EXPECT_THAT(named.out, HasSubstr("softmax/fwd/reference/f32/tiny/prob/"));
 }
 
 TEST(Programs, ExitAsUnmatchedWhenNoModelHasTheirLayers) {
-  const testing::tiny_directory here;
-  const testing::outcome done = here.bench("bench_batchnorm", {});
+  const testing::tiny_directory device;
+  const testing::outcome done = device.bench("bench_batchnorm", {});
   EXPECT_EQ(done.exit_code, 5);
   EXPECT_THAT(done.err, HasSubstr("bench_batchnorm"));
 }

@@ -16,14 +16,14 @@ int main() {
   using namespace layerbench;
   try {
     if (const auto reason = cudnn::backend::probe()) throw unavailable(*reason);
-    const cudnn::backend here(1);
+    const cudnn::backend device(1);
     constexpr std::size_t most = 1U << 16U;
     const std::vector<char> text =
-        cudnn::gpu_of(here.library())
+        cudnn::gpu_of(device.library())
             .get_all<char>(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, most);
     fmt::print("{}\n", std::string(text.begin(), text.end()).c_str());
-  } catch (const error& slip) {
-    fmt::print(stderr, "device_properties: {}\n", slip.what());
-    return static_cast<int>(slip.code());
+  } catch (const error& e) {
+    fmt::print(stderr, "device_properties: {}\n", e.what());
+    return static_cast<int>(e.code());
   }
 }

@@ -15,13 +15,13 @@
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/onednn/list.hpp>
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/fixture.hpp>
-#include <layerbench/run/sampler.hpp>
+#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/timing/sampler.hpp>
 
 namespace {
 
@@ -36,18 +36,18 @@ class bare_loop {
     using tag = memory::format_tag;
     const auto f32 = memory::data_type::f32;
     const memory::desc none;
-    const convolution_forward::primitive_desc made(
+    const convolution_forward::primitive_desc result(
         engine_, prop_kind::forward_inference, algorithm::convolution_direct,
         memory::desc(memory::dims{o.n, o.c, o.h, o.w}, f32, tag::nhwc),
         memory::desc(memory::dims{o.k, o.c, o.r, o.s}, f32, tag::any),
         o.bias ? memory::desc(memory::dims{o.k}, f32, tag::a) : none,
         memory::desc(memory::dims{o.n, o.k, o.p(), o.q()}, f32, tag::nhwc),
         {o.stride.v, o.stride.h}, {o.pad.top, o.pad.left}, {o.pad.bottom, o.pad.right});
-    add(DNNL_ARG_SRC, made.src_desc());
-    add(DNNL_ARG_WEIGHTS, made.weights_desc());
-    if (o.bias) add(DNNL_ARG_BIAS, made.bias_desc());
-    add(DNNL_ARG_DST, made.dst_desc());
-    primitive_ = convolution_forward(made);
+    add(DNNL_ARG_SRC, result.src_desc());
+    add(DNNL_ARG_WEIGHTS, result.weights_desc());
+    if (o.bias) add(DNNL_ARG_BIAS, result.bias_desc());
+    add(DNNL_ARG_DST, result.dst_desc());
+    primitive_ = convolution_forward(result);
   }
 
   /// Median seconds of one call, after as long a warm-up as the suite's.
@@ -90,21 +90,21 @@ class bare_loop {
 };
 
 /// The row's round, measured as the programs measure it.
-double row_round(run::fixture& row) {
+double row_round(run::benchmark_case& row) {
   static run::stopwatch watch(1);
   row.prepare({});
   row.activate();
-  run::rotation& calls = row.calls();
+  run::operand_ring& calls = row.calls();
   const run::samples taken = run::sample(
-      watch, [&](std::int64_t n) { calls.ready(n); }, [&](std::int64_t n) { calls.call(n); },
+      watch, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
       {.least_time = seconds_a_round, .most_time = 10, .most_calls = calls.most_calls()});
   return stats::median(taken.seconds);
 }
 
 void compare(const model::primitive& p, int rounds) {
-  const auto memory = std::make_shared<run::arena>(
+  const auto memory = std::make_shared<run::device_context>(
       std::make_unique<run::backend_device<onednn::backend, op::conv>>(1));
-  run::fixture row({.name = {}, .op = p.op, .signature = {}}, memory);
+  run::benchmark_case row({.name = {}, .op = p.op, .signature = {}}, memory);
   bare_loop bare(*p.op.get<op::conv>());
   std::vector<double> ratios;
   for (int i = 0; i < rounds; ++i) {

@@ -75,8 +75,8 @@ const std::vector<permission> macros{{"LAYERBENCH_ONEDNN", {"backend/list.hpp"}}
                                      {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}}};
 
 bool permits(const std::vector<permission>& all, const std::string& what, const std::string& file) {
-  return std::ranges::any_of(all, [&](const permission& each) {
-    return what.starts_with(each.what) && std::ranges::any_of(each.where, [&](const auto& begin) {
+  return std::ranges::any_of(all, [&](const permission& item) {
+    return what.starts_with(item.what) && std::ranges::any_of(item.where, [&](const auto& begin) {
              return file.starts_with(begin);
            });
   });
@@ -86,8 +86,9 @@ bool permits(const std::vector<permission>& all, const std::string& what, const 
 std::vector<strings> matches(const std::string& text, const std::string& pattern) {
   const std::regex line(pattern, std::regex::ECMAScript | std::regex::multiline);
   std::vector<strings> found;
-  for (std::sregex_iterator each(text.begin(), text.end(), line), end; each != end; ++each) {
-    found.emplace_back(each->begin() + 1, each->end());
+  for (std::sregex_iterator sregex_iterator(text.begin(), text.end(), line), end;
+       sregex_iterator != end; ++sregex_iterator) {
+    found.emplace_back(sregex_iterator->begin() + 1, sregex_iterator->end());
   }
   return found;
 }
@@ -95,8 +96,8 @@ std::vector<strings> matches(const std::string& text, const std::string& pattern
 /// Our headers that `text` includes.
 strings included(const std::string& text) {
   strings ours;
-  for (const strings& each : matches(text, R"(^\s*#\s*include\s*<layerbench/([^>]+)>)")) {
-    ours.push_back(each[0]);
+  for (const strings& matche : matches(text, R"(^\s*#\s*include\s*<layerbench/([^>]+)>)")) {
+    ours.push_back(matche[0]);
   }
   return ours;
 }
@@ -131,22 +132,22 @@ strings violations(const std::string& file, const std::string& text) {
     found.push_back(is_header ? "begins without SPDX lines and #pragma once"
                               : "begins without SPDX lines");
   }
-  for (const std::string& each : included(text)) {
-    if (!may_include(file, each)) found.push_back("includes layerbench/" + each);
+  for (const std::string& word : included(text)) {
+    if (!may_include(file, word)) found.push_back("includes layerbench/" + word);
   }
-  for (const strings& each : matches(text, R"(^\s*#\s*include\s*([^\s]+))")) {
-    const std::string name = each[0].substr(1, each[0].size() - 2);
-    const bool quoted = each[0].front() != '<';
+  for (const strings& item : matches(text, R"(^\s*#\s*include\s*([^\s]+))")) {
+    const std::string name = item[0].substr(1, item[0].size() - 2);
+    const bool quoted = item[0].front() != '<';
     if (quoted && module(file) != "tools") found.push_back("includes in quotes " + name);
     if (quoted || name.starts_with("layerbench/") || name.find('.') == std::string::npos) continue;
     if (!permits(other_headers, name, file)) found.push_back("includes " + name);
   }
-  for (const strings& each : matches(text, R"(^\s*#\s*((?:el)?if|define|undef)(.*))")) {
-    const std::vector<strings> names = matches(each[1], R"(\b([A-Z][A-Z0-9_]+))");
+  for (const strings& matche : matches(text, R"(^\s*#\s*((?:el)?if|define|undef)(.*))")) {
+    const std::vector<strings> names = matches(matche[1], R"(\b([A-Z][A-Z0-9_]+))");
     const bool permitted = !names.empty() && std::ranges::all_of(names, [&](const strings& name) {
       return permits(macros, name[0], file);
     });
-    if (!permitted) found.push_back("preprocessor: " + each[0] + each[1]);
+    if (!permitted) found.push_back("preprocessor: " + matche[0] + matche[1]);
   }
   return found;
 }
@@ -234,7 +235,7 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"report/a.hpp", "#include <layerbench/model/graph.hpp>"},
       {"run/a.hpp", "#include <layerbench/backend/list.hpp>"},
       {"run/a.hpp", "#include <benchmark/benchmark.h>"},
-      {"run/a.hpp", "// #include <layerbench/predict/plan.hpp>"},
+      {"run/a.hpp", "// #include <layerbench/analysis/predict/planned_cases.hpp>"},
       {"backend/list.hpp", "#include <layerbench/backend/b/a.hpp>"},
       {"backend/list.hpp", "#if !LAYERBENCH_ONEDNN"},
       {"backend/a/a.hpp", "#include <layerbench/backend/host.hpp>"},
@@ -254,12 +255,12 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"shape/a.hpp", "#include <layerbench/op/conv.hpp>"},
       {"op/a.hpp", "#  include <layerbench/backend/backend.hpp>"},
       {"model/a.hpp", "#include <layerbench/result/name.hpp>"},
-      {"model/a.hpp", "#include <layerbench/run/cases.hpp>"},
+      {"model/a.hpp", "#include <layerbench/session/suite.hpp>"},
       {"result/a.hpp", "#include <layerbench/backend/list.hpp>"},
-      {"predict/a.hpp", "#include <layerbench/report/table.hpp>"},
-      {"report/a.hpp", "#include <layerbench/run/main.hpp>"},
-      {"run/a.hpp", "#include <layerbench/predict/plan.hpp>"},
-      {"run/a.hpp", "#include <layerbench/report/table.hpp>"},
+      {"predict/a.hpp", "#include <layerbench/base/table.hpp>"},
+      {"report/a.hpp", "#include <layerbench/cli/main.hpp>"},
+      {"run/a.hpp", "#include <layerbench/analysis/predict/planned_cases.hpp>"},
+      {"run/a.hpp", "#include <layerbench/base/table.hpp>"},
       {"run/a.hpp", "#include <layerbench/new/table.hpp>"},
       {"new/a.hpp", "#include <layerbench/base/error.hpp>"},
       {"tools/a.hpp", "#include <layerbench/backend/backend.hpp>"},

@@ -21,10 +21,10 @@ std::string refusal(const std::filesystem::path& path,
                     std::optional<std::int64_t> batch = std::nullopt) {
   try {
     static_cast<void>(load(path, batch));
-  } catch (const bad_input& slip) {
-    EXPECT_EQ(slip.code(), exit_code::bad_input);
-    EXPECT_THAT(slip.what(), HasSubstr(path.string()));
-    return slip.what();
+  } catch (const bad_input& e) {
+    EXPECT_EQ(e.code(), exit_code::bad_input);
+    EXPECT_THAT(e.what(), HasSubstr(path.string()));
+    return e.what();
   } catch (const std::exception& other) {
     ADD_FAILURE() << "not a bad_input: " << other.what();
     return {};

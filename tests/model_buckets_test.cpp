@@ -25,7 +25,7 @@ graph shipped(const std::string& name) { return load(find(name, LAYERBENCH_SHAPE
 
 std::int64_t total(const std::vector<bucket>& all) {
   std::int64_t bytes = 0;
-  for (const bucket& each : all) bytes += each.bytes;
+  for (const bucket& item : all) bytes += item.bytes;
   return bytes;
 }
 

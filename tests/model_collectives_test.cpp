@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 /// Layers as texts: name and key.
 std::vector<std::string> text(const graph& of) {
   std::vector<std::string> lines;
-  for (const layer& each : of.layers) lines.push_back(each.name + " " + each.op.key());
+  for (const layer& item : of.layers) lines.push_back(item.name + " " + item.op.key());
   return lines;
 }
 

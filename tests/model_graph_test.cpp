@@ -65,8 +65,8 @@ TEST_P(known_model, has_a_step_that_runs_every_layer_once) {
     executions += p.count();
     macs += p.count() * p.op.work(p.pass).macs;
   }
-  EXPECT_EQ(executions, std::ranges::count_if(g.layers, [](const layer& each) {
-              return each.op.has(op::pass::fwd);
+  EXPECT_EQ(executions, std::ranges::count_if(g.layers, [](const layer& item) {
+              return item.op.has(op::pass::fwd);
             }));
   EXPECT_EQ(macs, count(g).macs);
   EXPECT_LE(step.size(), g.layers.size());
@@ -95,7 +95,7 @@ graph load_layers(const std::string& layers) {
 
 std::vector<std::string> names(const graph& g) {
   std::vector<std::string> all;
-  for (const layer& each : g.layers) all.push_back(each.name);
+  for (const layer& item : g.layers) all.push_back(item.name);
   return all;
 }
 
@@ -174,10 +174,10 @@ TEST(find, says_what_to_do_where_there_are_no_models) {
     try {
       static_cast<void>(find("vgg16", shapes));
       FAIL() << "found";
-    } catch (const nothing_matched& slip) {
+    } catch (const nothing_matched& e) {
       for (const std::string& word : {shapes.string(), std::string(reason), std::string("--shapes"),
                                       std::string("LAYERBENCH_SHAPES")}) {
-        EXPECT_NE(std::string(slip.what()).find(word), std::string::npos) << slip.what();
+        EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
       }
     }
   }
@@ -187,9 +187,9 @@ TEST(find, lists_what_exists_for_an_unknown_name) {
   try {
     static_cast<void>(find("vgg17", LAYERBENCH_SHAPES_DIR));
     FAIL() << "found";
-  } catch (const nothing_matched& slip) {
-    EXPECT_NE(std::string(slip.what()).find("vgg16"), std::string::npos) << slip.what();
-    EXPECT_EQ(slip.code(), exit_code::nothing_matched);
+  } catch (const nothing_matched& e) {
+    EXPECT_NE(std::string(e.what()).find("vgg16"), std::string::npos) << e.what();
+    EXPECT_EQ(e.code(), exit_code::nothing_matched);
   }
 }
 

@@ -26,17 +26,17 @@ constexpr caches desktop{32 * kib, 1 * mib, 32 * mib};
 /// Bytes of each stream, by its name.
 std::map<std::string, std::size_t> streams(const graph& of) {
   std::map<std::string, std::size_t> bytes;
-  for (const layer& each : of.layers) {
-    const auto* stream = each.op.get<op::stream>();
-    if (stream != nullptr) bytes[each.name] = static_cast<std::size_t>(stream->bytes);
+  for (const layer& item : of.layers) {
+    const auto* stream = item.op.get<op::stream>();
+    if (stream != nullptr) bytes[item.name] = static_cast<std::size_t>(stream->bytes);
   }
   return bytes;
 }
 
 std::vector<std::string> products(const graph& of) {
   std::vector<std::string> names;
-  for (const layer& each : of.layers) {
-    if (each.op.get<op::gemm>() != nullptr) names.push_back(each.name);
+  for (const layer& item : of.layers) {
+    if (item.op.get<op::gemm>() != nullptr) names.push_back(item.name);
   }
   return names;
 }

@@ -23,23 +23,23 @@ graph shipped(const std::string& name) { return load(find(name, LAYERBENCH_SHAPE
 
 step together(const graph& g) { return training_step(g, dtype::f32, {}, {.ranks = 2}); }
 
-bool reduces(const call& each) { return each.op.name() == op::allreduce::name; }
+bool reduces(const call& entry) { return entry.op.name() == op::allreduce::name; }
 
 class StepOfRanks : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(StepOfRanks, ReducesTheModelsBuckets) {
   const graph g = shipped(GetParam());
   std::vector<std::int64_t> bytes;
-  for (const call& each : together(g).calls) {
-    if (!reduces(each)) continue;
-    const auto& how = *each.op.get<op::allreduce>();
+  for (const call& element : together(g).calls) {
+    if (!reduces(element)) continue;
+    const auto& how = *element.op.get<op::allreduce>();
     EXPECT_EQ(how.ranks, 2);
     EXPECT_TRUE(how.in_place);
-    EXPECT_EQ(each.part, step_part::backward);
+    EXPECT_EQ(element.part, step_part::backward);
     bytes.push_back(how.bytes);
   }
   std::vector<std::int64_t> expected;
-  for (const bucket& each : buckets_of(g, dtype::f32)) expected.push_back(each.bytes);
+  for (const bucket& item : buckets_of(g, dtype::f32)) expected.push_back(item.bytes);
   EXPECT_EQ(bytes, expected);
 }
 
@@ -50,13 +50,13 @@ TEST_P(StepOfRanks, ReducesEachGradientOnceAfterItWasWrittenAndBeforeItIsUsed) {
     if (!reduces(of.calls[i])) continue;
     const std::vector<std::size_t> parts = of.parts_of(of.calls[i].tensors.front());
     std::size_t last = 0;
-    for (const std::size_t each : parts) {
-      EXPECT_TRUE(reduced.insert(each).second);
+    for (const std::size_t part : parts) {
+      EXPECT_TRUE(reduced.insert(part).second);
       std::size_t writer = of.calls.size();
       for (std::size_t j = 0; j < of.calls.size(); ++j) {
-        if (!of.calls[j].uses(each)) continue;
+        if (!of.calls[j].uses(part)) continue;
         EXPECT_EQ(j < i, of.calls[j].part == step_part::backward) << of.calls[j].layer;
-        if (of.written_as(of.calls[j], each)) writer = j;
+        if (of.written_as(of.calls[j], part)) writer = j;
       }
       ASSERT_LT(writer, i);
       last = std::max(last, writer);
@@ -64,8 +64,8 @@ TEST_P(StepOfRanks, ReducesEachGradientOnceAfterItWasWrittenAndBeforeItIsUsed) {
     EXPECT_EQ(last + 1, i) << "as soon as all are there";
   }
   std::size_t updated = 0;
-  for (const call& each : of.calls) {
-    if (each.part == step_part::update) ++updated;
+  for (const call& item : of.calls) {
+    if (item.part == step_part::update) ++updated;
   }
   EXPECT_THAT(reduced, SizeIs(updated));
 }
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Models, StepOfRanks,
 TEST(StepOfOneRank, ReducesNothing) {
   const step of = training_step(shipped("lenet5"), dtype::f32);
   EXPECT_TRUE(std::ranges::none_of(of.calls, reduces));
-  EXPECT_THAT(of.joints, SizeIs(0));
+  EXPECT_THAT(of.packed, SizeIs(0));
 }
 
 }  // namespace model_reductions_test

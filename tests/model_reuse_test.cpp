@@ -30,8 +30,8 @@ constexpr std::int64_t weights = 64;
 
 class Reuse : public ::testing::Test {
  protected:
-  testing::temporary_directory here_;
-  graph graph_ = load(here_.write("block.json", block));
+  testing::temporary_directory directory_;
+  graph graph_ = load(directory_.write("block.json", block));
   step calls_ = inference_step(graph_, dtype::f32, {"activation"});
   step_memory step_{calls_, least_operand_bytes(dtype::f32)};
 
@@ -39,7 +39,7 @@ class Reuse : public ::testing::Test {
     return static_cast<std::size_t>(std::ranges::find(graph_.layers, name, &model::layer::name) -
                                     graph_.layers.begin());
   }
-  [[nodiscard]] surroundings around(std::string_view name) const {
+  [[nodiscard]] call_context around(std::string_view name) const {
     return step_.around(layer(name));
   }
 };
@@ -58,7 +58,7 @@ TEST_F(Reuse, FootprintIsWhatAStepTouches) {
 TEST_F(Reuse, CountsThePaddingThatABackendNeeds) {
   const auto padded = [](const op::any& op, op::pass pass) {
     std::vector<std::int64_t> bytes = least_operand_bytes(dtype::f32)(op, pass);
-    for (std::int64_t& each : bytes) each *= 2;
+    for (std::int64_t& byte : bytes) byte *= 2;
     return bytes;
   };
   const step_memory twice(calls_, padded);
@@ -81,7 +81,7 @@ TEST_F(Reuse, InPlaceOpsWriteOverTheirSourceWhereNobodyElseReadsIt) {
 }
 
 TEST_F(Reuse, AForkedTensorIsNotOverwritten) {
-  const graph forked = load(here_.write("forked.json", R"({"name": "forked", "layers": [
+  const graph forked = load(directory_.write("forked.json", R"({"name": "forked", "layers": [
     {"name": "a", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
     {"name": "b", "op": "activation", "shape": {"kind": "relu", "dims": [1, 4, 8, 8]}},
     {"name": "c", "op": "add", "after": ["a", "b"], "shape": {"dims": [1, 4, 8, 8]}}]})"));
@@ -105,7 +105,7 @@ TEST_F(Reuse, WeightsAndResultsWereUsedAStepAgo) {
 }
 
 TEST_F(Reuse, AResidualWasUsedByteByByteAgo) {
-  const surroundings found = around("add");
+  const call_context found = around("add");
   ASSERT_EQ(found.operands.size(), 3U);
   EXPECT_EQ(found.operands[0].distance, 0);
   EXPECT_EQ(found.operands[1].writer, layer("relu1"));
@@ -114,7 +114,7 @@ TEST_F(Reuse, AResidualWasUsedByteByByteAgo) {
 }
 
 TEST_F(Reuse, WeightsThatTrainWereLastUsedByTheirUpdate) {
-  const graph net = load(here_.write("net.json", R"({"name": "net", "layers": [
+  const graph net = load(directory_.write("net.json", R"({"name": "net", "layers": [
     {"name": "conv", "op": "conv", "shape": {"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1}},
     {"name": "fc", "op": "gemm", "shape": {"m": 1, "n": 4, "k": 256}}]})"));
   const step trained = training_step(net, dtype::f32, {}, {.rule = op::update_rule::sgd});
@@ -146,8 +146,8 @@ TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {
   const auto source = [](std::int64_t distance) {
     return std::vector<operand_state>{{op::role::source, distance}};
   };
-  surroundings a{1'000'000, source(0)};
-  surroundings b{1'150'000, source(100)};
+  call_context a{1'000'000, source(0)};
+  call_context b{1'150'000, source(100)};
   EXPECT_EQ(a.signature(), b.signature());  // a few bytes more
   EXPECT_EQ(a.signature(), "step:1.00MB,src:fresh");
   b.footprint = 1'500'000;

@@ -27,18 +27,18 @@ class Training : public ::testing::Test {
   /// A step as text, a line a call: layer, op, pass, tensors.
   static std::vector<std::string> text(const step& of) {
     std::vector<std::string> lines;
-    for (const call& each : of.calls) {
-      lines.push_back(fmt::format("{} {} {} {}", each.layer, each.op.name(), name(each.pass),
-                                  fmt::join(each.tensors, " ")));
+    for (const call& item : of.calls) {
+      lines.push_back(fmt::format("{} {} {} {}", item.layer, item.op.name(), name(item.pass),
+                                  fmt::join(item.tensors, " ")));
     }
     return lines;
   }
 
   graph load_layers(const std::string& layers) {
-    return load(here_.write("net.json", R"({"name": "net", "layers": [)" + layers + "]}"));
+    return load(directory_.write("net.json", R"({"name": "net", "layers": [)" + layers + "]}"));
   }
 
-  testing::temporary_directory here_;
+  testing::temporary_directory directory_;
 };
 
 struct published {
@@ -51,7 +51,7 @@ class TrainingMacs : public ::testing::TestWithParam<published> {};
 TEST_P(TrainingMacs, AreThreeForwardOnesLessTheInputsGradient) {
   const graph g = load(find(GetParam().model, LAYERBENCH_SHAPES_DIR), 2);
   std::int64_t macs = 0;
-  for (const call& each : training_step(g, dtype::f32).calls) macs += each.op.work(each.pass).macs;
+  for (const call& item : training_step(g, dtype::f32).calls) macs += item.op.work(item.pass).macs;
   EXPECT_EQ(macs, 2 * GetParam().macs);
 }
 
@@ -119,13 +119,13 @@ TEST_F(Training, AddsIntoMemoryThatNobodyElseReads) {
       {"name": "b", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
       {"name": "sum1", "op": "add", "after": ["a", "b"], "shape": {"dims": [2, 4]}},
       {"name": "sum2", "op": "add", "after": ["sum1", "a"], "shape": {"dims": [2, 4]}})");
-  const step made = training_step(g, dtype::f32);
-  const auto add = std::ranges::find(made.calls, "a_grad", &call::layer);
-  ASSERT_NE(add, made.calls.end());
-  const auto later = std::find_if(add, made.calls.end(), [](const call& each) {
-    return each.layer == "b" && each.pass != op::pass::fwd;
+  const step result = training_step(g, dtype::f32);
+  const auto add = std::ranges::find(result.calls, "a_grad", &call::layer);
+  ASSERT_NE(add, result.calls.end());
+  const auto later = std::find_if(add, result.calls.end(), [](const call& item) {
+    return item.layer == "b" && item.pass != op::pass::fwd;
   });
-  ASSERT_NE(later, made.calls.end()) << "b's gradients come after the sum";
+  ASSERT_NE(later, result.calls.end()) << "b's gradients come after the sum";
   EXPECT_NE(add->tensors.back(), later->tensors.front());
 }
 
@@ -135,11 +135,11 @@ TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
       {"name": "tanh", "op": "activation", "shape": {"kind": "tanh", "dims": [2, 4]}},
       {"name": "relu", "op": "activation", "shape": {"kind": "relu", "dims": [2, 4]}},
       {"name": "gelu", "op": "activation", "shape": {"kind": "gelu", "dims": [2, 4]}})");
-  const step made = training_step(g, dtype::f32, {"activation"});
-  const auto in_place = [](const call& each) { return each.tensors[0] == each.tensors[1]; };
-  EXPECT_TRUE(in_place(made.calls[1])) << "nobody needs what fc wrote";
-  EXPECT_FALSE(in_place(made.calls[2])) << "the gradient of tanh needs its result";
-  EXPECT_FALSE(in_place(made.calls[3])) << "the gradient of gelu needs its source";
+  const step result = training_step(g, dtype::f32, {"activation"});
+  const auto in_place = [](const call& item) { return item.tensors[0] == item.tensors[1]; };
+  EXPECT_TRUE(in_place(result.calls[1])) << "nobody needs what fc wrote";
+  EXPECT_FALSE(in_place(result.calls[2])) << "the gradient of tanh needs its result";
+  EXPECT_FALSE(in_place(result.calls[3])) << "the gradient of gelu needs its source";
 }
 
 TEST_F(Training, BatchNormsUpdateTheirRunningStatisticsInPlace) {
@@ -177,13 +177,13 @@ TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
   const step fused = training_step(g, dtype::f32, {}, {.fused = true});
   const auto updates = [](const step& of) {
     return std::ranges::count_if(of.calls,
-                                 [](const call& each) { return each.op.name() == "update"; });
+                                 [](const call& element) { return element.op.name() == "update"; });
   };
   EXPECT_EQ(updates(apart), 8);
   EXPECT_EQ(updates(fused), 1);
   const auto flops = [](const step& of) {
     std::int64_t sum = 0;
-    for (const call& each : of.calls) sum += each.op.work(each.pass).flops;
+    for (const call& item : of.calls) sum += item.op.work(item.pass).flops;
     return sum;
   };
   EXPECT_EQ(flops(apart), flops(fused));
@@ -211,9 +211,9 @@ TEST_F(Training, AddsToGradientsThatStay) {
 }
 
 TEST(TrainingText, IsReadAsItWasWritten) {
-  for (const std::string_view each : op::optimizers) {
+  for (const std::string_view optimizer : op::optimizers) {
     for (const char* more : {"", ", fused", ", zeroed", ", fused, zeroed"}) {
-      const std::string written = std::string(each) + more;
+      const std::string written = std::string(optimizer) + more;
       EXPECT_EQ(model::text(training_of(written)), written);
     }
   }
@@ -236,14 +236,14 @@ TEST_F(Training, EveryCallSeesATensorInTheSameType) {
   for (const char* model : {"resnet18", "lenet5"}) {
     const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), 2);
     for (const bool fused : {false, true}) {
-      const step made = training_step(g, dtype::bf16, {"activation"}, {.fused = fused});
+      const step result = training_step(g, dtype::bf16, {"activation"}, {.fused = fused});
       std::map<std::size_t, std::pair<dtype, std::int64_t>> seen;
-      for (const call& each : made.calls) {
-        const std::vector<op::operand> operands = made.operands_of(each);
+      for (const call& item : result.calls) {
+        const std::vector<op::operand> operands = result.operands_of(item);
         for (std::size_t i = 0; i < operands.size(); ++i) {
           const std::pair found{operands[i].type, elements(operands[i].extents)};
-          const auto known = seen.try_emplace(each.tensors[i], found).first->second;
-          EXPECT_EQ(known, found) << each.layer << ' ' << operands[i].name;
+          const auto known = seen.try_emplace(item.tensors[i], found).first->second;
+          EXPECT_EQ(known, found) << item.layer << ' ' << operands[i].name;
         }
       }
     }
@@ -262,19 +262,19 @@ TEST_F(Training, ReadsNothingThatWasNotWritten) {
   for (const char* model : {"resnet50", "vgg16", "alexnet", "lenet5", "resnet18"}) {
     const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), 2);
     for (const dtype type : {dtype::f32, dtype::bf16}) {
-      const step made = training_step(g, type, {"activation"});
-      std::vector<bool> written(made.tensors, false);
-      for (std::size_t i = 0; i < made.inputs; ++i) written[i] = true;
-      for (const call& each : made.calls) {
-        const std::vector<op::operand> operands = each.op.operands(each.pass, type);
-        ASSERT_EQ(operands.size(), each.tensors.size()) << each.layer;
+      const step result = training_step(g, type, {"activation"});
+      std::vector<bool> written(result.tensors, false);
+      for (std::size_t i = 0; i < result.inputs; ++i) written[i] = true;
+      for (const call& item : result.calls) {
+        const std::vector<op::operand> operands = item.op.operands(item.pass, type);
+        ASSERT_EQ(operands.size(), item.tensors.size()) << item.layer;
         for (std::size_t i = 0; i < operands.size(); ++i) {
           const bool read = operands[i].role == op::role::source;
-          EXPECT_TRUE(!read || written[each.tensors[i]])
-              << model << ' ' << each.layer << ' ' << operands[i].name;
+          EXPECT_TRUE(!read || written[item.tensors[i]])
+              << model << ' ' << item.layer << ' ' << operands[i].name;
         }
         for (std::size_t i = 0; i < operands.size(); ++i) {
-          if (operands[i].role == op::role::destination) written[each.tensors[i]] = true;
+          if (operands[i].role == op::role::destination) written[item.tensors[i]] = true;
         }
       }
     }

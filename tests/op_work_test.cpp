@@ -97,8 +97,8 @@ TEST(conv, refuses_what_does_not_fit) {
     change(o);
     try {
       o.validate();
-    } catch (const invalid_field& slip) {
-      return slip.field;
+    } catch (const invalid_field& e) {
+      return e.field;
     }
     return std::string("accepted");
   };
@@ -223,7 +223,7 @@ TEST(allreduce, has_bandwidths_as_nccl_tests_define_them) {
   EXPECT_DOUBLE_EQ(of[0].numerator, 1000);
   EXPECT_EQ(of[1].counter, "bus_bandwidth");
   EXPECT_DOUBLE_EQ(of[1].numerator, 1500);
-  for (const rate& each : any(allreduce{1000, 1}).rates()) EXPECT_EQ(each.numerator, 0);
+  for (const rate& item : any(allreduce{1000, 1}).rates()) EXPECT_EQ(item.numerator, 0);
   EXPECT_TRUE(any(add{{4}}).rates().empty());
 }
 

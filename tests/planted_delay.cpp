@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/onednn/list.hpp>
+#include <layerbench/cli/context.hpp>
+#include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/run/clock.hpp>
-#include <layerbench/run/context.hpp>
-#include <layerbench/run/main.hpp>
+#include <layerbench/timing/clock.hpp>
 
 namespace {
 
@@ -30,15 +30,15 @@ template <class Op>
   requires layerbench::implements<layerbench::onednn::backend, Op>
 class layerbench::plan<planted, Op> : public plan<onednn::backend, Op> {
  public:
-  plan(const planted& here, const Op& o, const plan_request& request)
-      : plan<onednn::backend, Op>(here, o, request) {}
+  plan(const planted& target, const Op& o, const plan_request& request)
+      : plan<onednn::backend, Op>(device, o, request) {}
 };
 
 template <>
 class layerbench::plan<planted, layerbench::op::conv> : public plan<onednn::backend, op::conv> {
  public:
-  plan(const planted& here, const op::conv& o, const plan_request& request)
-      : plan<onednn::backend, op::conv>(here, o, request),
+  plan(const planted& device, const op::conv& o, const plan_request& request)
+      : plan<onednn::backend, op::conv>(device, o, request),
         delayed_(o.c == 256 && o.k == 256 && o.r == 3 && o.stride.v == 1) {}
 
   void run(const binding& bound) const {

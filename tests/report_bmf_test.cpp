@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/predict/predictor.hpp>
+#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/report/bmf.hpp>
-#include <layerbench/report/prediction_json.hpp>
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
@@ -15,9 +15,9 @@ namespace report_bmf_test {
 
 using ::testing::ElementsAre;
 
-std::vector<predict::prediction> golden() {
+std::vector<analysis::prediction> golden() {
   const std::vector files{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json")};
-  return predict::predict(files, {.models = {}, .allow_partial = true});
+  return analysis::predict(files, {.models = {}, .allow_partial = true});
 }
 
 std::vector<std::string> keys(const json::value& object) {
@@ -27,12 +27,12 @@ std::vector<std::string> keys(const json::value& object) {
 }
 
 TEST(Bmf, HasLatencyAndThroughputOfWholeSteps) {
-  const std::vector<predict::prediction> all = golden();
+  const std::vector<analysis::prediction> all = golden();
   ASSERT_TRUE(all.at(2).partial());
-  const json::value made = to_bmf(all);
-  EXPECT_THAT(keys(made), ElementsAre("inference/reference/f32/tiny/batch:2/threads:1",
-                                      "inference/reference/f32/small/batch:2/threads:1"));
-  const json::value& tiny = made.at("inference/reference/f32/tiny/batch:2/threads:1");
+  const json::value result = to_bmf(all);
+  EXPECT_THAT(keys(result), ElementsAre("inference/reference/f32/tiny/batch:2/threads:1",
+                                        "inference/reference/f32/small/batch:2/threads:1"));
+  const json::value& tiny = result.at("inference/reference/f32/tiny/batch:2/threads:1");
   EXPECT_THAT(keys(tiny), ElementsAre("latency", "throughput"));
   const json::value expected = to_json(all).at("predictions").at(0);
   const auto number = [&](const char* name) { return expected.at(name).get<double>(); };
@@ -48,25 +48,25 @@ TEST(Bmf, HasLatencyAndThroughputOfWholeSteps) {
 }
 
 TEST(Bmf, HasNoBoundsWithoutAnInterval) {
-  std::vector<predict::prediction> one{golden().at(0)};
+  std::vector<analysis::prediction> one{golden().at(0)};
   one[0].step->sampling_low = one[0].step->sampling_high = one[0].step->seconds;
-  const json::value made = to_bmf(one);
-  EXPECT_THAT(keys(made.front().at("latency")), ElementsAre("value"));
-  EXPECT_THAT(keys(made.front().at("throughput")), ElementsAre("value"));
+  const json::value result = to_bmf(one);
+  EXPECT_THAT(keys(result.front().at("latency")), ElementsAre("value"));
+  EXPECT_THAT(keys(result.front().at("throughput")), ElementsAre("value"));
 }
 
 TEST(Bmf, NamesTheThreadsOnceOrNotAtAll) {
-  std::vector<predict::prediction> one{golden().at(0)};
+  std::vector<analysis::prediction> one{golden().at(0)};
   one[0].threads = 4;
-  one[0].owner.parameters["threads"] = "4";
+  one[0].configuration.parameters["threads"] = "4";
   EXPECT_THAT(keys(to_bmf(one)), ElementsAre("inference/reference/f32/tiny/batch:2/threads:4"));
-  one[0].owner.parameters.clear();
+  one[0].configuration.parameters.clear();
   one[0].threads = 0;
   EXPECT_THAT(keys(to_bmf(one)), ElementsAre("inference/reference/f32/tiny/batch:2"));
 }
 
 TEST(Bmf, RefusesTwoPredictionsOfOneName) {
-  const predict::prediction one = golden().at(0);
+  const analysis::prediction one = golden().at(0);
   EXPECT_THROW(static_cast<void>(to_bmf(std::vector{one, one})), usage_error);
 }
 

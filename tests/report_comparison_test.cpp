@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/report/comparison.hpp>
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
@@ -44,16 +44,16 @@ result::results slower() {
   return file;
 }
 
-predict::comparison compared() {
-  return predict::compare(std::vector{golden()}, std::vector{slower()});
+analysis::comparison compared() {
+  return analysis::compare(std::vector{golden()}, std::vector{slower()});
 }
 
-predict::comparison forced() {
+analysis::comparison forced() {
   result::results other = slower();
   other.context["device"] = "another CPU";
-  predict::comparison_options chosen;
+  analysis::comparison_options chosen;
   chosen.force = true;
-  return predict::compare(std::vector{golden()}, std::vector{other, other}, chosen);
+  return analysis::compare(std::vector{golden()}, std::vector{other, other}, chosen);
 }
 
 std::set<std::string> keys(const json::value& object) {
@@ -65,7 +65,7 @@ std::set<std::string> keys(const json::value& object) {
 /// The member of `list` whose `name` is this.
 json::value named(const json::value& list, const char* name, const std::string& value) {
   const auto found =
-      std::ranges::find_if(list, [&](const json::value& each) { return each.at(name) == value; });
+      std::ranges::find_if(list, [&](const json::value& item) { return item.at(name) == value; });
   return found == list.end() ? json::value() : *found;
 }
 
@@ -159,17 +159,17 @@ TEST(ComparisonText, SaysOnceWhatBothSidesLoaded) {
   EXPECT_EQ(to_json(compared()).at("old_loaded"),
             json::value({{"executable", "bench_model"}, {"layerbench_version", "0.1.0"}}));
   const result::results same = golden();
-  EXPECT_THAT(text(predict::compare(std::vector{same}, std::vector{same})),
+  EXPECT_THAT(text(analysis::compare(std::vector{same}, std::vector{same})),
               AllOf(HasSubstr("executable bench_model, layerbench_version 0.1.0\n"),
                     Not(HasSubstr("loaded by old")), Not(HasSubstr("loaded by new"))));
 }
 
 TEST(ComparisonText, SaysThatRunsArePairs) {
-  predict::comparison_options chosen;
+  analysis::comparison_options chosen;
   chosen.paired = true;
   const std::vector old{golden(), golden()};
   const std::vector now{slower(), slower()};
-  const predict::comparison all = predict::compare(old, now, chosen);
+  const analysis::comparison all = analysis::compare(old, now, chosen);
   EXPECT_THAT(text(all), HasSubstr("\n2 pairs of runs, measured side by side"));
   EXPECT_EQ(to_json(all).at("paired"), true);
   EXPECT_EQ(to_json(compared()).at("paired"), false);
@@ -182,11 +182,11 @@ TEST(ComparisonText, MarksWhatIsForced) {
 }
 
 TEST(ComparisonText, ListsEveryChangeAndAFewOthers) {
-  predict::comparison all = compared();
-  predict::compared_layer changed = all.layers.at(0);
-  changed.verdict = predict::verdict::faster;
-  predict::compared_layer same = changed;
-  same.verdict = predict::verdict::same;
+  analysis::comparison all = compared();
+  analysis::compared_layer changed = all.layers.at(0);
+  changed.verdict = analysis::verdict::faster;
+  analysis::compared_layer same = changed;
+  same.verdict = analysis::verdict::same;
   all.layers.assign(40, same);
   const auto listed = [&] {
     const std::string page = text(all);

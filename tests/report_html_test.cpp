@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/report/page.hpp>
-#include <layerbench/report/prediction_json.hpp>
 #include <layerbench/result/google_json.hpp>
 
 #include "support/page.hpp"
@@ -37,18 +37,18 @@ const std::vector<result::results>& golden() {
 }
 
 TEST(Page, NeedsNothingElseAndRunsNothing) {
-  const std::string made = page(digest_of(golden()));
-  EXPECT_THAT(made, StartsWith("<!DOCTYPE html>\n<html lang=\"en\">"));
-  for (const char* each : {"http", "<script", "@import", "src=", "javascript:", "url(\""}) {
-    EXPECT_THAT(made, Not(HasSubstr(each)));
+  const std::string result = page(digest_of(golden()));
+  EXPECT_THAT(result, StartsWith("<!DOCTYPE html>\n<html lang=\"en\">"));
+  for (const char* entry : {"http", "<script", "@import", "src=", "javascript:", "url(\""}) {
+    EXPECT_THAT(result, Not(HasSubstr(entry)));
   }
-  EXPECT_EQ(made, page(digest_of(golden())));
-  const json::value all = read_page(made);
-  for (const char* each : {"script", "link", "img", "iframe", "object", "image", "use"}) {
-    EXPECT_THAT(all.at("tags").get<strings>(), Not(Contains(each)));
+  EXPECT_EQ(result, page(digest_of(golden())));
+  const json::value all = read_page(result);
+  for (const char* element : {"script", "link", "img", "iframe", "object", "image", "use"}) {
+    EXPECT_THAT(all.at("tags").get<strings>(), Not(Contains(element)));
   }
-  for (const auto& each : all.at("attributes")) {
-    EXPECT_THAT(each.get<std::string>(), Not(StartsWith("on")));
+  for (const auto& item : all.at("attributes")) {
+    EXPECT_THAT(item.get<std::string>(), Not(StartsWith("on")));
   }
 }
 
@@ -61,11 +61,11 @@ TEST(Page, HasOneTitleAndASectionForEachPart) {
   EXPECT_THAT(all.at("unnamed"), IsEmpty());
   const auto ids = all.at("ids").get<strings>();
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size());
-  for (const std::string& each : all.at("links").get<strings>()) {
-    EXPECT_THAT(ids, Contains(each.substr(1)));
+  for (const std::string& name : all.at("links").get<strings>()) {
+    EXPECT_THAT(ids, Contains(name.substr(1)));
   }
-  for (const std::string& each : all.at("fills").get<strings>()) {
-    EXPECT_THAT(ids, Contains(each.substr(5, each.size() - 6))) << each;
+  for (const std::string& string : all.at("fills").get<strings>()) {
+    EXPECT_THAT(ids, Contains(string.substr(5, string.size() - 6))) << string;
   }
 }
 
@@ -92,7 +92,7 @@ strings summary_cells(const json::value& p) {
 }
 
 TEST(Page, HasTheNumbersOfThePrediction) {
-  const digest of = digest_of(golden());
+  const report_data of = digest_of(golden());
   const json::value expected = to_json(of.predictions).at("predictions");
   const json::value all = read_page(page(of));
   const std::vector<strings> summary = rows(all, "Time of a step, and images/s");
@@ -103,47 +103,47 @@ TEST(Page, HasTheNumbersOfThePrediction) {
     cells.erase(cells.end() - 2);  // the note
     EXPECT_EQ(cells, summary_cells(expected[i]));
     auto sorted = expected[i].at("layers").get<std::vector<json::value>>();
-    std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const json::value& each) {
-      return each.at("share").get<double>();
+    std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const json::value& element) {
+      return element.at("share").get<double>();
     });
-    for (const json::value& each : sorted) {
+    for (const json::value& value : sorted) {
       const auto duration = [&](const char* name) {
-        return units::duration(each.at(name).get<double>());
+        return units::duration(value.at(name).get<double>());
       };
-      layers.push_back({each.at("name").get<std::string>(), each.at("op").get<std::string>(),
-                        std::to_string(each.at("count").get<int>()), duration("seconds"),
+      layers.push_back({value.at("name").get<std::string>(), value.at("op").get<std::string>(),
+                        std::to_string(value.at("count").get<int>()), duration("seconds"),
                         duration("seconds_low") + " to " + duration("seconds_high"),
-                        detail::percent(each.at("share").get<double>())});
+                        detail::percent(value.at("share").get<double>())});
     }
   }
   std::vector<strings> shown = rows(all, "Layers with most of the step's time");
-  for (strings& each : shown) each.pop_back();
+  for (strings& item : shown) item.pop_back();
   EXPECT_EQ(shown, layers);
 }
 
 TEST(Page, DrawsTheSameNumbers) {
-  const digest of = digest_of(golden());
+  const report_data of = digest_of(golden());
   const json::value all = read_page(page(of));
   std::set<std::string> shares;
-  for (const predict::prediction& p : of.predictions) {
-    for (const predict::layer_time& each : p.layers) {
-      shares.insert({each.call_name(), detail::percent(each.share)});
+  for (const analysis::prediction& p : of.predictions) {
+    for (const analysis::layer_time& layer : p.layers) {
+      shares.insert({layer.call_name(), detail::percent(layer.share)});
     }
     for (const auto& [op, share] : detail::shares_by_op(p)) {
       shares.insert(op + ' ' + detail::percent(share));
     }
   }
   std::size_t drawn = 0;
-  for (const json::value& each : all.at("drawings")) {
-    if (each.at(0).get<std::string>().starts_with("Errors")) continue;
+  for (const json::value& value : all.at("drawings")) {
+    if (value.at(0).get<std::string>().starts_with("Errors")) continue;
     ++drawn;
-    EXPECT_THAT(each.at(1).get<strings>(), IsSubsetOf(shares)) << each.at(0);
+    EXPECT_THAT(value.at(1).get<strings>(), IsSubsetOf(shares)) << value.at(0);
   }
   EXPECT_EQ(drawn, 2 * of.predictions.size());
 }
 
 TEST(Page, HoldsPredictionsAgainstSteps) {
-  const digest of = digest_of(golden());
+  const report_data of = digest_of(golden());
   const json::value all = read_page(page(of));
   const json::value cases = to_json(of.validation).at("cases");
   const std::vector<strings> table =
@@ -151,12 +151,12 @@ TEST(Page, HoldsPredictionsAgainstSteps) {
   EXPECT_EQ(table, detail::comparison(of.validation).rows);
   ASSERT_EQ(table.size(), cases.size());
   strings labels;
-  for (const json::value& each : all.at("drawings")) {
-    if (each.at(0).get<std::string>().starts_with("Errors")) labels = each.at(1).get<strings>();
+  for (const json::value& item : all.at("drawings")) {
+    if (item.at(0).get<std::string>().starts_with("Errors")) labels = item.at(1).get<strings>();
   }
-  for (const json::value& each : cases) {
-    const double error = each.at("error");
-    const double naive = each.at("naive_error");
+  for (const json::value& value : cases) {
+    const double error = value.at("error");
+    const double naive = value.at("naive_error");
     EXPECT_THAT(
         labels,
         Contains(StartsWith(fmt::format("{:+.1f} % (naive {:+.1f} %)", 100 * error, 100 * naive))));
@@ -179,13 +179,13 @@ TEST(Page, EscapesHostileNames) {
   files.front().file = hostile;
   files.front().context["device"] = hostile;
   files.front().context[hostile] = hostile;
-  for (auto& [owner, step] : files.front().manifest) step.front().layer = hostile;
+  for (auto& [configuration, step] : files.front().manifest) step.front().layer = hostile;
   for (result::measurement& row : files.front().chains) {
-    if (row.name.owner.model == "small") row.error = hostile;
+    if (row.name.configuration.model == "small") row.error = hostile;
   }
-  const std::string made = page(digest_of(files));
-  EXPECT_THAT(made, Not(HasSubstr("<script")));
-  const json::value all = read_page(made);
+  const std::string result = page(digest_of(files));
+  EXPECT_THAT(result, Not(HasSubstr("<script")));
+  const json::value all = read_page(result);
   EXPECT_THAT(all.at("tags").get<strings>(), Not(Contains("script")));
   const std::vector<strings> sources = rows(all, "Files");
   ASSERT_THAT(sources, SizeIs(1));
@@ -217,7 +217,7 @@ TEST(Page, TellsCasesOfDifferentFilesApart) {
   files.back().file = "other.json";
   EXPECT_EQ(overview(digest_of(files).predictions).columns.back().title, "method");
   files.back().context["device"] = "another CPU";
-  const digest of = digest_of(files);
+  const report_data of = digest_of(files);
   const table t = overview(of.predictions);
   ASSERT_THAT(t.rows, SizeIs(6));
   EXPECT_EQ(t.columns.back().title, "files");

@@ -22,16 +22,17 @@ std::vector<result::results> golden() {
 
 TEST(Markdown, HasTheSummaryTheLayersAndTheValidation) {
   const std::vector<result::results> files = golden();
-  const digest of = digest_of(files);
-  const std::string made = markdown(of);
-  EXPECT_THAT(made, StartsWith("## layerbench\n\n| model | phase "));
-  EXPECT_THAT(made, AllOf(HasSubstr(text(overview(of.predictions))),
-                          HasSubstr("\n### tiny inference, reference f32, batch 2, 1 thread\n\n- "),
-                          HasSubstr(text(layers(of.predictions.at(0)))),
-                          HasSubstr("### Validation\n\n| case "),
-                          HasSubstr(text(detail::comparison(of.validation))),
-                          HasSubstr("- predicted: mean absolute error"), HasSubstr("cache:model")));
-  EXPECT_THAT(made, Not(HasSubstr("History")));
+  const report_data of = digest_of(files);
+  const std::string result = markdown(of);
+  EXPECT_THAT(result, StartsWith("## layerbench\n\n| model | phase "));
+  EXPECT_THAT(
+      result,
+      AllOf(HasSubstr(text(overview(of.predictions))),
+            HasSubstr("\n### tiny inference, reference f32, batch 2, 1 thread\n\n- "),
+            HasSubstr(text(layers(of.predictions.at(0)))), HasSubstr("### Validation\n\n| case "),
+            HasSubstr(text(detail::comparison(of.validation))),
+            HasSubstr("- predicted: mean absolute error"), HasSubstr("cache:model")));
+  EXPECT_THAT(result, Not(HasSubstr("History")));
 }
 
 TEST(Markdown, HasTheHistoryOfSeveralDates) {
@@ -47,10 +48,10 @@ TEST(Markdown, HasTheHistoryOfSeveralDates) {
 TEST(Markdown, EscapesWhatComesFromFiles) {
   std::vector<result::results> files = golden();
   files.front().file = "a|b<script>.json\n## c";
-  for (auto& [owner, step] : files.front().manifest) step.front().layer = "*x*[y](z)`|";
-  const std::string made = markdown(digest_of(files));
-  EXPECT_THAT(made, AllOf(HasSubstr("a\\|b&lt;script>.json ## c"),
-                          HasSubstr("\\*x\\*\\[y\\](z)\\`\\|"), Not(HasSubstr("<script>"))));
+  for (auto& [configuration, step] : files.front().manifest) step.front().layer = "*x*[y](z)`|";
+  const std::string result = markdown(digest_of(files));
+  EXPECT_THAT(result, AllOf(HasSubstr("a\\|b&lt;script>.json ## c"),
+                            HasSubstr("\\*x\\*\\[y\\](z)\\`\\|"), Not(HasSubstr("<script>"))));
 }
 
 }  // namespace report_markdown_test

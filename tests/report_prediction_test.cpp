@@ -8,8 +8,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/report/prediction.hpp>
-#include <layerbench/report/prediction_json.hpp>
+#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
@@ -22,9 +22,9 @@ using ::testing::SizeIs;
 
 /// What the golden file predicts, in its order: tiny at batch 2, small, and tiny at batch 4, which
 /// lacks layers.
-std::vector<predict::prediction> golden(bool allow_partial = false) {
+std::vector<analysis::prediction> golden(bool allow_partial = false) {
   const std::vector files{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json")};
-  return predict::predict(files, {.models = {}, .allow_partial = allow_partial});
+  return analysis::predict(files, {.models = {}, .allow_partial = allow_partial});
 }
 
 std::set<std::string> keys(const json::value& object) {
@@ -57,12 +57,12 @@ TEST(PredictionText, ListsTheHeaviestLayersFirstAndSaysWhatItCut) {
 }
 
 TEST(PredictionText, SaysWhereTheTimeGoes) {
-  predict::prediction p = golden().at(0);
+  analysis::prediction p = golden().at(0);
   const std::size_t layers = p.layers.size();
   EXPECT_THAT(text(std::vector{p}),
               HasSubstr("  by op: conv 73.3 %, gemm 16.7 %, activation 10.0 %\n"));
   EXPECT_THAT(text(std::vector{p}), Not(HasSubstr("by part")));
-  p.owner.parameters["phase"] = "training";
+  p.configuration.parameters["phase"] = "training";
   p.layers[layers - 1].part = model::step_part::update;
   p.layers[0].pass = "bwd_data";
   EXPECT_THAT(text(std::vector{p}), HasSubstr("  by part: forward "));
@@ -70,20 +70,20 @@ TEST(PredictionText, SaysWhereTheTimeGoes) {
 }
 
 TEST(PredictionText, HasNoFlopsForLayersThatDoNone) {
-  predict::prediction p = golden().at(0);
-  for (predict::layer_time& each : p.layers) each.flops = 0;
+  analysis::prediction p = golden().at(0);
+  for (analysis::layer_time& layer : p.layers) layer.flops = 0;
   EXPECT_THAT(text(std::vector{p}), HasSubstr("| 73.3 % |                      |\n"));
 }
 
 TEST(PredictionText, SaysHowFewRoundsThereAre) {
-  predict::prediction p = golden().at(0);
+  analysis::prediction p = golden().at(0);
   p.rounds = 9;
-  p.step->kind = predict::interval_kind::bootstrap;
+  p.step->kind = analysis::interval_kind::bootstrap;
   EXPECT_THAT(text(std::vector{p}), HasSubstr("ms a step (95 % between 2.800 and 3.190), from 9 "
                                               "rounds\n"));
   p.rounds = 1;
   p.interrupted = true;
-  p.step->kind = predict::interval_kind::none;
+  p.step->kind = analysis::interval_kind::none;
   EXPECT_THAT(text(std::vector{p}), HasSubstr("(no interval), from 1 round (interrupted)\n"));
 }
 
@@ -109,15 +109,15 @@ TEST(PredictionText, NeverSumsUpAPartAsAThroughput) {
 
 /// tiny on a machine of 10 GFLOP/s: conv1 is at 21 % of that, fc above it, and what relu1 moves is
 /// not known.
-predict::prediction limited() {
-  predict::prediction p = golden().at(0);
+analysis::prediction limited() {
+  analysis::prediction p = golden().at(0);
   p.limits =
-      predict::peaks{"reference", "f32", 1, 10e9, 1e-6, {{"memory", HUGE_VAL, 10e9, 5e9, 8e9}}};
-  for (predict::layer_time& each : p.layers) {
-    if (each.op == "activation") continue;
-    each.moves = {{1000, 0, false}};
-    if (each.op == "gemm") each.flops = 6e6;
-    each.roofs = predict::roofs_of(*each.flops, each.moves, *p.limits);
+      analysis::peaks{"reference", "f32", 1, 10e9, 1e-6, {{"memory", HUGE_VAL, 10e9, 5e9, 8e9}}};
+  for (analysis::layer_time& layer : p.layers) {
+    if (layer.op == "activation") continue;
+    layer.traffic = {{1000, 0, false}};
+    if (layer.op == "gemm") layer.flops = 6e6;
+    layer.roofs = analysis::roofs_of(*layer.flops, layer.traffic, *p.limits);
   }
   return p;
 }
@@ -215,8 +215,8 @@ TEST(PredictionJson, IsTheContract) {
   const json::value& layer = tiny.at("layers").at(0);
   EXPECT_THAT(keys(layer), IsSupersetOf({"name", "op", "pass", "key", "count", "seconds", "share",
                                          "bound", "percent_of_peak"}));
-  for (const char* each : {"peaks", "bounds", "what_if", "worth_optimising"}) {
-    EXPECT_TRUE(tiny.at(each).is_null()) << each;
+  for (const char* item : {"peaks", "bounds", "what_if", "worth_optimising"}) {
+    EXPECT_TRUE(tiny.at(item).is_null()) << item;
   }
   EXPECT_TRUE(layer.at("bound").is_null());
   EXPECT_TRUE(layer.at("percent_of_peak").is_null());
@@ -226,9 +226,9 @@ TEST(PredictionJson, IsTheContract) {
 
 TEST(PredictionJson, HasNullsWhereItRefuses) {
   const json::value refused = to_json(golden()).at("predictions").at(2);
-  for (const char* each : {"seconds_per_step", "seconds_low", "seconds_high", "images_per_second",
+  for (const char* item : {"seconds_per_step", "seconds_low", "seconds_high", "images_per_second",
                            "naive_seconds", "interval"}) {
-    EXPECT_TRUE(refused.at(each).is_null()) << each;
+    EXPECT_TRUE(refused.at(item).is_null()) << item;
   }
   EXPECT_DOUBLE_EQ(refused.at("coverage"), 0.5);
   EXPECT_EQ(refused.at("missing"), json::value({"conv1", "fc"}));

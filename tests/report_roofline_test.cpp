@@ -26,8 +26,8 @@ using strings = std::vector<std::string>;
 /// The golden file, as if it said what its layers compute and move.
 std::vector<result::results> golden() {
   std::vector files{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json")};
-  for (auto& [owner, step] : files.front().manifest) {
-    for (result::planned& each : step) each.moves = {{100000, 0, false}, {100000, 0, true}};
+  for (auto& [configuration, step] : files.front().manifest) {
+    for (result::planned& planned : step) planned.traffic = {{100000, 0, false}, {100000, 0, true}};
   }
   for (result::measurement& row : files.front().rows) row.counters["flops_exact"] = 1e5;
   return files;
@@ -40,17 +40,17 @@ std::vector<result::results> peaks() {
   return files;
 }
 
-predict::options with(const std::vector<result::results>& known) {
-  predict::options chosen;
+analysis::options with(const std::vector<result::results>& known) {
+  analysis::options chosen;
   chosen.peaks = known;
   return chosen;
 }
 
 /// The first groups of all matches in `text`.
 strings matches(const std::string& text, const std::string& pattern) {
-  const std::regex each(pattern);
+  const std::regex regex(pattern);
   strings found;
-  for (std::sregex_iterator at(text.begin(), text.end(), each), end; at != end; ++at) {
+  for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at) {
     found.push_back((*at)[1]);
   }
   return found;
@@ -60,10 +60,10 @@ class RooflineChart : public ::testing::Test {
  protected:
   std::vector<result::results> files_ = golden();
   std::vector<result::results> peaks_ = peaks();
-  digest of_ = digest_of(files_, with(peaks_));
-  predict::prediction first_ = of_.predictions.at(0);
+  report_data of_ = digest_of(files_, with(peaks_));
+  analysis::prediction first_ = of_.predictions.at(0);
 
-  [[nodiscard]] static std::string drawn(const predict::prediction& p) {
+  [[nodiscard]] static std::string drawn(const analysis::prediction& p) {
     return svg::roofline_chart(p, svg::palette(std::vector{p})).html;
   }
 };
@@ -72,9 +72,9 @@ TEST_F(RooflineChart, HasADotForEachLayer) {
   ASSERT_TRUE(first_.limits);
   const std::string chart = drawn(first_);
   EXPECT_THAT(matches(chart, "<circle [^>]*cx=\"([0-9.]+)\""), SizeIs(first_.layers.size()));
-  for (const predict::layer_time& each : first_.layers) {
-    EXPECT_THAT(chart, HasSubstr("<title>" + each.call_name() + ": " + detail::percent(each.share) +
-                                 " of the step, "));
+  for (const analysis::layer_time& layer : first_.layers) {
+    EXPECT_THAT(chart, HasSubstr("<title>" + layer.call_name() + ": " +
+                                 detail::percent(layer.share) + " of the step, "));
   }
   first_.layers.front().flops = 0;
   EXPECT_THAT(matches(drawn(first_), "<circle [^>]*cx=\"([0-9.]+)\""),
@@ -88,7 +88,7 @@ TEST_F(RooflineChart, HasTheRoofsWithTheirNumbers) {
 }
 
 TEST_F(RooflineChart, PlacesWhatIsAtThePeakOnItsLine) {
-  predict::layer_time& layer = first_.layers.front();
+  analysis::layer_time& layer = first_.layers.front();
   layer.flops = 100e9 * layer.seconds;
   first_.layers.resize(1);
   const std::string chart = drawn(first_);

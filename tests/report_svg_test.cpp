@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/report/composition_chart.hpp>
-#include <layerbench/report/history_chart.hpp>
+#include <layerbench/report/op_breakdown_chart.hpp>
+#include <layerbench/report/time_series_chart.hpp>
 
 namespace layerbench::report {
 namespace report_svg_test {
@@ -31,12 +31,12 @@ TEST(CompositionChart, PutsTextsWhereTheyCrossNoPole) {
   flags.push_back({"far away", 400});
   EXPECT_EQ(svg::detail::place(flags), 3U);
   std::vector<std::string> lines;
-  for (const auto& each : flags) lines.push_back(std::to_string(each.line));
+  for (const auto& flag : flags) lines.push_back(std::to_string(flag.line));
   EXPECT_THAT(lines, ElementsAre("2", "1", "0", "0"));
 }
 
 TEST(HistoryChart, NamesDaysOrTheHoursOfOneDay) {
-  predict::course of{{}, 1, "", "", {}};
+  analysis::time_series of{{}, 1, "", "", {}};
   for (const char* date : {"2026-01-02T03:04:05+00:00", "2026-01-02T23:24:25+00:00"}) {
     of.points.push_back({{}, date, {}, {}});
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/report/table.hpp>
+#include <layerbench/base/table.hpp>
 
 #include <gtest/gtest.h>
 

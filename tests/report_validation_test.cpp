@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/report/validation.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {
@@ -22,17 +22,18 @@ using ::testing::SizeIs;
 
 /// What the golden file says: tiny in the model's state, small hot and disturbed; and a case that
 /// lacks a layer.
-predict::validation golden() {
-  return predict::validate(
+analysis::validation golden() {
+  return analysis::validate(
       std::vector{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json")});
 }
 
 /// Without any hot row, so that there is no naive sum.
-predict::validation without_hot() {
+analysis::validation without_hot() {
   std::vector files{result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json")};
   std::erase_if(files.at(0).rows, [](const auto& row) { return row.name.cache == "hot"; });
-  std::erase_if(files.at(0).chains, [](const auto& row) { return row.name.owner.model != "tiny"; });
-  return predict::validate(files);
+  std::erase_if(files.at(0).chains,
+                [](const auto& row) { return row.name.configuration.model != "tiny"; });
+  return analysis::validate(files);
 }
 
 std::set<std::string> keys(const json::value& object) {
@@ -93,12 +94,12 @@ TEST(ValidationJson, HasNullsWhereThereIsNoNumber) {
   EXPECT_TRUE(no_naive.at("cases").at(0).at("naive_error").is_null());
   EXPECT_TRUE(no_naive.at("naive_mean_abs_error").is_null());
   EXPECT_FALSE(no_naive.at("mean_abs_error").is_null());
-  predict::validation none = golden();
+  analysis::validation none = golden();
   none.cases.clear();
   const json::value empty = to_json(none);
-  for (const char* each : {"mean_abs_error", "median_abs_error", "max_abs_error", "bias",
+  for (const char* item : {"mean_abs_error", "median_abs_error", "max_abs_error", "bias",
                            "within_2_percent", "within_5_percent", "covered"}) {
-    EXPECT_TRUE(empty.at(each).is_null()) << each;
+    EXPECT_TRUE(empty.at(item).is_null()) << item;
   }
 }
 
@@ -117,7 +118,7 @@ TEST(ValidationText, HasATableAndALineForEachMethod) {
 
 TEST(ValidationText, HasNoNumbersOfNothing) {
   EXPECT_THAT(text(without_hot()), HasSubstr("naive hot sum: no case\n"));
-  predict::validation none = golden();
+  analysis::validation none = golden();
   none.cases.clear();
   EXPECT_THAT(text(none), AllOf(HasSubstr("not validated"), Not(HasSubstr("error"))));
 }

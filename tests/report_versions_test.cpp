@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/report/comparison.hpp>
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
 #include <layerbench/result/google_json.hpp>
@@ -46,43 +46,44 @@ std::vector<result::results> two_versions() {
 /// The cells of a table as the JSON of `layerbench compare` has them.
 std::vector<strings> cells(const json::value& list, const char* title) {
   std::vector<strings> all;
-  for (const json::value& each : list) {
-    const auto number = [&](const char* name) { return each.at(name).get<double>(); };
-    all.push_back({title == nullptr ? "" : each.at(title).get<std::string>(),
+  for (const json::value& value : list) {
+    const auto number = [&](const char* name) { return value.at(name).get<double>(); };
+    all.push_back({title == nullptr ? "" : value.at(title).get<std::string>(),
                    units::duration(number("old_seconds")), units::duration(number("new_seconds")),
                    fmt::format("{:.3f}", number("ratio")),
                    fmt::format("{:.3f} to {:.3f}", number("low"), number("high")),
-                   each.at("verdict").get<std::string>() +
-                       (each.at("p").is_null() ? ", too few rounds" : "")});
+                   value.at("verdict").get<std::string>() +
+                       (value.at("p").is_null() ? ", too few rounds" : "")});
   }
   return all;
 }
 
 TEST(Versions, AreComparedOnThePageAsCompareDoes) {
   const std::vector<result::results> files = two_versions();
-  const json::value expected = to_json(predict::compare({&files[0]}, {&files[1]}));
+  const json::value expected = to_json(analysis::compare({&files[0]}, {&files[1]}));
   const json::value all = read_page(page(digest_of(files)));
   EXPECT_THAT(all.at("headings").get<strings>(), Contains("h2 Comparison"));
   EXPECT_THAT(all.at("links").get<strings>(), Contains("#comparison"));
   std::vector<strings> models = rows(all, "Predicted steps, old and new");
-  for (strings& each : models) each.front() = "";  // the case in words
+  for (strings& model : models) model.front() = "";  // the case in words
   EXPECT_THAT(models, Not(IsEmpty()));
   EXPECT_EQ(models, cells(expected.at("models"), nullptr));
   const std::vector<strings> layers = rows(all, "Layers, old and new");
   ASSERT_EQ(layers.size(), expected.at("layers").size());
   const std::vector<strings> expected_layers = cells(expected.at("layers"), "name");
-  for (const strings& each : layers) EXPECT_THAT(expected_layers, Contains(each));
+  for (const strings& layer : layers) EXPECT_THAT(expected_layers, Contains(layer));
   EXPECT_THAT(layers, Each(Contains("1.500")));
 }
 
 TEST(Versions, AreComparedInMarkdown) {
   const std::vector<result::results> files = two_versions();
-  const predict::comparison all = predict::compare({&files[0]}, {&files[1]});
-  const std::string made = markdown(digest_of(files));
-  EXPECT_THAT(made, AllOf(HasSubstr("\n### Comparison: new.json against "),
-                          HasSubstr("\n- across version, as the files differ in nothing else"),
-                          HasSubstr(text(compared_models(all))),
-                          HasSubstr(text(compared_layers(all))), HasSubstr(" layers: 0 faster, ")));
+  const analysis::comparison all = analysis::compare({&files[0]}, {&files[1]});
+  const std::string result = markdown(digest_of(files));
+  EXPECT_THAT(result,
+              AllOf(HasSubstr("\n### Comparison: new.json against "),
+                    HasSubstr("\n- across version, as the files differ in nothing else"),
+                    HasSubstr(text(compared_models(all))), HasSubstr(text(compared_layers(all))),
+                    HasSubstr(" layers: 0 faster, ")));
 }
 
 TEST(Versions, AreEachHeldAgainstTheFirst) {
@@ -91,10 +92,10 @@ TEST(Versions, AreEachHeldAgainstTheFirst) {
   files.push_back(files.front());
   files.back().file = "newest.json";
   files.back().context["layerbench_version"] = "0.3.0";
-  const digest of = digest_of(files);
+  const report_data of = digest_of(files);
   ASSERT_THAT(of.comparisons, SizeIs(2));
-  for (const predict::comparison& each : of.comparisons) {
-    EXPECT_THAT(each.old_files, ElementsAre(files[0].file, files[0].file));
+  for (const analysis::comparison& comparison : of.comparisons) {
+    EXPECT_THAT(comparison.old_files, ElementsAre(files[0].file, files[0].file));
   }
   EXPECT_THAT(of.comparisons[0].new_files, ElementsAre("new.json"));
   EXPECT_THAT(of.comparisons[1].new_files, ElementsAre("newest.json"));
@@ -104,12 +105,13 @@ TEST(Versions, AreEachHeldAgainstTheFirst) {
 TEST(Versions, AreNotComparedWhereMoreDiffers) {
   std::vector<result::results> files = two_versions();
   files.back().context["device"] = "another CPU";
-  const digest of = digest_of(files);
+  const report_data of = digest_of(files);
   EXPECT_THAT(of.comparisons, IsEmpty());
   EXPECT_THAT(of.uncompared,
               ElementsAre(AllOf(HasSubstr("new.json"), HasSubstr("device layerbench_version"))));
-  const std::string made = page(of);
-  EXPECT_THAT(made, AllOf(HasSubstr("device layerbench_version"), HasSubstr("id=\"comparison\"")));
+  const std::string result = page(of);
+  EXPECT_THAT(result,
+              AllOf(HasSubstr("device layerbench_version"), HasSubstr("id=\"comparison\"")));
   EXPECT_THAT(markdown(of), HasSubstr("### Comparison\n\n- not compared; "));
 }
 

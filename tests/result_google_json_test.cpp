@@ -54,7 +54,7 @@ TEST(Read, KeepsWhyARowFailed) {
   const auto failed = std::ranges::find_if_not(file.rows, &std::string::empty, &measurement::error);
   ASSERT_NE(failed, file.rows.end());
   EXPECT_EQ(failed->error, "reference: f32 conv is not there");
-  EXPECT_EQ(failed->name.owner.batch, 4);
+  EXPECT_EQ(failed->name.configuration.batch, 4);
 }
 
 TEST(Read, KeepsChainsApart) {
@@ -87,7 +87,7 @@ TEST(Read, NeedsNoManifest) {
 TEST(Manifest, IsReadBack) {
   const manifest cases = read(golden).manifest;
   std::vector<std::string> names;
-  for (const auto& [owner, step] : cases) names.push_back(owner.text());
+  for (const auto& [configuration, step] : cases) names.push_back(configuration.text());
   EXPECT_THAT(names, ElementsAre("inference/reference/f32/tiny/batch:2",
                                  "inference/reference/f32/small/batch:2",
                                  "inference/reference/f32/tiny/batch:4"))
@@ -96,7 +96,7 @@ TEST(Manifest, IsReadBack) {
   changed.begin()->second.push_back({"conv1_src", "reorder", "fwd", "dims:1x2", 1, true});
   changed.begin()->second.push_back({"conv2", "conv", "fwd", "k:2", 1, true, "src:\"warm\""});
   changed.begin()->second.front().chain_seconds = 0x1.8p-20;
-  changed.begin()->second.front().moves = {{1000, 0, false}, {20, 1LL << 40, true}};
+  changed.begin()->second.front().traffic = {{1000, 0, false}, {20, 1LL << 40, true}};
   const std::string text = write_manifest(changed);
   const manifest again = read_manifest(text, "r.json");
   EXPECT_EQ(write_manifest(again), text);
@@ -107,18 +107,18 @@ TEST(Manifest, IsReadBack) {
   EXPECT_EQ(step.front().chain_seconds, 0x1.8p-20);
   EXPECT_FALSE(step.at(3).chain_seconds);
   EXPECT_EQ(step.at(4).state, "src:\"warm\"");
-  EXPECT_THAT(step.at(3).moves, SizeIs(0));
-  ASSERT_THAT(step.front().moves, SizeIs(2));
-  EXPECT_EQ(step.front().moves[1].bytes, 20);
-  EXPECT_EQ(step.front().moves[1].distance, 1LL << 40);
-  EXPECT_TRUE(step.front().moves[1].written);
-  EXPECT_FALSE(step.front().moves[0].written);
+  EXPECT_THAT(step.at(3).traffic, SizeIs(0));
+  ASSERT_THAT(step.front().traffic, SizeIs(2));
+  EXPECT_EQ(step.front().traffic[1].bytes, 20);
+  EXPECT_EQ(step.front().traffic[1].distance, 1LL << 40);
+  EXPECT_TRUE(step.front().traffic[1].written);
+  EXPECT_FALSE(step.front().traffic[0].written);
 }
 
 TEST(Manifest, AddsOnlyNewCases) {
   manifest cases = read(golden).manifest;
-  const case_name known = cases.begin()->first;
-  case_name added = known;
+  const configuration_name known = cases.begin()->first;
+  configuration_name added = known;
   added.model = "added";
   manifest others;
   others[known] = {};
@@ -153,14 +153,14 @@ TEST(Manifest, TakesTheStateOfOperands) {
   const model::primitive first = model::primitives(step).front();
   const planned entry = planned_of(first, memory.usual(first), dtype::bf16);
   EXPECT_EQ(entry.state, memory.usual(first).signature());
-  ASSERT_THAT(entry.moves, SizeIs(4));  // source, weights, bias, destination
-  EXPECT_EQ(entry.moves[0].bytes, 2 * 3 * 224 * 224);
-  EXPECT_EQ(entry.moves[0].distance, 0) << "the model's input was just written";
-  EXPECT_EQ(entry.moves[1].bytes, 2 * 64 * 3 * 11 * 11);
-  EXPECT_EQ(entry.moves[1].distance, memory.footprint());
-  EXPECT_FALSE(entry.moves[2].written);
-  EXPECT_EQ(entry.moves[3].bytes, 2 * 64 * 55 * 55);
-  EXPECT_TRUE(entry.moves[3].written);
+  ASSERT_THAT(entry.traffic, SizeIs(4));  // source, weights, bias, destination
+  EXPECT_EQ(entry.traffic[0].bytes, 2 * 3 * 224 * 224);
+  EXPECT_EQ(entry.traffic[0].distance, 0) << "the model's input was just written";
+  EXPECT_EQ(entry.traffic[1].bytes, 2 * 64 * 3 * 11 * 11);
+  EXPECT_EQ(entry.traffic[1].distance, memory.footprint());
+  EXPECT_FALSE(entry.traffic[2].written);
+  EXPECT_EQ(entry.traffic[3].bytes, 2 * 64 * 55 * 55);
+  EXPECT_TRUE(entry.traffic[3].written);
 }
 
 TEST(Manifest, CountsWhatIsWrittenInPlaceOnce) {
@@ -171,13 +171,13 @@ TEST(Manifest, CountsWhatIsWrittenInPlaceOnce) {
     const model::step_memory memory(step, model::least_operand_bytes(dtype::f32));
     const std::vector<model::primitive> all = model::primitives(step);
     const auto relu = std::ranges::find_if(
-        all, [](const model::primitive& each) { return each.op.name() == "activation"; });
+        all, [](const model::primitive& primitive) { return primitive.op.name() == "activation"; });
     ASSERT_NE(relu, all.end());
     const planned entry = planned_of(*relu, memory.usual(*relu), dtype::f32);
-    ASSERT_THAT(entry.moves, SizeIs(in_place ? 1 : 2));
-    EXPECT_TRUE(entry.moves.back().written);
-    EXPECT_EQ(entry.moves.back().bytes, 4 * 64 * 55 * 55);
-    EXPECT_EQ(entry.moves.front().distance, 0) << "it was just written";
+    ASSERT_THAT(entry.traffic, SizeIs(in_place ? 1 : 2));
+    EXPECT_TRUE(entry.traffic.back().written);
+    EXPECT_EQ(entry.traffic.back().bytes, 4 * 64 * 55 * 55);
+    EXPECT_EQ(entry.traffic.front().distance, 0) << "it was just written";
   }
 }
 
@@ -197,9 +197,9 @@ TEST_P(BadResults, AreRefusedWithFileAndPlace) {
   try {
     static_cast<void>(read(path));
     ADD_FAILURE() << "was accepted";
-  } catch (const bad_input& slip) {
-    EXPECT_THAT(slip.what(), AllOf(HasSubstr(path.string()), HasSubstr(GetParam().place),
-                                   Not(HasSubstr("json.exception"))));
+  } catch (const bad_input& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr(path.string()), HasSubstr(GetParam().place),
+                                Not(HasSubstr("json.exception"))));
   } catch (const std::exception& other) {
     ADD_FAILURE() << "not a bad_input: " << other.what();
   }

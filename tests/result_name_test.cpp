@@ -11,12 +11,13 @@
 namespace layerbench::result {
 namespace result_name_test {
 
-const case_name plain{"onednn", "f32", "resnet50", 8, {}};
-const case_name rich{"onednn",
-                     "f32",
-                     "resnet50",
-                     8,
-                     {{"ranks", "3"}, {"threads", "2"}, {"layout", "nchw"}, {"phase", "training"}}};
+const configuration_name plain{"onednn", "f32", "resnet50", 8, {}};
+const configuration_name rich{
+    "onednn",
+    "f32",
+    "resnet50",
+    8,
+    {{"ranks", "3"}, {"threads", "2"}, {"layout", "nchw"}, {"phase", "training"}}};
 
 TEST(RowName, IsWrittenWithParametersInTheirOrder) {
   EXPECT_EQ((row_name{plain, "conv", "fwd", "conv1", "hot"}.text()),
@@ -27,8 +28,8 @@ TEST(RowName, IsWrittenWithParametersInTheirOrder) {
 }
 
 TEST(RowName, IsReadBack) {
-  for (const case_name& owner : {plain, rich}) {
-    const row_name name{owner, "gemm", "fwd", "fc_6", "model"};
+  for (const configuration_name& configuration : {plain, rich}) {
+    const row_name name{configuration, "gemm", "fwd", "fc_6", "model"};
     EXPECT_EQ(parse_row(name.text()), name) << name.text();
   }
 }
@@ -36,22 +37,23 @@ TEST(RowName, IsReadBack) {
 TEST(CaseName, IsWrittenAndReadBack) {
   EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
-  for (const case_name& owner : {plain, rich}) EXPECT_EQ(parse_case(owner.text()), owner);
-  case_name contended = rich;
+  for (const configuration_name& configuration : {plain, rich})
+    EXPECT_EQ(parse_configuration(configuration.text()), configuration);
+  configuration_name contended = rich;
   contended.parameters["during"] = "allreduce";
   EXPECT_EQ(contended.text(), rich.text() + "/during:allreduce");
-  EXPECT_EQ(parse_case(contended.text()), contended);
+  EXPECT_EQ(parse_configuration(contended.text()), contended);
 }
 
 TEST(ChainName, IsThatOfTheCaseAndIsReadBack) {
   EXPECT_EQ(row_name::chain(plain).text(), "chain/inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(row_name::chain(rich).text(),
             "chain/training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
-  for (const case_name& owner : {plain, rich}) {
-    const auto read = parse_row(row_name::chain(owner).text());
+  for (const configuration_name& configuration : {plain, rich}) {
+    const auto read = parse_row(row_name::chain(configuration).text());
     ASSERT_TRUE(read);
     EXPECT_TRUE(read->is_chain());
-    EXPECT_EQ(read->owner, owner);
+    EXPECT_EQ(read->configuration, configuration);
   }
 }
 
@@ -64,7 +66,7 @@ TEST(ChainName, LeavesARowOfAnOpOfThatName) {
 class ForeignName : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ForeignName, IsNoRow) { EXPECT_EQ(parse_row(GetParam()), std::nullopt); }
-TEST_P(ForeignName, IsNoCase) { EXPECT_EQ(parse_case(GetParam()), std::nullopt); }
+TEST_P(ForeignName, IsNoCase) { EXPECT_EQ(parse_configuration(GetParam()), std::nullopt); }
 
 INSTANTIATE_TEST_SUITE_P(
     Names, ForeignName,
@@ -108,7 +110,7 @@ TEST(Label, TakesWhatOtherProgramsWrite) {
 
 TEST(Identity, IsOfTheWorkAndItsConditionsNotOfTheModel) {
   const std::string base = identity(plain, "conv", "fwd", "k:1", "hot", "");
-  case_name other = plain;
+  configuration_name other = plain;
   other.model = "vgg16";
   other.batch = 1;  // the sizes are in the key
   other.parameters["phase"] = "training";

@@ -20,8 +20,8 @@ using ::testing::StartsWith;
 std::string told(const std::string& text) {
   try {
     static_cast<void>(value::parse(text).at(0).get<std::string>());
-  } catch (const std::exception& slip) {
-    return plain_words(slip);
+  } catch (const std::exception& e) {
+    return plain_words(e);
   }
   return "nothing";
 }

@@ -137,8 +137,8 @@ TEST(read_record, takes_sizes_as_numbers_names_and_products) {
 }
 
 TEST(from_name, finds_every_value_by_its_name_and_no_other) {
-  for (const layout each : {layout::nhwc, layout::nchw, layout::any}) {
-    EXPECT_EQ(from_name<layout>(name(each)), each);
+  for (const layout item : {layout::nhwc, layout::nchw, layout::any}) {
+    EXPECT_EQ(from_name<layout>(name(item)), item);
   }
   EXPECT_EQ(from_name<op::activation_kind>("hardswish"), op::activation_kind::hardswish);
   EXPECT_EQ(name(op::pass::fwd), "fwd");

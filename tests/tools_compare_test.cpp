@@ -48,7 +48,7 @@ class Compare : public ::testing::Test {
   /// A copy with another value of this field of the context.
   std::string with(const std::vector<std::string>& fields) {
     return file("with.json", [&](json::value& changed) {
-      for (const std::string& each : fields) changed["context"][each] = "another";
+      for (const std::string& field : fields) changed["context"][field] = "another";
     });
   }
 
@@ -125,9 +125,9 @@ TEST_F(Compare, RefusesWhatDiffersInMoreThanOneThingAndNamesIt) {
   EXPECT_EQ(done.out, "");
   EXPECT_THAT(done.err, AllOf(HasSubstr(other), HasSubstr("kernel layerbench_version threads"),
                               HasSubstr("--across"), HasSubstr("--force")));
-  const testing::outcome said = tool({"compare", golden, other, "--across", "version"});
-  EXPECT_EQ(said.exit_code, 3);
-  EXPECT_THAT(said.err, HasSubstr("but in: kernel threads;"));
+  const testing::outcome words = tool({"compare", golden, other, "--across", "version"});
+  EXPECT_EQ(words.exit_code, 3);
+  EXPECT_THAT(words.err, HasSubstr("but in: kernel threads;"));
   EXPECT_EQ(tool({"compare", golden, golden + "," + other}).exit_code, 3);
 }
 

@@ -103,7 +103,7 @@ TEST(List, HasEveryModelInEveryFormat) {
   const json::value all = json_of({"list", "--format", "json"});
   EXPECT_EQ(all.at("schema"), 1);
   std::vector<std::string> names;
-  for (const json::value& each : all.at("models")) names.push_back(each.at("name"));
+  for (const json::value& value : all.at("models")) names.push_back(value.at("name"));
   EXPECT_THAT(names, ::testing::IsSupersetOf({"alexnet", "resnet50", "vgg16"}));
   EXPECT_THAT(tool({"list"}).out, AllOf(StartsWith("| name"), HasSubstr("resnet50")));
   EXPECT_THAT(tool({"list", "--format", "csv"}).out,
@@ -164,11 +164,11 @@ TEST(Show, HasTextAndCsv) {
 TEST(Show, HasTheStepOfTraining) {
   const std::map<std::string, std::int64_t> macs{
       {"resnet50", 12149538816}, {"vgg16", 46324088832}, {"alexnet", 2072288640}};
-  for (const auto& [model, each] : macs) {
+  for (const auto& [model, item] : macs) {
     const json::value net =
         json_of({"show", model, "--batch", "2", "--phase", "training", "--format", "json"});
     EXPECT_EQ(net.at("phase"), "training");
-    EXPECT_EQ(net.at("macs"), 2 * each) << model;
+    EXPECT_EQ(net.at("macs"), 2 * item) << model;
     EXPECT_EQ(net.at("layers").back().at("op"), "update");
   }
   EXPECT_THAT(tool({"show", "lenet5", "--phase", "training"}).out,
@@ -232,8 +232,8 @@ TEST(Predict, NamesAnUnmeasuredModelsLayers) {
 }
 
 TEST(Predict, TakesAModelWithoutABatchParameter) {
-  const testing::temporary_directory here;
-  const std::string fixed = here.write("fixed.json", R"({"name": "fixed", "layers": [
+  const testing::temporary_directory directory;
+  const std::string fixed = directory.write("fixed.json", R"({"name": "fixed", "layers": [
       {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}}]})");
   const testing::outcome done = tool({"predict", golden, "--model", fixed});
   // The rows are for batches 2 and 4, so there is no case to predict: not a fault of the file.
@@ -292,13 +292,13 @@ TEST(Predict, TakesADashForStdout) {
 TEST(Predict, KeepsOtherMachinesApart) {
   const testing::temporary_directory scratch;
   json::value other = json::value::parse(json::read_text(golden));
-  other["context"]["device"] = "another CPU";
+  other["context"]["directory"] = "another CPU";
   const std::string path = scratch.write("r.json", other.dump()).string();
   const testing::outcome done =
       tool({"predict", golden, path, "--model", "small", "--format", "json"});
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_THAT(json::value::parse(done.out).at("predictions"), SizeIs(2));
-  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("differ in device")));
+  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("differ in directory")));
 }
 
 TEST(Output, ReplacesTheFileAtOnce) {

@@ -127,8 +127,8 @@ std::string peaks_of(const std::string& device) {
   };
   add("gemm", "square_1024", "flops_exact", 2e9, 2e7);
   add("stream", "call", "bytes", 64, 100);
-  for (const char* each : {"read_memory", "write_memory", "copy_memory"}) {
-    add("stream", each, "bytes", 1e8, 1e7 + 100);
+  for (const char* item : {"read_memory", "write_memory", "copy_memory"}) {
+    add("stream", item, "bytes", 1e8, 1e7 + 100);
   }
   return json::value{{"context", {{"device", device}, {"threads", "1"}}}, {"benchmarks", rows}}
       .dump();

@@ -49,8 +49,8 @@ json::value json_of(std::vector<std::string> words) {
 
 std::vector<int> devices_of(const json::value& prediction) {
   std::vector<int> all;
-  for (const json::value& each : prediction.at("data_parallel").at("steps")) {
-    all.push_back(each.at("devices"));
+  for (const json::value& value : prediction.at("data_parallel").at("steps")) {
+    all.push_back(value.at("devices"));
   }
   return all;
 }
@@ -59,17 +59,17 @@ TEST_F(PredictDevices, OfMeasuredTimingsBeginsWithThePlainPrediction) {
   const json::value plain = json_of({measured}).at("predictions").at(0);
   const json::value all = json_of({measured, "--devices", "1,2,4", "--network", "ethernet_25"});
   ASSERT_THAT(all.at("predictions"), SizeIs(2));
-  const json::value& made = all.at("predictions").at(0);
-  EXPECT_EQ(made.at("seconds_per_step"), plain.at("seconds_per_step"));
-  const json::value& steps = made.at("data_parallel").at("steps");
+  const json::value& result = all.at("predictions").at(0);
+  EXPECT_EQ(result.at("seconds_per_step"), plain.at("seconds_per_step"));
+  const json::value& steps = result.at("data_parallel").at("steps");
   ASSERT_THAT(steps, SizeIs(3));
   EXPECT_EQ(steps.at(0).at("seconds_per_step"), plain.at("seconds_per_step"));
   EXPECT_EQ(steps.at(0).at("seconds_low"), plain.at("seconds_low"));
   EXPECT_EQ(steps.at(0).at("efficiency"), 1);
-  EXPECT_EQ(steps.at(2).at("global_batch"), 4 * made.at("batch").get<int>());
+  EXPECT_EQ(steps.at(2).at("global_batch"), 4 * result.at("batch").get<int>());
   EXPECT_GT(steps.at(1).at("exposed_seconds"), 0);
   EXPECT_LT(steps.at(1).at("efficiency"), 1);
-  EXPECT_THAT(made.at("data_parallel").at("buckets"), SizeIs(2));
+  EXPECT_THAT(result.at("data_parallel").at("buckets"), SizeIs(2));
 }
 
 TEST_F(PredictDevices, DividesTheLargestBatchWhereThatIsAskedFor) {
@@ -88,26 +88,27 @@ TEST_F(PredictDevices, TakesItsNetworkFromMeasuredAllReduces) {
       scratch.write("n2.json", testing::reduced_text(2, {1'000, 10'000'000})).string();
   const std::string eight =
       scratch.write("n8.json", testing::reduced_text(8, {1'000, 10'000'000})).string();
-  const json::value made = json_of({measured, "--devices", "2,4,8", "--network", two + ',' + eight})
-                               .at("predictions")
-                               .at(0);
-  const json::value& steps = made.at("data_parallel").at("steps");
+  const json::value result =
+      json_of({measured, "--devices", "2,4,8", "--network", two + ',' + eight})
+          .at("predictions")
+          .at(0);
+  const json::value& steps = result.at("data_parallel").at("steps");
   double bytes = 0;
-  for (const json::value& each : made.at("data_parallel").at("buckets")) {
-    bytes += each.at("bytes").get<double>();
+  for (const json::value& value : result.at("data_parallel").at("buckets")) {
+    bytes += value.at("bytes").get<double>();
   }
   EXPECT_NEAR(steps.at(0).at("communication_seconds").get<double>(), 1e-8 * bytes, 1e-14 * bytes);
   EXPECT_FALSE(steps.at(0).at("extrapolated"));
   EXPECT_TRUE(steps.at(1).at("extrapolated"));
   EXPECT_FALSE(steps.at(2).at("extrapolated"));
-  EXPECT_EQ(made.at("data_parallel").at("network").at("measured"), json::value::array({2, 8}));
+  EXPECT_EQ(result.at("data_parallel").at("network").at("measured"), json::value::array({2, 8}));
 }
 
 TEST_F(PredictDevices, OfAThroughputNeedsNoResults) {
-  const json::value made = json_of(given({"--devices", "8"})).at("predictions").at(0);
-  EXPECT_EQ(made.at("backend"), "given");
-  EXPECT_NEAR(made.at("images_per_second").get<double>(), 219, 1e-9);
-  const json::value& step = made.at("data_parallel").at("steps").at(0);
+  const json::value result = json_of(given({"--devices", "8"})).at("predictions").at(0);
+  EXPECT_EQ(result.at("backend"), "given");
+  EXPECT_NEAR(result.at("images_per_second").get<double>(), 219, 1e-9);
+  const json::value& step = result.at("data_parallel").at("steps").at(0);
   EXPECT_GT(step.at("images_per_second").get<double>(), 7 * 219);
   EXPECT_LE(step.at("images_per_second").get<double>(), 8 * 219);
   for (const char* bound : {"seconds_low", "seconds_high"}) {
@@ -158,11 +159,11 @@ TEST_F(PredictDevices, WritesATimelineOfOneStep) {
   const json::value trace = json::value::parse(json::read_text(file));
   double end = 0;
   double sent = 0;
-  for (const json::value& each : trace.at("traceEvents")) {
-    if (each.at("ph") != "X") continue;
-    EXPECT_GE(each.at("dur").get<double>(), 0);
-    end = std::max(end, each.at("ts").get<double>() + each.at("dur").get<double>());
-    if (each.at("cat") == "all-reduce") sent += each.at("args").at("bytes").get<double>();
+  for (const json::value& value : trace.at("traceEvents")) {
+    if (value.at("ph") != "X") continue;
+    EXPECT_GE(value.at("dur").get<double>(), 0);
+    end = std::max(end, value.at("ts").get<double>() + value.at("dur").get<double>());
+    if (value.at("cat") == "all-reduce") sent += value.at("args").at("bytes").get<double>();
   }
   const double seconds = trace.at("otherData").at("seconds_per_step");
   EXPECT_NEAR(end, 1e6 * seconds, 1e-6 * end);
@@ -242,15 +243,15 @@ TEST(PublishedEfficiencies, AreWhatTheDocumentationSays) {
     // | no overlap | error |
     const std::vector<std::string> cells = cells_of(line);
     if (cells.size() != 13 || cells[3] == "model" || cells[3] == "---") continue;
-    const json::value made = json_of({"--throughput", cells[5], "--model", cells[3], "--batch",
-                                      cells[4], "--network", cells[6], "--devices", cells[7]})
-                                 .at("predictions")
-                                 .at(0);
-    const json::value& step = made.at("data_parallel").at("steps").at(0);
+    const json::value result = json_of({"--throughput", cells[5], "--model", cells[3], "--batch",
+                                        cells[4], "--network", cells[6], "--devices", cells[7]})
+                                   .at("predictions")
+                                   .at(0);
+    const json::value& step = result.at("data_parallel").at("steps").at(0);
     const double efficiency = 100 * step.at("efficiency").get<double>();
     const double published =
         100 * std::stod(cells[8]) / (std::stod(cells[7]) * std::stod(cells[5]));
-    const double no_overlap = 100 * made.at("seconds_per_step").get<double>() /
+    const double no_overlap = 100 * result.at("seconds_per_step").get<double>() /
                               step.at("no_overlap_seconds").get<double>();
     EXPECT_EQ(cells[9], fmt::format("{:.1f}", published)) << line;
     EXPECT_EQ(cells[10], fmt::format("{:.1f}", efficiency)) << line;

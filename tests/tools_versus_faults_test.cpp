@@ -46,9 +46,9 @@ TEST_F(VersusFaults, NeedsResultFiles) {
 }
 
 TEST_F(VersusFaults, SeesInTheFirstRoundThatSidesCannotBeCompared) {
-  const testing::outcome said = versus({"--across=device"}, {fake_}, {"FAKE_VERSION=9", fake_});
-  EXPECT_EQ(said.exit_code, 3);
-  EXPECT_THAT(said.err, AllOf(HasSubstr("new_1.json"), HasSubstr("onednn_version")));
+  const testing::outcome words = versus({"--across=device"}, {fake_}, {"FAKE_VERSION=9", fake_});
+  EXPECT_EQ(words.exit_code, 3);
+  EXPECT_THAT(words.err, AllOf(HasSubstr("new_1.json"), HasSubstr("onednn_version")));
   EXPECT_THAT(log(), SizeIs(2));
 }
 

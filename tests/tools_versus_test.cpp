@@ -26,7 +26,7 @@ class Versus : public testing::Versus {};
 
 json::value verdicts(const json::value& all, const std::string& kind) {
   json::value found = json::value::array();
-  for (const json::value& each : all.at(kind)) found.push_back(each.at("verdict"));
+  for (const json::value& value : all.at(kind)) found.push_back(value.at("verdict"));
   return found;
 }
 

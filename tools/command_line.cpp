@@ -15,16 +15,16 @@ namespace {
 
 std::string subcommand_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(each->get_name());
+  for (const CLI::App* get_subcommand : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(get_subcommand->get_name());
   }
   return fmt::format("{}", fmt::join(names, " "));
 }
 
 std::string option_names(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* each : command.get_options()) {
-    if (each->nonpositional()) names.push_back(each->get_name(false, true));
+  for (const CLI::Option* get_option : command.get_options()) {
+    if (get_option->nonpositional()) names.push_back(get_option->get_name(false, true));
   }
   return fmt::format("{}", fmt::join(names, " "));
 }
@@ -41,12 +41,12 @@ std::string unexpected(const CLI::App& command, const std::string& argument, boo
 }
 
 /// The environment variable that `slip` is about; nothing when it is about an argument.
-std::string guilty_variable(const CLI::App& app, std::string_view slip, int argc, char** argv) {
+std::string guilty_variable(const CLI::App& app, std::string_view e, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    for (const CLI::Option* each : command->get_options()) {
-      const std::string name = each->get_name();
-      const std::string variable = each->get_envname();
-      if (variable.empty() || slip.find(name) == std::string_view::npos) continue;
+    for (const CLI::Option* get_option : command->get_options()) {
+      const std::string name = get_option->get_name();
+      const std::string variable = get_option->get_envname();
+      if (variable.empty() || e.find(name) == std::string_view::npos) continue;
       const bool given =
           std::ranges::any_of(std::span(argv, static_cast<std::size_t>(argc)),
                               [&](std::string_view text) { return text.starts_with(name); });
@@ -58,11 +58,11 @@ std::string guilty_variable(const CLI::App& app, std::string_view slip, int argc
 
 }  // namespace
 
-std::string explain(const CLI::App& app, const CLI::ParseError& slip, int argc, char** argv) {
+std::string explain(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const bool at_root = chosen.empty() || !app.remaining().empty();
   const CLI::App& command = at_root ? app : *chosen.front();
-  std::string what = slip.what();
+  std::string what = e.what();
   if (const auto extra = command.remaining(); !extra.empty()) {
     what = unexpected(command, extra.front(), at_root);
   } else if (at_root) {

@@ -10,6 +10,6 @@ namespace layerbench::tool {
 
 /// What is wrong with a command line that `app` refused with `slip`, in words that name the
 /// subcommand, option or environment variable and what there is instead.
-std::string explain(const CLI::App& app, const CLI::ParseError& slip, int argc, char** argv);
+std::string explain(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv);
 
 }  // namespace layerbench::tool

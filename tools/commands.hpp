@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <layerbench/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -31,16 +31,16 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
                                                      "text", "json", "csv"});
 
 /// Adds the options that say what is predicted, and how.
-void add_prediction_options(CLI::App& command, predict::options& chosen);
+void add_prediction_options(CLI::App& command, analysis::options& chosen);
 
 /// Adds the option that names files of peaks.
 void add_peaks(CLI::App& command, std::vector<std::string>& files);
 
 /// Throws when a prediction lacks layers, naming them.
-void require_complete(const std::vector<predict::prediction>& predictions);
+void require_complete(const std::vector<analysis::prediction>& predictions);
 
 /// Throws when a case could not be validated, saying why.
-void require_complete(const predict::validation& all);
+void require_complete(const analysis::validation& all);
 
 /// Writes a result to stdout or to the output file; that one is replaced in one step or not at
 /// all. Throws usage_error when it cannot be written.

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include <layerbench/analysis/predict/planned_cases.hpp>
+#include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/predict/peaks.hpp>
-#include <layerbench/predict/plan.hpp>
 #include <layerbench/result/google_json.hpp>
 
 #include "commands.hpp"
@@ -52,29 +52,29 @@ bool holds(const std::vector<result::results>& read, const std::string& file) {
 
 std::vector<result::results> read_each(const std::vector<std::string>& files) {
   std::vector<result::results> read;
-  for (const std::string& each : files) {
-    if (holds(read, each)) {
+  for (const std::string& file : files) {
+    if (holds(read, file)) {
       throw usage_error(
-          fmt::format("{}: the same file twice: its timings would count twice", each));
+          fmt::format("{}: the same file twice: its timings would count twice", file));
     }
-    read.push_back(result::read(each));
+    read.push_back(result::read(file));
   }
   return read;
 }
 
 std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
   std::vector<result::results> read = read_each(files);
-  for (const result::results& each : read) {
-    if (!predict::peaks_in({&each}).empty()) continue;
-    throw bad_input(each.file, "/benchmarks",
+  for (const result::results& results : read) {
+    if (!analysis::peaks_in({&results}).empty()) continue;
+    throw bad_input(results.file, "/benchmarks",
                     "has no peaks; measure them: bench_peak --benchmark_out=FILE");
   }
   return read;
 }
 
 void say_kept_apart(const std::vector<result::results>& read) {
-  for (const std::string& each : predict::kept_apart(read)) {
-    fmt::print(stderr, "layerbench: {}\n", each);
+  for (const std::string& incompatible_file : analysis::incompatible_files(read)) {
+    fmt::print(stderr, "layerbench: {}\n", incompatible_file);
   }
 }
 

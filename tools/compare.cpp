@@ -8,7 +8,7 @@
 #include <layerbench/result/google_json.hpp>
 
 #include "commands.hpp"
-#include "comparing.hpp"
+#include "compare_options.hpp"
 
 namespace layerbench::tool {
 namespace {
@@ -16,15 +16,15 @@ namespace {
 struct compare_options {
   std::string old_files;
   std::string new_files;
-  comparing_options comparing;
+  comparing_options compare_options;
 };
 
 /// The files of one side, named in a list with commas. Throws bad_input.
 std::vector<result::results> read_side(const std::string& names) {
   std::vector<std::string> files;
-  for (const std::string_view each : result::detail::split(names, ',')) {
-    if (each.empty()) throw usage_error("compare: an empty file name in the list '" + names + "'");
-    files.emplace_back(each);
+  for (const std::string_view name : result::detail::split(names, ',')) {
+    if (name.empty()) throw usage_error("compare: an empty file name in the list '" + names + "'");
+    files.emplace_back(name);
   }
   return read_each(files);
 }
@@ -33,9 +33,9 @@ void add_options(CLI::App& command, compare_options& chosen) {
   const char* const files = "Result files of the benchmark programs, of one run each: A,B,...";
   command.add_option("old", chosen.old_files, files)->required();
   command.add_option("new", chosen.new_files, files)->required();
-  command.add_flag("--paired", chosen.comparing.paired,
+  command.add_flag("--paired", chosen.compare_options.paired,
                    "The n-th files of both were measured side by side (versus does that)");
-  add_comparing(command, chosen.comparing);
+  add_comparing(command, chosen.compare_options);
 }
 
 }  // namespace
@@ -49,13 +49,13 @@ void add_compare(CLI::App& app) {
   command->callback([common, options] {
     const std::vector<result::results> old = read_side(options->old_files);
     const std::vector<result::results> now = read_side(options->new_files);
-    for (const result::results& each : now) {
-      if (!holds(old, each.file)) continue;
-      fmt::print(stderr, "layerbench: {} is on both sides: compared with itself\n", each.file);
+    for (const result::results& results : now) {
+      if (!holds(old, results.file)) continue;
+      fmt::print(stderr, "layerbench: {} is on both sides: compared with itself\n", results.file);
     }
-    const predict::comparison all = compare(old, now, options->comparing);
+    const analysis::comparison all = compare(old, now, options->compare_options);
     write(*common, render(all, common->format));
-    require_none(all, options->comparing);
+    require_none(all, options->compare_options);
   });
 }
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include <layerbench/analysis/scaling/network_file.hpp>
+#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/schema.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/predict/network_file.hpp>
-#include <layerbench/report/table.hpp>
 
 #include "commands.hpp"
 
@@ -72,12 +72,12 @@ std::string render(const std::vector<listed>& models, const std::string& format)
 std::string render_networks(const std::string& shapes, const std::string& format) {
   report::table t{{{"name"}, {"title"}, {"network"}, {"source"}}, {}};
   json::value list = json::value::array();
-  for (const std::string& name : predict::list_networks(shapes)) {
-    const predict::network each = predict::load_network({name}, shapes);
-    const std::string what = predict::text(each);
-    t.rows.push_back({name, each.title, what, each.source});
+  for (const std::string& name : analysis::list_networks(shapes)) {
+    const analysis::network network = analysis::load_network({name}, shapes);
+    const std::string what = analysis::text(network);
+    t.rows.push_back({name, network.title, what, network.source});
     list.push_back(
-        {{"name", name}, {"title", each.title}, {"network", what}, {"source", each.source}});
+        {{"name", name}, {"title", network.title}, {"network", what}, {"source", network.source}});
   }
   if (format == "json") return json_text({{"schema", 1}, {"networks", list}});
   if (format == "csv") return csv(t);

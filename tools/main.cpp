@@ -48,10 +48,10 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_report(app);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& said) {  // help or version
-    app.exit(said);
-  } catch (const CLI::ParseError& slip) {
-    throw layerbench::usage_error(layerbench::tool::explain(app, slip, argc, argv));
+  } catch (const CLI::Success& words) {  // help or version
+    app.exit(words);
+  } catch (const CLI::ParseError& e) {
+    throw layerbench::usage_error(layerbench::tool::explain(app, e, argc, argv));
   }
   return exit_code::done;
 }
@@ -69,10 +69,10 @@ int main(int argc, char** argv) {
   exit_code code = exit_code::failure;
   try {
     code = run(argc, argv);
-  } catch (const layerbench::error& slip) {
-    code = report(slip.what(), slip.code());
-  } catch (const std::exception& slip) {
-    code = report(slip.what(), exit_code::failure);
+  } catch (const layerbench::error& e) {
+    code = report(e.what(), e.code());
+  } catch (const std::exception& e) {
+    code = report(e.what(), exit_code::failure);
   }
   return static_cast<int>(code);
 }

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include <layerbench/predict/contention.hpp>
-#include <layerbench/predict/predictor.hpp>
+#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/report/bmf.hpp>
-#include <layerbench/report/prediction.hpp>
-#include <layerbench/report/prediction_json.hpp>
 
 #include "commands.hpp"
 #include "scaling.hpp"
@@ -17,12 +17,12 @@ namespace {
 struct predict_options {
   std::vector<std::string> files;
   std::vector<std::string> peaks;
-  predict::options predict;
+  analysis::options predict;
   scaling_request scaling;
 };
 
-std::string render(const std::vector<predict::prediction>& predictions,
-                   const std::vector<predict::measured_contention>& measured,
+std::string render(const std::vector<analysis::prediction>& predictions,
+                   const std::vector<analysis::measured_contention>& measured,
                    const std::string& format) {
   if (format == "csv") return csv(report::records(predictions));
   if (format == "text") return report::text(predictions) + report::text(measured);
@@ -36,7 +36,7 @@ std::string check_seconds(const std::string& text) {
 
 }  // namespace
 
-void add_prediction_options(CLI::App& command, predict::options& chosen) {
+void add_prediction_options(CLI::App& command, analysis::options& chosen) {
   command
       .add_option("--model", chosen.models,
                   "Models, by name or path of a shape file; default: all that were planned")
@@ -70,11 +70,12 @@ void add_peaks(CLI::App& command, std::vector<std::string>& files) {
       ->allow_extra_args(false);
 }
 
-void require_complete(const std::vector<predict::prediction>& predictions) {
+void require_complete(const std::vector<analysis::prediction>& predictions) {
   std::string lacking;
-  for (const predict::prediction& each : predictions) {
-    if (each.missing.empty()) continue;
-    lacking += fmt::format("\n  {}: {}", each.owner.text(), fmt::join(each.missing, " "));
+  for (const analysis::prediction& prediction : predictions) {
+    if (prediction.missing.empty()) continue;
+    lacking += fmt::format("\n  {}: {}", prediction.configuration.text(),
+                           fmt::join(prediction.missing, " "));
   }
   if (lacking.empty()) return;
   throw error(
@@ -107,9 +108,10 @@ void add_predict(CLI::App& app) {
       return;
     }
     const std::vector<result::results> files = read_results(options->files);
-    const std::vector<predict::prediction> predictions = predict::predict(files, options->predict);
+    const std::vector<analysis::prediction> predictions =
+        analysis::predict(files, options->predict);
     write(*common,
-          render(predictions, predict::contentions(files, options->predict), common->format));
+          render(predictions, analysis::contentions(files, options->predict), common->format));
     if (!options->predict.allow_partial) require_complete(predictions);
   });
 }

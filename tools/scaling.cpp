@@ -6,10 +6,10 @@
 #include <span>
 #include <string_view>
 
+#include <layerbench/analysis/scaling/json.hpp>
+#include <layerbench/analysis/scaling/network_file.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/output_file.hpp>
-#include <layerbench/predict/network_file.hpp>
-#include <layerbench/report/data_parallel.hpp>
-#include <layerbench/report/data_parallel_json.hpp>
 #include <layerbench/report/trace.hpp>
 
 namespace layerbench::tool {
@@ -38,19 +38,19 @@ void go_on(std::vector<std::int64_t>& numbers, std::int64_t last, const std::str
   if (numbers.back() != last) refuse(text, fmt::format("'...' does not lead to {}", last));
 }
 
-predict::network network_of(const scaling_request& given, const common_options& common) {
+analysis::network network_of(const scaling_request& given, const common_options& common) {
   if (given.network.empty()) {
     throw usage_error(fmt::format("--devices needs --network FILE|NAME; there are: {}",
-                                  fmt::join(predict::list_networks(common.shapes), " ")));
+                                  fmt::join(analysis::list_networks(common.shapes), " ")));
   }
-  return predict::load_network(given.network, common.shapes);
+  return analysis::load_network(given.network, common.shapes);
 }
 
 /// A case of which only the throughput is known.
-predict::data_parallel of_throughput(const scaling_request& given, const predict::options& chosen,
-                                     const predict::scaling_options& how) {
+analysis::data_parallel of_throughput(const scaling_request& given, const analysis::options& chosen,
+                                      const analysis::scaling_options& how) {
   if (chosen.models.size() != 1) throw usage_error("--throughput is of one model: give --model");
-  if (how.scaling == predict::scaling::strong) {
+  if (how.scaling == analysis::scaling::strong) {
     throw usage_error(
         "--scaling=strong needs timings at smaller batches: measure them with bench_model "
         "--phase=training --batch=..., and give the result files instead of --throughput");
@@ -62,22 +62,22 @@ predict::data_parallel of_throughput(const scaling_request& given, const predict
   }
   const auto path = model::find(chosen.models.front(), chosen.shapes);
   const model::graph graph = model::load(path, given.batch);
-  const predict::prediction single =
-      predict::spread_throughput(graph, dtype_from(given.dtype).value(), *given.throughput);
-  const predict::device_work work{
-      std::make_shared<const predict::compute_step>(predict::compute_step_of(single, graph, {})),
-      predict::given_contention(how)};
-  const auto same = [&work](std::int64_t) -> const predict::device_work& { return work; };
-  return predict::scale_up(single, how, same);
+  const analysis::prediction single =
+      analysis::spread_throughput(graph, dtype_from(given.dtype).value(), *given.throughput);
+  const analysis::device_work work{
+      std::make_shared<const analysis::compute_step>(analysis::compute_step_of(single, graph, {})),
+      analysis::given_contention(how)};
+  const auto same = [&work](std::int64_t) -> const analysis::device_work& { return work; };
+  return analysis::scale_up(single, how, same);
 }
 
-std::string render(std::span<const predict::data_parallel> all, const std::string& format) {
+std::string render(std::span<const analysis::data_parallel> all, const std::string& format) {
   if (format == "csv") return csv(report::records(all));
   return format == "json" ? json_text(report::to_json(all)) : report::text(all);
 }
 
-void require_sense(const scaling_request& given, const std::vector<std::string>& files,
-                   const predict::options& chosen, const std::string& format) {
+void validate_options(const scaling_request& given, const std::vector<std::string>& files,
+                      const analysis::options& chosen, const std::string& format) {
   if (chosen.phase == "inference") {
     throw usage_error("--devices is for training: devices send each other nothing in inference");
   }
@@ -92,20 +92,23 @@ void require_sense(const scaling_request& given, const std::vector<std::string>&
 
 /// Says which files are kept apart, but those that tell the contention, which are meant to be.
 void say_others_kept_apart(std::vector<result::results> files,
-                           const std::vector<predict::measured_contention>& measured) {
+                           const std::vector<analysis::measured_contention>& measured) {
   std::erase_if(files, [&](const result::results& file) {
-    return std::ranges::any_of(measured, [&](const predict::measured_contention& each) {
-      return std::ranges::find(each.files, file.file) != each.files.end();
-    });
+    return std::ranges::any_of(measured,
+                               [&](const analysis::measured_contention& measured_contention) {
+                                 return std::ranges::find(measured_contention.files, file.file) !=
+                                        measured_contention.files.end();
+                               });
   });
   say_kept_apart(files);
 }
 
 /// Writes the timeline of the only step that there is.
-void write_trace(const std::string& file, std::span<const predict::data_parallel> all) {
+void write_trace(const std::string& file, std::span<const analysis::data_parallel> all) {
   if (all.size() != 1 || all.front().steps.size() != 1) {
     std::vector<std::string> cases;
-    for (const predict::data_parallel& each : all) cases.push_back(each.single.owner.text());
+    for (const analysis::data_parallel& data_parallel : all)
+      cases.push_back(data_parallel.single.configuration.text());
     throw usage_error(fmt::format(
         "--trace is of one step: give one number of devices and one case, by --model or "
         "by a file that has one alone; here are: {}",
@@ -194,23 +197,23 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
 }
 
 void predict_scaling(const scaling_request& given, const std::vector<std::string>& files,
-                     const predict::options& chosen, const common_options& common) {
-  require_sense(given, files, chosen, common.format);
-  const predict::scaling_options how{device_counts(given.devices), network_of(given, common),
-                                     given.contention,
-                                     from_name<predict::scaling>(given.scaling).value()};
-  std::vector<predict::prediction> single;
-  std::vector<predict::data_parallel> all;
+                     const analysis::options& chosen, const common_options& common) {
+  validate_options(given, files, chosen, common.format);
+  const analysis::scaling_options how{device_counts(given.devices), network_of(given, common),
+                                      given.contention,
+                                      from_name<analysis::scaling>(given.scaling).value()};
+  std::vector<analysis::prediction> single;
+  std::vector<analysis::data_parallel> all;
   if (given.throughput) {
     all.push_back(of_throughput(given, chosen, how));
   } else {
     const std::vector<result::results> results = read_each(files);
-    predict::options training = chosen;
+    analysis::options training = chosen;
     training.phase = "training";
-    single = predict::predict(results, training);
-    const auto measured = predict::contentions(results, training);
+    single = analysis::predict(results, training);
+    const auto measured = analysis::contentions(results, training);
     if (results.size() > 1) say_others_kept_apart(results, measured);
-    all = predict::predict_data_parallel(single, results, training, how, measured);
+    all = analysis::predict_data_parallel(single, results, training, how, measured);
   }
   if (!given.trace.empty()) write_trace(given.trace, all);
   write(common, render(all, common.format));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/predict/scaling.hpp>
+#include <layerbench/analysis/scaling/scaling.hpp>
 
 #include "commands.hpp"
 
@@ -35,6 +35,6 @@ std::vector<std::int64_t> device_counts(const std::string& text);
 /// Predicts what is asked for from result files, or from a throughput, and writes it. Throws
 /// usage_error for requests that contradict themselves, and what predictions throw.
 void predict_scaling(const scaling_request& given, const std::vector<std::string>& files,
-                     const predict::options& chosen, const common_options& common);
+                     const analysis::options& chosen, const common_options& common);
 
 }  // namespace layerbench::tool

@@ -4,12 +4,12 @@
 #include <memory>
 #include <optional>
 
+#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
-#include <layerbench/report/table.hpp>
 
 #include "commands.hpp"
 
@@ -32,27 +32,27 @@ struct shown {
 };
 
 shown show_of(const model::graph& graph, const std::string& phase) {
-  shown made{graph, phase, model::step_of(graph, phase, dtype::f32, model::usually_in_place())};
-  for (const model::call& each : made.step.calls) made.macs += each.op.work(each.pass).macs;
-  made.footprint =
-      model::step_memory(made.step, model::least_operand_bytes(dtype::f32)).footprint();
-  return made;
+  shown result{graph, phase, model::step_of(graph, phase, dtype::f32, model::usually_in_place())};
+  for (const model::call& call : result.step.calls) result.macs += call.op.work(call.pass).macs;
+  result.footprint =
+      model::step_memory(result.step, model::least_operand_bytes(dtype::f32)).footprint();
+  return result;
 }
 
 /// Names of the calls whose results each call reads; none where that is the model's own input.
 std::vector<std::vector<std::string>> producers(const model::step& step) {
   std::vector<std::string> writers(step.tensors);
   std::vector<std::vector<std::string>> all;
-  for (const model::call& each : step.calls) {
-    const std::vector<op::operand> operands = step.operands_of(each);
+  for (const model::call& call : step.calls) {
+    const std::vector<op::operand> operands = step.operands_of(call);
     std::vector<std::string>& names = all.emplace_back();
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const std::string& writer = writers[each.tensors[i]];
+      const std::string& writer = writers[call.tensors[i]];
       if (operands[i].role == op::role::source && !writer.empty()) names.push_back(writer);
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].role == op::role::destination) {
-        writers[each.tensors[i]] = model::call_name(each.layer, name(each.pass));
+        writers[call.tensors[i]] = model::call_name(call.layer, name(call.pass));
       }
     }
   }
@@ -67,16 +67,16 @@ json::value to_json(const shown& of, const model::totals& totals) {
   json::value layers = json::value::array();
   const auto after = producers(of.step);
   for (std::size_t i = 0; i < of.step.calls.size(); ++i) {
-    const model::call& each = of.step.calls[i];
-    const op::work work = each.op.work(each.pass);
-    layers.push_back({{"name", each.layer},
-                      {"op", each.op.name()},
-                      {"pass", op::name(each.pass)},
-                      {"key", each.op.key()},
-                      {"shape", each.op.shape()},
+    const model::call& call = of.step.calls[i];
+    const op::work work = call.op.work(call.pass);
+    layers.push_back({{"name", call.layer},
+                      {"op", call.op.name()},
+                      {"pass", op::name(call.pass)},
+                      {"key", call.op.key()},
+                      {"shape", call.op.shape()},
                       {"macs", work.macs},
                       {"flops", work.flops},
-                      {"bytes", bytes(each)},
+                      {"bytes", bytes(call)},
                       {"after", after[i]}});
   }
   return {{"schema", 1},
@@ -108,11 +108,11 @@ report::table to_table(const shown& of, bool exact) {
   };
   const auto after = producers(of.step);
   for (std::size_t i = 0; i < of.step.calls.size(); ++i) {
-    const model::call& each = of.step.calls[i];
-    const op::work work = each.op.work(each.pass);
-    t.rows.push_back({each.layer, std::string(each.op.name()), std::string(op::name(each.pass)),
-                      number(work.macs, ""), number(work.flops, ""), number(bytes(each), "B"),
-                      each.op.key(), fmt::format("{}", fmt::join(after[i], " "))});
+    const model::call& call = of.step.calls[i];
+    const op::work work = call.op.work(call.pass);
+    t.rows.push_back({call.layer, std::string(call.op.name()), std::string(op::name(call.pass)),
+                      number(work.macs, ""), number(work.flops, ""), number(bytes(call), "B"),
+                      call.op.key(), fmt::format("{}", fmt::join(after[i], " "))});
   }
   return t;
 }

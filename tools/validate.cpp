@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include <layerbench/predict/validation.hpp>
-#include <layerbench/report/validation.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
 
 #include "commands.hpp"
 
@@ -12,10 +12,10 @@ namespace {
 
 struct validate_options {
   std::vector<std::string> files;
-  predict::options predict;
+  analysis::options predict;
 };
 
-std::string render(const predict::validation& all, const std::string& format) {
+std::string render(const analysis::validation& all, const std::string& format) {
   if (format == "csv") return csv(report::records(all));
   if (format == "text") return report::text(all);
   return json_text(report::to_json(all));
@@ -23,10 +23,10 @@ std::string render(const predict::validation& all, const std::string& format) {
 
 }  // namespace
 
-void require_complete(const predict::validation& all) {
+void require_complete(const analysis::validation& all) {
   std::string lacking;
-  for (const predict::unvalidated& each : all.left_out) {
-    lacking += fmt::format("\n  {}: {}", each.owner.text(), each.reason);
+  for (const analysis::unvalidated& unvalidated : all.left_out) {
+    lacking += fmt::format("\n  {}: {}", unvalidated.configuration.text(), unvalidated.reason);
   }
   if (!lacking.empty()) throw error("not validated:" + lacking, exit_code::incomplete);
 }
@@ -51,9 +51,9 @@ void add_validate(CLI::App& app) {
   command->callback([common, options] {
     const std::vector<result::results> files = read_results(options->files);
     options->predict.shapes = common->shapes;
-    const predict::validation all = predict::validate(files, options->predict);
+    const analysis::validation all = analysis::validate(files, options->predict);
     if (all.cases.empty() && all.left_out.empty()) {
-      throw nothing_matched("no chain of what was chosen; " + predict::known_cases(files));
+      throw nothing_matched("no chain of what was chosen; " + analysis::known_cases(files));
     }
     write(*common, render(all, common->format));
     require_complete(all);

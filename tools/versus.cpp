@@ -9,17 +9,18 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
-#include <layerbench/report/comparison.hpp>
 
 #include "commands.hpp"
-#include "contest.hpp"
+#include "paired_run.hpp"
 
 namespace layerbench::tool {
 namespace {
 
-std::string page(const contest& both, const predict::comparison& all, const std::string& format) {
+std::string page(const paired_run& both, const analysis::comparison& all,
+                 const std::string& format) {
   if (format == "csv") return render(all, format);
   if (format == "text") return both.text() + render(all, format);
   json::value form = report::to_json(all);
@@ -32,16 +33,16 @@ void versus(const contest_options& chosen, const common_options& common,
   two_sides sides = sides_of(words);
   // A file that cannot be written is better known before than after measuring.
   if (!common.output.empty()) static_cast<void>(output_file(common.output));
-  contest both(chosen, std::move(sides));
+  paired_run both(chosen, std::move(sides));
   both.measure();
   constexpr std::size_t least = 2;
   const std::string stopped =
       fmt::format("interrupted after {} of {} rounds", both.rounds(), chosen.rounds);
   if (both.rounds() < least) throw error(stopped, exit_code::interrupted);
-  const predict::comparison all = both.compared();
+  const analysis::comparison all = both.compared();
   write(common, page(both, all, common.format));
   if (both.interrupted()) throw error(stopped, exit_code::interrupted);
-  require_none(all, chosen.comparing);
+  require_none(all, chosen.compare_options);
 }
 
 void add_options(CLI::App& command, contest_options& chosen) {
@@ -54,7 +55,7 @@ void add_options(CLI::App& command, contest_options& chosen) {
   command.add_option("--keep", chosen.keep,
                      "Directory, new or empty, for the result files old_1.json, new_1.json, ...");
   command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
-  add_comparing(command, chosen.comparing);
+  add_comparing(command, chosen.compare_options);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ void add_versus(CLI::App& app, const std::vector<std::string>& words) {
       "layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND\n"
       "A command may begin with variables: LD_LIBRARY_PATH=/opt/new bench_model --model=resnet50");
   const auto options = std::make_shared<contest_options>();
-  options->comparing.paired = true;
+  options->compare_options.paired = true;
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options, words] { versus(*options, *common, words); });

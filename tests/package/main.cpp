@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/run/main.hpp>
+#include <layerbench/cli/main.hpp>
 
 // What is computed: dst = alpha * src + src1.
 struct axpy {
@@ -44,8 +44,8 @@ struct loops : layerbench::reference::backend {
 };
 template <>
 struct layerbench::plan<loops, axpy> : plan<reference::backend, axpy> {
-  plan(loops& here, const axpy& o, const plan_request& r)
-      : plan<reference::backend, axpy>(here, o, r), alpha(static_cast<float>(o.alpha)) {
+  plan(loops& device, const axpy& o, const plan_request& r)
+      : plan<reference::backend, axpy>(device, o, r), alpha(static_cast<float>(o.alpha)) {
     if (r.type != dtype::f32) throw unsupported("axpy is for f32");
   }
   static std::string algorithm() { return "loop"; }

@@ -110,8 +110,8 @@ struct tiny_directory : temporary_directory {
   /// Names of all files there.
   [[nodiscard]] texts files() const {
     texts names;
-    for (const auto& each : std::filesystem::directory_iterator(path())) {
-      names.push_back(each.path().filename().string());
+    for (const auto& item : std::filesystem::directory_iterator(path())) {
+      names.push_back(item.path().filename().string());
     }
     return names;
   }

@@ -50,10 +50,10 @@ nvrtcResult nvrtcGetSupportedArchs(int* all) {
   *all = 90;
   return fake.fails("nvrtcGetSupportedArchs") ? NVRTC_ERROR_INTERNAL_ERROR : NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcCreateProgram(nvrtcProgram* made, const char* /*source*/, const char* /*name*/,
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* built, const char* /*source*/, const char* /*name*/,
                                int /*headers*/, const char* const* /*texts*/,
                                const char* const* /*names*/) {
-  return make("nvrtcCreateProgram", made, NVRTC_ERROR_OUT_OF_MEMORY);
+  return make("nvrtcCreateProgram", built, NVRTC_ERROR_OUT_OF_MEMORY);
 }
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) { return destroy<nvrtcResult>(*program); }
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int /*count*/,
@@ -88,15 +88,16 @@ cudaError_t cudaMemsetAsync(void* to, int /*value*/, std::size_t /*bytes*/, cuda
   fake.use(to);
   return use_of_cuda("cudaMemsetAsync", stream);
 }
-cudaError_t cudaLibraryLoadData(cudaLibrary_t* made, const void* /*code*/,
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* created, const void* /*code*/,
                                 cudaJitOption* /*options*/, void** /*values*/, unsigned /*count*/,
                                 cudaLibraryOption* /*library_options*/, void** /*library_values*/,
                                 unsigned /*library_count*/) {
-  return make("cudaLibraryLoadData", made, cudaErrorInvalidPtx);
+  return make("cudaLibraryLoadData", created, cudaErrorInvalidPtx);
 }
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) { return destroy<cudaError_t>(library); }
-cudaError_t cudaLibraryGetKernel(cudaKernel_t* made, cudaLibrary_t library, const char* /*name*/) {
-  *made = reinterpret_cast<cudaKernel_t>(library);  // it lives as long
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* result, cudaLibrary_t library,
+                                 const char* /*name*/) {
+  *result = reinterpret_cast<cudaKernel_t>(library);  // it lives as long
   return use_of_cuda("cudaLibraryGetKernel", library);
 }
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 /*blocks*/, dim3 /*threads*/,

@@ -21,7 +21,7 @@ namespace {
 
 struct libraries {
   std::set<void*> live;
-  int made = 0;
+  int result = 0;
   bool recording = false;  ///< its place stands among `live` for a stream that records
   int misused = 0;         ///< destroyed or used when it was not there
   int calls = 0;
@@ -39,7 +39,7 @@ struct libraries {
   void make(Raw* raw) {
     *raw = static_cast<Raw>(::operator new(1));
     live.insert(*raw);
-    ++made;
+    ++result;
   }
   void destroy(void* raw) {
     if (live.erase(raw) == 0) {
@@ -63,7 +63,7 @@ Status make(const char* function, Raw* raw, Status failure) {
   return Status{};
 }
 inline cudnnStatus_t use(const char* function, std::initializer_list<void*> handles) {
-  for (void* each : handles) fake.use(each);
+  for (void* handle : handles) fake.use(handle);
   return fake.fails(function) ? fake.failure : CUDNN_STATUS_SUCCESS;
 }
 template <class Status>
@@ -87,8 +87,8 @@ cudaError_t cudaDeviceGetPCIBusId(char* place, int /*size*/, int /*number*/) {
   *place = 0;
   return fake.fails("cudaDeviceGetPCIBusId") ? cudaErrorUnknown : cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned /*flags*/) {
-  return make("cudaStreamCreateWithFlags", made, cudaErrorUnknown);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* result, unsigned /*flags*/) {
+  return make("cudaStreamCreateWithFlags", result, cudaErrorUnknown);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return destroy<cudaError_t>(stream); }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
@@ -99,11 +99,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*
   fake.live.insert(&fake.recording);
   return cudaSuccess;
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* made) {
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* result) {
   fake.use(stream);
   if (fake.live.erase(&fake.recording) == 0) ++fake.misused;
-  *made = nullptr;
-  return make("cudaStreamEndCapture", made, cudaErrorStreamCaptureInvalidated);
+  *result = nullptr;
+  return make("cudaStreamEndCapture", result, cudaErrorStreamCaptureInvalidated);
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   fake.use(stream);
@@ -112,10 +112,10 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   return fake.fails("cudaStreamIsCapturing") ? cudaErrorUnknown : cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroy<cudaError_t>(graph); }
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* result, cudaGraph_t graph,
                                           unsigned long long /*flags*/) {
   fake.use(graph);
-  return make("cudaGraphInstantiateWithFlags", made, cudaErrorUnknown);
+  return make("cudaGraphInstantiateWithFlags", result, cudaErrorUnknown);
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return destroy<cudaError_t>(graph); }
 cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t stream) {
@@ -128,12 +128,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   fake.use(stream);
   return fake.fails("cudaGraphLaunch") ? cudaErrorUnknown : cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
-  return make("cudaEventCreateWithFlags", made, cudaErrorUnknown);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* result, unsigned /*flags*/) {
+  return make("cudaEventCreateWithFlags", result, cudaErrorUnknown);
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroy<cudaError_t>(event); }
-cudaError_t cudaMalloc(void** made, std::size_t /*bytes*/) {
-  return make("cudaMalloc", made, cudaErrorMemoryAllocation);
+cudaError_t cudaMalloc(void** result, std::size_t /*bytes*/) {
+  return make("cudaMalloc", result, cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void* memory) { return destroy<cudaError_t>(memory); }
 
@@ -148,8 +148,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return fake.fails("cudaStreamSynchronize") ? cudaErrorUnknown : cudaSuccess;
 }
 
-cublasStatus_t cublasLtCreate(cublasLtHandle_t* made) {
-  return make("cublasLtCreate", made, CUBLAS_STATUS_NOT_INITIALIZED);
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* result) {
+  return make("cublasLtCreate", result, CUBLAS_STATUS_NOT_INITIALIZED);
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy<cublasStatus_t>(handle); }
 const char* cublasLtGetStatusName(cublasStatus_t /*status*/) { return "CUBLAS_STATUS_OF_TEST"; }
@@ -159,13 +159,13 @@ const char* cudnnGetErrorString(cudnnStatus_t /*status*/) { return "CUDNN_STATUS
 void cudnnGetLastErrorString(char* message, std::size_t size) {
   std::strncpy(message, "more of it", size);
 }
-cudnnStatus_t cudnnCreate(cudnnHandle_t* made) {
-  return make("cudnnCreate", made, CUDNN_STATUS_NOT_INITIALIZED);
+cudnnStatus_t cudnnCreate(cudnnHandle_t* result) {
+  return make("cudnnCreate", result, CUDNN_STATUS_NOT_INITIALIZED);
 }
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return destroy<cudnnStatus_t>(handle); }
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t /*type*/,
-                                           cudnnBackendDescriptor_t* made) {
-  return make("cudnnBackendCreateDescriptor", made, fake.failure);
+                                           cudnnBackendDescriptor_t* result) {
+  return make("cudnnBackendCreateDescriptor", result, fake.failure);
 }
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
   return destroy<cudnnStatus_t>(descriptor);
@@ -208,8 +208,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* made) {
-  return make("cudnnCreateTensorDescriptor", made, fake.failure);
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* output) {
+  return make("cudnnCreateTensorDescriptor", output, fake.failure);
 }
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t raw) {
   return destroy<cudnnStatus_t>(raw);
@@ -219,8 +219,8 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensorDesc,
                                          const int* /*dimA*/, const int* /*strideA*/) {
   return use("cudnnSetTensorNdDescriptor", {tensorDesc});
 }
-cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* made) {
-  return make("cudnnCreateActivationDescriptor", made, fake.failure);
+cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* built) {
+  return make("cudnnCreateActivationDescriptor", built, fake.failure);
 }
 cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t raw) {
   return destroy<cudnnStatus_t>(raw);
@@ -250,8 +250,8 @@ cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle,
                                       const cudnnTensorDescriptor_t dxDesc, void* /*dx*/) {
   return use("cudnnActivationBackward", {handle, activationDesc, yDesc, dyDesc, xDesc, dxDesc});
 }
-cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* made) {
-  return make("cudnnCreateOpTensorDescriptor", made, fake.failure);
+cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* created) {
+  return make("cudnnCreateOpTensorDescriptor", created, fake.failure);
 }
 cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t raw) {
   return destroy<cudnnStatus_t>(raw);
@@ -270,8 +270,8 @@ cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle, const cudnnOpTensorDescriptor_
                             void* /*C*/) {
   return use("cudnnOpTensor", {handle, opTensorDesc, aDesc, bDesc, cDesc});
 }
-cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* made) {
-  return make("cudnnCreatePoolingDescriptor", made, fake.failure);
+cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* result) {
+  return make("cudnnCreatePoolingDescriptor", result, fake.failure);
 }
 cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t raw) {
   return destroy<cudnnStatus_t>(raw);

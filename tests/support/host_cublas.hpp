@@ -12,7 +12,7 @@
 
 #include <cublasLt.h>
 
-#include <layerbench/backend/numbers.hpp>
+#include <layerbench/backend/typed_span.hpp>
 
 #include "host_cuda.hpp"
 
@@ -51,8 +51,8 @@ layout_of_matrix& of(cublasLtMatrixLayout_t raw) {
 product& of(cublasLtMatmulDesc_t raw) { return meant<cublasLtMatmulDescOpaque_t, product>(raw); }
 
 template <class Raw>
-cublasStatus_t make(Raw** made) {
-  *made = static_cast<Raw*>(std::calloc(1, sizeof(Raw)));
+cublasStatus_t make(Raw** result) {
+  *result = static_cast<Raw*>(std::calloc(1, sizeof(Raw)));
   return CUBLAS_STATUS_SUCCESS;
 }
 template <class T>
@@ -112,8 +112,8 @@ bool is_possible(const product& call, const factor& a, const factor& b, const vo
   const bool fits =
       a.columns() == b.rows() && a.rows() == result.rows() && b.columns() == result.columns();
   if (a.how.type != CUDA_R_8F_E4M3) return fits;
-  const auto is_narrow = [](const factor* each) {
-    return each->how.type == CUDA_R_8F_E4M3 && each->how.leading % 16 == 0;
+  const auto is_narrow = [](const factor* item) {
+    return item->how.type == CUDA_R_8F_E4M3 && item->how.leading % 16 == 0;
   };
   const bool biased = call.bias == nullptr || call.bias_type == CUDA_R_16BF;
   return fits && biased && call.compute == CUBLAS_COMPUTE_32F && call.a == CUBLAS_OP_T &&
@@ -158,16 +158,16 @@ extern "C" {
 std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
 const char* cublasLtGetStatusName(cublasStatus_t /*status*/) { return ""; }
 const char* cublasLtGetStatusString(cublasStatus_t /*status*/) { return ""; }
-cublasStatus_t cublasLtCreate(cublasLtHandle_t* made) { return make(made); }
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* result) { return make(result); }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   std::free(handle);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* made, cudaDataType type,
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* result, cudaDataType type,
                                           std::uint64_t rows, std::uint64_t columns,
                                           std::int64_t leading) {
-  make(made);
-  of(*made) = {type, rows, columns, leading};
+  make(result);
+  of(*result) = {type, rows, columns, leading};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
@@ -183,10 +183,10 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
   }
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t compute,
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* output, cublasComputeType_t compute,
                                         cudaDataType_t /*scale*/) {
-  make(made);
-  of(*made) = {compute};
+  make(output);
+  of(*output) = {compute};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t call) {
@@ -203,9 +203,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t call,
   if (name == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) return store(of(call).bias_type, from, bytes);
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
-cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) {
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* built) {
   implementations = ~std::uint64_t{0};
-  return make(made);
+  return make(built);
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
   std::free(preference);
@@ -224,13 +224,13 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t /
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t /*call*/, cublasLtMatrixLayout_t /*a*/,
     cublasLtMatrixLayout_t /*b*/, cublasLtMatrixLayout_t /*c*/, cublasLtMatrixLayout_t /*d*/,
-    cublasLtMatmulPreference_t /*preference*/, int most, cublasLtMatmulHeuristicResult_t* made,
+    cublasLtMatmulPreference_t /*preference*/, int most, cublasLtMatmulHeuristicResult_t* created,
     int* found) {
   *found = std::min(most, algorithms_found);
   for (int i = 0; i < *found; ++i) {
-    made[i].algo.data[0] = static_cast<std::uint64_t>(i);
-    made[i].workspaceSize = 8;
-    made[i].state = i == broken_algorithm ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
+    created[i].algo.data[0] = static_cast<std::uint64_t>(i);
+    created[i].workspaceSize = 8;
+    created[i].state = i == broken_algorithm ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
   }
   return CUBLAS_STATUS_SUCCESS;
 }

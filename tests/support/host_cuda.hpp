@@ -37,12 +37,12 @@ inline bool host_record_broken = false;
 inline constexpr std::size_t host_gpu_memory = std::size_t{1} << 30U;
 
 template <class Raw>
-cudaError_t host_make(Raw** made, std::size_t bytes) {
-  *made = static_cast<Raw*>(std::malloc(bytes));
+cudaError_t host_make(Raw** result, std::size_t bytes) {
+  *result = static_cast<Raw*>(std::malloc(bytes));
   return cudaSuccess;
 }
-inline cudaError_t host_free(void* made) {
-  std::free(made);
+inline cudaError_t host_free(void* created) {
+  std::free(created);
   return cudaSuccess;
 }
 
@@ -64,8 +64,8 @@ inline cudaError_t host_unrecorded() {
   return host_records ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 template <class Raw>
-cudaError_t host_make_graph(Raw* made, host_work work) {
-  *made = reinterpret_cast<Raw>(new host_work(std::move(work)));
+cudaError_t host_make_graph(Raw* result, host_work work) {
+  *result = reinterpret_cast<Raw>(new host_work(std::move(work)));
   ++host_graphs;
   return cudaSuccess;
 }
@@ -114,14 +114,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* all, int /*number*/) {
   all->totalGlobalMem = host_gpu_memory;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned /*flags*/) {
-  return host_make(made, 1);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* output, unsigned /*flags*/) {
+  return host_make(output, 1);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return host_free(stream); }
 cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) { return host_unrecorded(); }
-cudaError_t cudaMalloc(void** made, std::size_t bytes) {
+cudaError_t cudaMalloc(void** result, std::size_t bytes) {
   const cudaError_t status = host_unrecorded();
-  return status == cudaSuccess ? host_make(made, bytes) : status;
+  return status == cudaSuccess ? host_make(result, bytes) : status;
 }
 cudaError_t cudaFree(void* memory) { return host_free(memory); }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
@@ -147,17 +147,17 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t /*stream*/, cudaStreamCaptureStat
   *status = host_records ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t /*stream*/, cudaGraph_t* made) {
+cudaError_t cudaStreamEndCapture(cudaStream_t /*stream*/, cudaGraph_t* built) {
   host_records = false;
   host_work work = std::exchange(host_recorded, {});
-  *made = nullptr;
+  *built = nullptr;
   return host_record_broken ? cudaErrorStreamCaptureInvalidated
-                            : host_make_graph(made, std::move(work));
+                            : host_make_graph(built, std::move(work));
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return host_free_graph(graph); }
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* created, cudaGraph_t graph,
                                           unsigned long long /*flags*/) {
-  return host_make_graph(made, *reinterpret_cast<host_work*>(graph));
+  return host_make_graph(created, *reinterpret_cast<host_work*>(graph));
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return host_free_graph(graph); }
 cudaError_t cudaGraphUpload(cudaGraphExec_t /*graph*/, cudaStream_t /*stream*/) {
@@ -165,7 +165,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t /*graph*/, cudaStream_t /*stream*/) 
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t /*stream*/) {
   ++host_launches;
-  for (const auto& each : *reinterpret_cast<host_work*>(graph)) each();
+  for (const auto& item : *reinterpret_cast<host_work*>(graph)) item();
   return cudaSuccess;
 }
 
@@ -176,8 +176,8 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
 cudaError_t cudaLaunchHostFunc(cudaStream_t /*stream*/, cudaHostFn_t work, void* with) {
   return host_enqueue([=] { work(with); });
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned /*flags*/) {
-  return host_make(made, sizeof(double));
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* result, unsigned /*flags*/) {
+  return host_make(result, sizeof(double));
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return host_free(event); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {

@@ -11,7 +11,7 @@
 
 #include <cudnn.h>
 
-#include <layerbench/backend/numbers.hpp>
+#include <layerbench/backend/typed_span.hpp>
 
 #include "host_cuda.hpp"
 
@@ -98,8 +98,8 @@ struct host_tensor {
 };
 
 template <class Raw>
-cudnnStatus_t host_new(Raw** made) {
-  *made = new Raw{};
+cudnnStatus_t host_new(Raw** result) {
+  *result = new Raw{};
   return CUDNN_STATUS_SUCCESS;
 }
 template <class Raw>
@@ -145,13 +145,15 @@ extern "C" {
 std::size_t cudnnGetVersion() { return CUDNN_VERSION; }
 const char* cudnnGetErrorString(cudnnStatus_t /*status*/) { return ""; }
 void cudnnGetLastErrorString(char* message, std::size_t /*size*/) { *message = 0; }
-cudnnStatus_t cudnnCreate(cudnnHandle_t* made) { return host_new(made); }
+cudnnStatus_t cudnnCreate(cudnnHandle_t* output) { return host_new(output); }
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return host_delete(handle); }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t /*handle*/, cudaStream_t /*stream*/) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* made) { return host_new(made); }
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* built) {
+  return host_new(built);
+}
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t raw) { return host_delete(raw); }
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t raw, cudnnDataType_t type,
                                          int axes, const int* sizes, const int* steps) {
@@ -162,8 +164,8 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t raw, cudnnDataT
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* made) {
-  return host_new(made);
+cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* created) {
+  return host_new(created);
 }
 cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t raw) {
   return host_delete(raw);
@@ -205,8 +207,8 @@ cudnnStatus_t cudnnActivationBackward(cudnnHandle_t /*handle*/, cudnnActivationD
   });
 }
 
-cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* made) {
-  return host_new(made);
+cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* result) {
+  return host_new(result);
 }
 cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t raw) {
   return host_delete(raw);

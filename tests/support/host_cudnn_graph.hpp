@@ -35,9 +35,9 @@ struct host_state {
   template <class T>
   [[nodiscard]] std::vector<T> all(cudnnBackendAttributeName_t name) const {
     const std::vector<std::byte>& bytes = values.at(name);
-    std::vector<T> made(bytes.size() / sizeof(T));
-    std::memcpy(made.data(), bytes.data(), bytes.size());
-    return made;
+    std::vector<T> result(bytes.size() / sizeof(T));
+    std::memcpy(result.data(), bytes.data(), bytes.size());
+    return result;
   }
   template <class T>
   [[nodiscard]] T one(cudnnBackendAttributeName_t name) const {
@@ -121,7 +121,7 @@ class host_tensors {
     const auto id = described.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
     if (described.values.contains(CUDNN_ATTR_TENSOR_IS_VIRTUAL) && !places_.contains(id)) {
       std::size_t count = 1;
-      for (const std::int64_t each : sizes) count *= static_cast<std::size_t>(each);
+      for (const std::int64_t item : sizes) count *= static_cast<std::size_t>(item);
       virtual_.emplace_back(count);
       places_[id] = virtual_.back().data();
     }
@@ -239,10 +239,10 @@ void host_execute(const host_state& plan, const host_state& pack) {
 extern "C" {
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
-                                           cudnnBackendDescriptor_t* made) {
+                                           cudnnBackendDescriptor_t* result) {
   auto state = std::make_shared<host_state>();
   state->type = type;
-  *made = new host_descriptor(std::move(state));
+  *result = new host_descriptor(std::move(state));
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t raw) {
@@ -297,10 +297,10 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t raw,
   }
   const auto known = of.values.find(name);
   if (known == of.values.end()) return CUDNN_STATUS_NOT_SUPPORTED;
-  const std::size_t each = host_size(type);
-  *found = static_cast<std::int64_t>(known->second.size() / each);
+  const std::size_t item = host_size(type);
+  *found = static_cast<std::int64_t>(known->second.size() / item);
   std::memcpy(elements, known->second.data(),
-              std::min(static_cast<std::size_t>(most) * each, known->second.size()));
+              std::min(static_cast<std::size_t>(most) * item, known->second.size()));
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t /*handle*/, cudnnBackendDescriptor_t plan,

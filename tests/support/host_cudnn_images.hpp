@@ -55,8 +55,8 @@ double host_over_channel(host_place sizes, std::int64_t channel, const Term& ter
 
 extern "C" {
 
-cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* made) {
-  return host_new(made);
+cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* created) {
+  return host_new(created);
 }
 cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t raw) {
   return host_delete(raw);

@@ -15,10 +15,10 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/backend/reference/list.hpp>
-#include <layerbench/run/arena.hpp>
-#include <layerbench/run/backend_device.hpp>
+#include <layerbench/cache_state/device_context.hpp>
 
 #include "host_cuda.hpp"
 #include "training.hpp"
@@ -31,7 +31,7 @@ struct gpu : cuda::backend {
   static constexpr std::string_view name = "gpu";
   using backend::backend;
   /// What it says of itself, each time anew.
-  [[nodiscard]] static std::map<std::string, double> gauges() { return tells(); }
+  [[nodiscard]] static std::map<std::string, double> telemetry() { return tells(); }
 
   struct call {
     std::string_view op;
@@ -72,8 +72,8 @@ template <op::operation Op>
 class plan<testing::gpu, Op> : public plan<reference::backend, Op> {
  public:
   using base = plan<reference::backend, Op>;
-  plan(const testing::gpu& here, const Op& op, const plan_request& request)
-      : base(testing::host_processor, op, request), here_(here) {}
+  plan(const testing::gpu& device, const Op& op, const plan_request& request)
+      : base(testing::host_processor, op, request), device_(device) {}
 
   struct binding {
     std::vector<address> places;
@@ -86,8 +86,8 @@ class plan<testing::gpu, Op> : public plan<reference::backend, Op> {
     bound.places.assign(places.begin(), places.end());
   }
   void run(const binding& bound) const {
-    if (testing::gpu::plans_wait) here_.synchronize();
-    here_.enqueue([this, bound] {
+    if (testing::gpu::plans_wait) device_.synchronize();
+    device_.enqueue([this, bound] {
       base::run(base::bind(bound.places, bound.workspace));
       testing::gpu::calls.push_back({Op::name, bound.places});
       host_seconds += testing::gpu::seconds_a_call;
@@ -95,7 +95,7 @@ class plan<testing::gpu, Op> : public plan<reference::backend, Op> {
   }
 
  private:
-  const testing::gpu& here_;
+  const testing::gpu& device_;
 };
 
 namespace testing {
@@ -121,9 +121,9 @@ class on_gpu : public ::testing::Test {
     seconds_a_fill = fill;
   }
 
-  [[nodiscard]] run::device& here() const { return memory_->here(); }
+  [[nodiscard]] run::compute_device& device() const { return memory_->device(); }
 
-  std::shared_ptr<run::arena> memory_ = make_arena<gpu>(1);
+  std::shared_ptr<run::device_context> memory_ = make_arena<gpu>(1);
 };
 
 }  // namespace testing

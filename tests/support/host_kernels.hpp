@@ -48,10 +48,10 @@ nvrtcResult nvrtcGetSupportedArchs(int* all) {
   *all = 90;
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcCreateProgram(nvrtcProgram* made, const char* source, const char* /*name*/,
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* built, const char* source, const char* /*name*/,
                                int /*headers*/, const char* const* /*texts*/,
                                const char* const* /*names*/) {
-  *made = new _nvrtcProgram{source};
+  *built = new _nvrtcProgram{source};
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
@@ -83,8 +83,8 @@ nvrtcResult nvrtcGetPTX(nvrtcProgram /*program*/, char* /*code*/) {
   return NVRTC_ERROR_INTERNAL_ERROR;
 }
 
-cudaError_t cudaLibraryLoadData(cudaLibrary_t* made, const void* code, cudaJitOption* /*options*/,
-                                void** /*values*/, unsigned /*count*/,
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* created, const void* code,
+                                cudaJitOption* /*options*/, void** /*values*/, unsigned /*count*/,
                                 cudaLibraryOption* /*library_options*/, void** /*library_values*/,
                                 unsigned /*library_count*/) {
   namespace cuda = layerbench::cuda;
@@ -92,15 +92,15 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* made, const void* code, cudaJitOp
   const host_kernels& all = source.starts_with(cuda::f32_source)    ? host_f32::all()
                             : source.starts_with(cuda::bf16_source) ? host_bf16::all()
                                                                     : host_f16::all();
-  *made = reinterpret_cast<cudaLibrary_t>(const_cast<host_kernels*>(&all));
+  *created = reinterpret_cast<cudaLibrary_t>(const_cast<host_kernels*>(&all));
   return cudaSuccess;
 }
 cudaError_t cudaLibraryUnload(cudaLibrary_t /*library*/) { return cudaSuccess; }
-cudaError_t cudaLibraryGetKernel(cudaKernel_t* made, cudaLibrary_t library, const char* name) {
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* result, cudaLibrary_t library, const char* name) {
   const auto& all = *reinterpret_cast<const host_kernels*>(library);
   const auto found = all.find(name);
   if (found == all.end()) return cudaErrorSymbolNotFound;
-  *made = reinterpret_cast<cudaKernel_t>(found->second);
+  *result = reinterpret_cast<cudaKernel_t>(found->second);
   return cudaSuccess;
 }
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,

@@ -50,9 +50,9 @@ inline json::value read_page(const std::string& page) {
 /// The rows of the tables with that caption, without their titles.
 inline std::vector<strings> rows(const json::value& page, const std::string& caption) {
   std::vector<strings> found;
-  for (const json::value& each : page.at("tables")) {
-    if (each.at(0) != caption) continue;
-    const auto all = each.at(1).get<std::vector<strings>>();
+  for (const json::value& value : page.at("tables")) {
+    if (value.at(0) != caption) continue;
+    const auto all = value.at(1).get<std::vector<strings>>();
     found.insert(found.end(), all.begin() + 1, all.end());
   }
   return found;

@@ -26,12 +26,12 @@ inline result::results peak_file() {
         row{"write_memory", "stream", 0, 1e8, 0.020001},
         row{"copy_memory", "stream", 0, 1e8, 0.012501}}) {
     for (std::int64_t round = 0; round < 3; ++round) {
-      result::measurement made;
-      made.name = {{"reference", "f32", "peak", 1, {}}, op, "fwd", layer, "hot"};
-      made.round = round;
-      made.seconds = seconds;
-      made.counters = {{"flops_exact", flops}, {"flops", flops}, {"bytes", bytes}};
-      file.rows.push_back(made);
+      result::measurement result;
+      result.name = {{"reference", "f32", "peak", 1, {}}, op, "fwd", layer, "hot"};
+      result.round = round;
+      result.seconds = seconds;
+      result.counters = {{"flops_exact", flops}, {"flops", flops}, {"bytes", bytes}};
+      file.rows.push_back(result);
     }
   }
   return file;

@@ -34,8 +34,8 @@ using environment = std::map<std::string, std::string>;
 /// The test's environment with `changes`, as `name=value` texts.
 [[nodiscard]] inline std::vector<std::string> merged_environment(const environment& changes) {
   std::vector<std::string> all;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string text = *each;
+  for (char** item = environ; *item != nullptr; ++item) {
+    const std::string text = *item;
     if (!changes.contains(text.substr(0, text.find('=')))) all.push_back(text);
   }
   for (const auto& [name, value] : changes) {
@@ -49,10 +49,10 @@ using environment = std::map<std::string, std::string>;
 
 /// Null-terminated pointers to `texts`, as C wants them.
 [[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> made;
-  for (std::string& each : texts) made.push_back(each.data());
-  made.push_back(nullptr);
-  return made;
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
 }
 
 /// A running program. Its stdin is empty.

@@ -45,18 +45,18 @@ class graph_dice {
 
   template <class Op>
   void add(const Op& o, const std::vector<node>& from, const dims& result) {
-    const op::any made(o);
+    const op::any created(o);
     json::value after = json::value::array();
-    for (const node& each : from) {
-      if (!each.name.empty()) after.push_back(each.name);
-      const bool image = each.extents.size() == 4 && each.extents[1] > 1;
+    for (const node& item : from) {
+      if (!item.name.empty()) after.push_back(item.name);
+      const bool image = item.extents.size() == 4 && item.extents[1] > 1;
       const bool flat =
-          made.operands(op::pass::fwd_training, dtype::f32).front().extents.size() == 2;
-      flattens_ = flattens_ || (image && flat && each.extents[2] * each.extents[3] > 1);
+          created.operands(op::pass::fwd_training, dtype::f32).front().extents.size() == 2;
+      flattens_ = flattens_ || (image && flat && item.extents[2] * item.extents[3] > 1);
     }
     const std::string name = fmt::format("{}{}", Op::name, layers_.size());
     layers_.push_back(
-        {{"name", name}, {"op", Op::name}, {"after", after}, {"shape", made.shape()}});
+        {{"name", name}, {"op", Op::name}, {"after", after}, {"shape", created.shape()}});
     nodes_.push_back({name, result});
   }
 
@@ -122,8 +122,8 @@ class graph_dice {
   /// Of any two alike; maybe of one with itself.
   void add_sum(const node& from) {
     std::vector<node> alike;
-    for (const node& each : nodes_) {
-      if (each.extents == from.extents && !each.name.empty()) alike.push_back(each);
+    for (const node& item : nodes_) {
+      if (item.extents == from.extents && !item.name.empty()) alike.push_back(item);
     }
     if (alike.empty()) return;
     const auto last = static_cast<std::int64_t>(alike.size()) - 1;

@@ -12,9 +12,9 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/rotation.hpp>
+#include <layerbench/cache_state/operand_ring.hpp>
 
 /// A backend that computes nothing, but remembers where its operands lay.
 namespace layerbench::recorder {
@@ -54,8 +54,8 @@ template <op::operation Op>
 class plan<recorder::backend, Op> : public plan<reference::backend, Op> {
  public:
   using base = plan<reference::backend, Op>;
-  plan(recorder::backend& here, const Op& op, const plan_request& request)
-      : base(here, op, request) {}
+  plan(recorder::backend& device, const Op& op, const plan_request& request)
+      : base(device, op, request) {}
   [[nodiscard]] static std::vector<address> bind(std::span<const address> places, address) {
     return {places.begin(), places.end()};
   }
@@ -83,28 +83,28 @@ class Rotation : public ::testing::Test {
     recorder::copies.clear();
   }
 
-  static std::unique_ptr<device> device_of(int threads) {
+  static std::unique_ptr<compute_device> device_of(int threads) {
     return std::make_unique<backend_device<recorder::backend, op::conv, op::activation,
                                            op::batchnorm, op::add, op::pool>>(threads);
   }
 
-  arena memory_{device_of(1)};
+  device_context memory_{device_of(1)};
   std::unique_ptr<any_plan> plan_;
 
-  rotation turn(const auto& op, const surrounded_op& how) {
-    plan_ = memory_.here().plan(op::any(op), how.request);
+  operand_ring turn(const auto& op, const op_in_context& how) {
+    plan_ = memory_.device().plan(op::any(op), how.request);
     return {memory_, *plan_, how, 1};
   }
 
   /// Where operand `operand` of the op lay in each of so many calls.
   static std::vector<std::byte*> places(std::string_view op, std::size_t operand) {
     std::vector<std::byte*> found;
-    for (const recorder::call& each : recorder::calls) {
-      if (each.op == op) found.push_back(static_cast<std::byte*>(each.operands[operand]));
+    for (const recorder::call& call : recorder::calls) {
+      if (call.op == op) found.push_back(static_cast<std::byte*>(call.operands[operand]));
     }
     return found;
   }
-  static void make_calls(rotation& turns, int calls) {
+  static void make_calls(operand_ring& turns, int calls) {
     for (int i = 0; i < calls; ++i) {
       turns.ready(1);
       turns.call(1);
@@ -113,15 +113,15 @@ class Rotation : public ::testing::Test {
 };
 
 /// What a relu or a convolution wrote so many bytes ago.
-inline origin from_relu(std::int64_t distance) {
+inline operand_history from_relu(std::int64_t distance) {
   return {.distance = distance, .producer = op::any(relu), .output = 1};
 }
-inline origin from_conv(std::int64_t distance) {
+inline operand_history from_conv(std::int64_t distance) {
   return {.distance = distance, .producer = op::any(conv), .output = 2};
 }
 
 /// A convolution after a relu, in a model of that footprint.
-inline surrounded_op after_relu(std::int64_t footprint) {
+inline op_in_context after_relu(std::int64_t footprint) {
   return {.cache = cache_state::model, .footprint = footprint, .operands = {from_relu(0)}};
 }
 

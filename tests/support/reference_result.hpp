@@ -14,18 +14,18 @@ using values = std::vector<float>;
 /// What the reference plan of `op` computes from `inputs`.
 template <class Op>
 values reference_result(const Op& op, const std::vector<values>& inputs, dtype type = dtype::f32) {
-  reference::backend here(1);
-  const plan<reference::backend, Op> made(here, op, {.type = type});
+  reference::backend device(1);
+  const plan<reference::backend, Op> created(device, op, {.type = type});
   std::vector<host_buffer> buffers;
   std::vector<address> places;
-  for (const plan_operand& each : made.operands()) {
-    buffers.push_back(here.allocate(each.bytes));
+  for (const plan_operand& operand : created.operands()) {
+    buffers.push_back(device.allocate(operand.bytes));
     places.push_back(buffers.back().data());
   }
-  for (std::size_t i = 0; i < inputs.size(); ++i) made.upload(i, inputs[i], places[i]);
-  made.run(made.bind(places, nullptr));
-  values result(static_cast<std::size_t>(elements(made.operands().back().logical.extents)));
-  made.download(places.size() - 1, places.back(), result);
+  for (std::size_t i = 0; i < inputs.size(); ++i) created.upload(i, inputs[i], places[i]);
+  created.run(created.bind(places, nullptr));
+  values result(static_cast<std::size_t>(elements(created.operands().back().logical.extents)));
+  created.download(places.size() - 1, places.back(), result);
   return result;
 }
 

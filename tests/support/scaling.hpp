@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/predict/scaling.hpp>
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -22,11 +22,11 @@ inline model::graph shipped(const std::string& name, std::int64_t batch = 1) {
 }
 
 /// What a device computes that trains a shipped model with so many images/s.
-inline predict::compute_step computed(const std::string& name, std::int64_t batch,
-                                      double images_per_second) {
+inline analysis::compute_step computed(const std::string& name, std::int64_t batch,
+                                       double images_per_second) {
   const model::graph graph = shipped(name, batch);
-  return predict::compute_step_of(predict::spread_throughput(graph, dtype::f32, images_per_second),
-                                  graph, {});
+  return analysis::compute_step_of(
+      analysis::spread_throughput(graph, dtype::f32, images_per_second), graph, {});
 }
 
 /// A result file, as JSON text, of LeNet-5 training with these batches: each of three rounds takes
@@ -35,16 +35,16 @@ inline std::string training_results(const std::vector<std::int64_t>& batches) {
   result::manifest cases;
   json::value rows = json::value::array();
   for (const std::int64_t batch : batches) {
-    const predict::prediction p =
-        predict::spread_throughput(shipped("lenet5", batch), dtype::f32, 100);
-    for (const predict::layer_time& each : p.layers) {
-      result::planned what{each.name, each.op, each.pass, each.key, each.count};
-      what.part = each.part;
-      cases[p.owner].push_back(what);
+    const analysis::prediction p =
+        analysis::spread_throughput(shipped("lenet5", batch), dtype::f32, 100);
+    for (const analysis::layer_time& layer : p.layers) {
+      result::planned what{layer.name, layer.op, layer.pass, layer.key, layer.count};
+      what.part = layer.part;
+      cases[p.configuration].push_back(what);
       const std::string name =
-          result::row_name{p.owner, each.op, each.pass, each.name, "hot"}.text();
+          result::row_name{p.configuration, layer.op, layer.pass, layer.name, "hot"}.text();
       for (const int round : {0, 1, 2}) {
-        const double seconds = (each.seconds + 1e-9) * (1 + 0.01 * round);
+        const double seconds = (layer.seconds + 1e-9) * (1 + 0.01 * round);
         rows.push_back({{"name", name},
                         {"run_type", "iteration"},
                         {"repetition_index", round},
@@ -52,7 +52,7 @@ inline std::string training_results(const std::vector<std::int64_t>& batches) {
                         {"real_time", seconds},
                         {"cpu_time", seconds},
                         {"time_unit", "s"},
-                        {"label", "key=" + each.key}});
+                        {"label", "key=" + layer.key}});
       }
     }
   }
@@ -62,8 +62,8 @@ inline std::string training_results(const std::vector<std::int64_t>& batches) {
   return file.dump();
 }
 
-inline predict::network ring_of(double alpha, double beta) {
-  return {"ring", "", "", {}, predict::link{predict::topology::ring, alpha, beta}};
+inline analysis::network ring_of(double alpha, double beta) {
+  return {"ring", "", "", {}, analysis::link{analysis::topology::ring, alpha, beta}};
 }
 
 /// One round of an all-reduce.

@@ -8,24 +8,24 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/predict/predictor.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
 
 /// Small result files in memory, and what they predict.
 namespace layerbench::testing {
 
-inline const result::case_name net{"reference", "f32", "net", 4, {}};
+inline const result::configuration_name net{"reference", "f32", "net", 4, {}};
 
 /// The rounds of one row of `owner` that takes `seconds`.
-inline std::vector<result::measurement> rounds(const result::case_name& owner,
+inline std::vector<result::measurement> rounds(const result::configuration_name& configuration,
                                                const std::string& layer, const std::string& key,
                                                const std::vector<double>& seconds) {
   std::vector<result::measurement> rows;
-  for (const double each : seconds) {
+  for (const double second : seconds) {
     result::measurement row;
-    row.name = {owner, "conv", "fwd", layer, "hot"};
+    row.name = {configuration, "conv", "fwd", layer, "hot"};
     row.label.key = key;
     row.round = static_cast<std::int64_t>(rows.size());
-    row.seconds = each;
+    row.seconds = second;
     rows.push_back(row);
   }
   return rows;
@@ -47,14 +47,14 @@ inline result::results file_with(const std::vector<std::vector<result::measureme
   file.file = "r.json";
   file.context = {{"device", "x"}, {"threads", "3"}};
   file.manifest[net] = {{"a", "conv", "fwd", "k:1", 2}, {"b", "conv", "fwd", "k:2", 1}};
-  for (const auto& each : rows) file.rows.insert(file.rows.end(), each.begin(), each.end());
+  for (const auto& row : rows) file.rows.insert(file.rows.end(), row.begin(), row.end());
   return file;
 }
 
 /// The only prediction of these files.
-inline predict::prediction only(const std::vector<result::results>& files,
-                                const predict::options& chosen = {}) {
-  const std::vector<predict::prediction> all = predict::predict(files, chosen);
+inline analysis::prediction only(const std::vector<result::results>& files,
+                                 const analysis::options& chosen = {}) {
+  const std::vector<analysis::prediction> all = analysis::predict(files, chosen);
   EXPECT_THAT(all, ::testing::SizeIs(1));
   return all.at(0);
 }

@@ -16,27 +16,27 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/list.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/run/backend_device.hpp>
-#include <layerbench/run/planned_step.hpp>
+#include <layerbench/session/planned_step.hpp>
 
 /// Chains that train.
 namespace layerbench::testing {
 
 template <backend B>
-std::shared_ptr<run::arena> make_arena(int threads) {
+std::shared_ptr<run::device_context> make_arena(int threads) {
   const auto make = [&]<class... Ops>(op::list<Ops...> /*all*/) {
     return std::make_unique<run::backend_device<B, Ops...>>(threads);
   };
-  return std::make_shared<run::arena>(make(op::builtin{}));
+  return std::make_shared<run::device_context>(make(op::builtin{}));
 }
 
 /// Calls `work` with the tag of each backend of this build that trains and can run here.
 template <class Work>
 void on_all_backends(const Work& work) {
-  const auto each = [&]<backend... Bs>(backend_list<Bs...> /*built*/) {
+  const auto item = [&]<backend... Bs>(backend_list<Bs...> /*built*/) {
     const auto one = [&]<backend B>(std::type_identity<B> tag) {
       if constexpr (implements<B, op::update>) {
         if (const auto reason = B::probe()) {
@@ -48,7 +48,7 @@ void on_all_backends(const Work& work) {
     };
     (one(std::type_identity<Bs>{}), ...);
   };
-  each(built_backends{});
+  item(built_backends{});
 }
 
 /// All-reduces between ranks that do the same with the same images: sums are so many times what
@@ -56,8 +56,8 @@ void on_all_backends(const Work& work) {
 class equal_ranks final : public run::any_plan {
  public:
   equal_ranks(const op::any& op, const plan_request& request) : sizes_(*op.get<op::allreduce>()) {
-    for (op::operand& each : op.operands(request.pass, request.type)) {
-      operands_.push_back({std::move(each), "ab", static_cast<std::size_t>(sizes_.bytes)});
+    for (op::operand& operand : op.operands(request.pass, request.type)) {
+      operands_.push_back({std::move(operand), "ab", static_cast<std::size_t>(sizes_.bytes)});
     }
   }
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
@@ -83,8 +83,8 @@ class equal_ranks final : public run::any_plan {
     void expect(std::int64_t) override {}
     void run() override {
       const auto count = static_cast<std::size_t>(sizes_.count(dtype::f32));
-      for (float& each : std::span(static_cast<float*>(at_), count)) {
-        each *= static_cast<float>(sizes_.ranks);
+      for (float& value : std::span(static_cast<float*>(at_), count)) {
+        value *= static_cast<float>(sizes_.ranks);
       }
     }
 
@@ -107,13 +107,13 @@ struct task {
     run::random_bits bits(5);
     const auto uniform = [&] { return static_cast<float>(bits() >> 40U) * 0x1p-23F - 1; };
     std::vector<std::vector<float>> patterns(static_cast<std::size_t>(kinds));
-    for (auto& each : patterns) {
-      for (std::size_t i = 0; i < pixels; ++i) each.push_back(uniform());
+    for (auto& item : patterns) {
+      for (std::size_t i = 0; i < pixels; ++i) item.push_back(uniform());
     }
     for (std::int64_t n = 0; n < extents.front(); ++n) {
       const auto kind = static_cast<std::size_t>(n % kinds);
       classes.push_back(static_cast<float>(kind));
-      for (const float each : patterns[kind]) images.push_back(each + 0.1F * uniform());
+      for (const float pattern : patterns[kind]) images.push_back(pattern + 0.1F * uniform());
     }
   }
 };
@@ -137,8 +137,8 @@ struct trained {
 
 template <backend B>
 trained train(const model::graph& graph, const lesson& given) {
-  const std::shared_ptr<run::arena> memory = make_arena<B>(given.threads);
-  memory->here().set_between_ranks([](const op::any& op, const plan_request& request) {
+  const std::shared_ptr<run::device_context> memory = make_arena<B>(given.threads);
+  memory->device().set_between_ranks([](const op::any& op, const plan_request& request) {
     return std::make_unique<equal_ranks>(op, request);
   });
   const run::planned_step planned(
@@ -149,26 +149,27 @@ trained train(const model::graph& graph, const lesson& given) {
   whole->activate();
   if (given.beside != nullptr) whole->overlap(*given.beside);
   const auto loss = std::ranges::find_if(
-      step.calls, [](const model::call& each) { return each.op.name() == "cross_entropy"; });
+      step.calls, [](const model::call& call) { return call.op.name() == "cross_entropy"; });
   const dims image = graph.layers.front().op.operands(op::pass::fwd, dtype::f32).front().extents;
   const task all(image, given.kinds);
-  trained made;
+  trained result;
   for (int i = 0; i < given.steps; ++i) {
     whole->write(model::input_tensor, all.images);
     whole->write(1, all.classes);
     whole->run(0, whole->layers());
-    made.losses.push_back(whole->read(loss->tensors.back()).front());
+    result.losses.push_back(whole->read(loss->tensors.back()).front());
   }
-  for (const model::kept_tensor& each : step.kept) made.values.push_back(whole->read(each.tensor));
-  return made;
+  for (const model::kept_tensor& kept_tensor : step.kept)
+    result.values.push_back(whole->read(kept_tensor.tensor));
+  return result;
 }
 
 /// Losses of the same steps may differ by rounding, which grows from step to step.
-inline void expect_alike(const std::vector<double>& found, const std::vector<double>& truth,
+inline void expect_alike(const std::vector<double>& found, const std::vector<double>& end_to_end,
                          double tolerance) {
-  ASSERT_EQ(found.size(), truth.size());
+  ASSERT_EQ(found.size(), end_to_end.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_NEAR(found[i], truth[i], tolerance * (1 + truth[i])) << "step " << i;
+    EXPECT_NEAR(found[i], end_to_end[i], tolerance * (1 + end_to_end[i])) << "step " << i;
   }
 }
 

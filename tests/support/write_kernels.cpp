@@ -27,8 +27,10 @@ int main() {
   const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
   const std::string kernels = std::string(kernel_source) + std::string(image_kernel_source);
   std::string table;
-  for (std::sregex_iterator each(kernels.begin(), kernels.end(), name), end; each != end; ++each) {
-    table += "{\"" + (*each)[1].str() + "\", &host_launch<&" + (*each)[1].str() + ">},\n";
+  for (std::sregex_iterator sregex_iterator(kernels.begin(), kernels.end(), name), end;
+       sregex_iterator != end; ++sregex_iterator) {
+    table += "{\"" + (*sregex_iterator)[1].str() + "\", &host_launch<&" +
+             (*sregex_iterator)[1].str() + ">},\n";
   }
   std::cout << "#include \"host_launch.hpp\"\n";
   for (const auto& [type, numbers] : {std::pair{"f32", f32_source}, std::pair{"bf16", bf16_source},

@@ -56,7 +56,7 @@ concept memory = requires(const M& block) {
 /// gives starts at a page. `fill` sets bytes, `copy(to, from, bytes)` copies them, also from this
 /// program's own memory.
 template <class B>
-concept backend = requires(B& here, address there, description& facts) {
+concept backend = requires(B& device, address there, description& facts) {
   { B::name } -> std::convertible_to<std::string_view>;
   { B::probe() } noexcept -> std::same_as<std::optional<std::string>>;
   { B::processors() } noexcept -> std::same_as<int>;
@@ -64,37 +64,37 @@ concept backend = requires(B& here, address there, description& facts) {
   requires std::constructible_from<B, int>;  // threads
   { B::cache_bytes() } -> std::same_as<std::size_t>;
   { B::core_cache_bytes() } -> std::same_as<std::size_t>;
-  here.activate();
-  { here.allocate(std::size_t{}) } -> memory;
-  here.fill(there, std::size_t{}, std::byte{});
-  here.copy(there, there, std::size_t{});
-  here.synchronize();
+  device.activate();
+  { device.allocate(std::size_t{}) } -> memory;
+  device.fill(there, std::size_t{}, std::byte{});
+  device.copy(there, there, std::size_t{});
+  device.synchronize();
   B::describe(facts);
 };
 
 /// A backend on this program's own processors: `on_all_threads` runs the same work on each of its
 /// threads at once and waits for them.
 template <class B>
-concept on_host = requires(B& here) { here.on_all_threads([](int /*thread*/) {}); };
+concept on_host = requires(B& on) { on.on_all_threads([](int /*thread*/) {}); };
 
 /// A backend whose work passes a clock of its own: `start` begins, `stop` waits for what was
 /// enqueued since and returns its seconds.
 template <class B>
-concept has_clock = requires(B& here) {
-  here.clock().start();
-  { here.clock().stop() } -> std::same_as<double>;
+concept has_clock = requires(B& place) {
+  place.clock().start();
+  { place.clock().stop() } -> std::same_as<double>;
 };
 
 /// A backend that records what `record(work)` has enqueued, instead of running it: what that
 /// returns owns it, and enqueues all of it at once with every `launch()`. Throws what work does,
 /// and where something in it cannot be recorded.
 template <class B>
-concept has_graphs = has_clock<B> && requires(B& here) { here.record([] {}).launch(); };
+concept has_graphs = has_clock<B> && requires(B& device) { device.record([] {}).launch(); };
 
 /// A backend whose device tells how it is at the moment, in counters of docs/formats.md.
 template <class B>
-concept has_gauges = requires(B& here) {
-  { here.gauges() } -> std::same_as<std::map<std::string, double>>;
+concept has_telemetry = requires(B& target) {
+  { target.telemetry() } -> std::same_as<std::map<std::string, double>>;
 };
 
 /// A backend that there may be several devices for: `choose` says which one all that follows is on,
@@ -123,7 +123,7 @@ concept has_ranks = requires {
 /// and at once false in the first.
 template <class B>
 concept led_by_first_rank = has_ranks<B> && requires {
-  { B::follow() } -> std::same_as<bool>;
+  { B::serve_first_rank() } -> std::same_as<bool>;
 };
 
 /// The plan of an op on a backend; specialised once for each pair that exists. Its constructor
@@ -142,18 +142,18 @@ class plan;
 
 template <class B, class Op>
 concept implements =
-    requires(B& here, const Op& op, const plan_request& request, plan<B, Op>& made, address there,
-             std::span<float> values, std::span<const float> constant_values,
+    requires(B& device, const Op& op, const plan_request& request, plan<B, Op>& result,
+             address there, std::span<float> values, std::span<const float> constant_values,
              std::span<const address> places) {
-      plan<B, Op>(here, op, request);
-      { made.operands() } -> std::convertible_to<const std::vector<plan_operand>&>;
-      { made.workspace_bytes() } -> std::convertible_to<std::size_t>;
-      { made.algorithm() } -> std::convertible_to<std::string>;
-      made.upload(std::size_t{}, constant_values, there);
-      made.download(std::size_t{}, there, values);
-      requires requires(decltype(made.bind(places, there))& bound) {
-        made.place(bound, places);
-        made.run(bound);
+      plan<B, Op>(device, op, request);
+      { result.operands() } -> std::convertible_to<const std::vector<plan_operand>&>;
+      { result.workspace_bytes() } -> std::convertible_to<std::size_t>;
+      { result.algorithm() } -> std::convertible_to<std::string>;
+      result.upload(std::size_t{}, constant_values, there);
+      result.download(std::size_t{}, there, values);
+      requires requires(decltype(result.bind(places, there))& bound) {
+        result.place(bound, places);
+        result.run(bound);
       };
     };
 

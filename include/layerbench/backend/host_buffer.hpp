@@ -17,7 +17,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/machine.hpp>
+#include <layerbench/base/system.hpp>
 
 /// Memory of the CPU backends.
 namespace layerbench {

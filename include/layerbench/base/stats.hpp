@@ -47,7 +47,7 @@ inline constexpr std::size_t some_values = 5;
 [[nodiscard]] inline double far_limit(const std::vector<double>& values) {
   constexpr double far = 1.5;  // times the median
   const double limit = far * median(values);
-  const auto found = std::ranges::count_if(values, [&](double each) { return each > limit; });
+  const auto found = std::ranges::count_if(values, [&](double value) { return value > limit; });
   return values.size() >= some_values && is_rare(found, values.size()) ? limit : HUGE_VAL;
 }
 
@@ -56,7 +56,7 @@ inline constexpr std::size_t some_values = 5;
 [[nodiscard]] inline double usual(std::vector<double> values) {
   if (values.size() < some_values) return median(std::move(values));
   const double limit = far_limit(values);
-  std::erase_if(values, [&](double each) { return each > limit; });
+  std::erase_if(values, [&](double value) { return value > limit; });
   return mean(values);
 }
 

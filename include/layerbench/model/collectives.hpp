@@ -35,32 +35,32 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
 /// buckets (`bucket<i>`, in the order in which they get ready, from 1), and each layer's alone (by
 /// its name).
 [[nodiscard]] inline graph gradient_graph(const graph& g, dtype type, const collective& how) {
-  graph made{g.name, "its gradients", "", {}, {}};
+  graph result{g.name, "its gradients", "", {}, {}};
   const std::vector<gradient> all = gradients_of(g, type);
   const auto add = [&](std::string name, std::int64_t bytes) {
-    detail::add_allreduce(made, std::move(name), bytes, how);
+    detail::add_allreduce(result, std::move(name), bytes, how);
   };
-  for (const bucket& each : buckets_of(all, INT64_MAX, INT64_MAX)) add("gradients", each.bytes);
+  for (const bucket& item : buckets_of(all, INT64_MAX, INT64_MAX)) add("gradients", item.bytes);
   int number = 0;
-  for (const bucket& each : buckets_of(all)) add(fmt::format("bucket{}", ++number), each.bytes);
+  for (const bucket& entry : buckets_of(all)) add(fmt::format("bucket{}", ++number), entry.bytes);
   std::vector<gradient> by_layer;
-  for (const gradient& each : all) {
-    if (by_layer.empty() || by_layer.back().layer != each.layer)
-      by_layer.push_back({each.layer, 0});
-    by_layer.back().bytes += each.bytes;
+  for (const gradient& element : all) {
+    if (by_layer.empty() || by_layer.back().layer != element.layer)
+      by_layer.push_back({element.layer, 0});
+    by_layer.back().bytes += element.bytes;
   }
-  for (const gradient& each : by_layer) add(each.layer, each.bytes);
-  return made;
+  for (const gradient& item : by_layer) add(item.layer, item.bytes);
+  return result;
 }
 
 /// Powers of two from 4 bytes to 1 GiB, but at most `most` bytes.
 [[nodiscard]] inline graph sweep_graph(const collective& how, std::int64_t most) {
-  graph made{std::string(sweep_model), "powers of two", "", {}, {}};
+  graph result{std::string(sweep_model), "powers of two", "", {}, {}};
   constexpr std::int64_t gibibyte = std::int64_t{1} << 30U;
   for (std::int64_t bytes = 4; bytes <= std::min(most, gibibyte); bytes *= 2) {
-    detail::add_allreduce(made, fmt::format("bytes_{}", bytes), bytes, how);
+    detail::add_allreduce(result, fmt::format("bytes_{}", bytes), bytes, how);
   }
-  return made;
+  return result;
 }
 
 }  // namespace layerbench::model

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/base/machine.hpp>
+#include <layerbench/base/system.hpp>
 #include <layerbench/model/graph.hpp>
 
 #ifndef LAYERBENCH_SHAPES_DIR

@@ -79,17 +79,17 @@ struct draft {
   const auto found = std::ranges::find(catalog, op_name, &op::entry::name);
   if (found == catalog.end()) {
     std::string known;
-    for (const op::entry& each : catalog) known += fmt::format(" {}", each.name);
+    for (const op::entry& entry : catalog) known += fmt::format(" {}", entry.name);
     at["op"].fail(fmt::format("unknown op '{}'; known:{}", op_name, known));
   }
-  op::any made = found->read(at["shape"], named);
+  op::any result = found->read(at["shape"], named);
   try {  // What overflows must fail here, with its place, and not when it is timed.
-    static_cast<void>(made.work(op::pass::fwd));
-    static_cast<void>(op::least_bytes(made.operands(op::pass::fwd, dtype::f64)));
+    static_cast<void>(result.work(op::pass::fwd));
+    static_cast<void>(op::least_bytes(result.operands(op::pass::fwd, dtype::f64)));
   } catch (const std::overflow_error& overflow) {
     at["shape"].fail(overflow.what());
   }
-  return made;
+  return result;
 }
 
 [[nodiscard]] inline std::vector<draft> read_layers(const json::cursor& list,
@@ -153,7 +153,7 @@ struct draft {
 
 [[nodiscard]] inline std::vector<op::operand> of_role(const op::any& op, op::role role) {
   std::vector<op::operand> operands = op.operands(op::pass::fwd, dtype::f32);
-  std::erase_if(operands, [&](const op::operand& each) { return each.role != role; });
+  std::erase_if(operands, [&](const op::operand& operand) { return operand.role != role; });
   return operands;
 }
 
@@ -200,12 +200,13 @@ inline void check_edges(const std::vector<draft>& drafts) {
   file.check_keys({"$schema", "name", "title", "source", "parameters", "layers"},
                   {"name", "layers"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
-  graph made{detail::read_name(file["name"]),
-             text("title"),
-             text("source"),
-             detail::read_parameters(file, batch),
-             {}};
-  std::vector<detail::draft> drafts = detail::read_layers(file["layers"], catalog, made.parameters);
+  graph result{detail::read_name(file["name"]),
+               text("title"),
+               text("source"),
+               detail::read_parameters(file, batch),
+               {}};
+  std::vector<detail::draft> drafts =
+      detail::read_layers(file["layers"], catalog, result.parameters);
   const std::vector<std::size_t> order = detail::graph_order(drafts);
   detail::check_edges(drafts);
   std::vector<std::size_t> place(drafts.size());
@@ -215,9 +216,9 @@ inline void check_edges(const std::vector<draft>& drafts) {
     for (std::size_t& input : node.inputs) {
       if (input != model_input) input = place[input];
     }
-    made.layers.push_back(std::move(node));
+    result.layers.push_back(std::move(node));
   }
-  return made;
+  return result;
 }
 
 /// Images in one step: the parameter `batch`, 1 where a file has none.

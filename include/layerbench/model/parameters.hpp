@@ -31,14 +31,14 @@ struct parameter {
 class parameters {
  public:
   /// `made` is the step that learns them.
-  parameters(step& made, const training& how) : made_(made), how_(how) {}
+  parameters(step& result, const training& how) : result_(result), how_(how) {}
 
   /// Takes one whose gradient the step has just written. Where gradients are added up over steps,
   /// returns the call that does so.
   [[nodiscard]] std::vector<call> add(parameter of) {
     std::vector<call> calls;
     if (how_.zeroed) {
-      const std::size_t sum = made_.new_tensor();
+      const std::size_t sum = result_.new_tensor();
       calls.push_back({of.name + "_grad",
                        rule(op::update_rule::accumulate, {of}),
                        op::pass::fwd,
@@ -57,7 +57,7 @@ class parameters {
     if (!how_.zeroed) return calls;
     for (const std::vector<parameter>& of : by_call()) {
       std::vector<std::size_t> sums;
-      for (const parameter& each : of) sums.push_back(each.gradient);
+      for (const parameter& item : of) sums.push_back(item.gradient);
       calls.push_back(
           {name_of(of) + "_zero", rule(op::update_rule::zero, of), op::pass::fwd, std::move(sums)});
     }
@@ -69,7 +69,7 @@ class parameters {
     std::vector<call> calls;
     for (const std::vector<parameter>& of : by_call()) {
       std::vector<std::size_t> tensors;
-      for (const parameter& each : of) add_update(each, tensors);
+      for (const parameter& item : of) add_update(item, tensors);
       calls.push_back({name_of(of), rule(how_.rule, of), op::pass::fwd, std::move(tensors)});
     }
     return calls;
@@ -79,13 +79,13 @@ class parameters {
   /// One each, or all together, but the wide ones apart.
   [[nodiscard]] std::vector<std::vector<parameter>> by_call() const {
     std::vector<std::vector<parameter>> calls;
-    for (const parameter& each : all_) {
+    for (const parameter& item : all_) {
       const auto same = std::ranges::find_if(
-          calls, [&](const auto& of) { return how_.fused && of.front().wide == each.wide; });
+          calls, [&](const auto& of) { return how_.fused && of.front().wide == item.wide; });
       if (same == calls.end()) {
-        calls.push_back({each});
+        calls.push_back({item});
       } else {
-        same->push_back(each);
+        same->push_back(item);
       }
     }
     return calls;
@@ -97,26 +97,26 @@ class parameters {
   }
 
   [[nodiscard]] op::any rule(op::update_rule which, const std::vector<parameter>& of) const {
-    op::update made{.rule = which, .sizes = {}, .wide = of.front().wide};
-    if (which == how_.rule) made.rate = how_.rate;
-    for (const parameter& each : of) made.sizes.push_back(each.size);
-    return op::any(std::move(made));
+    op::update result{.rule = which, .sizes = {}, .wide = of.front().wide};
+    if (which == how_.rule) result.rate = how_.rate;
+    for (const parameter& item : of) result.sizes.push_back(item.size);
+    return op::any(std::move(result));
   }
 
   /// The operands of one tensor's update. In 16 bits the f32 weights are a tensor of their own.
   void add_update(const parameter& of, std::vector<std::size_t>& tensors) {
-    const bool fine = of.wide || traits(made_.type).bytes >= traits(dtype::f32).bytes;
+    const bool fine = of.wide || traits(result_.type).bytes >= traits(dtype::f32).bytes;
     named_tensors names{{"weights", fine ? of.weights : keep_copy(of.weights)},
                         {"diff_weights", of.gradient},
                         {"weights16", of.weights}};
     const op::any single = rule(how_.rule, {of});
-    for (const op::operand& operand : single.operands(op::pass::fwd, made_.type)) {
+    for (const op::operand& operand : single.operands(op::pass::fwd, result_.type)) {
       std::string name(operand.name);
       if (name.starts_with("new_")) name.erase(0, 4);
       if (operand.role == op::role::statistics) {
         op::operand at_rest = operand;
         at_rest.low = at_rest.high = 0;
-        names[name] = made_.keep_tensor(at_rest, {});
+        names[name] = result_.keep_tensor(at_rest, {});
       }
       tensors.push_back(names.at(name));
     }
@@ -124,14 +124,14 @@ class parameters {
 
   /// The f32 weights of which those in `tensor` are copies in 16 bits.
   std::size_t keep_copy(std::size_t tensor) {
-    kept_tensor same = *std::ranges::find(made_.kept, tensor, &kept_tensor::tensor);
-    same.tensor = made_.new_tensor();
+    kept_tensor same = *std::ranges::find(result_.kept, tensor, &kept_tensor::tensor);
+    same.tensor = result_.new_tensor();
     same.logical.type = dtype::f32;
-    made_.kept.push_back(same);
+    result_.kept.push_back(same);
     return same.tensor;
   }
 
-  step& made_;
+  step& result_;
   training how_;
   std::vector<parameter> all_;
 };

@@ -49,15 +49,15 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
 /// a thread: the time of any call that all threads work on.
 [[nodiscard]] inline graph peak_graph(const std::array<std::size_t, 3>& caches,
                                       std::size_t last_caches, int threads) {
-  graph made{std::string(peak_model), "what the device attains", "", {}, {}};
+  graph result{std::string(peak_model), "what the device attains", "", {}, {}};
   std::int64_t side = 1024;
   while (side * side * side < (std::int64_t{1} << 27U) * threads) side *= 2;
-  for (const std::int64_t each : {side, 2 * side}) {
-    detail::add_peak(made, fmt::format("square_{}", each),
-                     op::any(op::gemm{.m = each, .n = each, .k = each}));
+  for (const std::int64_t item : {side, 2 * side}) {
+    detail::add_peak(result, fmt::format("square_{}", item),
+                     op::any(op::gemm{.m = item, .n = item, .k = item}));
   }
   constexpr std::int64_t line = 64;
-  detail::add_peak(made, std::string(peak_call),
+  detail::add_peak(result, std::string(peak_call),
                    op::any(op::stream{op::stream_kind::read, line * threads}));
   const std::size_t last = caches[2] > 0 ? 2 : 1;
   auto before = static_cast<std::int64_t>(caches[0]) * threads;
@@ -66,13 +66,13 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
     const std::int64_t all = i < last ? one * threads : one;
     const std::int64_t bytes = all / peak_share / line * line;
     if (bytes > 0 && bytes >= 2 * before)
-      detail::add_streams(made, fmt::format("l{}", i + 1), bytes);
+      detail::add_streams(result, fmt::format("l{}", i + 1), bytes);
     before = all;
   }
   const std::size_t used = std::min(last_caches, static_cast<std::size_t>(threads));
   const std::size_t known = caches.at(last) > 0 ? caches.at(last) * used : std::size_t{64} << 20U;
-  detail::add_streams(made, peak_memory, 4 * static_cast<std::int64_t>(known / line * line));
-  return made;
+  detail::add_streams(result, peak_memory, 4 * static_cast<std::int64_t>(known / line * line));
+  return result;
 }
 
 }  // namespace layerbench::model

@@ -23,12 +23,12 @@ namespace layerbench::model::detail {
 /// number of ranks.
 class reductions {
  public:
-  reductions(step& made, const std::vector<parameter>& learned, std::int64_t ranks)
-      : made_(made), ranks_(ranks) {
-    for (const parameter& each : learned) ready_.push_back({&each, writer_of(each.gradient)});
+  reductions(step& result, const std::vector<parameter>& learned, std::int64_t ranks)
+      : result_(result), ranks_(ranks) {
+    for (const parameter& item : learned) ready_.push_back({&item, writer_of(item.gradient)});
     // A layer's bias comes before its weights, though one call writes both.
     for (auto first = ready_.begin(); first != ready_.end();) {
-      const auto other = [&](const learned_by& each) { return each.call != first->call; };
+      const auto other = [&](const learned_by& by) { return by.call != first->call; };
       const auto end = std::find_if(first, ready_.end(), other);
       std::reverse(first, end);
       first = end;
@@ -37,29 +37,29 @@ class reductions {
 
   void insert() {
     std::vector<gradient> sizes;
-    for (const learned_by& each : ready_) {
-      const auto bytes = static_cast<std::int64_t>(traits(made_.type).bytes);
-      sizes.push_back({made_.calls[each.call].layer, each.what->size * bytes});
+    for (const learned_by& by : ready_) {
+      const auto bytes = static_cast<std::int64_t>(traits(result_.type).bytes);
+      sizes.push_back({result_.calls[by.call].layer, by.what->size * bytes});
     }
     std::size_t next = 0;
     std::size_t number = 0;
     std::vector<std::pair<std::size_t, call>> behind;  // which call
-    for (const bucket& each : buckets_of(sizes)) {
-      joint_tensor joint{made_.new_tensor(), {}};
-      for (std::int64_t bytes = 0; bytes < each.bytes; bytes += sizes[next++].bytes) {
-        joint.parts.push_back(ready_[next].what->gradient);
+    for (const bucket& item : buckets_of(sizes)) {
+      packed_tensor packed_one{result_.new_tensor(), {}};
+      for (std::int64_t bytes = 0; bytes < item.bytes; bytes += sizes[next++].bytes) {
+        packed_one.parts.push_back(ready_[next].what->gradient);
       }
       call reduce{fmt::format("bucket{}", ++number),
-                  op::any(op::allreduce{each.bytes, ranks_, /*in_place=*/true}),
+                  op::any(op::allreduce{item.bytes, ranks_, /*in_place=*/true}),
                   op::pass::fwd,
-                  {joint.whole, joint.whole}};
+                  {packed_one.whole, packed_one.whole}};
       reduce.part = step_part::backward;
-      made_.joints.push_back(std::move(joint));
+      result_.packed.push_back(std::move(packed_one));
       behind.emplace_back(ready_[next - 1].call, std::move(reduce));
     }
-    for (auto& [position, each] : behind | std::views::reverse) {
-      made_.calls.insert(made_.calls.begin() + static_cast<std::ptrdiff_t>(position) + 1,
-                         std::move(each));
+    for (auto& [position, item] : behind | std::views::reverse) {
+      result_.calls.insert(result_.calls.begin() + static_cast<std::ptrdiff_t>(position) + 1,
+                           std::move(item));
     }
   }
 
@@ -70,14 +70,14 @@ class reductions {
   };
 
   [[nodiscard]] std::size_t writer_of(std::size_t tensor) const {
-    const auto writes = [&](const call& each) {
-      return made_.written_as(each, tensor) && each.part == step_part::backward;
+    const auto writes = [&](const call& item) {
+      return result_.written_as(item, tensor) && item.part == step_part::backward;
     };
-    const auto last = std::ranges::find_if(made_.calls | std::views::reverse, writes);
-    return static_cast<std::size_t>(std::distance(last, made_.calls.rend())) - 1;
+    const auto last = std::ranges::find_if(result_.calls | std::views::reverse, writes);
+    return static_cast<std::size_t>(std::distance(last, result_.calls.rend())) - 1;
   }
 
-  step& made_;
+  step& result_;
   std::int64_t ranks_;
   std::vector<learned_by> ready_;
 };

@@ -43,7 +43,7 @@ struct operand_state {
 };
 
 /// The state of a call's operands when it runs in its step.
-struct surroundings {
+struct call_context {
   std::int64_t footprint = 0;  ///< distinct bytes that a step touches
   std::vector<operand_state> operands;
   bool in_place = false;  ///< writes over a source
@@ -59,10 +59,10 @@ struct surroundings {
     };
     constexpr std::int64_t next_to_nothing = 4096;
     std::string text = "step:" + size(footprint);
-    for (const operand_state& each : operands) {
-      if (!each.distance || each.role == op::role::destination) continue;
-      text += each.role == op::role::source ? ",src:" : ",weights:";
-      text += *each.distance < next_to_nothing ? "fresh" : size(*each.distance);
+    for (const operand_state& operand : operands) {
+      if (!operand.distance || operand.role == op::role::destination) continue;
+      text += operand.role == op::role::source ? ",src:" : ",weights:";
+      text += *operand.distance < next_to_nothing ? "fresh" : size(*operand.distance);
     }
     if (in_place) text += ",in_place";
     return text;
@@ -76,8 +76,8 @@ using operand_bytes = std::function<std::vector<std::int64_t>(const op::any&, op
 [[nodiscard]] inline operand_bytes least_operand_bytes(dtype type) {
   return [type](const op::any& op, op::pass pass) {
     std::vector<std::int64_t> bytes;
-    for (const op::operand& each : op.operands(pass, type)) {
-      bytes.push_back(op::least_bytes({each}));
+    for (const op::operand& operand : op.operands(pass, type)) {
+      bytes.push_back(op::least_bytes({operand}));
     }
     return bytes;
   };
@@ -88,30 +88,30 @@ class step_memory {
  public:
   /// Of tensors of these `bytes`; `all` must outlive this.
   step_memory(const step& all, const operand_bytes& bytes) : step_(all), bytes_(all.tensors, 0) {
-    for (const call& each : all.calls) {
-      const std::vector<std::int64_t> sizes = bytes(each.op, each.pass);
-      for (std::size_t i = 0; i < each.tensors.size(); ++i) {
-        std::int64_t& known = bytes_[each.tensors[i]];
+    for (const call& element : all.calls) {
+      const std::vector<std::int64_t> sizes = bytes(element.op, element.pass);
+      for (std::size_t i = 0; i < element.tensors.size(); ++i) {
+        std::int64_t& known = bytes_[element.tensors[i]];
         known = std::max(known, sizes.at(i));  // a reader may see more than the writer
       }
     }
-    for (const joint_tensor& each : all.joints) bytes_[each.whole] = 0;  // its parts count
-    for (const call& each : all.calls) {
+    for (const packed_tensor& tensor : all.packed) bytes_[tensor.whole] = 0;  // its parts count
+    for (const call& item : all.calls) {
       std::vector<std::size_t>& its = touched_.emplace_back();
-      for (const std::size_t used : each.tensors) {
+      for (const std::size_t used : item.tensors) {
         const std::vector<std::size_t> parts = all.parts_of(used);
         its.insert(its.end(), parts.begin(), parts.end());
       }
     }
-    for (const std::int64_t each : bytes_) footprint_ = checked_add(footprint_, each);
+    for (const std::int64_t byte : bytes_) footprint_ = checked_add(footprint_, byte);
   }
 
   /// Distinct bytes that a step touches.
   [[nodiscard]] std::int64_t footprint() const { return footprint_; }
 
-  [[nodiscard]] surroundings around(std::size_t call) const {
+  [[nodiscard]] call_context around(std::size_t call) const {
     const model::call& of = step_.calls[call];
-    surroundings found{footprint_, {}, false};
+    call_context found{footprint_, {}, false};
     for (const op::operand& operand : step_.operands_of(of)) {
       const std::size_t i = found.operands.size();
       operand_state state{operand.role, {}};
@@ -137,13 +137,13 @@ class step_memory {
   }
 
   /// The state in which calls that share their work find their operands most often.
-  [[nodiscard]] surroundings usual(const primitive& shared) const {
-    std::map<std::string, std::pair<int, surroundings>> seen;
+  [[nodiscard]] call_context usual(const primitive& shared) const {
+    std::map<std::string, std::pair<int, call_context>> seen;
     for (const std::size_t call : shared.calls) {
-      const surroundings found = around(call);
+      const call_context found = around(call);
       ++seen.try_emplace(found.signature(), 0, found).first->second.first;
     }
-    const auto often = [](const auto& each) { return each.second.first; };
+    const auto often = [](const auto& item) { return item.second.first; };
     return std::ranges::max_element(seen, {}, often)->second.second;
   }
 
@@ -174,8 +174,8 @@ class step_memory {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::size_t each : touched_[i % touched_.size()]) {
-        if (seen.insert(each).second) bytes += bytes_[each];
+      for (const std::size_t item : touched_[i % touched_.size()]) {
+        if (seen.insert(item).second) bytes += bytes_[item];
       }
     }
     return bytes;

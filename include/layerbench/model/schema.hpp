@@ -43,10 +43,10 @@ namespace detail {
   const value name = {{"$ref", "#/$defs/name"}};
   value names = value::array();
   value choices = value::array();
-  for (const op::entry& each : catalog) {
-    names.push_back(each.name);
-    const value is_this = {{"properties", {{"op", {{"const", each.name}}}}}};
-    choices.push_back({{"if", is_this}, {"then", {{"properties", {{"shape", each.schema()}}}}}});
+  for (const op::entry& entry : catalog) {
+    names.push_back(entry.name);
+    const value is_this = {{"properties", {{"op", {{"const", entry.name}}}}}};
+    choices.push_back({{"if", is_this}, {"then", {{"properties", {{"shape", entry.schema()}}}}}});
   }
   return {{"type", "object"},
           {"properties",

@@ -67,7 +67,7 @@ struct kept_tensor {
 };
 
 /// Tensors that lie one behind the other, so that a call can use them as one.
-struct joint_tensor {
+struct packed_tensor {
   std::size_t whole;
   std::vector<std::size_t> parts;  ///< in their order in memory
 };
@@ -77,11 +77,11 @@ struct step {
   std::size_t tensors = 1;  ///< how many there are
   std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
   std::vector<kept_tensor> kept = {};
-  std::vector<joint_tensor> joints = {};
+  std::vector<packed_tensor> packed = {};
   dtype type = dtype::f32;
 
-  [[nodiscard]] std::vector<op::operand> operands_of(const call& each) const {
-    return each.op.operands(each.pass, type);
+  [[nodiscard]] std::vector<op::operand> operands_of(const call& element) const {
+    return element.op.operands(element.pass, type);
   }
   /// As which of its operands a call writes the tensor, if it does.
   [[nodiscard]] std::optional<std::size_t> written_as(const call& by, std::size_t tensor) const {
@@ -94,12 +94,12 @@ struct step {
   /// Whether a call writes the tensor.
   [[nodiscard]] bool writes(std::size_t tensor) const {
     return std::ranges::any_of(
-        calls, [&](const call& each) { return written_as(each, tensor).has_value(); });
+        calls, [&](const call& item) { return written_as(item, tensor).has_value(); });
   }
   /// What a call uses when it uses that tensor: its parts, or itself.
   [[nodiscard]] std::vector<std::size_t> parts_of(std::size_t tensor) const {
-    const auto joint = std::ranges::find(joints, tensor, &joint_tensor::whole);
-    return joint == joints.end() ? std::vector{tensor} : joint->parts;
+    const auto packed_one = std::ranges::find(packed, tensor, &packed_tensor::whole);
+    return packed_one == packed.end() ? std::vector{tensor} : packed_one->parts;
   }
   std::size_t new_tensor() { return tensors++; }
   /// A new one that stays. Weights of a layer with such a result are drawn so that activations keep
@@ -130,8 +130,8 @@ namespace detail {
 /// How many layers read what each layer writes.
 [[nodiscard]] inline std::vector<int> readers(const graph& g) {
   std::vector<int> count(g.layers.size(), 0);
-  for (const layer& each : g.layers) {
-    for (const std::size_t input : each.inputs) {
+  for (const layer& item : g.layers) {
+    for (const std::size_t input : item.inputs) {
       if (input != model_input) ++count[input];
     }
   }
@@ -144,12 +144,12 @@ namespace detail {
 }
 
 /// Whether a layer of an `in_place` op can write over its source: where nobody else reads that.
-[[nodiscard]] inline bool may_overwrite(const graph& g, const layer& each,
+[[nodiscard]] inline bool may_overwrite(const graph& g, const layer& item,
                                         const std::vector<int>& readers, const op_names& in_place) {
-  const std::size_t from = each.inputs.front();
-  return in_place.contains(each.op.name()) && from != model_input && readers[from] == 1 &&
+  const std::size_t from = item.inputs.front();
+  return in_place.contains(item.op.name()) && from != model_input && readers[from] == 1 &&
          g.layers[from].op.has(op::pass::fwd) &&
-         elements(result_of(g.layers[from])) == elements(result_of(each));
+         elements(result_of(g.layers[from])) == elements(result_of(item));
 }
 
 }  // namespace detail
@@ -159,43 +159,43 @@ namespace detail {
 /// which write over their source where nobody else reads it.
 [[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
                                          const op_names& in_place = {}) {
-  step made;
-  made.type = type;
+  step created;
+  created.type = type;
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
-  const auto read_by = [&](const layer& each, std::size_t source) {
-    const std::size_t from = each.inputs[source];
+  const auto read_by = [&](const layer& element, std::size_t source) {
+    const std::size_t from = element.inputs[source];
     return from == model_input ? input_tensor : written[from];
   };
-  for (const layer& each : g.layers) {
-    if (!each.op.has(op::pass::fwd)) {
-      written.push_back(read_by(each, 0));
+  for (const layer& item : g.layers) {
+    if (!item.op.has(op::pass::fwd)) {
+      written.push_back(read_by(item, 0));
       continue;
     }
-    call now{each.name, each.op, op::pass::fwd, {}};
-    const std::vector<op::operand> operands = each.op.operands(now.pass, type);
+    call now{item.name, item.op, op::pass::fwd, {}};
+    const std::vector<op::operand> operands = item.op.operands(now.pass, type);
     const auto result =
         std::ranges::find(operands, op::role::destination, &op::operand::role) - operands.begin();
     const dims& extents = operands[static_cast<std::size_t>(result)].extents;
-    const bool overwrites = detail::may_overwrite(g, each, readers, in_place);
+    const bool overwrites = detail::may_overwrite(g, item, readers, in_place);
     std::size_t source = 0;
     for (const op::operand& operand : operands) {
       std::size_t tensor = 0;
       if (operand.role == op::role::source) {
-        tensor = read_by(each, source++);
+        tensor = read_by(item, source++);
       } else if (operand.role == op::role::destination && overwrites) {
         tensor = now.tensors.front();
       } else if (operand.role == op::role::destination) {
-        tensor = made.new_tensor();
+        tensor = created.new_tensor();
       } else {
-        tensor = made.keep_tensor(operand, extents);
+        tensor = created.keep_tensor(operand, extents);
       }
       now.tensors.push_back(tensor);
     }
     written.push_back(now.tensors[static_cast<std::size_t>(result)]);
-    made.calls.push_back(std::move(now));
+    created.calls.push_back(std::move(now));
   }
-  return made;
+  return created;
 }
 
 /// One distinct piece of work of a part of a step, and the calls that do it.
@@ -215,10 +215,10 @@ struct primitive {
   std::vector<primitive> distinct;
   std::map<std::pair<std::string, step_part>, std::size_t> position;
   for (std::size_t i = 0; i < all.calls.size(); ++i) {
-    const call& each = all.calls[i];
+    const call& item = all.calls[i];
     const auto [known, is_new] =
-        position.try_emplace({work_of(each.op, each.pass), each.part}, distinct.size());
-    if (is_new) distinct.push_back({each.layer, each.op, each.pass, {}, each.inserted, each.part});
+        position.try_emplace({work_of(item.op, item.pass), item.part}, distinct.size());
+    if (is_new) distinct.push_back({item.layer, item.op, item.pass, {}, item.inserted, item.part});
     distinct[known->second].calls.push_back(i);
   }
   return distinct;
@@ -236,17 +236,17 @@ struct totals {
 [[nodiscard]] inline totals count(const graph& g) {
   totals sum;
   std::set<std::string> shapes;
-  for (const layer& each : g.layers) {
-    if (!each.op.has(op::pass::fwd)) continue;
-    sum.macs = checked_add(sum.macs, each.op.work(op::pass::fwd).macs);
-    for (const op::operand& operand : each.op.operands(op::pass::fwd, dtype::f32)) {
+  for (const layer& item : g.layers) {
+    if (!item.op.has(op::pass::fwd)) continue;
+    sum.macs = checked_add(sum.macs, item.op.work(op::pass::fwd).macs);
+    for (const op::operand& operand : item.op.operands(op::pass::fwd, dtype::f32)) {
       const std::int64_t size = elements(operand.extents);
       if (operand.role == op::role::weights) sum.parameters = checked_add(sum.parameters, size);
-      if (operand.role == op::role::destination && each.op.storage() == op::storage::own) {
+      if (operand.role == op::role::destination && item.op.storage() == op::storage::own) {
         sum.activations = checked_add(sum.activations, size);
       }
     }
-    if (const auto* conv = each.op.get<op::conv>()) {
+    if (const auto* conv = item.op.get<op::conv>()) {
       ++sum.conv_layers;
       op::conv shape = *conv;
       shape.bias = false;

@@ -32,12 +32,12 @@ class training_maker {
         in_place_(in_place),
         ranks_(how.ranks),
         readers_(readers(g)),
-        parameters_(made_, how) {}
+        parameters_(result_, how) {}
 
   [[nodiscard]] step make() && {
-    made_.type = type_;
-    made_.inputs = 2;
-    made_.tensors = 2;
+    result_.type = type_;
+    result_.inputs = 2;
+    result_.tensors = 2;
     const layer& last = graph_.layers.back();
     const auto* softmax = last.op.get<op::softmax>();
     const bool own_softmax = softmax != nullptr && softmax->dims.size() == 2;
@@ -46,13 +46,13 @@ class training_maker {
     if (judged == model_input) throw unsupported("a model of a softmax alone cannot be trained");
     for (std::size_t i = 0; i < layers; ++i) forward(graph_.layers[i]);
     gradients_.resize(layers);
-    lose(judged);
+    add_loss(judged);
     for (std::size_t i = layers; i-- > 0;) backward(i);
-    if (ranks_ > 1) reductions(made_, parameters_.all(), ranks_).insert();
+    if (ranks_ > 1) reductions(result_, parameters_.all(), ranks_).insert();
     zero_gradients();
     part_ = step_part::update;
-    for (call& each : parameters_.updates()) add(std::move(each));
-    return std::move(made_);
+    for (call& update : parameters_.updates()) add(std::move(update));
+    return std::move(result_);
   }
 
  private:
@@ -73,35 +73,36 @@ class training_maker {
   }
 
   /// As in inference, but nothing is overwritten that a gradient needs.
-  [[nodiscard]] bool overwrites(const layer& each) const {
-    return may_overwrite(graph_, each, readers_, in_place_) && !gradient_reads(each.op, "src") &&
-           !gradient_reads(graph_.layers[each.inputs.front()].op, "dst");
+  [[nodiscard]] bool overwrites(const layer& element) const {
+    return may_overwrite(graph_, element, readers_, in_place_) &&
+           !gradient_reads(element.op, "src") &&
+           !gradient_reads(graph_.layers[element.inputs.front()].op, "dst");
   }
 
   void add(call next) {
     next.part = part_;
-    made_.calls.push_back(std::move(next));
+    result_.calls.push_back(std::move(next));
   }
 
-  void forward(const layer& each) {
-    call now{each.name, each.op, forward_pass(each.op), {}};
+  void forward(const layer& item) {
+    call now{item.name, item.op, forward_pass(item.op), {}};
     named_tensors names;
     std::size_t source = 0;
-    for (const op::operand& operand : each.op.operands(now.pass, type_)) {
+    for (const op::operand& operand : item.op.operands(now.pass, type_)) {
       const std::string name(operand.name);
       constexpr std::string_view renewed = "new_";
       std::size_t tensor = 0;
       if (operand.role == op::role::source) {
-        const std::size_t from = each.inputs[source++];
+        const std::size_t from = item.inputs[source++];
         tensor = from == model_input ? input_tensor : names_[from].at("dst");
-      } else if (name == "dst" && overwrites(each)) {
+      } else if (name == "dst" && overwrites(item)) {
         tensor = names.at("src");
       } else if (name.starts_with(renewed)) {
         tensor = names.at(name.substr(renewed.size()));
       } else if (operand.role == op::role::destination) {
-        tensor = made_.new_tensor();
+        tensor = result_.new_tensor();
       } else {
-        tensor = made_.keep_tensor(operand, result_of(each));
+        tensor = result_.keep_tensor(operand, result_of(item));
       }
       names[name] = tensor;
       now.tensors.push_back(tensor);
@@ -111,13 +112,13 @@ class training_maker {
   }
 
   /// The loss of what layer `judged` wrote, and its gradient.
-  void lose(std::size_t judged) {
+  void add_loss(std::size_t judged) {
     const dims logits = result_of(graph_.layers[judged]);
     const op::any loss(op::cross_entropy{logits.front(), elements(logits) / logits.front()});
-    const std::size_t probabilities = made_.new_tensor();
-    const std::size_t value = made_.new_tensor();
+    const std::size_t probabilities = result_.new_tensor();
+    const std::size_t value = result_.new_tensor();
     add({"loss", loss, op::pass::fwd, {names_[judged].at("dst"), target, probabilities, value}});
-    const std::size_t gradient = made_.new_tensor();
+    const std::size_t gradient = result_.new_tensor();
     part_ = step_part::backward;
     add({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
     give(judged, gradient);
@@ -141,7 +142,7 @@ class training_maker {
     std::size_t first = *known;
     std::size_t second = gradient;
     if (!alone(to) && fresh) std::swap(first, second);
-    const std::size_t sum = alone(to) || fresh ? first : made_.new_tensor();
+    const std::size_t sum = alone(to) || fresh ? first : result_.new_tensor();
     add({graph_.layers[to].name + "_grad",
          op::any(op::add{result_of(graph_.layers[to])}),
          op::pass::fwd,
@@ -150,18 +151,18 @@ class training_maker {
   }
 
   void backward(std::size_t i) {
-    const layer& each = graph_.layers[i];
+    const layer& item = graph_.layers[i];
     if (!gradients_[i]) return;  // nothing that is read depends on it
-    if (each.op.hands_on_gradient()) {
-      for (const std::size_t from : each.inputs) give(from, *gradients_[i]);
+    if (item.op.passes_gradient_through()) {
+      for (const std::size_t from : item.inputs) give(from, *gradients_[i]);
       gradients_[i].reset();  // last, so that none of these adds to what the next one gets
       return;
     }
-    if (!gradient_reads(each.op, "diff_dst")) {
-      throw unsupported(fmt::format("layer {}: {} has no gradient", each.name, each.op.name()));
+    if (!gradient_reads(item.op, "diff_dst")) {
+      throw unsupported(fmt::format("layer {}: {} has no gradient", item.name, item.op.name()));
     }
-    for (const op::pass pass : each.op.passes()) {
-      const bool wanted = pass != op::pass::bwd_data || each.inputs.front() != model_input;
+    for (const op::pass pass : item.op.passes()) {
+      const bool wanted = pass != op::pass::bwd_data || item.inputs.front() != model_input;
       if (op::is_backward(pass) && wanted) differentiate(i, pass);
     }
     gradients_[i].reset();
@@ -170,11 +171,11 @@ class training_maker {
 
   /// One backward pass of layer `i`.
   void differentiate(std::size_t i, op::pass pass) {
-    const layer& each = graph_.layers[i];
+    const layer& item = graph_.layers[i];
     constexpr std::string_view gradient_of = "diff_";
-    call now{each.name, each.op, pass, {}};
+    call now{item.name, item.op, pass, {}};
     std::vector<parameter> learned_here;
-    for (const op::operand& operand : each.op.operands(pass, type_)) {
+    for (const op::operand& operand : item.op.operands(pass, type_)) {
       const std::string name(operand.name);
       const bool gradient = name.starts_with(gradient_of);
       const std::string of = gradient ? name.substr(gradient_of.size()) : name;
@@ -185,18 +186,18 @@ class training_maker {
         tensor = names_[i].at(name);
       } else if (of == "src") {
         const bool over_it =
-            pass == op::pass::bwd && in_place_.contains(each.op.name()) && alone(i);
-        tensor = over_it ? *gradients_[i] : made_.new_tensor();
-        given_.emplace_back(each.inputs.front(), tensor);
+            pass == op::pass::bwd && in_place_.contains(item.op.name()) && alone(i);
+        tensor = over_it ? *gradients_[i] : result_.new_tensor();
+        given_.emplace_back(item.inputs.front(), tensor);
       } else {
-        if (!learned(each.op, of)) {
+        if (!learned(item.op, of)) {
           throw unsupported(
-              fmt::format("layer {}: {} is a gradient of no weights", each.name, name));
+              fmt::format("layer {}: {} is a gradient of no weights", item.name, name));
         }
-        tensor = made_.new_tensor();
+        tensor = result_.new_tensor();
         const bool wide = traits(operand.type).bytes > traits(type_).bytes;
         learned_here.push_back(
-            {each.name + '_' + of, names_[i].at(of), tensor, elements(operand.extents), wide});
+            {item.name + '_' + of, names_[i].at(of), tensor, elements(operand.extents), wide});
       }
       now.tensors.push_back(tensor);
     }
@@ -214,10 +215,10 @@ class training_maker {
   /// Where the backward part begins; only now it is known which gradients there are.
   void zero_gradients() {
     std::vector<call> calls = parameters_.zeros();
-    for (call& each : calls) each.part = step_part::backward;
-    const auto first = std::ranges::find(made_.calls, step_part::backward, &call::part);
-    made_.calls.insert(first, std::make_move_iterator(calls.begin()),
-                       std::make_move_iterator(calls.end()));
+    for (call& item : calls) item.part = step_part::backward;
+    const auto first = std::ranges::find(result_.calls, step_part::backward, &call::part);
+    result_.calls.insert(first, std::make_move_iterator(calls.begin()),
+                         std::make_move_iterator(calls.end()));
   }
 
   const graph& graph_;
@@ -225,7 +226,7 @@ class training_maker {
   const op_names& in_place_;
   std::int64_t ranks_;
   std::vector<int> readers_;
-  step made_;
+  step result_;
   step_part part_ = step_part::forward;
   std::vector<named_tensors> names_;                   ///< of each layer
   std::vector<std::optional<std::size_t>> gradients_;  ///< of what each layer wrote, while needed

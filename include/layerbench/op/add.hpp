@@ -10,7 +10,7 @@ namespace layerbench::op {
 struct add {
   static constexpr std::string_view name = "add";
   static constexpr op::storage storage = op::storage::own;
-  static constexpr bool hands_on_gradient = true;
+  static constexpr bool passes_gradient_through = true;
 
   layerbench::dims dims;
 

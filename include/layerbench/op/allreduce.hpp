@@ -41,12 +41,12 @@ struct allreduce {
     operand src{"src", extents, role::source, type};
     operand dst{"dst", extents, role::destination, type};
     if (type == dtype::s8) {
-      dst.quantum *= static_cast<double>(ranks);
+      dst.scale *= static_cast<double>(ranks);
     } else {
       const double exact = std::ldexp(1.0, traits(type).significand_bits);
       src.high = std::clamp(std::floor(exact / static_cast<double>(ranks)), 1.0, 1000.0);
       src.low = -src.high;
-      src.whole = dst.whole = true;
+      src.integral = dst.integral = true;
     }
     return {src, dst};
   }

@@ -45,10 +45,10 @@ struct batchnorm {
       return operand{called, {c}, used_as, fine};
     };
     const auto variance = [&](std::string_view called, role used_as) {
-      operand made = channels(called, used_as);
-      made.low = 0.25;
-      made.strict = true;
-      return made;
+      operand result = channels(called, used_as);
+      result.low = 0.25;
+      result.range_required = true;
+      return result;
     };
     if (p == pass::fwd_training) {
       return {{"src", image, role::source, type},
@@ -94,7 +94,7 @@ struct batchnorm {
       all[i].low = low;
       all[i].high = high;
     };
-    for (operand& each : all) each.quantum = 1;
+    for (operand& item : all) item.scale = 1;
     set(0, -127, 127);    // src
     set(1, 16, 48);       // scale
     set(2, -16, 16);      // shift

@@ -79,7 +79,7 @@ struct conv {
     // Integer convolutions add their bias in floating point, before they are rounded.
     if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
     all.push_back({"dst", diff_dst.extents, role::destination, type});
-    all.back().quantum *=
+    all.back().scale *=
         std::sqrt(static_cast<double>(depth));  // keeps a sum of `depth` random products in range
     return all;
   }

@@ -31,7 +31,7 @@ struct cross_entropy {
   /// src and dst n*c, target n (the right class of each image, rounded down), loss 1, diff_src n*c.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     operand target{"target", {n}, role::source, dtype::f32, 0, static_cast<double>(c)};
-    target.strict = true;
+    target.range_required = true;
     if (p == pass::bwd) {
       return {{"dst", {n, c}, role::source, type, 0, 1},
               target,

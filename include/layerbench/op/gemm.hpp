@@ -60,7 +60,7 @@ struct gemm {
     std::vector<operand> all{src, weights};
     if (bias) all.push_back({"bias", {n}, role::weights, bias_type(type)});
     all.push_back({"dst", matrix(m, n), role::destination, type});
-    all.back().quantum *= std::sqrt(static_cast<double>(k));
+    all.back().scale *= std::sqrt(static_cast<double>(k));
     return all;
   }
 

@@ -57,15 +57,15 @@ struct operand {
   dtype type;
   double low = -1;
   double high = 1;
-  double quantum = 1.0 / 127;
-  bool strict = false;  ///< whoever reads it relies on that range
-  bool whole = false;
+  double scale = 1.0 / 127;
+  bool range_required = false;  ///< whoever reads it relies on that range
+  bool integral = false;
 };
 
 /// Whether an input must hold values of its own range: not just any numbers are a variance or a
 /// position in a window.
 [[nodiscard]] inline bool needs_values(const operand& of) {
-  return of.strict && of.role != role::destination;
+  return of.range_required && of.role != role::destination;
 }
 
 /// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps
@@ -103,8 +103,8 @@ template <class Op>
 
 /// Whether the gradient of an op's destination is that of each of its sources, as it is.
 template <class Op>
-[[nodiscard]] constexpr bool hands_on_gradient() {
-  if constexpr (requires { Op::hands_on_gradient; }) return Op::hands_on_gradient;
+[[nodiscard]] constexpr bool passes_gradient_through() {
+  if constexpr (requires { Op::passes_gradient_through; }) return Op::passes_gradient_through;
   return false;
 }
 
@@ -121,9 +121,9 @@ concept operation = requires(const Op& op, pass p, dtype type) {
 /// Least memory traffic of one call in bytes: every operand read or written once.
 [[nodiscard]] inline std::int64_t least_bytes(const std::vector<operand>& operands) {
   std::int64_t sum = 0;
-  for (const operand& each : operands) {
-    sum = checked_add(sum, checked_multiply(elements(each.extents),
-                                            static_cast<std::int64_t>(traits(each.type).bytes)));
+  for (const operand& item : operands) {
+    sum = checked_add(sum, checked_multiply(elements(item.extents),
+                                            static_cast<std::int64_t>(traits(item.type).bytes)));
   }
   return sum;
 }
@@ -141,7 +141,7 @@ class any {
     const std::vector<pass> all = passes();
     return std::ranges::find(all, p) != all.end();
   }
-  [[nodiscard]] bool hands_on_gradient() const { return self_->hands_on_gradient(); }
+  [[nodiscard]] bool passes_gradient_through() const { return self_->passes_gradient_through(); }
   /// Canonical key of the sizes; with name() and the pass it says what is computed.
   [[nodiscard]] std::string key() const { return self_->key(); }
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
@@ -167,7 +167,7 @@ class any {
     virtual std::string_view name() const = 0;
     virtual op::storage storage() const = 0;
     virtual std::vector<pass> passes() const = 0;
-    virtual bool hands_on_gradient() const = 0;
+    virtual bool passes_gradient_through() const = 0;
     virtual std::string key() const = 0;
     virtual std::vector<operand> operands(pass p, dtype type) const = 0;
     virtual op::work work(pass p) const = 0;
@@ -180,7 +180,7 @@ class any {
     std::string_view name() const override { return Op::name; }
     op::storage storage() const override { return Op::storage; }
     std::vector<pass> passes() const override { return op::passes(op); }
-    bool hands_on_gradient() const override { return op::hands_on_gradient<Op>(); }
+    bool passes_gradient_through() const override { return op::passes_gradient_through<Op>(); }
     std::string key() const override { return layerbench::key(op); }
     std::vector<operand> operands(pass p, dtype t) const override { return op.operands(p, t); }
     op::work work(pass p) const override { return op.work(p); }

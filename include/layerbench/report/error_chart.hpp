@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/report/svg.hpp>
-#include <layerbench/report/validation.hpp>
 
 /// A drawing of how far predictions are from measured steps.
 namespace layerbench::report::svg {
@@ -15,18 +15,18 @@ namespace layerbench::report::svg {
 namespace detail {
 
 /// The prediction's interval, relative to the measured time.
-[[nodiscard]] inline stats::interval error_interval(const predict::validated& of) {
-  const predict::step_time& step = *of.predicted.step;
+[[nodiscard]] inline stats::interval error_interval(const analysis::validated& of) {
+  const analysis::step_time& step = *of.predicted.step;
   return {step.low() / of.measured.seconds - 1, step.high() / of.measured.seconds - 1};
 }
 
 /// The largest error that is drawn, whatever its sign.
-[[nodiscard]] inline double largest_error(const predict::validation& all) {
+[[nodiscard]] inline double largest_error(const analysis::validation& all) {
   double largest = 0.03;
-  for (const predict::validated& each : all.cases) {
-    const auto [low, high] = error_interval(each);
+  for (const analysis::validated& validated : all.cases) {
+    const auto [low, high] = error_interval(validated);
     largest = std::max(
-        {largest, std::abs(low), std::abs(high), std::abs(each.naive_error().value_or(0))});
+        {largest, std::abs(low), std::abs(high), std::abs(validated.naive_error().value_or(0))});
   }
   return largest;
 }
@@ -42,20 +42,20 @@ namespace detail {
     const double at = x(i * step);
     drawn += path(fmt::format("M{:.1f} 0V{:.1f}", at, bottom), i == 0 ? "zero" : "axis");
     const std::string text = i == 0 ? "0 %" : fmt::format("{:+.0f} %", 100 * i * step);
-    drawn += words(at, bottom + 16, text, "middle", "faint");
+    drawn += label(at, bottom + 16, text, "middle", "faint");
   }
   return drawn;
 }
 
-[[nodiscard]] inline markup error_row(const predict::validated& of, const scale& x, double top) {
+[[nodiscard]] inline markup error_row(const analysis::validated& of, const scale& x, double top) {
   const double base = top + 16;
   const double middle = top + 30;
   const auto naive = of.naive_error();
-  std::string said = report::detail::signed_percent(of.error());
-  if (naive) said += fmt::format(" (naive {})", report::detail::signed_percent(naive));
-  if (of.disturbed()) said += ", disturbed";
-  markup drawn = words(x.from, base, shortened(report::detail::headline(of.predicted), 56));
-  drawn += words(x.to, base, said, "end");
+  std::string words = report::detail::signed_percent(of.error());
+  if (naive) words += fmt::format(" (naive {})", report::detail::signed_percent(naive));
+  if (of.disturbed()) words += ", disturbed";
+  markup drawn = label(x.from, base, shortened(report::detail::headline(of.predicted), 56));
+  drawn += label(x.to, base, words, "end");
   const auto [low, high] = error_interval(of);
   drawn += whisker(x(low), x(high), middle);
   if (naive) drawn += dot(x(*naive), middle, 6, "naive");
@@ -65,7 +65,7 @@ namespace detail {
 }  // namespace detail
 
 /// A row a case: the signed error with its interval, and that of the naive hot sum.
-[[nodiscard]] inline markup error_chart(const predict::validation& all) {
+[[nodiscard]] inline markup error_chart(const analysis::validation& all) {
   constexpr double row = 44;
   constexpr double margin = 24;
   constexpr double good = 0.02;
@@ -75,8 +75,8 @@ namespace detail {
   markup drawn = rectangle({x(-good), 0, x(good) - x(-good), bottom}, "band");
   drawn += detail::error_axis(x, bottom);
   double top = 0;
-  for (const predict::validated& each : all.cases) {
-    drawn += detail::error_row(each, x, top);
+  for (const analysis::validated& validated : all.cases) {
+    drawn += detail::error_row(validated, x, top);
     top += row;
   }
   return figure(bottom + 24, "Errors of the predictions, as in the table below",

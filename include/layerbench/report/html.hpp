@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/report/table.hpp>
+#include <layerbench/base/table.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Markup that cannot be broken by what it says.
@@ -49,18 +49,18 @@ namespace detail {
 
 /// `text` as it may stand in an element or in an attribute.
 [[nodiscard]] inline markup escaped(std::string_view text) {
-  markup made;
+  markup result;
   for (const char c : detail::printable(text)) {
     switch (c) {
-      case '&': made.html += "&amp;"; break;
-      case '<': made.html += "&lt;"; break;
-      case '>': made.html += "&gt;"; break;
-      case '"': made.html += "&quot;"; break;
-      case '\'': made.html += "&#39;"; break;
-      default: made.html += c;
+      case '&': result.html += "&amp;"; break;
+      case '<': result.html += "&lt;"; break;
+      case '>': result.html += "&gt;"; break;
+      case '"': result.html += "&quot;"; break;
+      case '\'': result.html += "&#39;"; break;
+      default: result.html += c;
     }
   }
-  return made;
+  return result;
 }
 
 struct attribute {
@@ -72,8 +72,8 @@ struct attribute {
 [[nodiscard]] inline markup element(std::string_view tag, const markup& inner,
                                     const std::vector<attribute>& attributes = {}) {
   std::string opening(tag);
-  for (const attribute& each : attributes) {
-    opening += fmt::format(" {}=\"{}\"", each.name, escaped(each.value).html);
+  for (const attribute& item : attributes) {
+    opening += fmt::format(" {}=\"{}\"", item.name, escaped(item.value).html);
   }
   return {fmt::format("<{}>{}</{}>", opening, inner.html, tag)};
 }
@@ -98,10 +98,10 @@ namespace detail {
 [[nodiscard]] inline markup to_html(const table& t, const std::string& caption,
                                     const std::vector<markup>& heads = {}) {
   markup titles;
-  for (const column& each : t.columns) {
-    std::vector<attribute> with = detail::cell_class(each);
+  for (const column& item : t.columns) {
+    std::vector<attribute> with = detail::cell_class(item);
     with.push_back({"scope", "col"});
-    titles += element("th", escaped(each.title), with);
+    titles += element("th", escaped(item.title), with);
   }
   markup rows;
   for (std::size_t i = 0; i < t.rows.size(); ++i) {
@@ -122,7 +122,7 @@ namespace detail {
 /// A list of texts, which may be empty; nothing then.
 [[nodiscard]] inline markup to_html(const std::vector<std::string>& texts) {
   markup items;
-  for (const std::string& each : texts) items += element("li", escaped(each));
+  for (const std::string& text : texts) items += element("li", escaped(text));
   return texts.empty() ? markup{} : element("ul", items);
 }
 

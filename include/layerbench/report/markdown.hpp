@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/report/comparison.hpp>
-#include <layerbench/report/digest.hpp>
+#include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
-#include <layerbench/report/table.hpp>
+#include <layerbench/report/report_data.hpp>
 
 /// A report in GitHub's Markdown, for pull requests.
 namespace layerbench::report {
@@ -18,19 +18,19 @@ namespace layerbench::report {
 namespace detail {
 
 /// `said` on one line, in which nothing is markup.
-[[nodiscard]] inline std::string plain(std::string_view said) {
-  std::string made;
-  for (const char c : printable(said)) {
+[[nodiscard]] inline std::string plain(std::string_view words) {
+  std::string result;
+  for (const char c : printable(words)) {
     if (c == '\n' || c == '\t') {
-      made += ' ';
+      result += ' ';
     } else if (c == '<' || c == '&') {
-      made += c == '<' ? "&lt;" : "&amp;";
+      result += c == '<' ? "&lt;" : "&amp;";
     } else {
-      if (std::string_view("\\|`*[]").find(c) != std::string_view::npos) made += '\\';
-      made += c;
+      if (std::string_view("\\|`*[]").find(c) != std::string_view::npos) result += '\\';
+      result += c;
     }
   }
-  return made;
+  return result;
 }
 
 [[nodiscard]] inline std::string to_markdown(table t) {
@@ -41,51 +41,51 @@ namespace detail {
 }
 
 [[nodiscard]] inline std::string to_markdown(const std::vector<std::string>& texts) {
-  std::string made;
-  for (const std::string& each : texts) made += "- " + plain(each) + '\n';
-  return texts.empty() ? made : made + '\n';
+  std::string result;
+  for (const std::string& text : texts) result += "- " + plain(text) + '\n';
+  return texts.empty() ? result : result + '\n';
 }
 
 [[nodiscard]] inline std::string heading(int level, const std::string& title) {
   return fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), plain(title));
 }
 
-[[nodiscard]] inline std::string to_markdown(const predict::comparison& all) {
-  std::string made =
-      heading(3, "Comparison: " + comparison_title(all)) + to_markdown(lines(sides(all)));
+[[nodiscard]] inline std::string to_markdown(const analysis::comparison& all) {
+  std::string result = heading(3, "Comparison: " + comparison_title(all)) +
+                       to_markdown(lines(comparison_header(all)));
   if (!all.models.empty()) {
-    made += to_markdown(compared_models(all)) + to_markdown(lines(drivers_text(all)));
+    result += to_markdown(compared_models(all)) + to_markdown(lines(top_contributors_text(all)));
   }
-  if (!all.layers.empty()) made += to_markdown(compared_layers(all));
-  return made + to_markdown(lines(remarks(all)));
+  if (!all.layers.empty()) result += to_markdown(compared_layers(all));
+  return result + to_markdown(lines(remarks(all)));
 }
 
 }  // namespace detail
 
 /// The summary and what to mind; each case with its heaviest layers; validation, comparisons and
 /// history, where there are any; the files.
-[[nodiscard]] inline std::string markdown(const digest& of) {
+[[nodiscard]] inline std::string markdown(const report_data& of) {
   using detail::heading;
   using detail::to_markdown;
-  std::string made = heading(2, "layerbench") + to_markdown(overview(of.predictions)) +
-                     to_markdown(detail::lines(text(of.contentions))) + to_markdown(warnings(of));
-  for (const predict::prediction& p : of.predictions) {
-    made += heading(3, case_title(of, p)) + to_markdown(detail::lines(detail::remarks(p)));
-    if (!p.layers.empty()) made += to_markdown(layers(p));
-    if (p.limits) made += to_markdown(candidates(p));
+  std::string result = heading(2, "layerbench") + to_markdown(overview(of.predictions)) +
+                       to_markdown(detail::lines(text(of.contentions))) + to_markdown(warnings(of));
+  for (const analysis::prediction& p : of.predictions) {
+    result += heading(3, case_title(of, p)) + to_markdown(detail::lines(detail::remarks(p)));
+    if (!p.layers.empty()) result += to_markdown(layers(p));
+    if (p.limits) result += to_markdown(candidates(p));
   }
   if (of.has_validation()) {
-    const predict::validation& all = of.validation;
-    made += heading(3, "Validation");
-    if (!all.cases.empty()) made += to_markdown(detail::comparison(all));
-    made += to_markdown(detail::lines(detail::remarks(all)));
+    const analysis::validation& all = of.validation;
+    result += heading(3, "Validation");
+    if (!all.cases.empty()) result += to_markdown(detail::comparison(all));
+    result += to_markdown(detail::lines(detail::remarks(all)));
   }
-  if (!of.uncompared.empty()) made += heading(3, "Comparison") + to_markdown(of.uncompared);
-  for (const predict::comparison& each : of.comparisons) made += to_markdown(each);
-  for (const predict::course& each : of.history) {
-    made += heading(3, "History: " + course_title(each)) + to_markdown(dates(each));
+  if (!of.uncompared.empty()) result += heading(3, "Comparison") + to_markdown(of.uncompared);
+  for (const analysis::comparison& comparison : of.comparisons) result += to_markdown(comparison);
+  for (const analysis::time_series& time_series : of.history) {
+    result += heading(3, "History: " + course_title(time_series)) + to_markdown(dates(time_series));
   }
-  return made + heading(3, "Files") + to_markdown(sources(of.files)) + to_markdown(reading(of));
+  return result + heading(3, "Files") + to_markdown(sources(of.files)) + to_markdown(reading(of));
 }
 
 }  // namespace layerbench::report

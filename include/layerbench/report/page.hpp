@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/report/comparison.hpp>
-#include <layerbench/report/composition_chart.hpp>
-#include <layerbench/report/digest.hpp>
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/report/error_chart.hpp>
-#include <layerbench/report/history_chart.hpp>
 #include <layerbench/report/html.hpp>
+#include <layerbench/report/op_breakdown_chart.hpp>
+#include <layerbench/report/report_data.hpp>
 #include <layerbench/report/roofline_chart.hpp>
 #include <layerbench/report/style.hpp>
+#include <layerbench/report/time_series_chart.hpp>
 
 /// A report as one HTML file that needs no other, and runs nothing.
 namespace layerbench::report {
@@ -32,28 +32,28 @@ namespace detail {
 
 [[nodiscard]] inline std::string case_id(std::size_t i) { return fmt::format("case{}", i + 1); }
 
-[[nodiscard]] inline markup summary_section(const digest& of) {
+[[nodiscard]] inline markup summary_section(const report_data& of) {
   std::vector<markup> heads;
-  for (const predict::prediction& p : of.predictions) {
-    heads.push_back(link(case_id(heads.size()), p.owner.model));
+  for (const analysis::prediction& p : of.predictions) {
+    heads.push_back(link(case_id(heads.size()), p.configuration.model));
   }
   markup inner = to_html(overview(of.predictions), "Time of a step, and images/s", heads);
   if (!of.contentions.empty()) inner += to_html(lines(text(of.contentions)));
-  if (const std::vector<std::string> said = warnings(of); !said.empty()) {
-    inner +=
-        element("div", element("h3", escaped("Warnings")) + to_html(said), {{"class", "warnings"}});
+  if (const std::vector<std::string> words = warnings(of); !words.empty()) {
+    inner += element("div", element("h3", escaped("Warnings")) + to_html(words),
+                     {{"class", "warnings"}});
   }
   return section("summary", "Summary", inner);
 }
 
 /// The legend of a case's bars, as a table.
-[[nodiscard]] inline markup ops_table(const predict::prediction& p, const svg::palette& kinds) {
+[[nodiscard]] inline markup ops_table(const analysis::prediction& p, const svg::palette& kinds) {
   table t{{{"op"}, {"share", align::right}, {"ms a step", align::right}}, {}};
   std::vector<markup> heads;
   for (const auto& [op, share] : shares_by_op(p)) {
     double seconds = 0;
-    for (const predict::layer_time& each : p.layers) {
-      if (each.op == op) seconds += static_cast<double>(each.count) * each.seconds;
+    for (const analysis::layer_time& layer : p.layers) {
+      if (layer.op == op) seconds += static_cast<double>(layer.count) * layer.seconds;
     }
     heads.push_back(kinds.swatch(op) + escaped(op));
     t.rows.push_back({op, percent(share), milliseconds(seconds)});
@@ -61,7 +61,7 @@ namespace detail {
   return to_html(t, "The step by kind of op", heads);
 }
 
-[[nodiscard]] inline markup case_part(const predict::prediction& p, const std::string& title,
+[[nodiscard]] inline markup case_part(const analysis::prediction& p, const std::string& title,
                                       const std::string& id, const svg::palette& kinds) {
   constexpr std::size_t most = 10;
   markup inner = element("h3", escaped(title)) + to_html(lines(remarks(p)));
@@ -77,16 +77,16 @@ namespace detail {
   return element("section", inner, {{"id", id}}) + markup{"\n"};
 }
 
-[[nodiscard]] inline markup cases_section(const digest& of, const svg::palette& kinds) {
+[[nodiscard]] inline markup cases_section(const report_data& of, const svg::palette& kinds) {
   markup inner;
   for (std::size_t i = 0; i < of.predictions.size(); ++i) {
-    const predict::prediction& p = of.predictions[i];
+    const analysis::prediction& p = of.predictions[i];
     inner += case_part(p, case_title(of, p), case_id(i), kinds);
   }
   return section("cases", "Cases", inner);
 }
 
-[[nodiscard]] inline markup validation_section(const predict::validation& all) {
+[[nodiscard]] inline markup validation_section(const analysis::validation& all) {
   markup inner;
   if (!all.cases.empty()) {
     inner = svg::error_chart(all) +
@@ -95,14 +95,14 @@ namespace detail {
   return section("validation", "Validation", inner + to_html(lines(remarks(all))));
 }
 
-[[nodiscard]] inline markup comparison_section(const digest& of) {
+[[nodiscard]] inline markup comparison_section(const report_data& of) {
   markup inner = to_html(of.uncompared);
-  for (const predict::comparison& all : of.comparisons) {
+  for (const analysis::comparison& all : of.comparisons) {
     const std::string title = comparison_title(all);
-    inner += element("h3", escaped(title)) + to_html(lines(sides(all)));
+    inner += element("h3", escaped(title)) + to_html(lines(comparison_header(all)));
     if (!all.models.empty()) {
       inner += to_html(compared_models(all), "Predicted steps, old and new") +
-               to_html(lines(drivers_text(all)));
+               to_html(lines(top_contributors_text(all)));
     }
     if (!all.layers.empty()) inner += to_html(compared_layers(all), "Layers, old and new");
     inner += to_html(lines(remarks(all)));
@@ -110,40 +110,42 @@ namespace detail {
   return section("comparison", "Comparison", inner);
 }
 
-[[nodiscard]] inline markup history_section(const std::vector<predict::course>& all) {
+[[nodiscard]] inline markup history_section(const std::vector<analysis::time_series>& all) {
   markup inner;
-  for (const predict::course& each : all) {
-    const std::string title = course_title(each);
-    inner += element("h3", escaped(title)) + svg::history_chart(each) + to_html(dates(each), title);
+  for (const analysis::time_series& time_series : all) {
+    const std::string title = course_title(time_series);
+    inner += element("h3", escaped(title)) + svg::history_chart(time_series) +
+             to_html(dates(time_series), title);
   }
   return section("history", "History", inner);
 }
 
-[[nodiscard]] inline markup conditions_section(const digest& of) {
+[[nodiscard]] inline markup conditions_section(const report_data& of) {
   markup inner = to_html(sources(of.files), "Files");
-  for (const result::results& each : of.files) {
+  for (const result::results& file : of.files) {
     inner += element("details",
-                     element("summary", escaped("Context of " + each.file)) +
-                         to_html(context(each), "What " + each.file + " says of its run"),
+                     element("summary", escaped("Context of " + file.file)) +
+                         to_html(context(file), "What " + file.file + " says of its run"),
                      {{"class", "context"}});
   }
   return section("conditions", "Conditions", inner);
 }
 
-[[nodiscard]] inline markup reading_section(const digest& of) {
+[[nodiscard]] inline markup reading_section(const report_data& of) {
   return section("reading", "How to read this", to_html(reading(of)));
 }
 
 /// "resnet50, vgg16": each model once.
-[[nodiscard]] inline std::string models(const digest& of) {
+[[nodiscard]] inline std::string models(const report_data& of) {
   std::vector<std::string> names;
-  for (const predict::prediction& p : of.predictions) {
-    if (std::ranges::find(names, p.owner.model) == names.end()) names.push_back(p.owner.model);
+  for (const analysis::prediction& p : of.predictions) {
+    if (std::ranges::find(names, p.configuration.model) == names.end())
+      names.push_back(p.configuration.model);
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-[[nodiscard]] inline markup navigation(const digest& of) {
+[[nodiscard]] inline markup navigation(const report_data& of) {
   markup items;
   const auto add = [&](const std::string& id, const std::string& text) {
     items += element("li", link(id, text));
@@ -169,7 +171,7 @@ namespace detail {
 }  // namespace detail
 
 /// The report as HTML that is XML as well.
-[[nodiscard]] inline std::string page(const digest& of) {
+[[nodiscard]] inline std::string page(const report_data& of) {
   const svg::palette kinds(of.predictions);
   const std::string title = "layerbench: " + detail::models(of);
   markup parts = detail::summary_section(of) + detail::cases_section(of, kinds);

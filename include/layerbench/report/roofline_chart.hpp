@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/predict/bounds.hpp>
-#include <layerbench/report/bounds.hpp>
+#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/report/svg.hpp>
 
 /// A drawing of how near each layer comes to what the device attains.
@@ -19,22 +19,22 @@ namespace detail {
 
 /// A layer by the logarithms of its FLOPs a byte and a second.
 struct roofline_point {
-  const predict::layer_time* layer;
+  const analysis::layer_time* layer;
   double x;
   double y;
 };
 
 /// Layers that compute something and of which the traffic is known, the heaviest first, so that no
 /// other hides behind them.
-[[nodiscard]] inline std::vector<roofline_point> roofline_points(const predict::prediction& p) {
+[[nodiscard]] inline std::vector<roofline_point> roofline_points(const analysis::prediction& p) {
   std::vector<roofline_point> all;
-  for (const predict::layer_time& each : p.layers) {
-    const double intensity = predict::arithmetic_intensity(each).value_or(0);
+  for (const analysis::layer_time& layer : p.layers) {
+    const double intensity = analysis::arithmetic_intensity(layer).value_or(0);
     if (intensity <= 0) continue;
-    all.push_back({&each, std::log10(intensity), std::log10(*each.flops / each.seconds)});
+    all.push_back({&layer, std::log10(intensity), std::log10(*layer.flops / layer.seconds)});
   }
   std::ranges::stable_sort(all, std::ranges::greater{},
-                           [](const roofline_point& each) { return each.layer->share; });
+                           [](const roofline_point& point) { return point.layer->share; });
   return all;
 }
 
@@ -44,7 +44,7 @@ struct roofline_axes {
   scale y;
   double peak;  ///< FLOP/s
 
-  roofline_axes(const std::vector<roofline_point>& points, const predict::peaks& of)
+  roofline_axes(const std::vector<roofline_point>& points, const analysis::peaks& of)
       : x{0, 0, 56, drawing_width - 8}, y{0, 0, 300, 8}, peak(std::log10(of.flops)) {
     constexpr double room = 0.2;
     const auto [left, right] = std::ranges::minmax(points, {}, &roofline_point::x);
@@ -56,7 +56,7 @@ struct roofline_axes {
   }
 
   /// Where so many bytes a second are enough for the peak.
-  [[nodiscard]] double ridge(const predict::memory_level& of) const {
+  [[nodiscard]] double ridge(const analysis::memory_level& of) const {
     return peak - std::log10(of.read);
   }
 };
@@ -68,48 +68,48 @@ struct roofline_axes {
   const auto first = [](const scale& of) { return static_cast<int>(std::ceil(of.low)); };
   for (int i = first(in.x); i <= in.x.high; ++i) {
     drawn += path(fmt::format("M{:.1f} {:.1f}V{:.1f}", in.x(i), in.y.to, in.y.from), "axis");
-    drawn += words(in.x(i), in.y.from + 16, power(i), "middle", "faint");
+    drawn += label(in.x(i), in.y.from + 16, power(i), "middle", "faint");
   }
   for (int i = first(in.y); i <= in.y.high; ++i) {
     drawn += path(fmt::format("M{:.1f} {:.1f}H{:.1f}", in.x.from, in.y(i), in.x.to), "axis");
-    drawn += words(in.x.from - 6, in.y(i) + 4, power(i - 9), "end", "faint");
+    drawn += label(in.x.from - 6, in.y(i) + 4, power(i - 9), "end", "faint");
   }
-  return drawn + words(in.x.to, in.y.from + 32, "FLOPs a byte, none on padding", "end", "faint") +
-         words(2, in.y.from + 32, "GFLOP/s", "start", "faint");
+  return drawn + label(in.x.to, in.y.from + 32, "FLOPs a byte, none on padding", "end", "faint") +
+         label(2, in.y.from + 32, "GFLOP/s", "start", "faint");
 }
 
 /// The peak, and below it the bandwidth of each level, that of reading.
-[[nodiscard]] inline markup roofline_roofs(const roofline_axes& in, const predict::peaks& of) {
+[[nodiscard]] inline markup roofline_roofs(const roofline_axes& in, const analysis::peaks& of) {
   markup drawn;
   double reached = in.x.high;
-  for (const predict::memory_level& each : of.levels) {
-    const double bandwidth = std::log10(each.read);
-    const double ridge = in.ridge(each);
+  for (const analysis::memory_level& level : of.levels) {
+    const double bandwidth = std::log10(level.read);
+    const double ridge = in.ridge(level);
     const double start = std::max(in.x.low, in.y.low - bandwidth);
     reached = std::min(reached, std::max(ridge, in.x.low));
     if (start >= ridge) continue;
     drawn += path(fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", in.x(start), in.y(start + bandwidth),
                               in.x(ridge), in.y(in.peak)),
                   "trend");
-    drawn += words(in.x(start) + 8, in.y(start + bandwidth) - 4,
-                   fmt::format("{} {} GB/s", each.name, report::detail::giga(each.read)));
+    drawn += label(in.x(start) + 8, in.y(start + bandwidth) - 4,
+                   fmt::format("{} {} GB/s", level.name, report::detail::giga(level.read)));
   }
   drawn +=
       path(fmt::format("M{:.1f} {:.1f}H{:.1f}", in.x(reached), in.y(in.peak), in.x.to), "trend");
-  return drawn + words(in.x.to, in.y(in.peak) - 5,
+  return drawn + label(in.x.to, in.y(in.peak) - 5,
                        fmt::format("{} GFLOP/s", report::detail::giga(of.flops)), "end");
 }
 
 /// A dot as large as the layer's share of the step; what it is shows under the pointer.
 [[nodiscard]] inline markup roofline_dot(const roofline_point& of, const roofline_axes& in,
                                          const palette& kinds) {
-  const predict::layer_time& layer = *of.layer;
+  const analysis::layer_time& layer = *of.layer;
   const double radius = 3 + 20 * std::sqrt(layer.share);
-  const std::string said =
+  const std::string words =
       fmt::format("{}: {} of the step, {} GFLOP/s, {} of peak, {}", layer.call_name(),
                   report::detail::percent(layer.share), report::detail::gigaflops(layer),
                   report::detail::percent_of_peak(layer), report::detail::bound_of(layer));
-  return element("circle", element("title", escaped(said)),
+  return element("circle", element("title", escaped(words)),
                  {{"class", "bar"},
                   {"cx", length(in.x(of.x))},
                   {"cy", length(in.y(of.y))},
@@ -121,20 +121,20 @@ struct roofline_axes {
 
 /// Each layer by its FLOPs a byte and a second, under the roofs of the device; nothing where no
 /// peaks are known. Those worth most to optimise have the number of their row in that table.
-[[nodiscard]] inline markup roofline_chart(const predict::prediction& p, const palette& kinds) {
+[[nodiscard]] inline markup roofline_chart(const analysis::prediction& p, const palette& kinds) {
   const std::vector<detail::roofline_point> points = detail::roofline_points(p);
   if (!p.limits || points.empty()) return {};
   const detail::roofline_axes in(points, *p.limits);
   markup drawn = detail::roofline_grid(in);
   markup numbers;
-  const std::vector<predict::layer_time> worth = predict::worth_optimising(p);
-  for (const detail::roofline_point& each : points) {
-    drawn += detail::roofline_dot(each, in, kinds);
-    const auto same = std::ranges::find_if(worth, [&](const predict::layer_time& other) {
-      return other.call_name() == each.layer->call_name() && other.part == each.layer->part;
+  const std::vector<analysis::layer_time> worth = analysis::worth_optimising(p);
+  for (const detail::roofline_point& point : points) {
+    drawn += detail::roofline_dot(point, in, kinds);
+    const auto same = std::ranges::find_if(worth, [&](const analysis::layer_time& other) {
+      return other.call_name() == point.layer->call_name() && other.part == point.layer->part;
     });
     if (same == worth.end()) continue;
-    numbers += words(in.x(each.x) + 5 + 20 * std::sqrt(each.layer->share), in.y(each.y) + 4,
+    numbers += label(in.x(point.x) + 5 + 20 * std::sqrt(point.layer->share), in.y(point.y) + 4,
                      std::to_string(same - worth.begin() + 1));
   }
   drawn += detail::roofline_roofs(in, *p.limits) + numbers;

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/predict/prediction.hpp>
-#include <layerbench/report/composition.hpp>
+#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/report/html.hpp>
+#include <layerbench/report/op_breakdown.hpp>
 
 /// What charts are drawn with. Lengths are in the units of a drawing that is `drawing_width` wide.
 namespace layerbench::report::svg {
@@ -76,7 +76,7 @@ struct box {
 }
 
 /// `text` whose `anchor` (start, middle, end) is at x; y is its base line.
-[[nodiscard]] inline markup words(double x, double y, std::string_view text,
+[[nodiscard]] inline markup label(double x, double y, std::string_view text,
                                   const std::string& anchor = "start",
                                   const std::string& style = "plain") {
   return element("text", escaped(text),
@@ -84,7 +84,7 @@ struct box {
 }
 
 /// How wide a text is at most, more or less: no font is known.
-[[nodiscard]] inline double words_width(std::string_view text) {
+[[nodiscard]] inline double label_width(std::string_view text) {
   return 6.6 * static_cast<double>(report::detail::width(text));
 }
 
@@ -111,10 +111,10 @@ struct box {
 class palette {
  public:
   /// The ops of these predictions, those with most time first.
-  explicit palette(std::span<const predict::prediction> all) {
+  explicit palette(std::span<const analysis::prediction> all) {
     report::detail::share_list totals;
-    for (const predict::prediction& each : all) {
-      for (const auto& [op, share] : report::detail::shares_by_op(each)) {
+    for (const analysis::prediction& prediction : all) {
+      for (const auto& [op, share] : report::detail::shares_by_op(prediction)) {
         auto same = std::ranges::find(totals, op, [](const auto& known) { return known.first; });
         if (same == totals.end()) same = totals.insert(totals.end(), {op, 0.0});
         same->second += share;

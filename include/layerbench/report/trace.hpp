@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/predict/scaling.hpp>
-#include <layerbench/report/number.hpp>
+#include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// The timeline of a step as Chrome's trace viewer and Perfetto read it.
@@ -23,7 +23,7 @@ enum class track { computing = 0, sending = 1 };
 
 /// A span of time on a track; times are in microseconds (Trace Event Format, complete events).
 [[nodiscard]] inline json::value span_json(const std::string& name, std::string_view category,
-                                           track on, const predict::sending& when) {
+                                           track on, const analysis::sending& when) {
   return {{"name", name},
           {"cat", category},
           {"ph", "X"},
@@ -46,16 +46,16 @@ enum class track { computing = 0, sending = 1 };
 /// The i-th step of `of` on one of its devices: every call, and every bucket while it is sent,
 /// which nothing is for a single device. A framework's time that belongs to no call stands at the
 /// end.
-[[nodiscard]] inline json::value trace(const predict::data_parallel& of, std::size_t i) {
+[[nodiscard]] inline json::value trace(const analysis::data_parallel& of, std::size_t i) {
   using detail::track;
-  const predict::compute_step& computed = *of.computed.at(i);
-  const predict::scaled_step& scaled = of.steps.at(i);
-  const predict::parallel_step& step = scaled.step;
+  const analysis::compute_step& computed = *of.computed.at(i);
+  const analysis::scaled_step& scaled = of.steps.at(i);
+  const analysis::parallel_step& step = scaled.step;
   json::value events = json::value::array({detail::track_name(track::computing, "compute"),
                                            detail::track_name(track::sending, "all-reduce")});
-  const auto calls = predict::computing(computed, step, scaled.contention.factors.usual.computing);
+  const auto calls = analysis::computing(computed, step, scaled.contention.factors.usual.computing);
   for (std::size_t k = 0; k < calls.size(); ++k) {
-    const predict::timed_call& call = computed.calls[k];
+    const analysis::timed_call& call = computed.calls[k];
     events.push_back(detail::span_json(call.name, name(call.part), track::computing, calls[k]));
   }
   if (computed.overhead > 0) {
@@ -72,7 +72,7 @@ enum class track { computing = 0, sending = 1 };
   return {{"traceEvents", events},
           {"displayTimeUnit", "ms"},
           {"otherData",
-           {{"case", of.single.owner.text()},
+           {{"case", of.single.configuration.text()},
             {"devices", scaled.devices},
             {"batch", scaled.batch},
             {"network", of.how.joined.name},

@@ -27,16 +27,16 @@ namespace layerbench::result {
 /// of [bytes, distance, 1 if they are written, else 0] each.
 [[nodiscard]] inline std::string write_manifest(const manifest& cases) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const auto& [owner, step] : cases) {
-    auto& list = out[owner.text()] = nlohmann::ordered_json::array();
-    for (const planned& each : step) {
-      list.push_back({each.layer, each.op, each.pass, each.key, each.count});
+  for (const auto& [configuration, step] : cases) {
+    auto& list = out[configuration.text()] = nlohmann::ordered_json::array();
+    for (const planned& item : step) {
+      list.push_back({item.layer, item.op, item.pass, item.key, item.count});
       nlohmann::ordered_json more = nlohmann::ordered_json::object();
-      if (each.part != model::step_part::forward) more["part"] = name(each.part);
-      if (!each.state.empty()) more["state"] = each.state;
-      if (each.inserted) more["inserted"] = true;
-      if (each.chain_seconds) more["chain_s"] = *each.chain_seconds;
-      for (const moved& operand : each.moves) {
+      if (item.part != model::step_part::forward) more["part"] = name(item.part);
+      if (!item.state.empty()) more["state"] = item.state;
+      if (item.inserted) more["inserted"] = true;
+      if (item.chain_seconds) more["chain_s"] = *item.chain_seconds;
+      for (const operand_traffic& operand : item.traffic) {
         more["moves"].push_back({operand.bytes, operand.distance, operand.written ? 1 : 0});
       }
       if (!more.empty()) list.back().push_back(more);
@@ -54,15 +54,15 @@ namespace detail {
   throw bad_input(file, "/context/manifest", "not a count: " + value.dump());
 }
 
-[[nodiscard]] inline std::vector<moved> read_moves(const nlohmann::ordered_json& list,
-                                                   std::string_view file) {
+[[nodiscard]] inline std::vector<operand_traffic> read_traffic(const nlohmann::ordered_json& list,
+                                                               std::string_view file) {
   constexpr std::int64_t most = std::int64_t{1} << 53;  // doubles hold no larger ones
-  std::vector<moved> moves;
-  for (const auto& each : list) {
-    moves.push_back({count_in(each.at(0), 0, most, file), count_in(each.at(1), 0, most, file),
-                     count_in(each.at(2), 0, 1, file) == 1});
+  std::vector<operand_traffic> traffic;
+  for (const auto& item : list) {
+    traffic.push_back({count_in(item.at(0), 0, most, file), count_in(item.at(1), 0, most, file),
+                       count_in(item.at(2), 0, 1, file) == 1});
   }
-  return moves;
+  return traffic;
 }
 
 }  // namespace detail
@@ -73,18 +73,18 @@ namespace detail {
   try {
     const auto parsed = nlohmann::ordered_json::parse(text);
     for (const auto& item : parsed.items()) {
-      const auto owner = parse_case(item.key());
-      if (!owner) throw bad_input(file, "/context/manifest", "unknown case " + item.key());
-      std::vector<planned>& step = cases[*owner];
-      for (const auto& each : item.value()) {
-        const std::int64_t count = detail::count_in(each.at(4), 1, max_size, file);
-        const auto more = each.size() > 5 ? each.at(5) : nlohmann::ordered_json::object();
+      const auto configuration = parse_configuration(item.key());
+      if (!configuration) throw bad_input(file, "/context/manifest", "unknown case " + item.key());
+      std::vector<planned>& step = cases[*configuration];
+      for (const auto& element : item.value()) {
+        const std::int64_t count = detail::count_in(element.at(4), 1, max_size, file);
+        const auto more = element.size() > 5 ? element.at(5) : nlohmann::ordered_json::object();
         const auto part = from_name<model::step_part>(more.value("part", "forward"));
         if (!part) throw bad_input(file, "/context/manifest", "unknown part of a step");
-        step.push_back({each.at(0), each.at(1), each.at(2), each.at(3), count,
+        step.push_back({element.at(0), element.at(1), element.at(2), element.at(3), count,
                         more.value("inserted", false), more.value("state", "")});
         step.back().part = *part;
-        if (more.contains("moves")) step.back().moves = detail::read_moves(more["moves"], file);
+        if (more.contains("moves")) step.back().traffic = detail::read_traffic(more["moves"], file);
         if (more.contains("chain_s")) {
           step.back().chain_seconds = more["chain_s"].get<double>();
           if (!(*step.back().chain_seconds > 0)) {
@@ -94,8 +94,8 @@ namespace detail {
       }
       if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
     }
-  } catch (const nlohmann::json::exception& slip) {
-    throw bad_input(file, "/context/manifest", json::plain_words(slip));
+  } catch (const nlohmann::json::exception& e) {
+    throw bad_input(file, "/context/manifest", json::plain_words(e));
   }
   return cases;
 }
@@ -104,19 +104,19 @@ namespace detail {
 
 /// Takes over rows one by one while the JSON of `from` is parsed.
 template <class Source>
-[[nodiscard]] results read_from(Source& from, results made) {
-  file_reader reader(made);
+[[nodiscard]] results read_from(Source& from, results created) {
+  file_reader reader(created);
   static_cast<void>(nlohmann::json::sax_parse(from, &reader));
   for (const auto& item : reader.context().items()) {
-    made.context[item.key()] =
+    created.context[item.key()] =
         item.value().is_string() ? item.value().get<std::string>() : item.value().dump();
   }
-  const auto planned = made.context.find("manifest");
-  if (planned != made.context.end()) {
-    made.manifest = read_manifest(planned->second, made.file);
-    made.context.erase(planned);
+  const auto planned = created.context.find("manifest");
+  if (planned != created.context.end()) {
+    created.manifest = read_manifest(planned->second, created.file);
+    created.context.erase(planned);
   }
-  return made;
+  return created;
 }
 
 }  // namespace detail
@@ -124,22 +124,22 @@ template <class Source>
 /// Reads a result file. Rows are taken over one by one while the text is parsed, so that memory
 /// does not grow with the JSON. Throws bad_input naming file and place.
 [[nodiscard]] inline results read(const std::filesystem::path& path) {
-  results made;
-  made.file = path.string();
+  results result;
+  result.file = path.string();
   std::ifstream stream(path, std::ios::binary);
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown) || !stream) {
-    throw bad_input(made.file, "",
+    throw bad_input(result.file, "",
                     "cannot be read; give a result file (--benchmark_out writes one)");
   }
-  return detail::read_from(stream, std::move(made));
+  return detail::read_from(stream, std::move(result));
 }
 
 /// The same of its `text`.
 [[nodiscard]] inline results read_text(const std::string& text, const std::string& file) {
-  results made;
-  made.file = file;
-  return detail::read_from(text, std::move(made));
+  results result;
+  result.file = file;
+  return detail::read_from(text, std::move(result));
 }
 
 /// Names of the context fields in which two files differ although their rows would only be

@@ -60,8 +60,8 @@ class row_fields {
   }
   void take_counters(counter_list& into) const {
     for (std::size_t i = 0; i < used_; ++i) {
-      const field& each = all_[i];
-      if (each.counts && each.value.is_number()) into[each.name] = each.value.get<double>();
+      const field& item = all_[i];
+      if (item.counts && item.value.is_number()) into[item.name] = item.value.get<double>();
     }
   }
 
@@ -161,9 +161,8 @@ class file_reader {
   }
 
   [[noreturn]] bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
-                                const nlohmann::json::exception& slip) const {
-    throw bad_input(into_.file, "",
-                    fmt::format("not a whole JSON file: {}", json::plain_words(slip)));
+                                const nlohmann::json::exception& e) const {
+    throw bad_input(into_.file, "", fmt::format("not a whole JSON file: {}", json::plain_words(e)));
   }
 
  private:
@@ -220,8 +219,8 @@ class file_reader {
     in_row_ = false;
     try {
       read_row(row_, into_);
-    } catch (const std::exception& slip) {
-      throw bad_input(into_.file, fmt::format("/benchmarks/{}", rows_), json::plain_words(slip));
+    } catch (const std::exception& e) {
+      throw bad_input(into_.file, fmt::format("/benchmarks/{}", rows_), json::plain_words(e));
     }
     ++rows_;
   }

@@ -18,7 +18,7 @@ namespace layerbench::result {
 
 /// What a primitive reads or writes as one of its operands. One that is written over moves once, as
 /// written: a cache fetches what it is to write, so reading it first moves nothing more.
-struct moved {
+struct operand_traffic {
   std::int64_t bytes;
   std::int64_t distance;  ///< bytes that the step touches between two uses of it
   bool written;
@@ -37,7 +37,7 @@ struct planned {
   /// up to a prediction.
   std::optional<double> chain_seconds = {};
   model::step_part part = model::step_part::forward;
-  std::vector<moved> moves = {};  ///< in the operands' order; empty: unknown
+  std::vector<operand_traffic> traffic = {};  ///< in the operands' order; empty: unknown
 
   /// As model::work_of has it.
   [[nodiscard]] std::string work() const { return fmt::format("{}/{}/{}", op, pass, key); }
@@ -45,63 +45,63 @@ struct planned {
 
 /// A model's primitive as a manifest has it.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive) {
-  planned made{primitive.layer,
-               std::string(primitive.op.name()),
-               std::string(op::name(primitive.pass)),
-               primitive.op.key(),
-               primitive.count(),
-               primitive.inserted};
-  made.part = primitive.part;
-  return made;
+  planned result{primitive.layer,
+                 std::string(primitive.op.name()),
+                 std::string(op::name(primitive.pass)),
+                 primitive.op.key(),
+                 primitive.count(),
+                 primitive.inserted};
+  result.part = primitive.part;
+  return result;
 }
 
 /// The same, with the state of its operands in a step of that data type.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive,
-                                        const model::surroundings& around, dtype type) {
-  planned made = planned_of(primitive);
-  made.state = around.signature();
+                                        const model::call_context& around, dtype type) {
+  planned result = planned_of(primitive);
+  result.state = around.signature();
   const std::vector<op::operand> operands = primitive.op.operands(primitive.pass, type);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (std::ranges::find(around.operands, std::optional(i), &model::operand_state::same_as) !=
         around.operands.end()) {
       continue;
     }
-    made.moves.push_back({op::least_bytes({operands[i]}),
-                          around.operands.at(i).distance.value_or(around.footprint),
-                          operands[i].role == op::role::destination});
+    result.traffic.push_back({op::least_bytes({operands[i]}),
+                              around.operands.at(i).distance.value_or(around.footprint),
+                              operands[i].role == op::role::destination});
   }
-  return made;
+  return result;
 }
 
 /// What one step of each case consists of, whether or not it was measured. The cases stand in the
 /// order in which they came, which is the order in which people asked for them.
 class manifest {
  public:
-  using item = std::pair<case_name, std::vector<planned>>;
+  using item = std::pair<configuration_name, std::vector<planned>>;
 
   /// The step of `owner`; empty when it is new.
-  std::vector<planned>& operator[](const case_name& owner) {
-    const auto found = std::ranges::find(items_, owner, &item::first);
+  std::vector<planned>& operator[](const configuration_name& configuration) {
+    const auto found = std::ranges::find(items_, configuration, &item::first);
     if (found != items_.end()) return found->second;
-    return items_.emplace_back(owner, std::vector<planned>{}).second;
+    return items_.emplace_back(configuration, std::vector<planned>{}).second;
   }
 
-  [[nodiscard]] bool contains(const case_name& owner) const {
-    return std::ranges::find(items_, owner, &item::first) != items_.end();
+  [[nodiscard]] bool contains(const configuration_name& configuration) const {
+    return std::ranges::find(items_, configuration, &item::first) != items_.end();
   }
 
-  void erase(const case_name& owner) {
-    std::erase_if(items_, [&](const item& each) { return each.first == owner; });
+  void erase(const configuration_name& configuration) {
+    std::erase_if(items_, [&](const item& element) { return element.first == configuration; });
   }
 
   /// Adds those cases of `other` that are not here yet, and what its clocks inside chains say of
   /// the same steps.
   void merge(const manifest& other) {
-    for (const item& each : other) {
-      std::vector<planned>& step = (*this)[each.first];
-      if (step.empty()) step = each.second;
-      for (std::size_t i = 0; i < step.size() && step.size() == each.second.size(); ++i) {
-        if (!step[i].chain_seconds) step[i].chain_seconds = each.second[i].chain_seconds;
+    for (const item& element : other) {
+      std::vector<planned>& step = (*this)[element.first];
+      if (step.empty()) step = element.second;
+      for (std::size_t i = 0; i < step.size() && step.size() == element.second.size(); ++i) {
+        if (!step[i].chain_seconds) step[i].chain_seconds = element.second[i].chain_seconds;
       }
     }
   }

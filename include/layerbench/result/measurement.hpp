@@ -83,7 +83,7 @@ class counter_list {
     return found->second;
   }
   void erase(std::string_view name) {
-    std::erase_if(all_, [&](const value_type& each) { return each.first == name; });
+    std::erase_if(all_, [&](const value_type& type) { return type.first == name; });
   }
   void clear() { all_.clear(); }
   [[nodiscard]] bool empty() const { return all_.empty(); }
@@ -93,7 +93,7 @@ class counter_list {
   friend bool operator==(const counter_list&, const counter_list&) = default;
 
  private:
-  [[nodiscard]] static std::string_view text(const value_type& each) { return each.first.text(); }
+  [[nodiscard]] static std::string_view text(const value_type& type) { return type.first.text(); }
 
   std::vector<value_type> all_;
 };
@@ -126,17 +126,18 @@ inline constexpr double much_disturbed = 0.1;
 
 /// What makes timings interchangeable: same work, same library, same conditions. Rows that agree
 /// in it (and in their files' contexts) may serve one another.
-[[nodiscard]] inline std::string identity(const case_name& owner, std::string_view op,
-                                          std::string_view pass, std::string_view key,
-                                          std::string_view cache, std::string_view state) {
-  name_parameters parameters = owner.parameters;
+[[nodiscard]] inline std::string identity(const configuration_name& configuration,
+                                          std::string_view op, std::string_view pass,
+                                          std::string_view key, std::string_view cache,
+                                          std::string_view state) {
+  name_parameters parameters = configuration.parameters;
   parameters.erase("phase");  // what is computed is in op, pass and key
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, owner.backend, owner.dtype, key, cache,
-                     state, detail::parameter_text(parameters));
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, configuration.backend, configuration.dtype,
+                     key, cache, state, detail::parameter_text(parameters));
 }
 [[nodiscard]] inline std::string identity(const measurement& row) {
-  return identity(row.name.owner, row.name.op, row.name.pass, row.label.key.text(), row.name.cache,
-                  row.label.state.text());
+  return identity(row.name.configuration, row.name.op, row.name.pass, row.label.key.text(),
+                  row.name.cache, row.label.state.text());
 }
 
 /// A result file.
@@ -149,19 +150,19 @@ struct results {
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
 
   /// What the context says in a field; nothing where it does not have it.
-  [[nodiscard]] std::optional<std::string> said(std::string_view field) const {
+  [[nodiscard]] std::optional<std::string> context_value(std::string_view field) const {
     const auto found = context.find(field);
     if (found == context.end()) return std::nullopt;
     return found->second;
   }
   /// What it was measured on, as far as the file says: the processor, and the GPU where one is.
   [[nodiscard]] std::string device() const {
-    const std::string processor = said("device").value_or("not said");
-    const auto gpu = said("gpu");
+    const std::string processor = context_value("device").value_or("not said");
+    const auto gpu = context_value("gpu");
     return gpu ? processor + ", " + *gpu : processor;
   }
   /// Whether the run was stopped before all was measured.
-  [[nodiscard]] bool interrupted() const { return said("interrupted") == "1"; }
+  [[nodiscard]] bool interrupted() const { return context_value("interrupted") == "1"; }
 };
 
 }  // namespace layerbench::result

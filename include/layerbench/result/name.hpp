@@ -33,10 +33,10 @@ namespace detail {
 [[nodiscard]] inline std::string parameter_text(const name_parameters& parameters,
                                                 std::string_view except = {}) {
   std::string text;
-  for (const std::string_view each : parameter_order) {
-    const auto found = parameters.find(each);
-    if (found != parameters.end() && each != except) {
-      text += fmt::format("/{}:{}", each, found->second);
+  for (const std::string_view name : parameter_order) {
+    const auto found = parameters.find(name);
+    if (found != parameters.end() && name != except) {
+      text += fmt::format("/{}:{}", name, found->second);
     }
   }
   return text;
@@ -71,7 +71,7 @@ namespace detail {
 }  // namespace detail
 
 /// A model under fixed conditions: what a prediction is made for.
-struct case_name {
+struct configuration_name {
   std::string backend;
   std::string dtype;
   std::string model;
@@ -100,31 +100,31 @@ struct case_name {
                        detail::parameter_text(parameters, "phase"));
   }
 
-  friend auto operator<=>(const case_name&, const case_name&) = default;
+  friend auto operator<=>(const configuration_name&, const configuration_name&) = default;
 };
 
 /// The name of a row: a case, and which of its primitives in which cache state; or the whole step
 /// of the case, run layer after layer as a model runs.
 struct row_name {
-  case_name owner;
+  configuration_name configuration;
   std::string op;
   std::string pass;
   std::string layer;
   std::string cache;
 
   /// The row of the whole step of `owner`.
-  [[nodiscard]] static row_name chain(case_name owner) {
-    return {std::move(owner), "chain", "", "", ""};
+  [[nodiscard]] static row_name chain(configuration_name configuration) {
+    return {std::move(configuration), "chain", "", "", ""};
   }
   [[nodiscard]] bool is_chain() const { return op == "chain" && layer.empty(); }
 
   /// `<op>/<pass>/<backend>/<dtype>/<model>/<layer>/batch:<n>/cache:<state>[/<parameter>:<value>]`;
   /// `chain/<case>` of a whole step.
   [[nodiscard]] std::string text() const {
-    if (is_chain()) return "chain/" + owner.text();
-    return fmt::format("{}/{}/{}/{}/{}/{}/batch:{}/cache:{}{}", op, pass, owner.backend,
-                       owner.dtype, owner.model, layer, owner.batch, cache,
-                       detail::parameter_text(owner.parameters));
+    if (is_chain()) return "chain/" + configuration.text();
+    return fmt::format("{}/{}/{}/{}/{}/{}/batch:{}/cache:{}{}", op, pass, configuration.backend,
+                       configuration.dtype, configuration.model, layer, configuration.batch, cache,
+                       detail::parameter_text(configuration.parameters));
   }
 
   friend auto operator<=>(const row_name&, const row_name&) = default;
@@ -171,21 +171,21 @@ struct name_end {
 }  // namespace detail
 
 /// The inverse of case_name::text; nothing for any other text.
-[[nodiscard]] inline std::optional<case_name> parse_case(std::string_view text) {
+[[nodiscard]] inline std::optional<configuration_name> parse_configuration(std::string_view text) {
   const std::vector<std::string_view> parts = detail::split(text, '/');
   auto end = detail::parse_end(parts, 4, 5);
   if (!end || end->parameters.contains("phase")) return std::nullopt;
   if (parts[0] != "inference") end->parameters.emplace("phase", parts[0]);
-  return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), end->batch,
-                   std::move(end->parameters)};
+  return configuration_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]),
+                            end->batch, std::move(end->parameters)};
 }
 
 /// The inverse of row_name::text; nothing for other benchmarks' names.
 [[nodiscard]] inline std::optional<row_name> parse_row(std::string_view text) {
   constexpr std::string_view chain = "chain/";
   if (text.starts_with(chain)) {
-    if (auto owner = parse_case(text.substr(chain.size()))) {
-      return row_name::chain(std::move(*owner));
+    if (auto configuration = parse_configuration(text.substr(chain.size()))) {
+      return row_name::chain(std::move(*configuration));
     }
   }
   const std::vector<std::string_view> parts = detail::split(text, '/');

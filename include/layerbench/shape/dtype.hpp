@@ -55,10 +55,10 @@ inline constexpr std::array dtype_table{
 
 /// `value` rounded to the nearest `type`, ties to even, saturating at the largest finite value.
 /// For s8 the represented number is stored * `quantum`.
-[[nodiscard]] inline double round_to(dtype type, double value, double quantum = 1) {
+[[nodiscard]] inline double round_to(dtype type, double value, double scale = 1) {
   const dtype_traits& t = traits(type);
   if (std::isnan(value)) return value;
-  if (type == dtype::s8) return std::clamp(std::nearbyint(value / quantum), -128., 127.) * quantum;
+  if (type == dtype::s8) return std::clamp(std::nearbyint(value / scale), -128., 127.) * scale;
   if (type == dtype::f64 || value == 0) return value;
   // The exponent bits of the double give the spacing of `type` around the value directly.
   const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52U & 0x7FFU);

@@ -74,8 +74,8 @@ class duplicate_guard {
     open_.back().last_key = name;
     if (open_.back().keys.insert(name).second) return;
     std::string pointer;
-    for (const level& each : open_) {
-      pointer += '/' + (each.is_array ? std::to_string(each.items - 1) : token(each.last_key));
+    for (const level& item : open_) {
+      pointer += '/' + (item.is_array ? std::to_string(item.items - 1) : token(item.last_key));
     }
     throw bad_input(file_, pointer, "duplicate key; keep one of the two");
   }
@@ -108,8 +108,8 @@ class duplicate_guard {
   }
   try {
     return value::parse(text, detail::duplicate_guard(file));
-  } catch (const nlohmann::json::exception& slip) {  // a slip, or a number beyond any double
-    throw bad_input(file, "", "not valid JSON: " + plain_words(slip));
+  } catch (const nlohmann::json::exception& e) {  // a slip, or a number beyond any double
+    throw bad_input(file, "", "not valid JSON: " + plain_words(e));
   }
 }
 

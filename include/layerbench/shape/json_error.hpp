@@ -11,8 +11,8 @@ namespace layerbench::json {
 /// What a JSON library's exception says, without its own names for things: "[json.exception.
 /// parse_error.101] parse error at line 1, column 5: ..." becomes "line 1, column 5: ...". Other
 /// exceptions' texts stay as they are.
-[[nodiscard]] inline std::string plain_words(const std::exception& slip) {
-  std::string_view text = slip.what();
+[[nodiscard]] inline std::string plain_words(const std::exception& e) {
+  std::string_view text = e.what();
   const auto drop = [&](std::string_view begin) {
     if (text.starts_with(begin)) text.remove_prefix(begin.size());
   };

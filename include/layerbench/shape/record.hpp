@@ -72,7 +72,7 @@ struct invalid_field : error {
 /// Calls `visit(field)` for each field of Record, in order.
 template <class Record, class Visitor>
 constexpr void for_each_field(Visitor&& visit) {
-  std::apply([&](const auto&... each) { (visit(each), ...); }, Record::fields);
+  std::apply([&](const auto&... item) { (visit(item), ...); }, Record::fields);
 }
 
 namespace detail {

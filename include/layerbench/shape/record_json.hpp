@@ -149,8 +149,8 @@ template <class Record>
   });
   try {
     record.validate();
-  } catch (const invalid_field& slip) {
-    (at.has(slip.field) ? at[slip.field] : at).fail(slip.what());
+  } catch (const invalid_field& e) {
+    (at.has(e.field) ? at[e.field] : at).fail(e.what());
   } catch (const std::overflow_error& overflow) {
     at.fail(overflow.what());
   }

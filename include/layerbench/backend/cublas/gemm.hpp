@@ -24,9 +24,9 @@ namespace layerbench {
 template <>
 class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
  public:
-  plan(const cublas::backend& here, const op::gemm& o, const plan_request& request)
-      : tensor_plan(here, o.operands(request.pass, request.type), request.order),
-        library_(here.library()),
+  plan(const cublas::backend& device, const op::gemm& o, const plan_request& request)
+      : tensor_plan(device, o.operands(request.pass, request.type), request.order),
+        library_(device.library()),
         type_(request.type),
         workspace_limit_(std::min(usual_workspace, request.workspace_limit)),
         how_(product_of(possible(o, request), request.pass)),
@@ -41,8 +41,8 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   [[nodiscard]] std::string algorithm() const { return cublas::text(chosen_.algo); }
   [[nodiscard]] std::vector<std::string> alternatives() const {
     std::vector<std::string> names;
-    for (const cublasLtMatmulHeuristicResult_t& each : proposals(most_alternatives)) {
-      const std::string name = cublas::text(each.algo);
+    for (const cublasLtMatmulHeuristicResult_t& proposal : proposals(most_alternatives)) {
+      const std::string name = cublas::text(proposal.algo);
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     return names;
@@ -124,16 +124,16 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   static product product_of(const op::gemm& o, op::pass pass) {
     if (pass == op::pass::bwd_data) return gradient_of_source(o);
     if (pass == op::pass::bwd_weights) return gradient_of_weights(o);
-    product made{factor_of(1, o, o.k, o.n, o.b_transposed, true),
-                 factor_of(0, o, o.m, o.k, o.a_transposed, true),
-                 o.bias ? 3U : 2U,
-                 {o.n, o.m, o.batch},
-                 {}};
+    product result{factor_of(1, o, o.k, o.n, o.b_transposed, true),
+                   factor_of(0, o, o.m, o.k, o.a_transposed, true),
+                   o.bias ? 3U : 2U,
+                   {o.n, o.m, o.batch},
+                   {}};
     if (o.bias) {
-      made.bias = 2;
-      made.epilogue = CUBLASLT_EPILOGUE_BIAS;
+      result.bias = 2;
+      result.epilogue = CUBLASLT_EPILOGUE_BIAS;
     }
-    return made;
+    return result;
   }
 
   /// diff_src = diff_dst * weights^T, m * k.
@@ -152,25 +152,25 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
       return factor_of(0, o, o.m, o.k, o.a_transposed, transposed);
     };
     const auto dst = [&](bool transposed) { return factor_of(1, o, o.m, o.n, false, transposed); };
-    product made = o.b_transposed ? product{src(true), dst(false), 2, {o.k, o.n}, {}}
-                                  : product{dst(true), src(false), 2, {o.n, o.k}, {}};
+    product result = o.b_transposed ? product{src(true), dst(false), 2, {o.k, o.n}, {}}
+                                    : product{dst(true), src(false), 2, {o.n, o.k}, {}};
     if (o.bias) {
-      made.bias = 3;
-      made.epilogue = o.b_transposed ? CUBLASLT_EPILOGUE_BGRADB : CUBLASLT_EPILOGUE_BGRADA;
+      result.bias = 3;
+      result.epilogue = o.b_transposed ? CUBLASLT_EPILOGUE_BGRADB : CUBLASLT_EPILOGUE_BGRADA;
     }
-    return made;
+    return result;
   }
 
   [[nodiscard]] cublas::matmul described() const {
-    cublas::matmul made(type_);
+    cublas::matmul result(type_);
     const auto taken = [](const factor& f) { return f.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    made.set(CUBLASLT_MATMUL_DESC_TRANSA, taken(how_.a));
-    made.set(CUBLASLT_MATMUL_DESC_TRANSB, taken(how_.b));
-    made.set(CUBLASLT_MATMUL_DESC_EPILOGUE, how_.epilogue);
+    result.set(CUBLASLT_MATMUL_DESC_TRANSA, taken(how_.a));
+    result.set(CUBLASLT_MATMUL_DESC_TRANSB, taken(how_.b));
+    result.set(CUBLASLT_MATMUL_DESC_EPILOGUE, how_.epilogue);
     if (how_.bias) {
-      made.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cublas::data_type(logical(*how_.bias).type));
+      result.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cublas::data_type(logical(*how_.bias).type));
     }
-    return made;
+    return result;
   }
 
   /// The library's proposals, the fastest in its opinion first, so many at most.
@@ -184,15 +184,15 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
                                                static_cast<int>(most), all.data(), &found),
                 "cublasLtMatmulAlgoGetHeuristic");
     all.resize(static_cast<std::size_t>(found));
-    std::erase_if(all, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
+    std::erase_if(all, [](const auto& item) { return item.state != CUBLAS_STATUS_SUCCESS; });
     return all;
   }
 
   /// `algorithm`: its name; empty for the first.
   void choose(const std::string& algorithm) {
-    for (const auto& each : proposals(algorithm.empty() ? 1 : most_alternatives)) {
-      if (!algorithm.empty() && cublas::text(each.algo) != algorithm) continue;
-      chosen_ = each;
+    for (const auto& proposal : proposals(algorithm.empty() ? 1 : most_alternatives)) {
+      if (!algorithm.empty() && cublas::text(proposal.algo) != algorithm) continue;
+      chosen_ = proposal;
       return;
     }
     throw unsupported(fmt::format("cuBLAS has no algorithm{}{} for this shape and type",

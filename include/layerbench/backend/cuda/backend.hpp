@@ -87,7 +87,7 @@ class backend {
   [[nodiscard]] graph record(Work&& work) const {
     return graph(stream(), std::forward<Work>(work));
   }
-  [[nodiscard]] std::map<std::string, double> gauges() const { return nvml_.read(); }
+  [[nodiscard]] std::map<std::string, double> telemetry() const { return nvml_.read(); }
 
  private:
   int device_;

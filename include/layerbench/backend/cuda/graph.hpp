@@ -51,9 +51,9 @@ class graph {
   graph(cudaStream_t in, Work&& work) : stream_(in) {
     capture recording(stream_);
     std::forward<Work>(work)();
-    const recorded_graph made = recording.end();
+    const recorded_graph result = recording.end();
     executable_ = make_handle<executable_graph>("cudaGraphInstantiateWithFlags",
-                                                &cudaGraphInstantiateWithFlags, made.get(), 0ULL);
+                                                &cudaGraphInstantiateWithFlags, result.get(), 0ULL);
     check(cudaGraphUpload(executable_.get(), stream_), "cudaGraphUpload");
   }
 

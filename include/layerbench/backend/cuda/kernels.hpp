@@ -35,8 +35,8 @@ namespace layerbench::cuda {
 }
 
 /// All kernels, of numbers that are defined so.
-[[nodiscard]] inline std::string program_of(std::string_view numbers) {
-  return fmt::format("{}{}{}", numbers, kernel_source, image_kernel_source);
+[[nodiscard]] inline std::string program_of(std::string_view typed_span) {
+  return fmt::format("{}{}{}", typed_span, kernel_source, image_kernel_source);
 }
 
 /// Blocks, and threads in each.
@@ -87,24 +87,25 @@ class kernels {
 
   /// The kernel of that name in a data type. Throws unsupported, api_error.
   [[nodiscard]] kernel find(dtype type, const char* name) {
-    const std::string_view numbers = number_source(type);
-    auto loaded = loaded_.find(numbers);
-    if (loaded == loaded_.end()) loaded = loaded_.emplace(numbers, load(code(numbers))).first;
-    cudaKernel_t made = nullptr;
-    check(cudaLibraryGetKernel(&made, loaded->second.get(), name),
+    const std::string_view typed_span = number_source(type);
+    auto loaded = loaded_.find(typed_span);
+    if (loaded == loaded_.end()) loaded = loaded_.emplace(typed_span, load(code(typed_span))).first;
+    cudaKernel_t result = nullptr;
+    check(cudaLibraryGetKernel(&result, loaded->second.get(), name),
           fmt::format("cudaLibraryGetKernel of {}", name));
-    return {made, name};
+    return {result, name};
   }
 
  private:
   using library = handle<cudaLibrary_t, &cudaLibraryUnload>;
 
-  [[nodiscard]] const std::string& code(std::string_view numbers) const {
+  [[nodiscard]] const std::string& code(std::string_view typed_span) const {
     static std::map<std::pair<int, std::string_view>, std::string> known;
     const int capability = properties_of(device_).compute_capability;
-    const std::pair key{capability, numbers};
+    const std::pair key{capability, typed_span};
     auto at = known.find(key);
-    if (at == known.end()) at = known.emplace(key, compiled(program_of(numbers), capability)).first;
+    if (at == known.end())
+      at = known.emplace(key, compiled(program_of(typed_span), capability)).first;
     return at->second;
   }
 

@@ -66,26 +66,26 @@ using program = std::unique_ptr<nvrtcProgram, program_destroyer>;
   const std::vector<int> known = detail::known_capabilities();
   const bool is_known = std::ranges::find(known, capability) != known.end();
   int newest = 0;
-  for (const int each : known) newest = each <= capability ? std::max(newest, each) : newest;
+  for (const int item : known) newest = item <= capability ? std::max(newest, item) : newest;
   const std::string target =
       is_known ? fmt::format("-arch=sm_{}", capability) : fmt::format("-arch=compute_{}", newest);
   const std::array options{target.c_str(), "-std=c++17", "-default-device"};
   nvrtcProgram raw = nullptr;
   check(nvrtcCreateProgram(&raw, source.c_str(), "layerbench.cu", 0, nullptr, nullptr),
         "nvrtcCreateProgram");
-  const detail::program made(raw);
+  const detail::program result(raw);
   constexpr std::string_view call = "nvrtcCompileProgram";
   const nvrtcResult status =
-      nvrtcCompileProgram(made.get(), static_cast<int>(options.size()), options.data());
+      nvrtcCompileProgram(result.get(), static_cast<int>(options.size()), options.data());
   if (status == NVRTC_ERROR_COMPILATION) {
     throw api_error(status_traits<nvrtcResult>::library, fmt::format("{} {}", call, target),
                     status_traits<nvrtcResult>::text(status) + ": " +
-                        detail::text_of(made, "nvrtcGetProgramLog", &nvrtcGetProgramLogSize,
+                        detail::text_of(result, "nvrtcGetProgramLog", &nvrtcGetProgramLogSize,
                                         &nvrtcGetProgramLog));
   }
   check(status, call);
-  return is_known ? detail::text_of(made, "nvrtcGetCUBIN", &nvrtcGetCUBINSize, &nvrtcGetCUBIN)
-                  : detail::text_of(made, "nvrtcGetPTX", &nvrtcGetPTXSize, &nvrtcGetPTX);
+  return is_known ? detail::text_of(result, "nvrtcGetCUBIN", &nvrtcGetCUBINSize, &nvrtcGetCUBIN)
+                  : detail::text_of(result, "nvrtcGetPTX", &nvrtcGetPTXSize, &nvrtcGetPTX);
 }
 
 }  // namespace layerbench::cuda

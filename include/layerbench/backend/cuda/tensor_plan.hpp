@@ -17,7 +17,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
-#include <layerbench/backend/numbers.hpp>
+#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/reorder.hpp>
 
 namespace layerbench::cuda {
@@ -30,9 +30,9 @@ namespace layerbench::cuda {
     const std::int64_t w = extents[3];
     return {c * extents[2] * w, 1, w * c, c};
   }
-  dims made(extents.size(), 1);
-  for (std::size_t i = extents.size() - 1; i > 0; --i) made[i - 1] = made[i] * extents[i];
-  return made;
+  dims result(extents.size(), 1);
+  for (std::size_t i = extents.size() - 1; i > 0; --i) result[i - 1] = result[i] * extents[i];
+  return result;
 }
 
 /// Strides of a tensor that lies in `order`, in op::reorder's notation. Throws unsupported where an
@@ -42,14 +42,14 @@ namespace layerbench::cuda {
       !std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; })) {
     throw unsupported(fmt::format("layerbench has no blocked orders, such as {}, on GPUs", order));
   }
-  dims made(extents.size());
+  dims result(extents.size());
   std::int64_t step = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     const auto axis = static_cast<std::size_t>(order[i] - 'a');
-    made.at(axis) = step;
+    result.at(axis) = step;
     step *= extents.at(axis);
   }
-  return made;
+  return result;
 }
 
 /// What the plans of all ops on NVIDIA GPUs have in common: operands in device memory, in the
@@ -60,12 +60,12 @@ class tensor_plan {
 
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
-    const double quantum = operands_[operand].logical.quantum;
+    const double scale = operands_[operand].logical.scale;
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(values.size());
       for_each_element(operand, [&](std::size_t logical, std::size_t place) {
         if constexpr (std::is_integral_v<T>) {
-          stored[place] = static_cast<T>(std::nearbyint(values[logical] / quantum));
+          stored[place] = static_cast<T>(std::nearbyint(values[logical] / scale));
         } else {
           stored[place] = static_cast<T>(values[logical]);
         }
@@ -76,13 +76,13 @@ class tensor_plan {
 
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
-    const double quantum = operands_[operand].logical.quantum;
+    const double scale = operands_[operand].logical.scale;
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(values.size());
       copy(stored.data(), from, stored.size() * sizeof(T));
       for_each_element(operand, [&](std::size_t logical, std::size_t place) {
         if constexpr (std::is_integral_v<T>) {
-          values[logical] = static_cast<float>(stored[place] * quantum);
+          values[logical] = static_cast<float>(stored[place] * scale);
         } else {
           values[logical] = static_cast<float>(stored[place]);
         }
@@ -91,20 +91,20 @@ class tensor_plan {
   }
 
  protected:
-  tensor_plan(const backend& here, std::vector<op::operand> logical, layout order)
-      : stream_(here.stream()) {
-    for (op::operand& each : logical) {
-      const bool channels_last = each.extents.size() == 4 && order != layout::nchw;
-      const std::string text = channels_last ? "acdb" : op::plain_order(each.extents);
-      dims steps = strides(each.extents, order);
-      add(std::move(each), text, std::move(steps));
+  tensor_plan(const backend& target, std::vector<op::operand> logical, layout order)
+      : stream_(target.stream()) {
+    for (op::operand& operand : logical) {
+      const bool channels_last = operand.extents.size() == 4 && order != layout::nchw;
+      const std::string text = channels_last ? "acdb" : op::plain_order(operand.extents);
+      dims steps = strides(operand.extents, order);
+      add(std::move(operand), text, std::move(steps));
     }
   }
 
   /// With an order for each operand, in op::reorder's notation. Throws unsupported.
-  tensor_plan(const backend& here, std::vector<op::operand> logical,
+  tensor_plan(const backend& device, std::vector<op::operand> logical,
               const std::vector<std::string>& orders)
-      : stream_(here.stream()) {
+      : stream_(device.stream()) {
     for (std::size_t i = 0; i < logical.size(); ++i) {
       dims steps = strides(logical[i].extents, std::string_view(orders.at(i)));
       add(std::move(logical[i]), orders[i], std::move(steps));

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/activation.hpp>
 
 namespace layerbench {
 
 template <>
-class plan<cudnn::backend, op::activation> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::activation> : public cudnn::legacy_plan {
  public:
-  plan(const cudnn::backend& here, const op::activation& o, const plan_request& request)
-      : classic_plan(
-            here, o.operands(request.pass, request.type), request,
+  plan(const cudnn::backend& device, const op::activation& o, const plan_request& request)
+      : legacy_plan(
+            device, o.operands(request.pass, request.type), request,
             request.pass == op::pass::bwd ? "cudnnActivationBackward" : "cudnnActivationForward"),
         backward_(request.pass == op::pass::bwd),
         tensor_(described(0)) {

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/add.hpp>
 
 namespace layerbench {
 
 template <>
-class plan<cudnn::backend, op::add> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::add> : public cudnn::legacy_plan {
  public:
-  plan(const cudnn::backend& here, const op::add& o, const plan_request& request)
-      : classic_plan(here, o.operands(request.pass, request.type), request, "cudnnOpTensor"),
+  plan(const cudnn::backend& device, const op::add& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request, "cudnnOpTensor"),
         tensor_(described(0)) {
     cuda::check(cudnnSetOpTensorDescriptor(how_.get(), CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT,
                                            CUDNN_PROPAGATE_NAN),

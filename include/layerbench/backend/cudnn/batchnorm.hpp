@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/batchnorm.hpp>
 
 namespace layerbench {
@@ -17,12 +17,12 @@ namespace layerbench {
 /// Batch normalisation, of images in any order alike. For `bwd` the library hands on the inverse of
 /// a batch's deviation where the op has its variance: that lies so in memory.
 template <>
-class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
  public:
-  plan(cudnn::backend& here, const op::batchnorm& o, const plan_request& request)
-      : classic_plan(here, o.operands(request.pass, request.type), request,
-                     function_of(request.pass)),
-        here_(&here),
+  plan(cudnn::backend& device, const op::batchnorm& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request,
+                    function_of(request.pass)),
+        device_(&device),
         pass_(request.pass),
         epsilon_(o.epsilon),
         image_(described(0)),
@@ -42,9 +42,9 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
   void download(std::size_t operand, address from, std::span<float> values) const {
     tensor_plan::download(operand, from, values);
     if (operand != inverted_) return;
-    for (float& each : values) {
-      const double inverse = each;
-      each = static_cast<float>(1 / (inverse * inverse) - epsilon_);
+    for (float& value : values) {
+      const double inverse = value;
+      value = static_cast<float>(1 / (inverse * inverse) - epsilon_);
     }
   }
 
@@ -64,8 +64,8 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
           library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
           bound[5], channels_.get(), bound[1], bound[2], bound[3], bound[4], epsilon_));
     } else if (pass_ == op::pass::fwd_training) {
-      take_over(3, 8, bound);
-      take_over(4, 9, bound);
+      restore(3, 8, bound);
+      restore(4, 9, bound);
       check(cudnnBatchNormalizationForwardTraining(
           library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
           bound[5], channels_.get(), bound[1], bound[2], op::batchnorm::momentum, bound[8],
@@ -91,11 +91,11 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::classic_plan {
 
   /// The library updates running statistics where they are, as models have them; elsewhere they are
   /// copied first.
-  void take_over(std::size_t old, std::size_t now, const binding& bound) const {
-    if (bound[old] != bound[now]) here_->copy(bound[now], bound[old], operands()[now].bytes);
+  void restore(std::size_t old, std::size_t now, const binding& bound) const {
+    if (bound[old] != bound[now]) device_->copy(bound[now], bound[old], operands()[now].bytes);
   }
 
-  cudnn::backend* here_;
+  cudnn::backend* device_;
   op::pass pass_;
   double epsilon_;
   std::optional<std::size_t> inverted_;  ///< the operand that has the variance

@@ -13,9 +13,9 @@
 
 #include <cudnn_cnn.h>
 
-#include <layerbench/backend/cudnn/classic.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/conv.hpp>
 
 namespace layerbench {
@@ -26,10 +26,10 @@ namespace layerbench {
 template <>
 class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
  public:
-  plan(cudnn::backend& here, const op::conv& o, const plan_request& request)
-      : tensor_plan(here, o.operands(request.pass, request.type), request.order),
-        here_(&here),
-        library_(here.library()),
+  plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
+      : tensor_plan(device, o.operands(request.pass, request.type), request.order),
+        device_(&device),
+        library_(device.library()),
         graph_(o, request),
         limits_{request.type, request.workspace_limit},
         chosen_(plan_of(request.algorithm)) {
@@ -47,8 +47,8 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
   [[nodiscard]] std::string algorithm() const { return chosen_.text(); }
   [[nodiscard]] std::vector<std::string> alternatives() const {
     std::vector<std::string> names;
-    for (const auto& each : cudnn::all_plans(graph_.self(), cudnn::gpu_of(library_), limits_)) {
-      names.push_back(each.text());
+    for (const auto& all_plan : cudnn::all_plans(graph_.self(), cudnn::gpu_of(library_), limits_)) {
+      names.push_back(all_plan.text());
     }
     return names;
   }
@@ -89,11 +89,11 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
     const std::int64_t pixels = of.extents[2] * of.extents[3];
     const int channels_last = strides_of(1)[1] == 1 ? 1 : 0;
     const cuda::grid on = cuda::grid_for(channels);
-    here_->kernels()
+    device_->kernels()
         .find(of.type, "bias_gradient_parts")
         .launch(stream(), {dim3(on.blocks.x, parts_of_bias), on.threads}, bound.diff_dst,
                 bound.workspace, of.extents[0], channels, pixels, channels_last);
-    here_->kernels()
+    device_->kernels()
         .find(of.type, "bias_gradient")
         .launch(stream(), on, bound.workspace, bound.diff_bias, channels,
                 static_cast<int>(parts_of_bias));
@@ -111,14 +111,14 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
     const std::size_t count = operands().size() - (bias_gradient_ ? 1 : 0);
     std::vector<std::int64_t> ids;
     for (std::size_t i = 0; i < count; ++i) ids.push_back(static_cast<std::int64_t>(i));
-    cudnn::descriptor made(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    made.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
-    made.set(
+    cudnn::descriptor result(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    result.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
+    result.set(
         CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
         std::vector<address>(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(count)));
-    made.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace);
-    made.finalize();
-    return made;
+    result.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace);
+    result.finalize();
+    return result;
   }
 
   struct bias_gradient {
@@ -128,7 +128,7 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
         : of(std::move(image)), sums(std::move(channels)) {}
   };
 
-  cudnn::backend* here_;
+  cudnn::backend* device_;
   cudnnHandle_t library_;
   cudnn::conv_graph graph_;
   cudnn::plan_limits limits_;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/cross_entropy.hpp>
 
 namespace layerbench {
@@ -16,21 +16,20 @@ namespace layerbench {
 /// The library's softmax, and kernels of the suite's own for the loss, which adds up in two steps,
 /// and its gradient.
 template <>
-class plan<cudnn::backend, op::cross_entropy> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::cross_entropy> : public cudnn::legacy_plan {
  public:
-  plan(cudnn::backend& here, const op::cross_entropy& o, const plan_request& request)
-      : classic_plan(
-            here, o.operands(request.pass, request.type), request,
-            request.pass == op::pass::bwd
-                ? "nvrtc_cross_entropy_gradient"
-                : "cudnnSoftmaxForward+nvrtc_cross_entropy_parts+nvrtc_cross_entropy_mean"),
+  plan(cudnn::backend& device, const op::cross_entropy& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request,
+                    request.pass == op::pass::bwd
+                        ? "nvrtc_cross_entropy_gradient"
+                        : "cudnnSoftmaxForward+nvrtc_cross_entropy_parts+nvrtc_cross_entropy_mean"),
         o_(o) {
     if (request.pass == op::pass::bwd) {
-      gradient_ = here.kernels().find(request.type, "cross_entropy_gradient");
+      gradient_ = device.kernels().find(request.type, "cross_entropy_gradient");
     } else {
       loss_.emplace(loss{cudnn::tensor_descriptor({o.n, o.c, 1, 1}, {o.c, 1, 1, 1}, request.type),
-                         here.kernels().find(request.type, "cross_entropy_parts"),
-                         here.kernels().find(request.type, "cross_entropy_mean")});
+                         device.kernels().find(request.type, "cross_entropy_parts"),
+                         device.kernels().find(request.type, "cross_entropy_mean")});
     }
   }
 

@@ -81,7 +81,7 @@ class descriptor {
   }
   void set(cudnnBackendAttributeName_t name, const std::vector<descriptor>& values) {
     std::vector<cudnnBackendDescriptor_t> inner;
-    for (const descriptor& each : values) inner.push_back(each.raw());
+    for (const descriptor& value : values) inner.push_back(value.raw());
     set_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::span(std::as_const(inner)));
   }
 
@@ -105,16 +105,16 @@ class descriptor {
   [[nodiscard]] std::vector<descriptor> get_all(cudnnBackendAttributeName_t name,
                                                 cudnnBackendDescriptorType_t type,
                                                 std::size_t most) const {
-    std::vector<descriptor> made;
+    std::vector<descriptor> result;
     std::vector<cudnnBackendDescriptor_t> inner;
     for (std::size_t i = 0; i < most; ++i) {
-      made.emplace_back(type);
-      inner.push_back(made.back().raw());
+      result.emplace_back(type);
+      inner.push_back(result.back().raw());
     }
     const std::size_t found =
         get_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, static_cast<void*>(inner.data()));
-    made.erase(made.begin() + static_cast<std::ptrdiff_t>(found), made.end());
-    return made;
+    result.erase(result.begin() + static_cast<std::ptrdiff_t>(found), result.end());
+    return result;
   }
   /// How many descriptors an attribute holds at most; what get_all finds may be less.
   [[nodiscard]] std::size_t count(cudnnBackendAttributeName_t name) const {

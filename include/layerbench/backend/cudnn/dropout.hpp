@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/dropout.hpp>
 
 namespace layerbench {
@@ -13,17 +13,17 @@ namespace layerbench {
 /// Kernels of the suite's own: the library's dropout has random numbers of its own. The seed is
 /// counted up by a second one, behind all that read it.
 template <>
-class plan<cudnn::backend, op::dropout> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::dropout> : public cudnn::legacy_plan {
  public:
-  plan(cudnn::backend& here, const op::dropout& o, const plan_request& request)
-      : classic_plan(here, o.operands(request.pass, request.type), request,
-                     request.pass == op::pass::bwd ? "nvrtc_dropout_gradient"
-                                                   : "nvrtc_dropout+nvrtc_dropout_seed"),
+  plan(cudnn::backend& device, const op::dropout& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request,
+                    request.pass == op::pass::bwd ? "nvrtc_dropout_gradient"
+                                                  : "nvrtc_dropout+nvrtc_dropout_seed"),
         o_(o),
         size_(elements(o.dims)),
-        kernel_(here.kernels().find(
+        kernel_(device.kernels().find(
             request.type, request.pass == op::pass::bwd ? "dropout_gradient" : "dropout")) {
-    if (request.pass != op::pass::bwd) seed_ = here.kernels().find(request.type, "dropout_seed");
+    if (request.pass != op::pass::bwd) seed_ = device.kernels().find(request.type, "dropout_seed");
     if (o.dims.size() != 4 || request.order == layout::nchw) return;
     channels_ = o.dims[1];
     pixels_ = o.dims[2] * o.dims[3];

@@ -26,16 +26,16 @@ namespace layerbench::cudnn {
 /// The GPU that plans are made for: one that is there, or one that is described, as the library
 /// describes GPUs in JSON.
 [[nodiscard]] inline descriptor gpu_of(cudnnHandle_t library) {
-  descriptor made(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  made.set(CUDNN_ATTR_DEVICEPROP_HANDLE, library);
-  made.finalize();
-  return made;
+  descriptor result(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  result.set(CUDNN_ATTR_DEVICEPROP_HANDLE, library);
+  result.finalize();
+  return result;
 }
 [[nodiscard]] inline descriptor gpu_described_by(const std::string& json) {
-  descriptor made(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  made.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json);
-  made.finalize();
-  return made;
+  descriptor result(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  result.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json);
+  result.finalize();
+  return result;
 }
 
 /// A setting of an engine, by the library's number for it (cudnnBackendKnobType_t).
@@ -53,9 +53,9 @@ struct engine_choice {
 
   /// "eng67_k2:1_k13:0".
   [[nodiscard]] std::string text() const {
-    std::string made = fmt::format("eng{}", engine);
-    for (const knob& each : knobs) made += fmt::format("_k{}:{}", each.type, each.value);
-    return made;
+    std::string result = fmt::format("eng{}", engine);
+    for (const knob& item : knobs) result += fmt::format("_k{}:{}", item.type, item.value);
+    return result;
   }
   /// Its inverse; nothing where it is no such text. What follows from a "[" on does not count.
   [[nodiscard]] static std::optional<engine_choice> parse(std::string_view text) {
@@ -63,22 +63,22 @@ struct engine_choice {
       if (!text.starts_with(before)) return std::nullopt;
       text.remove_prefix(before.size());
       std::int64_t value = 0;
-      const auto [end, slip] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (slip != std::errc()) return std::nullopt;
+      const auto [end, e] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (e != std::errc()) return std::nullopt;
       text.remove_prefix(static_cast<std::size_t>(end - text.data()));
       return value;
     };
     text = text.substr(0, text.find('['));
     const std::optional<std::int64_t> engine = number("eng");
     if (!engine) return std::nullopt;
-    engine_choice made{*engine, {}};
+    engine_choice result{*engine, {}};
     while (!text.empty()) {
       const std::optional<std::int64_t> type = number("_k");
       const std::optional<std::int64_t> value = type ? number(":") : std::nullopt;
       if (!value) return std::nullopt;
-      made.knobs.push_back({*type, *value});
+      result.knobs.push_back({*type, *value});
     }
-    return made;
+    return result;
   }
 };
 
@@ -111,18 +111,18 @@ using numerical_notes = std::vector<cudnnBackendNumericalNote_t>;
 class engine_config {
  public:
   /// One that the library's heuristics made.
-  explicit engine_config(descriptor made) : self_(std::move(made)) {
+  explicit engine_config(descriptor result) : self_(std::move(result)) {
     const auto engines =
         self_.get_all(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
     const descriptor& engine = engines.at(0);
     choice_.engine = engine.get<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
     notes_ = engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                                          CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
-    for (const descriptor& each :
+    for (const descriptor& item :
          self_.get_all(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
                        CUDNN_KNOB_TYPE_COUNTS)) {
-      choice_.knobs.push_back({each.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
-                               each.get<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE)});
+      choice_.knobs.push_back({item.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
+                               item.get<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE)});
     }
   }
 
@@ -143,18 +143,18 @@ class engine_config {
     engine.set(CUDNN_ATTR_ENGINE_DEVICEPROP, gpu);
     engine.finalize();
     std::vector<descriptor> knobs;
-    for (const knob& each : choice.knobs) {
+    for (const knob& item : choice.knobs) {
       knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
       knobs.back().set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
-                       static_cast<cudnnBackendKnobType_t>(each.type));
-      knobs.back().set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, each.value);
+                       static_cast<cudnnBackendKnobType_t>(item.type));
+      knobs.back().set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, item.value);
       knobs.back().finalize();
     }
-    descriptor made(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    made.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
-    if (!knobs.empty()) made.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs);
-    made.finalize();
-    return made;
+    descriptor result(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    result.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    if (!knobs.empty()) result.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs);
+    result.finalize();
+    return result;
   }
 
   descriptor self_;
@@ -173,10 +173,10 @@ class engine_config {
   heuristics.finalize();
   std::vector<engine_config> all;
   // There may be fewer of them than it counts.
-  for (descriptor& each :
+  for (descriptor& item :
        heuristics.get_all(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                           heuristics.count(CUDNN_ATTR_ENGINEHEUR_RESULTS))) {
-    all.emplace_back(std::move(each));
+    all.emplace_back(std::move(item));
   }
   return all;
 }

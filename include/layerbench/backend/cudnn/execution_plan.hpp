@@ -35,9 +35,10 @@ class execution_plan {
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
   /// Engine, knobs, notes and who found it: "eng67_k2:1[tensor_core][mode_a]".
   [[nodiscard]] std::string text() const {
-    std::string made = choice().text();
-    for (const cudnnBackendNumericalNote_t note : notes()) made += fmt::format("[{}]", name(note));
-    return found_by_.empty() ? made : fmt::format("{}[{}]", made, found_by_);
+    std::string result = choice().text();
+    for (const cudnnBackendNumericalNote_t note : notes())
+      result += fmt::format("[{}]", name(note));
+    return found_by_.empty() ? result : fmt::format("{}[{}]", result, found_by_);
   }
 
  private:
@@ -67,9 +68,9 @@ namespace detail {
                                                                std::string found_by) {
   if (!computes_in(limits.type, config.notes())) return std::nullopt;
   try {
-    execution_plan made(std::move(config), gpu, std::move(found_by));
-    if (made.workspace_bytes() > limits.workspace_bytes) return std::nullopt;
-    return made;
+    execution_plan result(std::move(config), gpu, std::move(found_by));
+    if (result.workspace_bytes() > limits.workspace_bytes) return std::nullopt;
+    return result;
   } catch (const unsupported&) {  // heuristics promise nothing
     return std::nullopt;
   }
@@ -81,11 +82,11 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
                    const Take& take) {
   std::vector<engine_choice> seen;
   for (const auto& [mode, mode_name] : heuristics) {
-    for (engine_config& each : proposals(graph, gpu, mode)) {
-      if (std::ranges::find(seen, each.choice()) != seen.end()) continue;
-      seen.push_back(each.choice());
-      auto made = plan_within(limits, std::move(each), gpu, std::string(mode_name));
-      if (made && !take(*std::move(made))) return;
+    for (engine_config& proposal : proposals(graph, gpu, mode)) {
+      if (std::ranges::find(seen, proposal.choice()) != seen.end()) continue;
+      seen.push_back(proposal.choice());
+      auto result = plan_within(limits, std::move(proposal), gpu, std::string(mode_name));
+      if (result && !take(*std::move(result))) return;
     }
   }
 }
@@ -97,8 +98,8 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
                                                            const descriptor& gpu,
                                                            const plan_limits& limits) {
   std::vector<execution_plan> all;
-  detail::for_each_plan(graph, gpu, limits, [&](execution_plan made) {
-    all.push_back(std::move(made));
+  detail::for_each_plan(graph, gpu, limits, [&](execution_plan result) {
+    all.push_back(std::move(result));
     return true;
   });
   return all;
@@ -108,8 +109,8 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
 [[nodiscard]] inline execution_plan first_plan(const descriptor& graph, const descriptor& gpu,
                                                const plan_limits& limits) {
   std::optional<execution_plan> first;
-  detail::for_each_plan(graph, gpu, limits, [&](execution_plan made) {
-    first = std::move(made);
+  detail::for_each_plan(graph, gpu, limits, [&](execution_plan result) {
+    first = std::move(result);
     return false;
   });
   if (first) return *std::move(first);
@@ -124,13 +125,13 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
                                                   const std::string& text) {
   const auto choice = engine_choice::parse(text);
   if (!choice) throw unsupported(fmt::format("'{}' is no plan of cuDNN", text));
-  const auto finds = [&](const auto& each) {
-    return text.ends_with(fmt::format("[{}]", each.second));
+  const auto finds = [&](const auto& item) {
+    return text.ends_with(fmt::format("[{}]", item.second));
   };
   const auto* const finder = std::ranges::find_if(heuristics, finds);
-  auto made = detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu,
-                                  std::string(finder == heuristics.end() ? "" : finder->second));
-  if (made) return *std::move(made);
+  auto result = detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu,
+                                    std::string(finder == heuristics.end() ? "" : finder->second));
+  if (result) return *std::move(result);
   throw unsupported(
       fmt::format("the chosen plan {} cannot be used in {} with up to {} bytes of workspace", text,
                   name(limits.type), limits.workspace_bytes));

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/cudnn/classic.hpp>
 #include <layerbench/backend/cudnn/descriptor.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/conv.hpp>
 
 namespace layerbench::cudnn {
@@ -112,26 +112,26 @@ class conv_graph {
   [[nodiscard]] descriptor tensor(std::size_t position) const {
     const op::operand& of = operands_[position];
     const dims image = of.extents.size() == 1 ? dims{1, of.extents[0], 1, 1} : of.extents;
-    descriptor made = unfinished_tensor(image, data_type(of.type), position);
-    made.finalize();
-    return made;
+    descriptor result = unfinished_tensor(image, data_type(of.type), position);
+    result.finalize();
+    return result;
   }
   /// What never is in memory, and so is not rounded.
   [[nodiscard]] descriptor sums_without_bias(std::size_t id) const {
-    descriptor made = unfinished_tensor(operands_.back().extents, CUDNN_DATA_FLOAT, id);
-    made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
-    made.finalize();
-    return made;
+    descriptor result = unfinished_tensor(operands_.back().extents, CUDNN_DATA_FLOAT, id);
+    result.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
+    result.finalize();
+    return result;
   }
   [[nodiscard]] descriptor unfinished_tensor(const dims& image, cudnnDataType_t type,
                                              std::size_t id) const {
-    descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
-    made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, image);
-    made.set(CUDNN_ATTR_TENSOR_STRIDES, cuda::strides(image, request_.order));
-    made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, static_cast<std::int64_t>(id));
-    made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
-    return made;
+    descriptor result(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    result.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
+    result.set(CUDNN_ATTR_TENSOR_DIMENSIONS, image);
+    result.set(CUDNN_ATTR_TENSOR_STRIDES, cuda::strides(image, request_.order));
+    result.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, static_cast<std::int64_t>(id));
+    result.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
+    return result;
   }
 
   plan_request request_;

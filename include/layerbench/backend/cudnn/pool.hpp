@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/pool.hpp>
 
 namespace layerbench {
@@ -15,15 +15,15 @@ namespace layerbench {
 /// Pooling. Maxima of training are kernels of the suite's own: the classic functions keep no
 /// positions of maxima.
 template <>
-class plan<cudnn::backend, op::pool> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
  public:
-  plan(cudnn::backend& here, const op::pool& o, const plan_request& request)
-      : classic_plan(here, o.operands(request.pass, request.type), request,
-                     function_of(o, request.pass)),
+  plan(cudnn::backend& device, const op::pool& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request,
+                    function_of(o, request.pass)),
         backward_(request.pass == op::pass::bwd) {
     if (o.kind == op::pool_kind::max && request.pass != op::pass::fwd) {
       kernel_.emplace(
-          kernel{here.kernels().find(request.type, backward_ ? "pool_max_gradient" : "pool_max"),
+          kernel{device.kernels().find(request.type, backward_ ? "pool_max_gradient" : "pool_max"),
                  sizes_of(o, request.order)});
     } else {
       function_.emplace(described(0), described(1));
@@ -68,8 +68,8 @@ class plan<cudnn::backend, op::pool> : public cudnn::classic_plan {
     int n, c, h, w, p, q, r, s, stride_v, stride_h, top, left, channels_last;
   };
   static sizes sizes_of(const op::pool& o, layout order) {
-    for (const std::int64_t each : {o.c * o.h * o.w, o.n * o.c, o.n * o.h}) {
-      if (each > max_size) throw unsupported("images of more than 2^31 elements, lines or planes");
+    for (const std::int64_t item : {o.c * o.h * o.w, o.n * o.c, o.n * o.h}) {
+      if (item > max_size) throw unsupported("images of more than 2^31 elements, lines or planes");
     }
     const auto size = [](std::int64_t value) { return static_cast<int>(value); };
     return {size(o.n),

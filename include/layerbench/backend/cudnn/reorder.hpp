@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/reorder.hpp>
 
 namespace layerbench {
@@ -17,12 +17,13 @@ namespace layerbench {
 /// A kernel of the suite's own, which says what it does in every type: element by element, in the
 /// order of the destination.
 template <>
-class plan<cudnn::backend, op::reorder> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::reorder> : public cudnn::legacy_plan {
  public:
-  plan(cudnn::backend& here, const op::reorder& o, const plan_request& request)
-      : classic_plan(here, o.operands(request.pass, request.type), {o.from, o.to}, "nvrtc_reorder"),
+  plan(cudnn::backend& device, const op::reorder& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), {o.from, o.to},
+                    "nvrtc_reorder"),
         size_(elements(o.dims)),
-        kernel_(here.kernels().find(request.type, "reorder")) {
+        kernel_(device.kernels().find(request.type, "reorder")) {
     if (o.dims.size() > axes_.extents.size()) throw unsupported("no reorders of more than 4 axes");
     std::size_t at = axes_.extents.size() - o.dims.size();
     for (const char letter : o.to) {

@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/softmax.hpp>
 
 namespace layerbench {
 
 template <>
-class plan<cudnn::backend, op::softmax> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::softmax> : public cudnn::legacy_plan {
  public:
-  plan(const cudnn::backend& here, const op::softmax& o, const plan_request& request)
-      : classic_plan(
-            here, o.operands(request.pass, request.type), request,
-            request.pass == op::pass::bwd ? "cudnnSoftmaxBackward" : "cudnnSoftmaxForward"),
+  plan(const cudnn::backend& device, const op::softmax& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request,
+                    request.pass == op::pass::bwd ? "cudnnSoftmaxBackward" : "cudnnSoftmaxForward"),
         backward_(request.pass == op::pass::bwd),
         tensor_(around_axis(o, strides_of(0), request.type)) {}
 

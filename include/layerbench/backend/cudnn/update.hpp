@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/backend/cudnn/classic.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench {
@@ -20,16 +20,16 @@ namespace layerbench {
 /// Updates are kernels of the suite's own: the library has none. Tensors of an op share launches,
 /// as many as its parameters have room for, so that those of a ResNet-50 take three.
 template <>
-class plan<cudnn::backend, op::update> : public cudnn::classic_plan {
+class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
  public:
-  plan(cudnn::backend& here, const op::update& o, const plan_request& request)
-      : classic_plan(here, o.operands(request.pass, request.type), request, function_of(o.rule)),
+  plan(cudnn::backend& device, const op::update& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request, function_of(o.rule)),
         o_(o) {
     const dtype type = o.wide ? dtype::f32 : request.type;
     static_cast<void>(cuda::number_source(type));  // throws where there is no such kernel
     if (o.rule == op::update_rule::zero) return;
     constexpr std::string_view prefix = "nvrtc_";
-    kernel_ = here.kernels().find(type, function_of(o.rule).data() + prefix.size());
+    kernel_ = device.kernels().find(type, function_of(o.rule).data() + prefix.size());
   }
 
   struct tensor {
@@ -89,9 +89,9 @@ class plan<cudnn::backend, op::update> : public cudnn::classic_plan {
 
   void zero(std::span<const tensor> tensors) const {
     const std::size_t element = traits(logical(0).type).bytes;
-    for (const tensor& each : tensors) {
+    for (const tensor& item : tensors) {
       cuda::check(
-          cudaMemsetAsync(each.at[0], 0, static_cast<std::size_t>(each.size) * element, stream()),
+          cudaMemsetAsync(item.at[0], 0, static_cast<std::size_t>(item.size) * element, stream()),
           "cudaMemsetAsync");
     }
   }

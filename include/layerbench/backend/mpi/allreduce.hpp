@@ -22,7 +22,7 @@ namespace mpi {
 /// where there are not so many ranks, and what MPI does not have.
 [[nodiscard]] inline std::vector<plan_operand> operands_of(const op::allreduce& o,
                                                            const plan_request& request) {
-  const int ranks = team::all().size();
+  const int ranks = rank_group::all().size();
   if (o.ranks != ranks) {
     throw unsupported(fmt::format("{} ranks are asked for, {} run", o.ranks, ranks));
   }
@@ -31,13 +31,13 @@ namespace mpi {
   if (!std::in_range<int>(count)) {
     throw unsupported(fmt::format("MPI does not count to {}", count));
   }
-  std::vector<plan_operand> made;
-  for (op::operand& each : o.operands(request.pass, request.type)) {
-    const std::string rows = op::plain_order(each.extents);
-    made.push_back(
-        {std::move(each), rows, static_cast<std::size_t>(count) * traits(request.type).bytes});
+  std::vector<plan_operand> result;
+  for (op::operand& operand : o.operands(request.pass, request.type)) {
+    const std::string rows = op::plain_order(operand.extents);
+    result.push_back(
+        {std::move(operand), rows, static_cast<std::size_t>(count) * traits(request.type).bytes});
   }
-  return made;
+  return result;
 }
 
 /// What a rank does in calls of the op.
@@ -59,7 +59,7 @@ class plan<mpi::backend, op::allreduce> {
  public:
   /// Throws as operands_of does.
   plan(const mpi::backend& /*here*/, const op::allreduce& o, const plan_request& request)
-      : all_(mpi::team::all()),
+      : all_(mpi::rank_group::all()),
         now_(mpi::order_of(o, request.type)),
         operands_(mpi::operands_of(o, request)) {}
 
@@ -70,25 +70,25 @@ class plan<mpi::backend, op::allreduce> {
   /// `values` are all ranks'. Throws not_enough_memory where the others on this machine could not
   /// have their arrays.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
-    const auto others = static_cast<std::size_t>(all_.neighbours() - 1);
+    const auto others = static_cast<std::size_t>(all_.ranks_on_host() - 1);
     host_buffer::require(others * operands_.size() * operands_[operand].bytes);
-    tell(mpi::task::take, operand);
+    send(mpi::task::take, operand);
     for (int rank = 1; rank < all_.size(); ++rank) {
       in_pieces_of(rank, values, [&](std::span<const float> piece) {
         MPI_Send(piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, rank, 0, MPI_COMM_WORLD);
       });
     }
-    mpi::numbers(now_.type, to).store(0, values.first(count()));
+    mpi::typed_span(now_.type, to).store(0, values.first(count()));
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
-    tell(mpi::task::give, operand);
+    send(mpi::task::give, operand);
     for (int rank = 1; rank < all_.size(); ++rank) {
       in_pieces_of(rank, values, [&](std::span<float> piece) {
         MPI_Recv(piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, rank, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
       });
     }
-    mpi::numbers(now_.type, from).load(0, values.first(count()));
+    mpi::typed_span(now_.type, from).load(0, values.first(count()));
   }
 
   struct binding {
@@ -125,7 +125,7 @@ class plan<mpi::backend, op::allreduce> {
     bound.own->meet_after(warm_up);
   }
 
-  void tell(mpi::task what, std::size_t operand) const {
+  void send(mpi::task what, std::size_t operand) const {
     mpi::order next = now_;
     next.task = what;
     next.operand = static_cast<std::int64_t>(operand);
@@ -139,7 +139,7 @@ class plan<mpi::backend, op::allreduce> {
                    [&](std::size_t first, std::size_t some) { work(row.subspan(first, some)); });
   }
 
-  mpi::team& all_;
+  mpi::rank_group& all_;
   mpi::order now_;
   std::vector<plan_operand> operands_;
 };

@@ -12,8 +12,8 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/mpi/follower.hpp>
-#include <layerbench/backend/mpi/team.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
+#include <layerbench/backend/mpi/worker.hpp>
 
 namespace layerbench::mpi {
 
@@ -27,12 +27,12 @@ class backend : public host_thread {
   explicit backend(int /*threads*/) {}
 
   static std::optional<std::string> probe() noexcept { return std::nullopt; }
-  static int ranks() { return team::all().size(); }
+  static int ranks() { return rank_group::all().size(); }
 
   /// Does what the leader says, to its end, and returns true, unless this is the leader.
-  static bool follow() {
-    if (team::all().leads()) return false;
-    follower(team::all()).serve();
+  static bool serve_first_rank() {
+    if (rank_group::all().is_leader()) return false;
+    worker(rank_group::all()).serve();
     return true;
   }
 
@@ -43,8 +43,8 @@ class backend : public host_thread {
     const std::string_view all(text.data(), static_cast<std::size_t>(length));
     facts["mpi_version"] = all.substr(0, all.find_first_of(",\n"));
     facts["mpi_clock"] = "wall time of the first rank";
-    facts["mpi_ranks"] = std::to_string(team::all().size());
-    facts["mpi_hosts"] = std::to_string(team::all().hosts());
+    facts["mpi_ranks"] = std::to_string(rank_group::all().size());
+    facts["mpi_hosts"] = std::to_string(rank_group::all().hosts());
   }
 };
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <layerbench/backend/nccl/backend.hpp>
-#include <layerbench/backend/numbers.hpp>
+#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/reorder.hpp>
 
@@ -23,19 +23,19 @@ template <>
 class plan<nccl::backend, op::allreduce> {
  public:
   /// Throws unsupported where there are not so many GPUs, and for types that NCCL does not have.
-  plan(nccl::backend& here, const op::allreduce& o, const plan_request& request)
-      : here_(here), op_(o), count_(static_cast<std::size_t>(o.count(request.type))) {
+  plan(nccl::backend& device, const op::allreduce& o, const plan_request& request)
+      : device_(device), op_(o), count_(static_cast<std::size_t>(o.count(request.type))) {
     if (o.ranks != nccl::backend::ranks()) {
       throw unsupported(
-          fmt::format("{} ranks are asked for, {} GPUs are there", o.ranks, here.all().size()));
+          fmt::format("{} ranks are asked for, {} GPUs are there", o.ranks, device.all().size()));
     }
     type_ = type_of(request.type);
-    for (op::operand& each : o.operands(request.pass, request.type)) {
-      const std::string rows = op::plain_order(each.extents);
-      operands_.push_back({std::move(each), rows, bytes(request.type)});
+    for (op::operand& operand : o.operands(request.pass, request.type)) {
+      const std::string rows = op::plain_order(operand.extents);
+      operands_.push_back({std::move(operand), rows, bytes(request.type)});
     }
-    for (std::size_t rank = 1; rank < here_.all().size(); ++rank) {
-      here_.on(rank, [&] {
+    for (std::size_t rank = 1; rank < device_.all().size(); ++rank) {
+      device_.on(rank, [&] {
         others_.push_back({cuda::buffer(bytes(request.type)), cuda::buffer(bytes(request.type))});
       });
     }
@@ -52,7 +52,7 @@ class plan<nccl::backend, op::allreduce> {
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     with_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(count_);
-      for (std::size_t rank = 0; rank < here_.all().size(); ++rank) {
+      for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
         for (std::size_t i = 0; i < count_; ++i) {
           stored[i] = static_cast<T>(values[rank * count_ + i]);
         }
@@ -63,7 +63,7 @@ class plan<nccl::backend, op::allreduce> {
   void download(std::size_t operand, address from, std::span<float> values) const {
     with_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(count_);
-      for (std::size_t rank = 0; rank < here_.all().size(); ++rank) {
+      for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
         copy(stored.data(), place(rank, operand, from), count_ * sizeof(T));
         for (std::size_t i = 0; i < count_; ++i) {
           values[rank * count_ + i] = static_cast<float>(stored[i]);
@@ -87,7 +87,7 @@ class plan<nccl::backend, op::allreduce> {
   /// In place, has each rank's values where its sum will be.
   void expect(binding& bound, std::int64_t calls) const {
     bound.expected = calls;
-    for (std::size_t rank = 0; op_.in_place && rank < here_.all().size(); ++rank) {
+    for (std::size_t rank = 0; op_.in_place && rank < device_.all().size(); ++rank) {
       copy(place(rank, 1, bound.to), place(rank, 0, bound.from), operands_[0].bytes);
     }
   }
@@ -95,10 +95,10 @@ class plan<nccl::backend, op::allreduce> {
     if (bound.expected == 0) expect(bound, 1);
     --bound.expected;
     cuda::check(ncclGroupStart(), "ncclGroupStart");
-    for (std::size_t rank = 0; rank < here_.all().size(); ++rank) {
+    for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
       void* to = place(rank, 1, bound.to);
       const void* from = op_.in_place ? to : place(rank, 0, bound.from);
-      const nccl::rank& its = here_.all()[rank];
+      const nccl::rank& its = device_.all()[rank];
       cuda::check(ncclAllReduce(from, to, count_, type_, ncclSum, its.library.get(), its.stream),
                   "ncclAllReduce");
     }
@@ -122,12 +122,12 @@ class plan<nccl::backend, op::allreduce> {
 
   /// Behind all that was enqueued on any GPU.
   void copy(void* to, const void* from, std::size_t bytes) const {
-    here_.synchronize();
-    here_.copy(to, from, bytes);
-    here_.synchronize();
+    device_.synchronize();
+    device_.copy(to, from, bytes);
+    device_.synchronize();
   }
 
-  nccl::backend& here_;
+  nccl::backend& device_;
   op::allreduce op_;
   std::size_t count_;
   ncclDataType_t type_{};

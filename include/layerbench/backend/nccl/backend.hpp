@@ -59,10 +59,10 @@ class backend : public cuda::backend {
   }
 
   explicit backend(int threads) : cuda::backend(threads) {
-    std::vector<ncclComm_t> made(static_cast<std::size_t>(ranks()));
-    cuda::check(ncclCommInitAll(made.data(), ranks(), nullptr), "ncclCommInitAll");
-    for (auto* const each : made) {
-      all_.push_back({decltype(rank::library)(each), stream()});
+    std::vector<ncclComm_t> result(static_cast<std::size_t>(ranks()));
+    cuda::check(ncclCommInitAll(result.data(), ranks(), nullptr), "ncclCommInitAll");
+    for (auto* const item : result) {
+      all_.push_back({decltype(rank::library)(item), stream()});
       if (all_.size() == 1) continue;
       on(all_.size() - 1, [&] { all_.back().own = cuda::make_stream(); });
       all_.back().stream = all_.back().own.get();
@@ -80,8 +80,8 @@ class backend : public cuda::backend {
 
   /// Waits for all GPUs.
   void synchronize() const {
-    for (const rank& each : all_) {
-      cuda::check(cudaStreamSynchronize(each.stream), "cudaStreamSynchronize");
+    for (const rank& item : all_) {
+      cuda::check(cudaStreamSynchronize(item.stream), "cudaStreamSynchronize");
     }
   }
 

@@ -10,27 +10,28 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::activation& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)) {
+  plan(const onednn::backend& device, const op::activation& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)) {
     using namespace dnnl;
     if (request.type == dtype::s8 && o.kind != op::activation_kind::relu) {
       throw unsupported("oneDNN applies relu alone to integers");
     }
     onednn::checked("activation", [&] {
       const memory::desc tensor =
-          onednn::activations(here, extents(0), request.type, request.order);
+          onednn::activations(device, extents(0), request.type, request.order);
       const bool backward = request.pass == op::pass::bwd;
       const function f = function_of(o.kind);
       const eltwise_forward::primitive_desc forward(
-          here.engine(), backward ? prop_kind::forward_training : prop_kind::forward_inference,
+          device.engine(), backward ? prop_kind::forward_training : prop_kind::forward_inference,
           f.kind, tensor, tensor, f.alpha, f.beta, attributes());
       if (backward) {
-        const eltwise_backward::primitive_desc made(here.engine(), f.gradient, tensor, tensor,
-                                                    tensor, f.alpha, f.beta, forward, attributes());
-        adopt(made,
+        const eltwise_backward::primitive_desc result(device.engine(), f.gradient, tensor, tensor,
+                                                      tensor, f.alpha, f.beta, forward,
+                                                      attributes());
+        adopt(result,
               {o.gradient_from_destination() ? DNNL_ARG_DST : DNNL_ARG_SRC, DNNL_ARG_DIFF_DST,
                DNNL_ARG_DIFF_SRC},
-              {tensor, made.diff_dst_desc(), made.diff_src_desc()});
+              {tensor, result.diff_dst_desc(), result.diff_src_desc()});
       } else {
         adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
       }

@@ -29,11 +29,11 @@ template <class Call>
 decltype(auto) checked(std::string_view what, Call&& call) {
   try {
     return call();
-  } catch (const dnnl::error& slip) {
-    if (slip.status == dnnl_unimplemented) {
+  } catch (const dnnl::error& e) {
+    if (e.status == dnnl_unimplemented) {
       throw unsupported(fmt::format("oneDNN has no {} for this shape and type", what));
     }
-    throw api_error("oneDNN", what, slip.message);
+    throw api_error("oneDNN", what, e.message);
   }
 }
 

@@ -10,14 +10,14 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::batchnorm& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)), o_(o), pass_(request.pass) {
+  plan(const onednn::backend& device, const op::batchnorm& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), pass_(request.pass) {
     onednn::checked("batch normalisation", [&] {
-      image_ = onednn::activations(here, extents(0), request.type, request.order);
+      image_ = onednn::activations(device, extents(0), request.type, request.order);
       switch (request.pass) {
-        case op::pass::fwd_training: return build_fwd_training(here);
-        case op::pass::bwd: return build_bwd(here);
-        default: return build_fwd(here);
+        case op::pass::fwd_training: return build_fwd_training(device);
+        case op::pass::bwd: return build_bwd(device);
+        default: return build_fwd(device);
       }
     });
   }
@@ -31,41 +31,41 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
  private:
   using flags = dnnl::normalization_flags;
 
-  void build_fwd(const onednn::backend& here) {
-    const auto made = forward(here, dnnl::prop_kind::forward_inference,
-                              flags::use_global_stats | flags::use_scale | flags::use_shift);
-    adopt(made,
+  void build_fwd(const onednn::backend& place) {
+    const auto result = forward(place, dnnl::prop_kind::forward_inference,
+                                flags::use_global_stats | flags::use_scale | flags::use_shift);
+    adopt(result,
           {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
            DNNL_ARG_DST},
           {image_, channels_, channels_, channels_, channels_, image_});
   }
 
-  void build_fwd_training(const onednn::backend& here) {
-    const auto made =
-        forward(here, dnnl::prop_kind::forward_training, flags::use_scale | flags::use_shift);
-    adopt(made,
+  void build_fwd_training(const onednn::backend& device) {
+    const auto result =
+        forward(device, dnnl::prop_kind::forward_training, flags::use_scale | flags::use_shift);
+    adopt(result,
           {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, not_an_argument, not_an_argument,
            DNNL_ARG_DST, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, not_an_argument, not_an_argument},
           {image_, channels_, channels_, channels_, channels_, image_, channels_, channels_,
            channels_, channels_});
   }
 
-  void build_bwd(const onednn::backend& here) {
+  void build_bwd(const onednn::backend& target) {
     const auto hint =
-        forward(here, dnnl::prop_kind::forward_training, flags::use_scale | flags::use_shift);
-    const dnnl::batch_normalization_backward::primitive_desc made(
-        here.engine(), dnnl::prop_kind::backward, image_, image_, image_,
+        forward(target, dnnl::prop_kind::forward_training, flags::use_scale | flags::use_shift);
+    const dnnl::batch_normalization_backward::primitive_desc result(
+        target.engine(), dnnl::prop_kind::backward, image_, image_, image_,
         static_cast<float>(o_.epsilon), flags::use_scale | flags::use_shift, hint, attributes());
-    adopt(made,
+    adopt(result,
           {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_SCALE, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
            DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT},
           {image_, image_, channels_, channels_, channels_, image_, channels_, channels_});
   }
 
   [[nodiscard]] dnnl::batch_normalization_forward::primitive_desc forward(
-      const onednn::backend& here, dnnl::prop_kind kind, flags with) const {
-    return {here.engine(), kind,        image_, image_, static_cast<float>(o_.epsilon),
-            with,          attributes()};
+      const onednn::backend& device, dnnl::prop_kind kind, flags with) const {
+    return {device.engine(), kind, image_, image_, static_cast<float>(o_.epsilon), with,
+            attributes()};
   }
 
   void move_running_statistics(const binding& bound) const {

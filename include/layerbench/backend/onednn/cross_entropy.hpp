@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include <layerbench/backend/numbers.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/cross_entropy.hpp>
 
 namespace layerbench {
@@ -16,8 +16,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::cross_entropy& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)),
+  plan(const onednn::backend& device, const op::cross_entropy& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         pass_(request.pass),
         type_(request.type) {
@@ -30,10 +30,10 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
     const memory::desc target = onednn::plain({o.n}, memory::data_type::f32);
     onednn::checked("softmax", [&] {
-      const softmax_forward::primitive_desc made(here.engine(), prop_kind::forward_training,
-                                                 algorithm::softmax_accurate, values, values, 1,
-                                                 attributes());
-      adopt(made, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
+      const softmax_forward::primitive_desc result(device.engine(), prop_kind::forward_training,
+                                                   algorithm::softmax_accurate, values, values, 1,
+                                                   attributes());
+      adopt(result, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
             {values, target, values, onednn::plain({1}, onednn::data_type(type_))});
     });
   }
@@ -44,14 +44,14 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
       if (pass_ == op::pass::bwd) {
         differentiate<T>(bound);
       } else {
-        lose<T>(bound);
+        add_loss<T>(bound);
       }
     });
   }
 
  private:
   template <class T>
-  void lose(const binding& bound) const {
+  void add_loss(const binding& bound) const {
     const auto* target = at<float>(bound, 1);
     const auto* probabilities = at<T>(bound, 2);
     float sum = 0;

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <layerbench/backend/numbers.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/dropout.hpp>
 
 namespace layerbench {
@@ -16,8 +16,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::dropout& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)), o_(o), request_(request) {
+  plan(const onednn::backend& device, const op::dropout& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
     with_number(request.type, [](auto /*tag*/) {});  // throws where there is no such loop
     if (o.dims.size() > 2) throw unsupported("no dropout of images; give it dims of two extents");
     adopt_loop();

@@ -14,23 +14,23 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::gemm& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)) {
+  plan(const onednn::backend& target, const op::gemm& o, const plan_request& request)
+      : primitive_plan(target, o.operands(request.pass, request.type)) {
     onednn::checked("matrix product", [&] {
       if (request.pass != op::pass::fwd && o.a_transposed) {
         throw unsupported("oneDNN's inner product has no transposed source");
       }
       switch (request.pass) {
-        case op::pass::fwd_training: return build_fwd_training(here, o, request);
-        case op::pass::bwd_data: return build_bwd_data(here, o, request);
-        case op::pass::bwd_weights: return build_bwd_weights(here, o, request);
-        default: return build_fwd(here, o, request);
+        case op::pass::fwd_training: return build_fwd_training(target, o, request);
+        case op::pass::bwd_data: return build_bwd_data(target, o, request);
+        case op::pass::bwd_weights: return build_bwd_weights(target, o, request);
+        default: return build_fwd(target, o, request);
       }
     });
   }
 
  private:
-  void build_fwd(const onednn::backend& here, const op::gemm& o, const plan_request& request) {
+  void build_fwd(const onednn::backend& device, const op::gemm& o, const plan_request& request) {
     using namespace dnnl;
     const bool integers = request.type == dtype::s8;
     const std::size_t last = operands().size() - 1;
@@ -48,10 +48,10 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
     const memory::desc bias = o.bias ? onednn::plain(o.batch == 1 ? dims{1, o.n} : dims{1, 1, o.n},
                                                      onednn::data_type(operands()[2].logical.type))
                                      : memory::desc();
-    matmul::primitive_desc made(here.engine(), source, weights, bias, destination, attr);
-    select(made, request.algorithm);
-    adopt(made, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
-          {made.src_desc(), made.weights_desc(), bias, made.dst_desc()},
+    matmul::primitive_desc result(device.engine(), source, weights, bias, destination, attr);
+    select(result, request.algorithm);
+    adopt(result, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+          {result.src_desc(), result.weights_desc(), bias, result.dst_desc()},
           integers ? std::vector<std::size_t>{0, 1, last} : std::vector<std::size_t>{});
     if (o.a_transposed) transpose_exchange(0, o, o.m, o.k);
     if (o.b_transposed) transpose_exchange(1, o, o.k, o.n);
@@ -65,41 +65,42 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
     dnnl::memory::desc bias;
     dnnl::inner_product_forward::primitive_desc forward;
 
-    inner_product(const onednn::backend& here, const op::gemm& o, dtype type)
+    inner_product(const onednn::backend& device, const op::gemm& o, dtype type)
         : src(matrix(o, o.m, o.k, o.a_transposed, onednn::data_type(type))),
           weights(matrix(o, o.n, o.k, !o.b_transposed, onednn::data_type(type))),
           dst(matrix(o, o.m, o.n, false, onednn::data_type(type))),
           bias(o.bias ? onednn::plain({o.n}, onednn::data_type(type)) : dnnl::memory::desc()),
-          forward(here.engine(), dnnl::prop_kind::forward_training, src, weights, bias, dst,
+          forward(device.engine(), dnnl::prop_kind::forward_training, src, weights, bias, dst,
                   attributes()) {}
   };
 
-  void build_fwd_training(const onednn::backend& here, const op::gemm& o,
+  void build_fwd_training(const onednn::backend& device, const op::gemm& o,
                           const plan_request& request) {
-    inner_product of(here, o, request.type);
+    inner_product of(device, o, request.type);
     select(of.forward, request.algorithm);
     adopt(of.forward, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
           {of.src, of.weights, of.bias, of.dst});
     if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
   }
 
-  void build_bwd_data(const onednn::backend& here, const op::gemm& o, const plan_request& request) {
-    const inner_product of(here, o, request.type);
-    dnnl::inner_product_backward_data::primitive_desc made(here.engine(), of.src, of.weights,
-                                                           of.dst, of.forward, attributes());
-    select(made, request.algorithm);
-    adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+  void build_bwd_data(const onednn::backend& target, const op::gemm& o,
+                      const plan_request& request) {
+    const inner_product of(target, o, request.type);
+    dnnl::inner_product_backward_data::primitive_desc result(target.engine(), of.src, of.weights,
+                                                             of.dst, of.forward, attributes());
+    select(result, request.algorithm);
+    adopt(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
           {of.dst, of.weights, of.src});
     if (!o.b_transposed) transpose_exchange(1, o, o.n, o.k);
   }
 
-  void build_bwd_weights(const onednn::backend& here, const op::gemm& o,
+  void build_bwd_weights(const onednn::backend& device, const op::gemm& o,
                          const plan_request& request) {
-    const inner_product of(here, o, request.type);
-    dnnl::inner_product_backward_weights::primitive_desc made(
-        here.engine(), of.src, of.weights, of.bias, of.dst, of.forward, attributes());
-    select(made, request.algorithm);
-    adopt(made, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
+    const inner_product of(device, o, request.type);
+    dnnl::inner_product_backward_weights::primitive_desc result(
+        device.engine(), of.src, of.weights, of.bias, of.dst, of.forward, attributes());
+    select(result, request.algorithm);
+    adopt(result, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
           {of.src, of.dst, of.weights, of.bias});
     if (!o.b_transposed) transpose_exchange(2, o, o.n, o.k);
   }

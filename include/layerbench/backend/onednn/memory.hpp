@@ -42,28 +42,29 @@ namespace layerbench::onednn {
 
 /// The order in which the library's convolutions like to write an image of these extents. Ops that
 /// have no taste of their own are given their activations so under layout:any.
-[[nodiscard]] inline dnnl::memory::desc preferred(const backend& here, const dims& extents,
+[[nodiscard]] inline dnnl::memory::desc preferred(const backend& device, const dims& extents,
                                                   dtype type) {
   using namespace dnnl;
   const convolution_forward::primitive_desc pointwise(
-      here.engine(), prop_kind::forward_inference, algorithm::convolution_direct,
+      device.engine(), prop_kind::forward_inference, algorithm::convolution_direct,
       any(extents, type), any({extents[1], extents[1], 1, 1}, type), any(extents, type), {1, 1},
       {0, 0}, {0, 0});
   return pointwise.dst_desc();
 }
 
 /// Activations in the order asked for; tensors that are not images are row-major.
-[[nodiscard]] inline dnnl::memory::desc activations(const backend& here, const dims& extents,
+[[nodiscard]] inline dnnl::memory::desc activations(const backend& target, const dims& extents,
                                                     dtype type, layout order) {
   if (extents.size() != 4 || order == layout::nchw) return plain(extents, data_type(type));
-  if (order == layout::any) return preferred(here, extents, type);
+  if (order == layout::any) return preferred(target, extents, type);
   return {extents, data_type(type), dnnl::memory::format_tag::nhwc};
 }
 
 /// As activations(), but for primitives that choose for themselves under layout:any.
-[[nodiscard]] inline dnnl::memory::desc chosen_activations(const backend& here, const dims& extents,
-                                                           dtype type, layout order) {
-  return order == layout::any ? any(extents, type) : activations(here, extents, type, order);
+[[nodiscard]] inline dnnl::memory::desc chosen_activations(const backend& device,
+                                                           const dims& extents, dtype type,
+                                                           layout order) {
+  return order == layout::any ? any(extents, type) : activations(device, extents, type, order);
 }
 
 /// Memory order of `desc` as text, canonical: tensors that are the same in memory get the same.
@@ -107,9 +108,9 @@ namespace layerbench::onednn {
   const std::string wanted = op::canonical_order(extents, order);
   for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
     constexpr bool allow_empty = true;  // most are of other ranks
-    dnnl::memory::desc made(extents, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
-                            allow_empty);
-    if (made && order_of(made) == wanted) return made;
+    dnnl::memory::desc result(extents, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
+                              allow_empty);
+    if (result && order_of(result) == wanted) return result;
   }
   throw unsupported(fmt::format("oneDNN has no memory order '{}'", order));
 }

@@ -10,13 +10,13 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::pool& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)) {
-    onednn::checked("pooling", [&] { build(here, o, request); });
+  plan(const onednn::backend& target, const op::pool& o, const plan_request& request)
+      : primitive_plan(target, o.operands(request.pass, request.type)) {
+    onednn::checked("pooling", [&] { build(target, o, request); });
   }
 
  private:
-  void build(const onednn::backend& here, const op::pool& o, const plan_request& request) {
+  void build(const onednn::backend& device, const op::pool& o, const plan_request& request) {
     using namespace dnnl;
     // What the last windows need; the library checks that sizes and padding fit exactly.
     const auto trailing = [](std::int64_t outputs, std::int64_t stride, std::int64_t window,
@@ -36,25 +36,25 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
     const bool training = request.pass != op::pass::fwd;
     const bool maxima = o.kind == op::pool_kind::max;
     const memory::desc image =
-        onednn::activations(here, {o.n, o.c, o.h, o.w}, request.type, request.order);
+        onednn::activations(device, {o.n, o.c, o.h, o.w}, request.type, request.order);
     const memory::desc result =
-        onednn::activations(here, {o.n, o.c, o.p(), o.q()}, request.type, request.order);
+        onednn::activations(device, {o.n, o.c, o.p(), o.q()}, request.type, request.order);
     const dims strides{o.stride.v, o.stride.h};
     const dims window{o.r, o.s};
     const dims before{o.pad.top, o.pad.left};
     const pooling_forward::primitive_desc forward(
-        here.engine(), training ? prop_kind::forward_training : prop_kind::forward_inference, kind,
-        image, result, strides, window, {0, 0}, before, {below, right}, attributes());
+        device.engine(), training ? prop_kind::forward_training : prop_kind::forward_inference,
+        kind, image, result, strides, window, {0, 0}, before, {below, right}, attributes());
     if (request.pass == op::pass::bwd) {
-      const pooling_backward::primitive_desc made(here.engine(), kind, image, result, strides,
-                                                  window, {0, 0}, before, {below, right}, forward,
-                                                  attributes());
+      const pooling_backward::primitive_desc created(device.engine(), kind, image, result, strides,
+                                                     window, {0, 0}, before, {below, right},
+                                                     forward, attributes());
       if (maxima) {
-        adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_SRC},
-              {made.diff_dst_desc(), made.workspace_desc(), made.diff_src_desc()});
+        adopt(created, {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_SRC},
+              {created.diff_dst_desc(), created.workspace_desc(), created.diff_src_desc()});
       } else {
-        adopt(made, {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
-              {made.diff_dst_desc(), made.diff_src_desc()});
+        adopt(created, {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+              {created.diff_dst_desc(), created.diff_src_desc()});
       }
     } else if (training) {
       adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WORKSPACE},

@@ -79,9 +79,9 @@ class primitive_plan {
     binding bound;
     bound.scales.reserve(scaled_.size());  // the library keeps pointers into it
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      dnnl::memory here{ports_[i].stored, engine_, places[i]};
-      if (ports_[i].argument != not_an_argument) bound.pass(ports_[i].argument, here);
-      bound.memories.push_back(std::move(here));
+      dnnl::memory device{ports_[i].stored, engine_, places[i]};
+      if (ports_[i].argument != not_an_argument) bound.pass(ports_[i].argument, device);
+      bound.memories.push_back(std::move(device));
     }
     for (const std::size_t operand : scaled_) {
       bound.scales.push_back(static_cast<float>(quantum_of(operand)));
@@ -122,9 +122,9 @@ class primitive_plan {
     dnnl::memory::desc exchanged;  ///< row-major as the op has it; f32, or s8 where the operand is
   };
 
-  primitive_plan(const backend& here, std::vector<op::operand> logical)
-      : engine_(here.engine()), stream_(here.stream()) {
-    for (op::operand& each : logical) operands_.push_back({std::move(each), {}, 0});
+  primitive_plan(const backend& device, std::vector<op::operand> logical)
+      : engine_(device.engine()), stream_(device.stream()) {
+    for (op::operand& operand : logical) operands_.push_back({std::move(operand), {}, 0});
   }
 
   /// Moves on to the algorithm of that name, where one is wanted. Throws unsupported.
@@ -151,8 +151,8 @@ class primitive_plan {
   /// For a loop of the suite's own, on row-major operands.
   void adopt_loop() {
     std::vector<dnnl::memory::desc> stored;
-    for (const plan_operand& each : operands_) {
-      stored.push_back(plain(each.logical.extents, data_type(each.logical.type)));
+    for (const plan_operand& operand : operands_) {
+      stored.push_back(plain(operand.logical.extents, data_type(operand.logical.type)));
     }
     store(std::vector<int>(stored.size(), not_an_argument), stored);
     algorithm_ = "layerbench:loop";
@@ -192,21 +192,21 @@ class primitive_plan {
   void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
     for (std::size_t i = 0; i < stored.size(); ++i) {
       if (stored[i].is_zero()) continue;
-      plan_operand& each = operands_[ports_.size()];
-      const auto host = each.logical.type == dtype::s8 ? dnnl::memory::data_type::s8
-                                                       : dnnl::memory::data_type::f32;
+      plan_operand& operand = operands_[ports_.size()];
+      const auto host = operand.logical.type == dtype::s8 ? dnnl::memory::data_type::s8
+                                                          : dnnl::memory::data_type::f32;
       // Groups split the first extent of weights; row-major order is the same with and without.
       ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
-      each.order = order_of(stored[i]);
+      operand.order = order_of(stored[i]);
       const dims axes = stored[i].get_dims();
-      if (axes.size() > each.logical.extents.size()) each.split = axes;
-      each.bytes = stored[i].get_size();
+      if (axes.size() > operand.logical.extents.size()) operand.split = axes;
+      operand.bytes = stored[i].get_size();
     }
   }
 
   [[nodiscard]] double quantum_of(std::size_t operand) const {
     const op::operand& logical = operands_[operand].logical;
-    return logical.type == dtype::s8 ? logical.quantum : 0;
+    return logical.type == dtype::s8 ? logical.scale : 0;
   }
 
   void copy(const dnnl::memory::desc& from, void* source, const dnnl::memory::desc& to,

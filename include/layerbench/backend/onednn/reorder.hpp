@@ -10,13 +10,13 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::reorder> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::reorder& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)) {
+  plan(const onednn::backend& device, const op::reorder& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)) {
     onednn::checked("reorder", [&] {
-      const dnnl::reorder::primitive_desc made(
-          here.engine(), onednn::in_order(o.dims, request.type, o.from), here.engine(),
+      const dnnl::reorder::primitive_desc result(
+          device.engine(), onednn::in_order(o.dims, request.type, o.from), device.engine(),
           onednn::in_order(o.dims, request.type, o.to), attributes());
-      adopt(made, {DNNL_ARG_FROM, DNNL_ARG_TO}, {made.src_desc(), made.dst_desc()});
+      adopt(result, {DNNL_ARG_FROM, DNNL_ARG_TO}, {result.src_desc(), result.dst_desc()});
     });
   }
 };

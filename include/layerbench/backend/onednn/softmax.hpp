@@ -10,23 +10,23 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::softmax& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)) {
+  plan(const onednn::backend& device, const op::softmax& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)) {
     using namespace dnnl;
     if (request.type == dtype::s8) throw unsupported("a softmax of integers has no use");
     onednn::checked("softmax", [&] {
       const memory::desc tensor =
-          onednn::activations(here, extents(0), request.type, request.order);
+          onednn::activations(device, extents(0), request.type, request.order);
       const bool backward = request.pass == op::pass::bwd;
       const softmax_forward::primitive_desc forward(
-          here.engine(), backward ? prop_kind::forward_training : prop_kind::forward_inference,
+          device.engine(), backward ? prop_kind::forward_training : prop_kind::forward_inference,
           algorithm::softmax_accurate, tensor, tensor, static_cast<int>(o.axis), attributes());
       if (backward) {
-        const softmax_backward::primitive_desc made(
-            here.engine(), algorithm::softmax_accurate, tensor, tensor, tensor,
+        const softmax_backward::primitive_desc result(
+            device.engine(), algorithm::softmax_accurate, tensor, tensor, tensor,
             static_cast<int>(o.axis), forward, attributes());
-        adopt(made, {DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
-              {made.dst_desc(), made.diff_dst_desc(), made.diff_src_desc()});
+        adopt(result, {DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+              {result.dst_desc(), result.diff_dst_desc(), result.diff_src_desc()});
       } else {
         adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
       }

@@ -20,8 +20,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::stream& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)), kind_(o.kind) {
+  plan(const onednn::backend& device, const op::stream& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)), kind_(o.kind) {
     adopt_loop();
   }
 

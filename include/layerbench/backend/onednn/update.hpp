@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <layerbench/backend/numbers.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench {
@@ -17,8 +17,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::update> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& here, const op::update& o, const plan_request& request)
-      : primitive_plan(here, o.operands(request.pass, request.type)),
+  plan(const onednn::backend& device, const op::update& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
     with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop

@@ -76,10 +76,10 @@ class plan<reference::backend, Op> {
  public:
   plan(reference::backend& /*here*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
-    for (const op::operand& each : op.operands(request.pass, request.type)) {
-      const auto count = static_cast<std::size_t>(elements(each.extents));
-      operands_.push_back({each, op::plain_order(each.extents), count * sizeof(float)});
-      if (each.role != op::role::destination) continue;
+    for (const op::operand& operand : op.operands(request.pass, request.type)) {
+      const auto count = static_cast<std::size_t>(elements(operand.extents));
+      operands_.push_back({operand, op::plain_order(operand.extents), count * sizeof(float)});
+      if (operand.role != op::role::destination) continue;
       ++outputs_;
       output_bytes_ += operands_.back().bytes;
     }
@@ -128,7 +128,7 @@ class plan<reference::backend, Op> {
       for (std::size_t index = 0; index < bound.outputs[i].size(); ++index) {
         const reference::sum exact = reference::formula<Op>::at(op_, pass_, bound.inputs, i,
                                                                 static_cast<std::int64_t>(index));
-        to[index] = static_cast<float>(round_to(logical.type, exact.value, logical.quantum));
+        to[index] = static_cast<float>(round_to(logical.type, exact.value, logical.scale));
       }
       beside += outputs_ > 1 ? bound.outputs[i].size() : 0;
     }

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/predict/interval.hpp>
+#include <layerbench/base/stats.hpp>
+
+/// Ratios of times that were measured in pairs of runs: old and new side by side.
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// The sum of `terms` in one run; nothing where that did not time all of them.
+[[nodiscard]] inline std::optional<double> seconds_in(std::size_t run,
+                                                      std::span<const term> terms) {
+  double seconds = 0;
+  for (const auto& [weight, of] : terms) {
+    const timing own = of->of_run(run);
+    if (own.rounds.empty()) return std::nullopt;
+    seconds += weight * own.seconds();
+  }
+  return seconds;
+}
+
+/// Logarithms of the seconds of each pair, and of its ratio.
+struct pairs {
+  std::vector<double> old;
+  std::vector<double> now;
+  std::vector<double> ratios;
+};
+
+/// The pairs in which both sides timed all of their terms.
+[[nodiscard]] inline pairs pair_up(std::span<const term> old, std::span<const term> now) {
+  const std::vector<std::size_t>& runs = old.front().of->runs;
+  pairs found;
+  for (const std::size_t run : std::set<std::size_t>(runs.begin(), runs.end())) {
+    const std::optional<double> before = seconds_in(run, old);
+    const std::optional<double> after = seconds_in(run, now);
+    if (!before || !after) continue;
+    found.old.push_back(std::log(*before));
+    found.now.push_back(std::log(*after));
+    found.ratios.push_back(found.now.back() - found.old.back());
+  }
+  return found;
+}
+
+/// Geometric mean over the runs of a timing.
+[[nodiscard]] inline double seconds_of_runs(const timing& of) {
+  std::vector<double> logarithms;
+  for (const std::size_t run : std::set<std::size_t>(of.runs.begin(), of.runs.end())) {
+    const std::vector<term> one{{1, &of}};
+    if (const auto seconds = seconds_in(run, one)) logarithms.push_back(std::log(*seconds));
+  }
+  return std::exp(stats::mean(logarithms));
+}
+
+}  // namespace detail
+
+/// The ratio of two sums of `terms` (not empty), `now` by `old`, whose n-th runs are a pair: what
+/// was common to both, such as the machine's mood, cancels in the pair's ratio. Seconds are
+/// geometric means over the pairs, so that their ratio is that of the pairs' ratios, and the 95 %
+/// interval is Student's of these ratios' logarithms. Pairs count as rounds do elsewhere: below 5
+/// of them there is no p, and the interval is that of single pairs.
+[[nodiscard]] inline time_ratio ratio_of_pairs(std::span<const term> old,
+                                               std::span<const term> now) {
+  const detail::pairs found = detail::pair_up(old, now);
+  const std::size_t n = found.ratios.size();
+  if (n == 0) {
+    return detail::of_few_rounds({detail::vary(old).seconds, detail::vary(now).seconds}, old, now);
+  }
+  time_ratio ratio{std::exp(stats::mean(found.old)), std::exp(stats::mean(found.now)), n, n};
+  const auto [least, most] = std::ranges::minmax(found.ratios);
+  if (n < stats::some_values) {
+    ratio.low = std::exp(least);
+    ratio.high = std::exp(most);
+    return ratio;
+  }
+  const double deviation = stats::stddev(found.ratios);
+  const auto count = static_cast<double>(n);
+  ratio.low = ratio.high = ratio.value();
+  detail::consider({deviation * deviation / count, count - 1}, ratio);
+  return ratio;
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <layerbench/analysis/predict/timings.hpp>
+#include <layerbench/base/stats.hpp>
+
+/// How sure a sum of means is, when its terms were measured in the same rounds.
+namespace layerbench::analysis {
+
+/// A term of a sum over primitives.
+struct term {
+  double weight;
+  const timing* of;
+};
+
+/// The rounds that all terms have, in their order.
+[[nodiscard]] inline std::vector<round_id> common_rounds(std::span<const term> terms) {
+  std::vector<round_id> common;
+  if (terms.empty()) return common;
+  for (const auto& [round, value] : terms.front().of->rounds) {
+    const auto has = [&, id = round](const term& item) { return item.of->rounds.contains(id); };
+    if (std::ranges::all_of(terms, has)) common.push_back(round);
+  }
+  return common;
+}
+
+namespace detail {
+
+/// Terms in the common rounds. Those that count in the same ones, all where none does, are added up
+/// beforehand: sums of means are means of sums.
+class series {
+ public:
+  series(std::span<const term> terms, const std::vector<round_id>& rounds) {
+    std::map<std::vector<bool>, std::vector<double>> sums;  // by whether they count
+    for (const term& item : terms) {
+      const std::map<round_id, double> counted = item.of->counted();
+      std::vector<bool> counts;
+      for (const round_id& round : rounds) counts.push_back(counted.contains(round));
+      const auto own = static_cast<std::size_t>(std::ranges::count(counts, true));
+      if (own == 0) counts.assign(rounds.size(), true);
+      least_ = std::min(least_, own == 0 ? rounds.size() : own);
+      std::vector<double>& sum = sums.try_emplace(std::move(counts), rounds.size()).first->second;
+      for (std::size_t i = 0; i < rounds.size(); ++i) {
+        sum[i] += item.weight * item.of->rounds.at(rounds[i]);
+      }
+    }
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      for (const auto& [counts, sum] : sums) {
+        counts_.push_back(counts[i] ? 1 : 0);
+        values_.push_back(counts[i] ? sum[i] : 0);
+      }
+    }
+    kinds_ = sums.size();
+    whole_ = means(std::vector<double>(rounds.size(), 1));
+  }
+
+  /// How many rounds count of the term that has the fewest.
+  [[nodiscard]] std::size_t least() const { return least_; }
+
+  /// The sum of means in which round i was drawn `times[i]` times; of all its rounds where none of
+  /// those that count was.
+  [[nodiscard]] double drawn_sum(const std::vector<double>& times) const {
+    const std::vector<double> drawn = means(times);
+    double sum = 0;
+    for (std::size_t k = 0; k < kinds_; ++k) sum += std::isnan(drawn[k]) ? whole_[k] : drawn[k];
+    return sum;
+  }
+
+ private:
+  /// The mean of each kind; not a number where none of its rounds was drawn.
+  [[nodiscard]] std::vector<double> means(const std::vector<double>& times) const {
+    std::vector<double> n(kinds_, 0);
+    std::vector<double> sums(kinds_, 0);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (times[i] == 0) continue;
+      const double* const counts = &counts_[i * kinds_];
+      const double* const values = &values_[i * kinds_];
+      for (std::size_t k = 0; k < kinds_; ++k) {
+        n[k] += times[i] * counts[k];
+        sums[k] += times[i] * values[k];
+      }
+    }
+    for (std::size_t k = 0; k < kinds_; ++k) sums[k] /= n[k];
+    return sums;
+  }
+
+  std::size_t kinds_ = 0;  ///< of terms, by the rounds in which they count
+  std::size_t least_ = std::numeric_limits<std::size_t>::max();
+  std::vector<double> counts_;  ///< by round and kind: 1 where it counts, else 0
+  std::vector<double> values_;  ///< likewise; 0 where it does not count
+  std::vector<double> whole_;   ///< means of all rounds that count, by kind
+};
+
+/// The percentile, for 2.5 %, that makes an interval of `n` values as wide as Student's
+/// (Hesterberg, What Teachers Should Know About the Bootstrap, 2015: expanded percentile
+/// intervals).
+[[nodiscard]] inline double expanded_tail(std::size_t n) {
+  const double freedom = static_cast<double>(n) - 1;
+  const double t = stats::students_quantile(freedom);
+  return std::erfc(std::sqrt((freedom + 1) / freedom) * t / std::numbers::sqrt2) / 2;
+}
+
+}  // namespace detail
+
+/// A 95 % interval of the weighted sum of means: percentiles of 2000 bootstrap sums (Efron and
+/// Tibshirani, An Introduction to the Bootstrap, 13.3), expanded for few rounds. Each draws whole
+/// rounds with replacement, the same for all terms, since what disturbs a round disturbs all that
+/// was measured in it. The draws are the same in every call. Nothing below 5 rounds, of which it
+/// would be far too narrow.
+[[nodiscard]] inline std::optional<stats::interval> bootstrap_interval(
+    std::span<const term> terms, const std::vector<round_id>& rounds) {
+  constexpr std::size_t draws = 2000;
+  if (rounds.size() < stats::some_values) return std::nullopt;
+  const detail::series all(terms, rounds);
+  std::mt19937_64 random(1);
+  std::vector<double> sums;
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    std::vector<double> times(rounds.size(), 0);
+    for (std::size_t i = 0; i < rounds.size(); ++i) ++times[random() % rounds.size()];
+    sums.push_back(all.drawn_sum(times));
+  }
+  std::ranges::sort(sums);
+  const double tail = detail::expanded_tail(std::max(all.least(), stats::some_values));
+  return stats::interval{stats::quantile(sums, tail), stats::quantile(sums, 1 - tail)};
+}
+
+/// Least and largest weighted sum of a single round, in which terms that do not count in it have
+/// their usual time; nothing when there is none.
+[[nodiscard]] inline std::optional<stats::interval> range_of_rounds(
+    std::span<const term> terms, const std::vector<round_id>& rounds) {
+  std::vector<double> sums(rounds.size(), 0);
+  for (const term& item : terms) {
+    const std::map<round_id, double> counted = item.of->counted();
+    const double usual = item.of->seconds();
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      const auto found = counted.find(rounds[i]);
+      sums[i] += item.weight * (found != counted.end() ? found->second : usual);
+    }
+  }
+  if (sums.empty()) return std::nullopt;
+  const auto [low, high] = std::ranges::minmax(sums);
+  return stats::interval{low, high};
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/scaling/link.hpp>
+#include <layerbench/op/allreduce.hpp>
+
+namespace layerbench::analysis {
+
+/// Seconds of a collective, and how sure that is; low and high are the same where nothing says so.
+struct collective_time {
+  double seconds = 0;
+  double low = 0;
+  double high = 0;
+};
+
+namespace detail {
+
+/// The value of a field of a canonical key, "bytes:1024,ranks:2".
+[[nodiscard]] inline std::optional<std::int64_t> field_of(std::string_view key,
+                                                          std::string_view name) {
+  for (const std::string_view word : result::detail::split(key, ',')) {
+    if (const auto value = result::detail::value_of(word, name)) {
+      return result::detail::count_of(*value);
+    }
+  }
+  return std::nullopt;
+}
+
+[[nodiscard]] inline collective_time scaled(const collective_time& of, double factor) {
+  return {factor * of.seconds, factor * of.low, factor * of.high};
+}
+
+}  // namespace detail
+
+/// Measured times of all-reduces, by devices and bytes.
+class collective_table {
+ public:
+  /// Takes over the rows `allreduce/...` of result files of bench_allreduce, of which each has one
+  /// number of ranks: those in place, as gradients are added up, where there are any. Those of one
+  /// rank send nothing and do not count.
+  /// Throws bad_input where there are no others.
+  explicit collective_table(std::span<const result::results> files) {
+    for (const auto& [of, rounds] : rounds_in(files)) {
+      std::size_t number = 0;
+      const step_time time =
+          detail::add_up(rounds.seconds(), std::vector<term>{{1, &rounds}}, number);
+      sizes_[of.first].push_back(
+          {static_cast<double>(of.second), {time.seconds, time.sampling_low, time.sampling_high}});
+    }
+    if (sizes_.empty()) {
+      throw bad_input(files.front().file, "/benchmarks",
+                      "has no all-reduce of two or more ranks; measure some with "
+                      "mpirun -np N bench_allreduce --benchmark_out=FILE");
+    }
+    std::vector<measured_allreduce> all;
+    for (const auto& [devices, points] : sizes_) {
+      for (const point& item : points) all.push_back({devices, item.bytes, item.time.seconds});
+    }
+    fitted_ = fit(all);
+  }
+
+  /// What it says of numbers of devices that were not measured.
+  [[nodiscard]] const fitted_link& model() const { return fitted_; }
+  /// Share of the timings while which something else used the processors.
+  [[nodiscard]] double disturbed() const { return disturbed_; }
+
+  [[nodiscard]] std::vector<std::int64_t> devices() const {
+    std::vector<std::int64_t> all;
+    for (const auto& [number, points] : sizes_) all.push_back(number);
+    return all;
+  }
+  /// Whether an all-reduce of so many bytes, or more, was measured with so many devices.
+  [[nodiscard]] bool measured(double bytes, std::int64_t devices) const {
+    const auto points = sizes_.find(devices);
+    return points != sizes_.end() && bytes <= points->second.back().bytes;
+  }
+
+  /// Of a measured number of devices between measured sizes; of another one what the nearest
+  /// measured below (above, where there is none) takes, times what the fitted model says of the
+  /// two, and surer than that model is nothing.
+  [[nodiscard]] collective_time time(double bytes, std::int64_t devices) const {
+    auto nearest = sizes_.upper_bound(devices);
+    if (nearest != sizes_.begin()) --nearest;
+    const collective_time known = between(nearest->second, bytes);
+    if (nearest->first == devices) return known;
+    const double ratio =
+        fitted_.link.seconds(bytes, devices) / fitted_.link.seconds(bytes, nearest->first);
+    const double unsure = fitted_.residual * known.seconds;
+    const double low = known.seconds - std::hypot(known.seconds - known.low, unsure);
+    const double high = known.seconds + std::hypot(known.high - known.seconds, unsure);
+    return detail::scaled({known.seconds, std::max(low, 0.0), high}, ratio);
+  }
+
+ private:
+  struct point {
+    double bytes;
+    collective_time time;
+  };
+  using size = std::pair<std::int64_t, std::int64_t>;  ///< devices, bytes
+
+  /// A row and the file that has it.
+  struct found {
+    const result::results* file;
+    const result::measurement* row;
+
+    [[nodiscard]] bool in_place() const {
+      return detail::field_of(row->label.key.text(), "in_place") == 1;
+    }
+    [[nodiscard]] std::string kind() const {
+      return row->name.configuration.backend + ' ' + row->name.configuration.dtype;
+    }
+  };
+
+  /// All-reduces over several ranks. Throws bad_input where they are of several backends or types.
+  [[nodiscard]] static std::vector<found> rows_in(std::span<const result::results> files) {
+    std::vector<found> rows;
+    for (const result::results& file : files) {
+      for (const result::measurement& row : file.rows) {
+        const bool alone = detail::field_of(row.label.key.text(), "ranks") == 1;
+        const bool timed = row.name.op == op::allreduce::name && row.error.empty();
+        if (timed && !alone) rows.push_back({&file, &row});
+      }
+    }
+    if (std::ranges::any_of(rows, &found::in_place)) {
+      std::erase_if(rows, [](const found& element) { return !element.in_place(); });
+    }
+    for (const found& item : rows) {
+      const std::string first = rows.front().file->device();
+      if (item.file->device() != first) {
+        throw bad_input(
+            item.file->file, "/context/device",
+            fmt::format("has all-reduces on {}, which those of {}, on {}, are not to be "
+                        "mixed with: these would be a network that is nowhere",
+                        item.file->device(), rows.front().file->file, first));
+      }
+      if (item.kind() == rows.front().kind()) continue;
+      throw bad_input(item.file->file, "/benchmarks",
+                      fmt::format("has all-reduces of {}, which others of {} are not to be mixed "
+                                  "with; measure one of them alone",
+                                  item.kind(), rows.front().kind()));
+    }
+    return rows;
+  }
+
+  [[nodiscard]] std::map<size, timing> rounds_in(std::span<const result::results> files) {
+    std::map<size, timing> all;
+    std::map<std::int64_t, const result::results*> first;  // by number of ranks
+    const std::vector<found> rows = rows_in(files);
+    const auto is_disturbed = [](const found& item) { return item.row->disturbed(); };
+    disturbed_ = static_cast<double>(std::ranges::count_if(rows, is_disturbed)) /
+                 static_cast<double>(std::max<std::size_t>(1, rows.size()));
+    for (const found& row : rows) {
+      const auto devices = detail::field_of(row.row->label.key.text(), "ranks");
+      const auto bytes = detail::field_of(row.row->label.key.text(), "bytes");
+      if (!devices || !bytes) {
+        throw bad_input(
+            row.file->file, "/benchmarks",
+            "a row of an all-reduce does not say its bytes and ranks: " + row.row->name.text());
+      }
+      const result::results& known = *first.try_emplace(*devices, row.file).first->second;
+      const std::vector<std::string> differing = result::differing_context(known, *row.file);
+      if (!differing.empty()) {
+        throw bad_input(row.file->file, "/context",
+                        fmt::format("has all-reduces of {} ranks as {} has, but differs in: {}; "
+                                    "give one of the two",
+                                    *devices, known.file, fmt::join(differing, " ")));
+      }
+      timing& same = all[{*devices, *bytes}];
+      const round_id round{0, std::ssize(same.rounds)};
+      detail::add_round(*row.row, round, same);
+    }
+    return all;
+  }
+
+  /// On a straight line through the logarithms of sizes and times. Below the least size it is that
+  /// one's time, which is latency; above the largest its bandwidth.
+  [[nodiscard]] static collective_time between(const std::vector<point>& points, double bytes) {
+    if (bytes <= points.front().bytes) return points.front().time;
+    const point& last = points.back();
+    if (bytes >= last.bytes) return detail::scaled(last.time, bytes / last.bytes);
+    const auto above = std::ranges::upper_bound(points, bytes, {}, &point::bytes);
+    const point& to = *above;
+    const point& from = *std::prev(above);
+    const double part = std::log(bytes / from.bytes) / std::log(to.bytes / from.bytes);
+    const auto on_line = [&](double a, double b) { return a * std::pow(b / a, part); };
+    return {on_line(from.time.seconds, to.time.seconds), on_line(from.time.low, to.time.low),
+            on_line(from.time.high, to.time.high)};
+  }
+
+  std::map<std::int64_t, std::vector<point>> sizes_;  ///< by devices; points by growing bytes
+  fitted_link fitted_;
+  double disturbed_ = 0;
+};
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/analysis/scaling/network.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/result/google_json.hpp>
+#include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record_json.hpp>
+
+/// Network files (docs/formats.md): where they lie and what they say.
+namespace layerbench::analysis {
+
+/// Names of the networks in `shapes`, sorted.
+[[nodiscard]] inline std::vector<std::string> list_networks(const std::filesystem::path& shapes) {
+  return model::list(shapes, "networks");
+}
+
+/// The file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a network of
+/// `shapes`. Throws nothing_matched for an unknown name, listing what exists.
+[[nodiscard]] inline std::filesystem::path find_network(const std::string& name_or_path,
+                                                        const std::filesystem::path& shapes) {
+  if (model::is_path(name_or_path)) return name_or_path;
+  std::filesystem::path path = shapes / "networks" / (name_or_path + ".json");
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return path;
+  throw nothing_matched(
+      fmt::format("no network '{}' in {}; there are: {} (or give the path of a network file or of "
+                  "results of bench_allreduce)",
+                  name_or_path, shapes.string(), fmt::join(list_networks(shapes), " ")));
+}
+
+namespace detail {
+
+/// A number in [least, most]; `what` says in words what is expected.
+[[nodiscard]] inline double number_in(const json::cursor& at, double least, double most,
+                                      std::string_view what) {
+  const bool is_number = at.get().is_number();
+  const double value = is_number ? at.get().get<double>() : 0;
+  if (!is_number || value < least || value > most) {
+    at.fail(fmt::format("expected {}, found {}", what, at.get().dump()));
+  }
+  return value;
+}
+
+[[nodiscard]] inline link read_link(const json::cursor& at) {
+  const auto how = from_name<topology>(at["topology"].text());
+  if (!how) {
+    at["topology"].fail(
+        fmt::format("'{}' is not one of: ring tree hierarchical", at["topology"].text()));
+  }
+  return {*how, number_in(at["alpha"], 0, 10, "seconds a message, such as 3.4e-6"),
+          number_in(at["beta"], 1, 1e18, "bytes a second, such as 72e9")};
+}
+
+/// Reads a network and those that it is made of.
+class network_reader {
+ public:
+  explicit network_reader(std::filesystem::path shapes) : shapes_(std::move(shapes)) {}
+
+  /// What the names or paths of files mean. `inner`: one that another is made of, which cannot
+  /// have nodes itself.
+  [[nodiscard]] network read(const std::vector<std::string>& names,
+                             const std::filesystem::path& beside, bool inner) const {
+    std::vector<result::results> measured;
+    for (const std::string& name : names) {
+      const std::filesystem::path file =
+          model::is_path(name) ? beside / name : find_network(name, shapes_);
+      const std::string text = json::read_text(file);  // once: it may be a pipe
+      const json::value parsed = json::parse_text(text, file.string());
+      const json::cursor at(parsed, file.string());
+      if (parsed.is_object() && parsed.contains("benchmarks")) {
+        measured.push_back(result::read_text(text, file.string()));
+      } else if (names.size() > 1) {
+        at.fail("is no result file: several files can only be results of bench_allreduce");
+      } else {
+        network result = read_at(at, inner);
+        if (result.name.empty()) result.name = file.stem().string();
+        return result;
+      }
+    }
+    const std::filesystem::path first(names.front());
+    return {first.stem().string(), "", "", {}, collective_table(measured)};
+  }
+
+ private:
+  [[nodiscard]] network read_at(const json::cursor& at, bool inner) const {
+    at.require_object();
+    const bool joined = at.has("topology") && at["topology"].get() == "hierarchical";
+    if (joined && inner) {
+      at["topology"].fail("nodes cannot be made of nodes; expected ring or tree");
+    }
+    std::vector<std::string_view> needed{"topology"};
+    const std::vector<std::string_view> own =
+        joined ? std::vector<std::string_view>{"devices_per_node", "intra", "inter"}
+               : std::vector<std::string_view>{"alpha", "beta"};
+    needed.insert(needed.end(), own.begin(), own.end());
+    std::vector<std::string_view> known{"$schema", "name", "title", "source",
+                                        joined ? "adapters" : "devices"};
+    known.insert(known.end(), needed.begin(), needed.end());
+    at.check_keys(known, needed);
+    const auto words = [&](std::string_view key) { return at.has(key) ? at[key].text() : ""; };
+    network result{words("name"), words("title"), words("source"), {}, {}};
+    if (joined) {
+      result.how = read_nodes(at);
+    } else {
+      result.how = read_link(at);
+      if (at.has("devices")) result.most = json::read_size(at["devices"], {}, 2);
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::shared_ptr<const nodes> read_nodes(const json::cursor& at) const {
+    const std::int64_t adapters = at.has("adapters") ? json::read_size(at["adapters"], {}) : 1;
+    return std::make_shared<const nodes>(nodes{json::read_size(at["devices_per_node"], {}),
+                                               adapters, part(at["intra"]), part(at["inter"])});
+  }
+
+  /// What stands in place, or names or paths, from this file on, of other files.
+  [[nodiscard]] network part(const json::cursor& at) const {
+    if (at.get().is_object()) return read_at(at, /*inner=*/true);
+    std::vector<std::string> names;
+    if (at.get().is_array() && !at.get().empty()) {
+      for (std::size_t i = 0; i < at.get().size(); ++i) names.push_back(at[i].text());
+    } else {
+      names.push_back(at.text());
+    }
+    return read(names, std::filesystem::path(at.file()).parent_path(), /*inner=*/true);
+  }
+
+  std::filesystem::path shapes_;
+};
+
+}  // namespace detail
+
+/// Reads a network: by its name in `shapes` or the path of a network file, or paths of results of
+/// bench_allreduce, one for each number of ranks. Throws bad_input with file and place for whatever
+/// is wrong in them, nothing_matched for an unknown name.
+[[nodiscard]] inline network load_network(const std::vector<std::string>& names,
+                                          const std::filesystem::path& shapes) {
+  return detail::network_reader(shapes).read(names, "", /*inner=*/false);
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
+
+/// From timings of one device to training on many.
+namespace layerbench::analysis {
+
+struct scaling_options {
+  std::vector<std::int64_t> devices;
+  network joined;
+  std::optional<double> contention = {};  ///< of computing; nothing: as measured, else 1
+  analysis::scaling scaling = analysis::scaling::weak;
+};
+
+/// The contention that is given; none is assumed where it is not.
+[[nodiscard]] inline used_contention given_contention(const scaling_options& how) {
+  if (!how.contention) return {};
+  const slowdowns given{.computing = *how.contention};
+  return {{given, given, given}, contention_source::given};
+}
+
+/// A training case on several numbers of devices.
+struct data_parallel {
+  prediction single;  ///< on one device: with the batch of each (weak), with all images (strong)
+  scaling_options how;
+  /// What a device computes, for each number of devices.
+  std::vector<std::shared_ptr<const compute_step>> computed;
+  std::vector<scaled_step> steps;  ///< in the order of how.devices
+};
+
+namespace detail {
+
+/// The model of a case: of a chosen shape file that has its name, else of that of its name.
+[[nodiscard]] inline model::graph graph_of(const result::configuration_name& configuration,
+                                           const options& chosen) {
+  std::filesystem::path path;
+  for (const std::string& name : chosen.models) {
+    if (model::is_path(name) && model::load(name).name == configuration.model) path = name;
+  }
+  try {
+    if (path.empty()) path = model::find(configuration.model, chosen.shapes);
+  } catch (const nothing_matched& unknown) {
+    throw nothing_matched(
+        fmt::format("{}; its order of calls says when gradients are ready: give the shape file "
+                    "that was measured with --model PATH",
+                    unknown.what()));
+  }
+  const bool own_batch = model::batch(model::load(path)) == configuration.batch;
+  return own_batch ? model::load(path) : model::load(path, configuration.batch);
+}
+
+/// The files whose rows serve a prediction.
+[[nodiscard]] inline group files_of(const prediction& p, std::span<const result::results> files) {
+  group own;
+  for (const result::results& file : files) {
+    if (std::ranges::find(p.files, file.file) != p.files.end()) own.push_back(&file);
+  }
+  return own;
+}
+
+/// What a device computes in a predicted step.
+[[nodiscard]] inline std::shared_ptr<const compute_step> compute_step_of(const prediction& p,
+                                                                         const group& its_files,
+                                                                         const options& chosen) {
+  const model::training how = its_files.empty() ? model::training{} : training_of(its_files);
+  return std::make_shared<const compute_step>(analysis::compute_step_of(
+      p, graph_of(p.configuration, chosen), how, chosen.overhead_per_layer));
+}
+
+/// The same case with other batches; they differ in nothing else.
+[[nodiscard]] inline bool same_but_batch(const prediction& a, const prediction& b) {
+  result::configuration_name configuration = a.configuration;
+  configuration.batch = b.configuration.batch;
+  return configuration == b.configuration && a.threads == b.threads && a.files == b.files;
+}
+
+/// The case of the n-th part of all images. Throws usage_error where they cannot be divided, and
+/// error where that case was not measured.
+[[nodiscard]] inline const prediction& part_of(const prediction& all, std::int64_t n,
+                                               std::span<const prediction> known) {
+  if (all.configuration.batch % n != 0) {
+    throw usage_error(fmt::format("strong scaling: {} images cannot be divided among {} devices",
+                                  all.configuration.batch, n));
+  }
+  const std::int64_t batch = all.configuration.batch / n;
+  for (const prediction& item : known) {
+    if (item.configuration.batch == batch && item.step && same_but_batch(item, all)) return item;
+  }
+  throw error(
+      fmt::format("strong scaling of {} to {} devices needs timings at batch {}, which the files "
+                  "do not have; measure them: bench_model --phase=training --model={} --batch={} "
+                  "--benchmark_out=FILE",
+                  all.configuration.text(), n, batch, all.configuration.model, batch),
+      exit_code::incomplete);
+}
+
+/// `joined` is a case of several ranks.
+[[noreturn]] inline void ask_for_one_rank(const prediction& joined) {
+  const result::configuration_name& of = joined.configuration;
+  throw error(
+      fmt::format("{}: a step of {} ranks, all-reduces included, says nothing of other numbers; "
+                  "measure one rank: bench_model --phase=training --model={} --batch={} --dtype={} "
+                  "--backend={} --threads={} --benchmark_out=FILE",
+                  of.text(), of.ranks(), of.model, of.batch, of.dtype, of.backend,
+                  std::max<std::int64_t>(1, joined.threads)),
+      exit_code::incomplete);
+}
+
+/// What was measured of a predicted case where none is given. Throws error where that was more than
+/// one thing.
+[[nodiscard]] inline used_contention used_contention_of(
+    const prediction& p, const group& its_files, const scaling_options& how,
+    std::span<const measured_contention> measured) {
+  if (how.contention) return given_contention(how);
+  const std::string device = its_files.empty() ? "" : its_files.front()->device();
+  used_contention found;
+  for (const measured_contention& contention : measured) {
+    if (!contention.holds_for(p.configuration, p.threads, device)) continue;
+    if (found.from == contention_source::measured) {
+      throw error(fmt::format("{}: its contention was measured under several conditions, or by "
+                              "several numbers of ranks; leave files out, or give --contention",
+                              p.configuration.text()),
+                  exit_code::incomplete);
+    }
+    found = {slowing(contention.factors), contention_source::measured, contention.files,
+             contention.sending_known};
+  }
+  return found;
+}
+
+}  // namespace detail
+
+/// What each device does, and how much slower while gradients are sent.
+struct device_work {
+  std::shared_ptr<const compute_step> computed;
+  used_contention contention = {};
+};
+
+/// `single` on several numbers of devices, each of which does what `work_on(n)` says.
+template <class WorkOn>
+[[nodiscard]] data_parallel scale_up(const prediction& single, const scaling_options& how,
+                                     WorkOn&& work_on) {
+  data_parallel result{single, how, {}, {}};
+  for (const std::int64_t n : how.devices) {
+    const device_work& work = work_on(n);
+    result.computed.push_back(work.computed);
+    const std::int64_t batch =
+        how.scaling == scaling::weak ? single.configuration.batch : single.configuration.batch / n;
+    result.steps.push_back(scale(*work.computed, batch, n, how.joined, work.contention,
+                                 single.images_per_second().value()));
+  }
+  return result;
+}
+
+/// Predicts the training cases of `predictions`, made of `files` as `chosen` says, on many devices;
+/// those that lack layers are left out, and those of several ranks, whose steps have all-reduces in
+/// them already. With weak scaling each device has the batch of the case. With strong scaling the
+/// largest batch of equal cases is divided among the devices, and the files need timings of each
+/// part. Where no contention is given the `measured` one of what a device computes counts. Throws
+/// nothing_matched where the shape file of a model is not known, error where it is of another one,
+/// where timings are missing, those of one rank among them, or where contention was measured in
+/// several ways, usage_error where a batch cannot be divided or the network cannot hold so many
+/// devices.
+[[nodiscard]] inline std::vector<data_parallel> predict_data_parallel(
+    std::span<const prediction> predictions, std::span<const result::results> files,
+    const options& chosen, const scaling_options& how,
+    std::span<const measured_contention> measured = {}) {
+  const auto work_of = [&](const prediction& p) {
+    const group own = detail::files_of(p, files);
+    return device_work{detail::compute_step_of(p, own, chosen),
+                       detail::used_contention_of(p, own, how, measured)};
+  };
+  std::vector<data_parallel> all;
+  const prediction* joined = nullptr;
+  for (const prediction& item : predictions) {
+    if (!item.step || item.partial()) continue;
+    if (item.configuration.ranks() > 1) {
+      joined = &item;
+      continue;
+    }
+    if (how.scaling == scaling::weak) {
+      const device_work work = work_of(item);
+      const auto same = [&](std::int64_t) -> const device_work& { return work; };
+      all.push_back(scale_up(item, how, same));
+      continue;
+    }
+    const bool largest = std::ranges::none_of(predictions, [&](const prediction& other) {
+      return other.configuration.batch > item.configuration.batch &&
+             detail::same_but_batch(other, item);
+    });
+    if (!largest) continue;
+    all.push_back(scale_up(
+        item, how, [&](std::int64_t n) { return work_of(detail::part_of(item, n, predictions)); }));
+  }
+  if (all.empty() && joined != nullptr) detail::ask_for_one_rank(*joined);
+  return all;
+}
+
+}  // namespace layerbench::analysis

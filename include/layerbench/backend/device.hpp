@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/timing/clock.hpp>
+#include <layerbench/timing/mode.hpp>
+
+/// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
+namespace layerbench::run {
+
+/// Memory of a device; freed with the object.
+class device_memory {
+ public:
+  device_memory() = default;
+  device_memory(const device_memory&) = delete;
+  device_memory& operator=(const device_memory&) = delete;
+  virtual ~device_memory() = default;
+  [[nodiscard]] virtual address data() const noexcept = 0;
+};
+
+/// A plan tied to operands.
+class bound_plan {
+ public:
+  bound_plan() = default;
+  bound_plan(const bound_plan&) = delete;
+  bound_plan& operator=(const bound_plan&) = delete;
+  virtual ~bound_plan() = default;
+  /// Moves the call to other operands.
+  virtual void place(std::span<const address> operands) = 0;
+  /// Makes whoever else takes part in its calls ready for so many of them.
+  virtual void expect(std::int64_t calls) = 0;
+  /// Enqueues one call.
+  virtual void run() = 0;
+};
+
+/// The plan of some op on some backend (see the concept `implements`).
+class any_plan {
+ public:
+  any_plan() = default;
+  any_plan(const any_plan&) = delete;
+  any_plan& operator=(const any_plan&) = delete;
+  virtual ~any_plan() = default;
+  [[nodiscard]] virtual const std::vector<plan_operand>& operands() const = 0;
+  [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
+  [[nodiscard]] virtual std::string algorithm() const = 0;
+  /// Names of all algorithms that the library has for the request, its own choice first, as asked
+  /// of that; nothing where there is no choice.
+  [[nodiscard]] virtual std::vector<std::string> alternatives() = 0;
+  virtual void upload(std::size_t operand, std::span<const float> values, address to) const = 0;
+  virtual void download(std::size_t operand, address from, std::span<float> values) const = 0;
+  /// The plan must outlive what it binds.
+  [[nodiscard]] virtual std::unique_ptr<bound_plan> bind(std::span<const address> operands,
+                                                         address workspace) const = 0;
+  /// What element `index` of operand `output` should be.
+  [[nodiscard]] virtual reference::sum expected(reference::tensors inputs, std::size_t output,
+                                                std::int64_t index) const = 0;
+};
+
+/// Work that was recorded; freed with the object.
+class recording {
+ public:
+  recording() = default;
+  recording(const recording&) = delete;
+  recording& operator=(const recording&) = delete;
+  virtual ~recording() = default;
+  /// Enqueues all of it once.
+  virtual void launch() = 0;
+};
+
+/// Says which of a device's plans for the same work is wanted, by its algorithm; empty: the
+/// library's own choice.
+using plan_choice = std::function<std::string(const op::any&, const plan_request&)>;
+using plan_maker = std::function<std::unique_ptr<any_plan>(const op::any&, const plan_request&)>;
+
+/// A backend in use, with its threads.
+class compute_device {
+ public:
+  explicit compute_device(int threads) : threads_(threads) {}
+  compute_device(const compute_device&) = delete;
+  compute_device& operator=(const compute_device&) = delete;
+  virtual ~compute_device() = default;
+
+  /// How many threads it uses.
+  [[nodiscard]] int threads() const { return threads_; }
+  /// Whether its calls wait for others than these, so that their CPU time says nothing.
+  [[nodiscard]] virtual bool waits() const = 0;
+  /// Whether its memory and threads are this program's (see the concept `on_host`).
+  [[nodiscard]] virtual bool is_host() const = 0;
+  /// Whether there is a plan for that kind of op; needs no device.
+  [[nodiscard]] bool implements_op(const op::any& op) const {
+    return (between_ranks_ && op.name() == op::allreduce::name) || has_own_plan(op);
+  }
+  [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
+  /// What the caches hold that its threads have for themselves, together; 0 where they are not
+  /// this program's.
+  [[nodiscard]] virtual std::size_t core_cache_bytes() const = 0;
+  /// Applies the thread count to this thread.
+  virtual void activate() = 0;
+  /// Throws not_enough_memory where so many bytes cannot be had, as far as that is known.
+  virtual void require_memory(std::size_t bytes) const = 0;
+  /// Page-aligned. Throws where there is not that much.
+  [[nodiscard]] virtual std::unique_ptr<device_memory> allocate(std::size_t bytes) = 0;
+  virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
+  virtual void copy(address to, const void* from, std::size_t bytes) = 0;
+  virtual void synchronize() = 0;
+  /// Waits for calls that are timed, unless its own clock does.
+  void finish() {
+    if (clock() == nullptr) synchronize();
+  }
+  /// How it is at the moment, in counters; nothing where it does not say.
+  [[nodiscard]] virtual std::map<std::string, double> telemetry() = 0;
+  /// The clock that its work passes; null where this program's clocks serve.
+  [[nodiscard]] virtual device_clock* clock() = 0;
+  /// What `work` enqueues, which is not run now; null where the device does not record. `work` may
+  /// not allocate, nor wait. Throws `unsupported` where something in it cannot be recorded.
+  [[nodiscard]] virtual std::unique_ptr<recording> record(const std::function<void()>& work) = 0;
+  /// Whether it records, so that there is a choice of timing.
+  [[nodiscard]] virtual bool has_graphs() const = 0;
+  [[nodiscard]] timing_mode timing() const { return timing_; }
+  /// For those that have a choice.
+  void set_timing(timing_mode how) { timing_ = how; }
+  /// Runs `work` on each of its threads at once; not at all where they are not this program's.
+  virtual void on_all_threads(const std::function<void(int)>& work) = 0;
+  /// The plan that was chosen, by whoever was told to, where the request names no algorithm. Throws
+  /// `unsupported`, and where implements_op says no.
+  [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op, plan_request request) {
+    if (between_ranks_ && op.name() == op::allreduce::name) return between_ranks_(op, request);
+    if (choice_ && request.algorithm.empty()) request.algorithm = choice_(op, request);
+    return make_plan(op, request);
+  }
+  void set_choice(plan_choice choice) { choice_ = std::move(choice); }
+  /// From now on `make` makes plans of collective ops.
+  void set_between_ranks(plan_maker make) { between_ranks_ = std::move(make); }
+  /// The same, but asks nobody.
+  [[nodiscard]] virtual std::unique_ptr<any_plan> make_plan(const op::any& op,
+                                                            const plan_request& request) = 0;
+
+ protected:
+  [[nodiscard]] virtual bool has_own_plan(const op::any& op) const = 0;
+
+ private:
+  int threads_;
+  timing_mode timing_ = timing_mode::stream;
+  plan_choice choice_;
+  plan_maker between_ranks_;
+};
+
+/// The clock that counts of a device's work.
+[[nodiscard]] inline stopwatch stopwatch_of(compute_device& target) {
+  const bool waits = target.waits() || target.timing() == timing_mode::single;
+  const bool cpu_counts = target.threads() == 1 && !waits;
+  return stopwatch(cpu_counts ? 1 : 2, target.clock());
+}
+
+/// The plan of `op` on the device; null where it has none.
+[[nodiscard]] inline std::unique_ptr<any_plan> plan_or_null(compute_device& device,
+                                                            const op::any& op,
+                                                            const plan_request& request) {
+  try {
+    return device.plan(op, request);
+  } catch (const unsupported&) {
+    return nullptr;
+  }
+}
+
+}  // namespace layerbench::run

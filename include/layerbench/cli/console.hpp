@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/stats.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/cli/reporter.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/session/options.hpp>
+
+/// The table for people: one line a row, after the manner of Google Benchmark's console.
+namespace layerbench::run {
+
+namespace detail {
+
+/// What stands behind the name; 45 characters, so that lines with the longest names of the suite's
+/// models stay below 120. The colours are empty or have no width.
+constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}\n";
+
+/// A counter of rows that move what is not theirs, in bytes a second.
+constexpr std::string_view communication_rate = "algorithm_bandwidth";
+
+struct palette {
+  std::string_view name, time, calls, error, off;
+};
+
+[[nodiscard]] inline palette colors(bool on) {
+  if (!on) return {};
+  return {"\x1b[0;32m", "\x1b[0;33m", "\x1b[0;36m", "\x1b[0;31m", "\x1b[m"};  // as Google Benchmark
+}
+
+[[nodiscard]] inline bool wants_color(const options& o) {
+  if (o.color != "auto") return o.color == "true" || o.color == "yes" || o.color == "1";
+  const char* off = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && (off == nullptr || *off == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+/// About four digits without an exponent.
+[[nodiscard]] inline std::string giga(double a_second) {
+  const double value = a_second * 1e-9;
+  return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
+}
+
+/// What people read off a row: medians over its rounds.
+[[nodiscard]] inline std::string console_line(const rounds& row, std::size_t width,
+                                              const palette& paint) {
+  const std::string name =
+      fmt::format("{}{:<{}}{}", paint.name, row.front()->name.text(), width, paint.off);
+  std::vector<double> seconds;
+  std::vector<double> cpu;
+  std::int64_t calls = 0;
+  for (const result::measurement* round : row) {
+    if (!round->error.empty()) {
+      return fmt::format("{} {}ERROR OCCURRED: '{}'{}\n", name, paint.error,
+                         printable(round->error), paint.off);
+    }
+    seconds.push_back(round->seconds);
+    cpu.push_back(round->cpu_seconds);
+    calls += round->calls;
+  }
+  const double median = stats::median(seconds);
+  const auto [least, most] = std::ranges::minmax(seconds);
+  const auto counter = [&](std::string_view which) {
+    const auto found = row.front()->counters.find(which);
+    return found == row.front()->counters.end() ? 0.0 : found->second;
+  };
+  const double flops = counter("flops_exact");
+  const double moved = counter(communication_rate) * row.front()->seconds;
+  const std::string rate = flops > 0   ? giga(flops / median)
+                           : moved > 0 ? giga(moved / median)
+                                       : "-";
+  const std::string spread =
+      row.size() < 2 ? "-" : fmt::format("{:.1f}%", 100 * (most - least) / median);
+  return name + fmt::format(console_columns, paint.time, units::si(median, "s"),
+                            units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls,
+                            paint.off, rate, spread);
+}
+
+}  // namespace detail
+
+/// `rows` as a table, in the order of their first round; docs/formats.md defines its columns.
+[[nodiscard]] inline std::string console_table(const std::vector<result::measurement>& rows,
+                                               bool color) {
+  const std::vector<detail::rounds> all = detail::by_row(rows);
+  std::size_t width = 10;
+  for (const detail::rounds& element : all)
+    width = std::max(width, element.front()->name.text().size());
+  const auto sends = [](const result::measurement& item) {
+    return item.counters.contains(detail::communication_rate);
+  };
+  const bool communicates = std::ranges::any_of(rows, sends);
+  const bool computes = std::ranges::any_of(rows, [&](const result::measurement& measurement) {
+    return measurement.error.empty() && !sends(measurement);
+  });
+  const std::string head =
+      fmt::format("{:<{}}", "Benchmark", width) +
+      fmt::format(detail::console_columns, "", "Time", "CPU", "", "", "Iterations", "",
+                  communicates ? "GB/s" : "GFLOP/s", "spread");
+  const std::string rule = std::string(head.size() - 1, '-') + '\n';
+  const std::string_view clock = communicates && !computes
+                                     ? "wall time of the first rank"
+                                     : "CPU time where a row has one thread, else wall time";
+  std::string text =
+      fmt::format("Time: median over rounds; {}. spread: (max - min) / median\n", clock) + rule +
+      head + rule;
+  for (const detail::rounds& rounds : all) {
+    text += detail::console_line(rounds, width, detail::colors(color));
+  }
+  return text;
+}
+
+}  // namespace layerbench::run

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/list.hpp>
+#include <layerbench/base/system.hpp>
+#include <layerbench/session/options.hpp>
+
+namespace layerbench::run {
+
+/// How many processes a launcher of MPI started, this one included; 1 where there was none.
+[[nodiscard]] inline std::int64_t launched_processes() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {  // Open MPI; MPICH and its kin
+    if (const char* size = std::getenv(name)) return machine::number_in(size).value_or(1);
+  }
+  return 1;
+}
+
+/// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:
+/// threads bound to neighbouring cores, which is both faster and more repeatable than free
+/// ones. Values that the user set stay. Restarts the program where something was to be set.
+inline void settle_threads(char** argv) {
+  // A launcher of several binds each; all would bind their threads to the same first cores.
+  if (launched_processes() > 1) return;
+  bool changed = false;
+  const auto set = [&](const char* name, const char* value) {
+    if (std::getenv(name) != nullptr) return;
+    ::setenv(name, value, 1);
+    changed = true;
+  };
+  // A user who binds threads in one of these ways has bound them.
+  if (std::getenv("GOMP_CPU_AFFINITY") == nullptr && std::getenv("KMP_AFFINITY") == nullptr) {
+    set("OMP_PROC_BIND", "close");
+    set("OMP_PLACES", "cores");
+  }
+  if (!changed) return;
+  // By its own path, which gives the process its name. When that fails threads stay unbound, and
+  // the context shows what was asked for.
+  if (const auto program = machine::this_program()) ::execv(program->c_str(), argv);
+  ::execv("/proc/self/exe", argv);
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+}  // namespace detail
+
+/// What a result file says of the machine, the libraries and the settings (docs/formats.md).
+template <backend... Bs>
+[[nodiscard]] description describe_run(const options& o, backend_list<Bs...> /*built*/) {
+  description facts{{"layerbench_schema", "1"}, {"layerbench_version", LAYERBENCH_VERSION}};
+  facts["device"] = detail::cpu_model();
+  constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};
+  for (std::size_t i = 0; i < caches.size(); ++i)
+    facts[caches[i]] = std::to_string(host_caches()[i]);
+  utsname system{};
+  if (::uname(&system) == 0) facts["kernel"] = system.release;
+  facts["threads"] = std::to_string(o.default_threads);
+  facts["clock"] = "thread CPU time for 1 thread, else wall time";
+  facts["in_place"] =
+      fmt::format("{}", fmt::join(std::set(o.in_place.begin(), o.in_place.end()), ","));
+  if (o.phase == "training") facts["optimizer"] = model::text(o.training());
+  if (o.workspace_limit != plan_request{}.workspace_limit) {
+    facts["workspace_limit"] = std::to_string(o.workspace_limit);
+  }
+  if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
+  facts["seed"] = std::to_string(o.seed);
+  facts["command"] = o.command;
+  double load = 0;
+  if (::getloadavg(&load, 1) == 1) facts["load_at_start"] = fmt::format("{:.2f}", load);
+  for (const std::string_view switched :
+       {"OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "OMP_DYNAMIC", "OMP_SCHEDULE",
+        "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_AFFINITY",
+        "DNNL_MAX_CPU_ISA", "DNNL_CPU_ISA_HINTS", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_MAX_CPU_ISA"}) {
+    if (const char* value = std::getenv(std::string(switched).c_str())) {
+      facts[std::string(switched)] = value;
+    }
+  }
+  const auto add = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    if (!B::probe()) B::describe(facts);
+  };
+  (add(std::type_identity<Bs>{}), ...);
+  return facts;
+}
+
+}  // namespace layerbench::run

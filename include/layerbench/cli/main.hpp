@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/units.hpp>
+#include <layerbench/cli/command_line.hpp>
+#include <layerbench/cli/context.hpp>
+#include <layerbench/cli/select.hpp>
+#include <layerbench/cli/session.hpp>
+#include <layerbench/machine/core_latency.hpp>
+#include <layerbench/machine/frequency_probe.hpp>
+#include <layerbench/machine/watch.hpp>
+#include <layerbench/ranks/communicator.hpp>
+#include <layerbench/ranks/worker.hpp>
+#include <layerbench/session/options.hpp>
+#include <layerbench/session/suite.hpp>
+
+namespace layerbench::run {
+
+/// What a program does with its results after the rows: called with the results, what
+/// the user wants, and whether the rows went to stdout in a machine's format.
+using epilogue = std::function<void(const result::results&, const options&, bool machine_format)>;
+
+namespace detail {
+
+inline void print_list(const std::vector<benchmark_case*>& selected) {
+  fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
+  for (const benchmark_case* item : selected) {
+    const row& what = item->what();
+    const plan_request& request = what.request;
+    const auto flops = static_cast<double>(what.op.work(request.pass).flops);
+    const auto bytes =
+        static_cast<double>(op::least_bytes(what.op.operands(request.pass, request.type)));
+    fmt::print("{:>5}  {:>12}  {:>10}  {}\n", what.count, units::si(flops, "FLOP"),
+               units::si(bytes, "B"), item->name().text());
+  }
+}
+
+template <class Backends>
+void print_backends(const program& what, Backends built) {
+  for (const auto& [name, reason] : probe_all(built, what.collective)) {
+    fmt::print("{:<10} {}\n", name, reason ? "no: " + *reason : "available");
+  }
+}
+
+inline void add_user_context(const options& o, result::results& results) {
+  static const std::set<std::string, std::less<>> reserved{
+      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name", "interrupted",
+      "load_avg", "library_build_type",  "manifest", "mhz_per_cpu", "num_cpus"};
+  for (const std::string& pair : o.user_context) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw usage_error("--benchmark_context: expected key=value, found " + pair);
+    }
+    const std::string name = printable(pair.substr(0, equals));
+    const bool is_new = results.context.emplace(name, printable(pair.substr(equals + 1))).second;
+    if (!is_new || reserved.contains(name)) {
+      throw usage_error("--benchmark_context: this key is the suite's own: " + pair);
+    }
+  }
+}
+
+/// What the rows of these options use of the machine.
+template <backend... Bs>
+[[nodiscard]] machine::resource_request resources_of(const options& o, const suite& all,
+                                                     backend_list<Bs...> /*built*/) {
+  machine::resource_request most;
+  const int asked = std::ranges::max(o.threads);
+  const auto look = [&]<backend B>(std::type_identity<B> /*tag*/) {
+    const bool used =
+        o.backends.empty() || std::ranges::find(o.backends, B::name) != o.backends.end();
+    if (!used || B::threads_used(asked) < most.threads) return;
+    most.threads = B::threads_used(asked);
+    most.processors = B::processors();
+  };
+  (look(std::type_identity<Bs>{}), ...);
+  for (const auto& [configuration, bytes] : all.footprint)
+    most.footprint = std::max(most.footprint, bytes);
+  return most;
+}
+
+inline void warn_of_crowding(const machine::resource_request& of) {
+  if (of.threads <= of.processors) return;
+  note(
+      fmt::format("--threads={}: this program may use {} processor{}; threads that share one wait "
+                  "for each other, and say little of the library",
+                  of.threads, of.processors, of.processors == 1 ? "" : "s"));
+}
+
+/// Throws usage_error where several copies of a program were started that know nothing of each
+/// other: they would disturb each other, and replace each other's results.
+template <backend... Bs>
+void require_one_copy(const program& what, backend_list<Bs...> /*built*/) {
+  const std::int64_t copies = launched_processes();
+  if ((led_by_first_rank<Bs> || ...) || copies <= 1) return;
+  throw usage_error(fmt::format(
+      "{} copies of {} were started, which would measure beside each other; {}", copies, what.name,
+      what.collective ? "configure with -DLAYERBENCH_MPI=ON for ranks of one program"
+                      : "start it without mpirun"));
+}
+
+/// What the libraries say of themselves.
+template <backend B>
+[[nodiscard]] machine::check_result check_library() {
+  if (const auto reason = B::probe()) {
+    return {std::string(B::name), machine::verdict::note, "cannot run here: " + *reason};
+  }
+  description facts;
+  B::describe(facts);
+  machine::check_result result{std::string(B::name), machine::verdict::ok, "can run here"};
+  const std::string prefix = std::string(B::name) + "_";
+  for (const auto& [name, value] : facts) {
+    if (!name.starts_with(prefix) || name == prefix + "hash") continue;
+    result.what += fmt::format("; {} {}", name.substr(prefix.size()), value);
+  }
+  const auto compiled = facts.find(prefix + "compiled_version");
+  if (compiled != facts.end() && compiled->second != facts[prefix + "version"]) {
+    result.how = machine::verdict::note;
+    result.remedy = "LD_LIBRARY_PATH puts another library before the one it was built with";
+  }
+  return result;
+}
+
+/// Looks for a second at the machine, and at the processors that the rows would use, if there are
+/// any rows and so many processors.
+inline std::vector<machine::check_result> probe_machine(
+    const suite& all, const machine::resource_request& resource_request) {
+  const machine_watch watch(resource_request);
+  const auto threads = [](const auto& item) { return item->threads(); };
+  const auto most = std::ranges::max_element(all.cases, {}, threads);
+  if (most == all.cases.end() || resource_request.threads > resource_request.processors) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return watch.check_results(std::nullopt, std::nullopt);
+  }
+  const std::unique_ptr<frequency_probe> speed = frequency_probe_of((*most)->device());
+  const double end = stopwatch::now() + 1;
+  while (stopwatch::now() < end) static_cast<void>(speed->at_usual_speed());
+  return watch.check_results(speed->slow_share(), longest_core_latency((*most)->device()));
+}
+
+/// Prints whether the machine is fit to measure, on one screen.
+template <backend... Bs>
+exit_code check_machine(const suite& planned, const machine::resource_request& resource_request,
+                        backend_list<Bs...> /*built*/) {
+  std::vector<machine::check_result> all = probe_machine(planned, resource_request);
+  (all.push_back(check_library<Bs>()), ...);
+  fmt::print("layerbench {} on {}\n\n{}", LAYERBENCH_VERSION, cpu_model(), machine::report(all));
+  return machine::summary(all) == "fit" ? exit_code::done : exit_code::incomplete;
+}
+
+/// Predictions and the like, below the rows or on stderr where stdout is for a machine.
+inline void print_summary(session& measured, const options& o, const program& what,
+                          const epilogue& after) {
+  const bool machine_format = o.format != "console";
+  const std::string cut = measured.keep_predictable();
+  if (what.peaks || !measured.results().manifest.empty())
+    after(measured.results(), o, machine_format);
+  if (cut.empty()) return;
+  fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
+             cut);
+}
+
+/// The ranks that train together; null where they are not to. Throws usage_error and unsupported.
+[[nodiscard]] inline std::unique_ptr<communicator> ranks_for(const options& o,
+                                                             const communicator_factory& make) {
+  if (!o.data_parallel && !o.during.empty())
+    throw usage_error("--during: an allreduce needs several ranks; add --ranks");
+  if (!o.data_parallel) return nullptr;
+  if (o.phase != "training")
+    throw usage_error("--ranks: only training needs several; add --phase=training");
+  if (!make)
+    throw usage_error("--ranks: configure with -DLAYERBENCH_MPI=ON for ranks of one program");
+  if (o.plans == "measured") {
+    throw usage_error(
+        "--ranks: each would choose plans of its own; measure them without --ranks, and use them "
+        "with --plans=FILE");
+  }
+  std::unique_ptr<communicator> result = make();
+  if (result->size() == 1)
+    throw usage_error("--ranks: there is one; mpirun -np N starts N of them");
+  if (!o.during.empty()) result->prepare_background_allreduce();
+  return result;
+}
+
+template <class Ops, class Backends>
+exit_code run_program(const options& o, char* self, const program& what, Ops ops, Backends built,
+                      const op::catalog& catalog, const epilogue& after,
+                      const communicator_factory& make_communicator) {
+  if (o.list_backends) {
+    print_backends(what, built);
+    return exit_code::done;
+  }
+  initialize_google_benchmark(self);
+  const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);
+  suite all = make_suite(o, what, ops, built, catalog, ranks.get());
+  if (ranks && !ranks->is_leader()) {
+    worker(*ranks, all, {.seed = o.seed, .verify_every_output = o.verify}).serve();
+    return exit_code::done;
+  }
+  if (ranks) lead(all, *ranks);
+  for (const std::string& text : all.notes) note(text);
+  const machine::resource_request resource_request = resources_of(o, all, built);
+  if (o.check_machine) return check_machine(all, resource_request, built);
+  if (all.cases.empty()) {
+    throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
+                                      fmt::join(o.models, ", "), what.name));
+  }
+  register_all(all.cases);
+  std::vector<benchmark_case*> selected = select(all.cases, o.filter);
+  if (o.list || o.list_tests) {
+    if (o.list) print_list(selected);
+    for (const benchmark_case* item : selected) {
+      if (o.list_tests) fmt::print("{}\n", item->name().text());
+    }
+    return exit_code::done;
+  }
+  if (!ranks) require_one_copy(what, built);
+  warn_of_crowding(resource_request);
+  const machine_watch watch(resource_request);
+  result::results results;
+  for (const auto& [name, value] : describe_run(o, built)) {
+    results.context[name] = printable(value);
+  }
+  add_user_context(o, results);
+  session measuring(o, all, watch, what.whole_model(), std::move(selected), std::move(results));
+  const bool interrupted = measuring.run();
+  if (all.tuner) {
+    for (const std::string& text : all.tuner->notes()) note("plan of " + text);
+    if (all.tuner->fits_nothing()) {
+      note(
+          fmt::format("--plans: no work of this run is in {}, so libraries chose all plans; it is "
+                      "of other sizes, data types, layouts or numbers of threads",
+                      o.plans));
+    }
+  }
+  const std::size_t failures = measuring.report_failures();
+  measuring.report_disturbance();
+  if (after) print_summary(measuring, o, what, after);
+  if (interrupted) {
+    note(measuring.interruption());
+    return exit_code::interrupted;
+  }
+  return failures == 0 ? exit_code::done : exit_code::incomplete;
+}
+
+}  // namespace detail
+
+/// A benchmark program: measures those of `ops` that `what` names on the `built` backends. Shape
+/// files may contain the library's ops and these; `make_company` is for --ranks. Returns the exit
+/// code of base/error.hpp.
+template <op::operation... Ops, class Backends = built_backends>
+[[nodiscard]] int main(int argc, char** argv, const program& what, op::list<Ops...> ops,
+                       const epilogue& after = {}, Backends built = {},
+                       const communicator_factory& make_communicator = {}) {
+  settle_threads(argv);
+  if (detail::served_first_rank(built)) return static_cast<int>(exit_code::done);
+  std::optional<options> parsed;
+  try {
+    parsed = parse(argc, argv, what, built);
+    op::catalog catalog = op::catalog_of(op::builtin{});
+    for (op::entry& entry : op::catalog_of(ops)) {
+      const bool known = std::ranges::find(catalog, entry.name, &op::entry::name) != catalog.end();
+      if (!known) catalog.push_back(std::move(entry));
+    }
+    exit_code code = exit_code::done;  // nothing parsed: --help or --version said it all
+    if (parsed) {
+      code = detail::run_program(*parsed, argv[0], what, ops, built, catalog, after,
+                                 make_communicator);
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw error("stdout takes no more: the output is not whole");
+    }
+    return static_cast<int>(code);
+  } catch (const error& e) {
+    detail::note(parsed ? detail::about_variable(e.what(), parsed->variables) : e.what());
+    return static_cast<int>(e.code());
+  } catch (const std::exception& e) {
+    detail::note(fmt::format("internal error: {}", e.what()));
+    return static_cast<int>(exit_code::failure);
+  }
+}
+
+}  // namespace layerbench::run

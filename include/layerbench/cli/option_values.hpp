@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <layerbench/base/error.hpp>
+
+/// What options may be, and what is said when they are not.
+namespace layerbench::run::detail {
+
+/// A whole number from `least` to `most`.
+[[nodiscard]] inline CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, failed] = std::from_chars(text.data(), end, value);
+    if (failed == std::errc() && rest == end && value >= least && value <= most) return {};
+    return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
+  };
+  return {check, fmt::format("{} to {}", least, most)};
+}
+
+/// One of `names`.
+[[nodiscard]] inline CLI::Validator one_of(std::vector<std::string> names) {
+  const std::string shown = fmt::format("{{{}}}", fmt::join(names, ","));
+  const auto check = [names = std::move(names)](const std::string& text) -> std::string {
+    if (std::ranges::find(names, text) != names.end()) return {};
+    return fmt::format("unknown value '{}'; known: {}", text, fmt::join(names, ", "));
+  };
+  return {check, shown};
+}
+
+/// "0.2", or "0.2s" as newer versions of Google Benchmark have it.
+[[nodiscard]] inline std::string check_seconds(const std::string& text) {
+  double value = -1;
+  const char* end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(rest, end);
+  if (failed == std::errc() && value >= 0 && value <= 1e6 && (unit.empty() || unit == "s")) {
+    return {};
+  }
+  return fmt::format("'{}' is not a number of seconds, such as 0.2", text);
+}
+
+/// "1", or "1%".
+[[nodiscard]] inline std::string check_percent(const std::string& text) {
+  double value = -1;
+  const char* end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(rest, end);
+  if (failed == std::errc() && value > 0 && value <= 100 && (unit.empty() || unit == "%")) {
+    return {};
+  }
+  return fmt::format("'{}' is not a percentage above 0, such as 1", text);
+}
+
+/// The command line's words after the program's name. Throws usage_error for an option without a
+/// value after its `=`: CLI11 would take the next word. An empty filter is all.
+[[nodiscard]] inline std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string& word : words) {
+    if (word == "--benchmark_filter=") word += '.';
+    if (!word.starts_with("--") || word.find('=') != word.size() - 1) continue;
+    word.pop_back();
+    throw usage_error(word + ": a value is missing after the '='");
+  }
+  return words;
+}
+
+/// The environment variable of each option that got its value there.
+[[nodiscard]] inline std::map<std::string, std::string> options_from_environment(
+    const CLI::App& app, const std::vector<std::string>& words) {
+  std::map<std::string, std::string> variables;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    const std::string variable = option->get_envname();
+    const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+    const bool typed = std::ranges::any_of(words, [&](const std::string& word) {
+      return word == name || word.starts_with(name + "=");
+    });
+    if (value != nullptr && *value != '\0' && !typed) variables[name] = variable;
+  }
+  return variables;
+}
+
+/// `complaint`, which begins with the option at fault, about the variable that it came from.
+[[nodiscard]] inline std::string about_variable(
+    const std::string& complaint, const std::map<std::string, std::string>& variables) {
+  const std::size_t end = complaint.find_first_of(":= ");
+  const auto found = variables.find(complaint.substr(0, end));
+  if (found == variables.end()) return complaint;
+  return fmt::format("environment variable {}{}", found->second, complaint.substr(end));
+}
+
+/// What CLI11 complains of, in words that begin with the option.
+[[nodiscard]] inline std::string plain_words(const CLI::ParseError& e) {
+  std::string text = e.what();
+  const auto after = [&](std::string_view begin) {
+    return text.starts_with(begin) ? text.substr(begin.size()) : std::string();
+  };
+  if (const std::string what = after("Could not convert: "); !what.empty()) {
+    const std::size_t equals = what.find(" = ");
+    return fmt::format("{}: '{}' is neither true nor false", what.substr(0, equals),
+                       what.substr(std::min(equals, what.size() - 3) + 3));
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) {
+    return text.substr(text.find(": ") + 2) + ": no such option";
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr) {
+    const bool missing = text.find("missing") != std::string::npos;
+    return text.substr(0, text.find(':')) + (missing ? ": a value is missing" : ": given twice");
+  }
+  return text;
+}
+
+/// The command line as one could type it again.
+[[nodiscard]] inline std::string quoted(int argc, char** argv) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
+      for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) {
+        word.replace(at, 1, R"('\'')");
+      }
+      word = fmt::format("'{}'", word);
+    }
+    line += i == 0 ? "" : " ";
+    line += word;
+  }
+  return line;
+}
+
+}  // namespace layerbench::run::detail

@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/system.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/machine/check_result.hpp>
+
+/// Whether a machine is fit to measure on, fact by fact.
+namespace layerbench::machine {
+
+/// What the measuring would need, and what this process knows of itself.
+struct resource_request {
+  int threads = 1;             ///< the most that rows use
+  int processors = 1;          ///< that the library may use
+  std::int64_t footprint = 0;  ///< bytes that the largest case touches; 0: not known
+  std::map<std::string, std::string> environment = {};  ///< of the OpenMP run time
+  double clock_resolution = 0;                          ///< seconds
+  double clock_cost = 0;                                ///< seconds of a reading
+};
+
+/// What else used the processors between two moments.
+struct disturbance {
+  double others = 0;  ///< processors that other programs kept busy
+  double stolen = 0;  ///< share of the time that the host took away
+  int processors = 0;
+};
+
+/// Nothing when too little time lies between. `own` is the CPU time of this process, in ticks.
+[[nodiscard]] inline std::optional<disturbance> between(
+    const std::optional<processor_times>& before, const std::optional<processor_times>& after,
+    double own) {
+  constexpr std::int64_t least_ticks = 20;  // a processor; of 10 ms
+  if (!before || !after) return std::nullopt;
+  const std::int64_t busy = after->busy - before->busy;
+  const std::int64_t stolen = after->stolen - before->stolen;
+  const std::int64_t all = busy + stolen + after->idle - before->idle;
+  if (all < least_ticks * after->processors) return std::nullopt;
+  const auto ticks = static_cast<double>(all);
+  const double others = std::max(0.0, static_cast<double>(busy) - own) / ticks;
+  return disturbance{others * after->processors, static_cast<double>(stolen) / ticks,
+                     after->processors};
+}
+
+[[nodiscard]] inline check_result check_load(const path& root, const resource_request& of,
+                                             const std::optional<disturbance>& seen) {
+  check_result result{"load", verdict::ok, ""};
+  if (const auto line = line_of(root / "proc/loadavg")) {
+    result.what = fmt::format("{} in the last minute", line->substr(0, line->find(' ')));
+  }
+  if (const auto running = field_of(root / "proc/stat", "procs_running")) {
+    result.what +=
+        fmt::format("{}{} in the run queue besides this", result.what.empty() ? "" : ", ",
+                    std::max<std::int64_t>(0, *running - 1));
+  }
+  if (!seen) return result;
+  result.what += fmt::format("; other programs keep {:.2f} of {} processors busy", seen->others,
+                             seen->processors);
+  constexpr double little = 0.1;
+  constexpr double much = 0.5;
+  if (seen->others > little) result.how = verdict::note;
+  // Where others have processors of their own they take no time, only bandwidth.
+  if (seen->others > much && seen->processors - seen->others < of.threads) {
+    result.how = verdict::bad;
+    result.remedy = "end the other programs (top shows them), or measure later";
+  }
+  return result;
+}
+
+[[nodiscard]] inline check_result check_steal(const std::optional<disturbance>& seen) {
+  if (!seen) return {"steal", verdict::note, "/proc/stat does not say"};
+  check_result result{
+      "steal", verdict::ok,
+      fmt::format("the host took {:.1f} % of the processors' time", 100 * seen->stolen)};
+  constexpr double little = 0.005;
+  constexpr double much = 0.02;
+  if (seen->stolen > little) result.how = verdict::note;
+  if (seen->stolen > much) {
+    result.how = verdict::bad;
+    result.remedy = "measure later, or on a host that is not shared";
+  }
+  return result;
+}
+
+/// `slow_share` is the share of the time in which the processors were slower than usual.
+[[nodiscard]] inline check_result check_speed(std::optional<double> slow_share) {
+  if (!slow_share) return {"speed", verdict::note, "not looked at"};
+  check_result result{"speed", verdict::ok,
+                      fmt::format("slower than usual for {:.0f} % of the time", 100 * *slow_share)};
+  constexpr double little = 0.05;
+  constexpr double much = 0.3;
+  if (*slow_share > little) {
+    result.how = verdict::note;
+    result.what += ": something shares the cores; what it disturbs is measured again";
+  }
+  if (*slow_share > much) {
+    result.how = verdict::bad;
+    result.remedy = "measure later, or on a host whose cores are not shared (SMT)";
+  }
+  return result;
+}
+
+[[nodiscard]] inline check_result check_clock_rate(const path& root) {
+  const std::set<std::string> governors = per_processor(root, "cpufreq/scaling_governor");
+  const std::set<std::string> drivers = per_processor(root, "cpufreq/scaling_driver");
+  const auto boost = turbo(root);
+  check_result result{"frequency", verdict::ok, ""};
+  if (governors.empty() && !boost) {
+    result.what = "not to be seen or set here (no cpufreq), as in most virtual machines";
+    result.how = verdict::note;
+    return result;
+  }
+  const std::string turbo_text = !boost ? "unknown" : *boost ? "on" : "off";
+  result.what = fmt::format(
+      "governor {}, turbo {}",
+      governors.empty() ? "unknown" : fmt::format("{}", fmt::join(governors, " ")), turbo_text);
+  if (boost.value_or(false)) {
+    result.how = verdict::note;
+    result.what += ": the rate depends on heat and on how many cores work";
+  }
+  if (governors.empty() || governors == std::set<std::string>{"performance"}) return result;
+  result.how = verdict::note;
+  result.remedy = "cpupower frequency-set -g performance";
+  // With these drivers it is a dynamic one; with others it holds the lowest rate.
+  const bool dynamic = drivers.contains("intel_pstate") || drivers.contains("amd-pstate-epp");
+  if (governors.contains("powersave") && !dynamic) result.how = verdict::bad;
+  return result;
+}
+
+/// `round_trip`: seconds that a cache line takes from one of those in use to another and back.
+[[nodiscard]] inline check_result check_cores(const path& root, const resource_request& of,
+                                              std::optional<double> core_latency) {
+  const std::set<std::string> cores = per_processor(root, "topology/thread_siblings_list");
+  check_result result{"cores", verdict::ok, ""};
+  if (cores.empty()) return {"cores", verdict::note, "the system does not say which there are"};
+  const std::size_t processors = processors_of(root).size();
+  const bool shared = cores.size() < processors;
+  result.what = fmt::format("{} processors on {} cores{}", processors, cores.size(),
+                            shared ? " (SMT)" : "; no SMT, or hidden by the host");
+  if (shared && of.threads > static_cast<int>(cores.size())) {
+    result.how = verdict::note;
+    result.what += fmt::format("; {} threads share cores", of.threads);
+    result.remedy = fmt::format("--threads={}", cores.size());
+  }
+  if (!core_latency) return result;
+  result.what +=
+      fmt::format("; a cache line takes {} to another one and back", units::si(*core_latency, "s"));
+  constexpr double far = 250e-9;  // within a last cache 60, across two of an EPYC 320, measured
+  if (*core_latency > far && per_processor(root, "cache/index3/shared_cpu_list").size() == 1) {
+    result.how = verdict::bad;
+    result.what +=
+        ", which is far for cores that share a cache, as the system says: small layers on "
+        "several threads take longer, and not always the same time";
+    result.remedy = "--threads=1, or measure later: the host of a virtual machine moves processors";
+  }
+  return result;
+}
+
+[[nodiscard]] inline check_result check_binding(const path& root, const resource_request& of) {
+  const auto set = [&](const char* name) {
+    const auto found = of.environment.find(name);
+    return found == of.environment.end() ? std::string() : found->second;
+  };
+  check_result result{"binding", verdict::ok, ""};
+  for (const auto& [name, value] : of.environment) {
+    result.what += fmt::format("{}{}={}", result.what.empty() ? "" : " ", name, value);
+  }
+  result.what += fmt::format("{}{} thread{} on {} of {} processors",
+                             result.what.empty() ? "" : "; ", of.threads,
+                             of.threads == 1 ? "" : "s", of.processors, processors_of(root).size());
+  const std::string bind = set("OMP_PROC_BIND");
+  const bool own = !set("GOMP_CPU_AFFINITY").empty() || !set("KMP_AFFINITY").empty();
+  if (!own && (bind.empty() || bind == "false" || bind == "FALSE")) {
+    result.how = verdict::note;
+    result.what += "; they may move";
+    result.remedy = "unset OMP_PROC_BIND: the programs bind threads to cores";
+  }
+  if (of.threads > of.processors) {
+    result.how = verdict::bad;
+    result.remedy = fmt::format("--threads={}", of.processors);
+  }
+  return result;
+}
+
+[[nodiscard]] inline check_result check_quota(const path& root, const resource_request& of) {
+  const auto quota = processor_quota(root);
+  if (!quota) return {"quota", verdict::ok, "no limit of processor time"};
+  check_result result{"quota", verdict::ok,
+                      fmt::format("a control group grants {:.4g} processors", *quota)};
+  if (*quota < of.threads) {
+    result.how = verdict::bad;
+    result.what += fmt::format(": {} threads are stopped again and again", of.threads);
+    result.remedy = *quota >= 1
+                        ? fmt::format("--threads={}, or lift cpu.max", static_cast<int>(*quota))
+                        : "lift cpu.max of the control group (docker run --cpus)";
+  }
+  return result;
+}
+
+[[nodiscard]] inline check_result check_hypervisor(const path& root) {
+  const auto name = hypervisor(root);
+  if (!name) return {"machine", verdict::ok, "no virtual one, as far as can be seen"};
+  return {"machine", verdict::note,
+          fmt::format("virtual{}: others on the host may share caches and memory bandwidth",
+                      name->empty() ? "" : " (" + *name + ")")};
+}
+
+[[nodiscard]] inline check_result check_memory(const path& root, const resource_request& of) {
+  const auto available = available_memory_bytes(root);
+  if (!available) return {"memory", verdict::note, "the system does not say how much is free"};
+  check_result result{"memory", verdict::ok,
+                      units::si(static_cast<double>(*available), "B") + " available"};
+  if (of.footprint == 0) return result;
+  const std::int64_t needed = 2 * of.footprint;  // a ring of what is read, one of what is written
+  result.what +=
+      fmt::format(", the largest case needs {}", units::si(static_cast<double>(needed), "B"));
+  if (*available < needed) {
+    result.how = verdict::bad;
+    result.remedy = "a smaller --batch, or another --model";
+  }
+  return result;
+}
+
+[[nodiscard]] inline check_result check_clock(const path& root, const resource_request& of) {
+  const auto source =
+      line_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
+  check_result result{
+      "clock", verdict::ok,
+      fmt::format("{}, resolution {}, a reading takes {}", source.value_or("unknown"),
+                  units::si(of.clock_resolution, "s"), units::si(of.clock_cost, "s"))};
+  constexpr double slow = 1e-6;
+  if (of.clock_cost > slow) result.how = verdict::note;
+  if (of.clock_resolution > slow) result.how = verdict::bad;
+  if (result.how != verdict::ok) {
+    result.remedy = "boot with a faster source: sys/devices/system/clocksource lists them";
+  }
+  return result;
+}
+
+[[nodiscard]] inline check_result check_huge_pages(const path& root) {
+  const auto line = line_of(root / "sys/kernel/mm/transparent_hugepage/enabled");
+  std::string mode = "not in this kernel";
+  if (line) {  // "always [madvise] never"
+    const std::size_t begin = line->find('[') + 1;
+    mode = line->substr(begin, line->find(']') - begin);
+  }
+  return {"huge pages", verdict::ok, "transparent ones: " + mode};
+}
+
+/// All of them. `root` is "/", or a folder with a copy of the system's files; `slow_share` and
+/// `round_trip`: see check_speed() and check_cores().
+[[nodiscard]] inline std::vector<check_result> check(const path& root, const resource_request& of,
+                                                     const std::optional<disturbance>& seen,
+                                                     std::optional<double> slow_share,
+                                                     std::optional<double> core_latency) {
+  return {check_load(root, of, seen),
+          check_steal(seen),
+          check_speed(slow_share),
+          check_clock_rate(root),
+          check_cores(root, of, core_latency),
+          check_binding(root, of),
+          check_quota(root, of),
+          check_hypervisor(root),
+          check_memory(root, of),
+          check_clock(root, of),
+          check_huge_pages(root)};
+}
+
+}  // namespace layerbench::machine

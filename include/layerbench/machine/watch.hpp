@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <time.h>
+#include <unistd.h>
+
+#include <layerbench/machine/check.hpp>
+#include <layerbench/timing/clock.hpp>
+
+namespace layerbench::run {
+
+using processor_reader = std::function<std::optional<machine::processor_times>()>;
+
+/// What /proc/stat says now.
+[[nodiscard]] inline std::optional<machine::processor_times> processor_times_now() {
+  return machine::processor_times_of();
+}
+
+/// Whether the host of a virtual machine took more of the processors' time between two readings
+/// than check_steal() lets pass. Never within half a second: the system counts in ticks of 10 ms.
+[[nodiscard]] inline bool host_disturbed(const std::optional<machine::processor_times>& before,
+                                         const std::optional<machine::processor_times>& after) {
+  constexpr std::int64_t least_ticks = 50;  // a processor
+  if (!before || !after) return false;
+  const auto all = [](const machine::processor_times& t) { return t.busy + t.idle + t.stolen; };
+  if (all(*after) - all(*before) < least_ticks * after->processors) return false;
+  return machine::check_steal(machine::between(before, after, 0)).how == machine::verdict::bad;
+}
+
+/// Watches what else uses the machine's processors, from when it is made.
+class machine_watch {
+ public:
+  /// `of` without what this process can find out itself: environment and clock.
+  explicit machine_watch(machine::resource_request of) : of_(std::move(of)) {
+    for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+      if (const char* value = std::getenv(name)) of_.environment[name] = value;
+    }
+    timespec resolution{};
+    ::clock_getres(CLOCK_MONOTONIC, &resolution);
+    of_.clock_resolution =
+        static_cast<double>(resolution.tv_sec) + 1e-9 * static_cast<double>(resolution.tv_nsec);
+    of_.clock_cost = stopwatch(of_.threads).cost().seconds;
+    begin_ = machine::processor_times_of();
+    own_ = now(clock::process_cpu);
+  }
+
+  /// The machine as it is, and what disturbed it since. The rest as for check().
+  [[nodiscard]] std::vector<machine::check_result> check_results(
+      std::optional<double> slow_share, std::optional<double> core_latency) const {
+    const double ticks_a_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const double own = (now(clock::process_cpu) - own_) * ticks_a_second;
+    return machine::check("/", of_, machine::between(begin_, machine::processor_times_of(), own),
+                          slow_share, core_latency);
+  }
+
+ private:
+  machine::resource_request of_;
+  std::optional<machine::processor_times> begin_;
+  double own_ = 0;
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include <layerbench/base/stats.hpp>
+#include <layerbench/machine/frequency_probe.hpp>
+#include <layerbench/session/chain.hpp>
+#include <layerbench/session/step_sampler.hpp>
+#include <layerbench/timing/clock.hpp>
+#include <layerbench/timing/interrupt.hpp>
+#include <layerbench/timing/measurement_pass.hpp>
+#include <layerbench/timing/sampler.hpp>
+
+namespace layerbench::run {
+
+namespace detail {
+
+/// The wall clock alone, since others are calls of the system, which short layers would feel; or
+/// the device's own.
+class wall_watch {
+ public:
+  explicit wall_watch(device_clock* own)
+      : own_(own),
+        cost_{own == nullptr ? stopwatch(2).cost().wall : stopwatch(2, own).cost().seconds, 0, 0} {}
+
+  [[nodiscard]] const lap& cost() const { return cost_; }
+  [[nodiscard]] static double now() { return run::now(clock::wall); }
+  void start() {
+    start_ = now();
+    if (own_ != nullptr) own_->start();
+  }
+  [[nodiscard]] lap stop() const { return {own_ == nullptr ? now() - start_ : own_->stop(), 0, 0}; }
+
+ private:
+  device_clock* own_;
+  lap cost_;
+  double start_ = 0;
+};
+
+}  // namespace detail
+
+/// Wall clocks between the layers of a chain: which layers its time goes to. They run in steps of
+/// their own, so that the chain's time is free of them.
+class layer_clocks {
+ public:
+  /// Runs steps of `whole` as `how` says: a round.
+  void measure_pass(chain& whole, frequency_probe& speed, const sampling& how) {
+    if (!watch_) watch_.emplace(whole.device().clock());
+    step_sampler steps(whole, *watch_, speed, &interrupt_guard::interrupted, step_parts::layers);
+    std::vector<samples> layers = steps.sample_parts(how);
+    if (layers.empty() || layers.front().seconds.empty()) return;
+    rounds_.resize(layers.size());
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      std::ranges::sort(layers[i].seconds);
+      const double mean = mean_without_stalls(layers[i].seconds).seconds;
+      rounds_[i].at(!layers[i].unusual).push_back(mean);
+    }
+  }
+
+  /// Seconds of a call of a primitive that `layers` share, as usual over the rounds; nothing
+  /// before the first.
+  [[nodiscard]] std::optional<double> seconds(const std::vector<std::size_t>& layers) const {
+    if (rounds_.empty()) return std::nullopt;
+    double sum = 0;
+    for (const std::size_t layer : layers) {
+      const auto& [usual, slowed] = rounds_[layer];
+      sum += stats::usual(usual.empty() ? slowed : usual);
+    }
+    return sum / static_cast<double>(layers.size());
+  }
+
+ private:
+  std::optional<detail::wall_watch> watch_;
+  std::vector<by_speed<std::vector<double>>> rounds_;  ///< of each layer: its mean in each
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/list.hpp>
+#include <layerbench/base/system.hpp>
+#include <layerbench/model/collectives.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/peak.hpp>
+#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/model/training.hpp>
+#include <layerbench/ranks/communicator.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/session/autotuner.hpp>
+#include <layerbench/session/backends.hpp>
+#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/chain.hpp>
+#include <layerbench/session/device_registry.hpp>
+#include <layerbench/session/options.hpp>
+#include <layerbench/session/planned_step.hpp>
+#include <layerbench/session/program.hpp>
+
+namespace layerbench::run {
+
+/// Everything a program could measure, and what the models' steps consist of.
+struct suite {
+  std::vector<std::unique_ptr<benchmark_case>> cases;
+  result::manifest manifest;
+  std::map<result::configuration_name, std::int64_t>
+      footprint;                          ///< distinct bytes that a step touches
+  std::vector<chain_plan> chains;         ///< of programs that run whole models
+  std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
+  std::vector<std::string> notes;         ///< what a user should know, for stderr
+};
+
+namespace detail {
+
+/// One case: its name and what all its rows share.
+struct conditions {
+  result::configuration_name configuration;
+  plan_request request;
+  int threads;
+};
+
+/// Who chooses plans in the libraries' place; null where nobody does. A run that goes on keeps its
+/// plans. Throws bad_input.
+[[nodiscard]] inline std::shared_ptr<autotuner> autotuner_of(const options& o,
+                                                             const description& libraries) {
+  if (o.plans == "heuristic") return nullptr;
+  const bool measures = o.plans == "measured";
+  auto result = std::make_shared<autotuner>(measures, o.seed);
+  if (!measures || !o.resume.empty()) result->restore(measures ? o.resume : o.plans, libraries);
+  return result;
+}
+
+/// Fills a suite, case by case.
+template <class Ops, class Backends>
+class suite_maker {
+ public:
+  suite_maker(const options& o, const program& what, suite& all, communicator* ranks,
+              timing_mode timing)
+      : o_(o),
+        what_(what),
+        all_(all),
+        ranks_(ranks),
+        timing_(timing),
+        device_registry_(all.tuner, ranks, timing) {}
+
+  /// Adds the case of a model under these conditions: its manifest and the rows of this program.
+  void add_case(const model::graph& graph, const conditions& c) {
+    if (!all_.footprint.try_emplace(c.configuration, 0).second) return;  // asked for twice
+    const std::shared_ptr<device_context> memory =
+        device_registry_.of(c.configuration.backend, c.threads);
+    // A library may want reorders between the layers, and between the passes of a layer.
+    const bool reordered = c.request.order == layout::any || o_.phase == "training";
+    const auto step = std::make_shared<planned_step>(step_of(graph, c.request.type), c.request,
+                                                     memory, reordered);
+    const model::step_memory least = step->least_memory();
+    all_.footprint[c.configuration] = least.footprint();
+    const std::vector<model::primitive> primitives = model::primitives(step->step());
+    std::vector<result::planned> step_plan;
+    for (const model::primitive& p : primitives) {
+      step_plan.push_back(result::planned_of(p, least.usual(p), c.request.type));
+      add_rows(c, memory, step, p, step_plan.back());
+    }
+    if (what_.whole_model()) add_chain(c, step, primitives);
+    if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
+    if (what_.of_steps()) all_.manifest[c.configuration] = std::move(step_plan);
+  }
+
+  /// The list of peaks for that backend and so many threads. Streams are the same in all data
+  /// types, and measured in the first.
+  [[nodiscard]] model::graph peaks(const std::string& backend, const std::string& type,
+                                   int threads) {
+    constexpr const char* sharers = "cache/index3/shared_cpu_list";
+    const std::size_t last = machine::per_processor("/", sharers).size();
+    model::graph result =
+        model::peak_graph(host_caches(), std::max<std::size_t>(1, last),
+                          device_registry_.of(backend, threads)->device().threads());
+    if (type != o_.dtypes.front()) {
+      std::erase_if(result.layers,
+                    [](const auto& item) { return item.op.name() != op::gemm::name; });
+    }
+    return result;
+  }
+
+  /// All-reduces of what a model's gradients are, or without one of any sizes, between the ranks
+  /// that there are.
+  [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
+                                         std::int64_t ranks) {
+    const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
+    const model::collective how{ranks, in_place};
+    if (trained) return model::gradient_graph(*trained, type, how);
+    // Each rank has two arrays, and the leader all ranks' twice again, to check them.
+    const std::int64_t available = host_buffer::available_bytes().value_or(INT64_MAX);
+    return model::sweep_graph(how, available / (4 * ranks + 2));
+  }
+
+  /// The conditions of a case, with those of its parameters that its name must show.
+  [[nodiscard]] conditions conditions_of(const model::graph& graph, const std::string& backend,
+                                         const std::string& type, int threads) const {
+    const layout order = from_name<layout>(o_.order).value();
+    result::configuration_name configuration{backend, type, graph.name, model::batch(graph), {}};
+    if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
+    if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
+    const bool unusual = what_.of_steps() && timing_ != default_timing(o_.phase);
+    if (unusual && has_timings(backend, Backends{})) configuration.parameters["timing"] = o_.timing;
+    if (threads != o_.default_threads)
+      configuration.parameters["threads"] = std::to_string(threads);
+    if (what_.collective && ranks(backend) > 1) {
+      configuration.parameters["ranks"] = std::to_string(ranks(backend));
+    }
+    if (ranks_ != nullptr) configuration.parameters["ranks"] = std::to_string(ranks_->size());
+    return {configuration,
+            {op::pass::fwd, dtype_from(type).value(), order, o_.workspace_limit},
+            threads};
+  }
+
+  /// Ranks of a backend: as many as were started, or as the user wants in this program.
+  [[nodiscard]] std::int64_t ranks(const std::string& backend) const {
+    return ranks_of(backend, Backends{}).value_or(o_.ranks);
+  }
+
+ private:
+  [[nodiscard]] model::step step_of(const model::graph& graph, dtype type) const {
+    const model::op_names in_place{o_.in_place.begin(), o_.in_place.end()};
+    model::training how = o_.training();
+    if (ranks_ != nullptr) how.ranks = ranks_->size();
+    return model::step_of(graph, o_.phase, type, in_place, how);
+  }
+
+  /// Whether the program measures the primitive: it is of its ops, or was inserted before or behind
+  /// them.
+  [[nodiscard]] bool measures(const model::step& step, const model::primitive& p) const {
+    const auto own = [&](const op::any& op) {
+      return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
+    };
+    const auto beside = [&](std::size_t i) {
+      return std::ranges::any_of(step.calls, [&](const model::call& other) {
+        const auto shared = [&](std::size_t tensor) { return other.uses(tensor); };
+        return own(other.op) && std::ranges::any_of(step.calls[i].tensors, shared);
+      });
+    };
+    return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
+  }
+
+  void add_rows(const conditions& c, const std::shared_ptr<device_context>& memory,
+                const std::shared_ptr<planned_step>& step, const model::primitive& p,
+                const result::planned& planned) {
+    if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
+    for (const std::string& state : o_.caches) {
+      const cache_state cache = from_name<cache_state>(state).value();
+      row result{.name = {c.configuration, planned.op, planned.pass, p.layer, state},
+                 .op = p.op,
+                 .count = p.count(),
+                 .inserted = p.inserted,
+                 .request = c.request,
+                 .signature = cache == cache_state::model ? planned.state : ""};
+      result.request.pass = p.pass;
+      result.around = [step, p, cache] { return step->around(p, cache); };
+      all_.cases.push_back(std::make_unique<benchmark_case>(std::move(result), memory));
+    }
+  }
+
+  /// The step run whole; with `beside` gradients are sent while it computes.
+  void add_chain(const conditions& c, const std::shared_ptr<planned_step>& step,
+                 const std::vector<model::primitive>& primitives, communicator* beside = nullptr) {
+    const auto make = [step, beside, seed = o_.seed] {
+      std::unique_ptr<chain> result = step->make_chain(seed);
+      if (beside != nullptr) result->overlap(*beside);
+      return result;
+    };
+    const auto ranks = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->ranks_on_host());
+    const std::size_t copies =
+        beside == nullptr ? ranks : 2 * ranks;  // it is there beside the plain one
+    const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
+    std::vector<std::vector<std::size_t>> calls;
+    for (const model::primitive& p : primitives) calls.push_back(p.calls);
+    all_.chains.push_back({c.configuration, make, bytes, std::move(calls)});
+  }
+
+  /// Rows of what is computed while gradients are sent: in the backward part. They are in states of
+  /// the same step, and of no manifest of their own.
+  void add_contended(conditions c, const std::shared_ptr<device_context>& memory,
+                     const std::shared_ptr<planned_step>& step,
+                     const std::vector<model::primitive>& primitives,
+                     const std::vector<result::planned>& step_plan) {
+    c.configuration.parameters["during"] = o_.during;
+    for (std::size_t i = 0; i < primitives.size(); ++i) {
+      const model::primitive& p = primitives[i];
+      if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
+      add_rows(c, memory, step, p, step_plan[i]);
+    }
+    if (what_.whole_model()) add_chain(c, step, {}, ranks_);
+  }
+
+  const options& o_;
+  const program& what_;
+  suite& all_;
+  communicator* ranks_;
+  timing_mode timing_;
+  device_registry<Ops, Backends> device_registry_;
+};
+
+}  // namespace detail
+
+/// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
+/// order models, batches, backends, data types, threads. Needs no device, but for layout any and
+/// for training, where the library decides what a step consists of. With `ranks` steps are those of
+/// models that these train together. Throws bad_input, usage_error, unavailable.
+template <class Ops, class Backends>
+[[nodiscard]] suite make_suite(const options& o, const program& what, Ops /*ops*/, Backends built,
+                               const op::catalog& catalog, communicator* ranks = nullptr) {
+  suite all;
+  const std::vector<std::string> backends = detail::chosen_backends(o, what, built, all.notes);
+  if (!o.list && !o.list_tests) {
+    detail::choose_device(o.device, backends, built);
+    all.tuner = detail::autotuner_of(o, detail::libraries(backends, built));
+  }
+  const timing_mode timing = detail::timing_of(o, what, backends, built);
+  detail::suite_maker<Ops, Backends> maker(o, what, all, ranks, timing);
+  std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
+  if (batches.empty()) batches.emplace_back(std::nullopt);
+  const auto add_cases = [&](auto&& graph_of) {
+    for (const std::string& backend_name : backends) {
+      for (const std::string& type : o.dtypes) {
+        for (const int threads : o.threads) {
+          const model::graph& graph = graph_of(backend_name, type, threads);
+          maker.add_case(graph, maker.conditions_of(graph, backend_name, type, threads));
+        }
+      }
+    }
+  };
+  if (what.peaks) {
+    add_cases([&](const std::string& on, const std::string& type, int threads) {
+      return maker.peaks(on, type, threads);
+    });
+    return all;
+  }
+  std::map<std::string, std::filesystem::path> seen;
+  const auto require_own_name = [&](const model::graph& of, const std::filesystem::path& path) {
+    if (std::filesystem::equivalent(seen.try_emplace(of.name, path).first->second, path)) return;
+    throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
+                                  seen.at(of.name).string(), path.string(), of.name));
+  };
+  if (what.collective) {
+    detail::note_ranks(backends, built, all.notes);
+    for (const std::string& name : o.models) {
+      std::optional<model::graph> trained;
+      if (name != model::sweep_model) {
+        const std::filesystem::path path = model::find(name, o.shapes);
+        trained = model::load(path);
+        require_own_name(*trained, path);
+      }
+      add_cases([&](const std::string& on, const std::string& type, int) {
+        return maker.collectives(trained, dtype_from(type).value(), maker.ranks(on));
+      });
+    }
+    return all;
+  }
+  for (const std::string& model_name : o.models) {
+    const std::filesystem::path path = model::find(model_name, o.shapes);
+    for (const std::optional<std::int64_t> batch : batches) {
+      const model::graph graph = model::load(path, batch, catalog);
+      require_own_name(graph, path);
+      add_cases([&](const auto&...) -> const model::graph& { return graph; });
+    }
+  }
+  return all;
+}
+
+}  // namespace layerbench::run

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/device.hpp>
+#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/op/test_data.hpp>
+
+namespace layerbench::run {
+
+/// A plan that computes something else than the reference formula.
+struct wrong_result : error {
+  explicit wrong_result(const std::string& what) : error(what, exit_code::incomplete) {}
+};
+
+/// Largest error of rounding a number below the normal ones to `type`.
+[[nodiscard]] inline double roundoff_at_zero(dtype type) {
+  return std::ldexp(1.0, traits(type).min_exponent - traits(type).significand_bits);
+}
+
+/// Largest difference from the exact `result` that correct arithmetic may show: none where all are
+/// whole numbers; else rounding to the type once, and the error of summing the terms in single
+/// precision in any order. Its expected size grows with the square root of their number (Higham,
+/// Accuracy and Stability, 4.2); the factor covers products, scales and the libraries' polynomial
+/// approximations.
+[[nodiscard]] inline double error_bound(const op::operand& output, const reference::sum& result) {
+  if (output.integral) return 0;
+  constexpr double factor = 8;
+  const double growth = 1 + std::sqrt(static_cast<double>(result.terms));
+  const double accumulation = factor * unit_roundoff(dtype::f32) * growth * result.magnitude;
+  if (output.type == dtype::s8) return accumulation + output.scale * 0.5001;
+  return accumulation +
+         1.001 * static_cast<double>(result.roundings) * unit_roundoff(output.type) *
+             std::max(std::abs(result.value), result.rounded) +
+         roundoff_at_zero(output.type);
+}
+
+/// Mean square of the difference from the exact `result` that rounding explains. Roundings to
+/// nearest are taken as independent and of mean zero (Higham and Mary, A New Approach to
+/// Probabilistic Rounding Error Analysis, 2019) and as uniform, so that one that makes the number s
+/// has a variance of at most (u s)^2 / 3. Rounded are the terms, the partial sums and the result.
+/// Partial sums are largest where one term follows another: the squares of those of n terms in
+/// random order have the mean (n + 1) (2 value^2 + squares) / 6 in total, by the variance of a
+/// sample without replacement. The factors are room: for transforms such as Winograd's F(4x4, 3x3),
+/// whose errors are up to ten times as large, and for results that all lie where their rounding is
+/// worst (sqrt(3) times).
+[[nodiscard]] inline double explained_square(const op::operand& output,
+                                             const reference::sum& result) {
+  constexpr double sum_factor = 12;
+  constexpr double result_factor = 2;
+  const auto square = [](double x) { return x * x; };
+  const double value = square(result.value);
+  const double rounded = std::max(value, square(result.rounded));
+  const double partial_sums =
+      static_cast<double>(result.terms + 1) * (2 * value + result.squares) / 6;
+  const double sum =
+      square(sum_factor * unit_roundoff(dtype::f32)) * (result.squares + partial_sums) / 3;
+  if (output.type == dtype::s8) return sum + square(result_factor * output.scale) / 12;
+  const double roundings =
+      static_cast<double>(result.roundings) * square(unit_roundoff(output.type)) * rounded +
+      square(roundoff_at_zero(output.type));
+  return sum + square(result_factor) * roundings / 3;
+}
+
+/// Outputs that a sampled check looks at, spread evenly.
+inline constexpr std::int64_t sampled_outputs = 61;
+
+namespace detail {
+
+/// A plan with memory of its own, filled with test data.
+class trial {
+ public:
+  trial(compute_device& device, const any_plan& plan, std::uint64_t seed)
+      : device_(device), plan_(plan) {
+    host_buffer::require(bytes_here(plan));
+    device.require_memory(bytes_of(plan));
+    workspace_ = device.allocate(plan.workspace_bytes());
+    std::vector<address> places;
+    for (std::size_t i = 0; i < operands().size(); ++i) {
+      buffers_.push_back(device.allocate(operands()[i].bytes));
+      places.push_back(buffers_.back()->data());
+      inputs_.emplace_back();
+      if (operands()[i].logical.role == op::role::destination) continue;
+      inputs_.back() = random_values(operands()[i].logical, operand_seed(seed, i));
+      plan.upload(i, inputs_.back(), places.back());
+    }
+    bound_ = plan.bind(places, workspace_->data());
+  }
+
+  /// Elements of output `output`, row-major, of a call whose outputs were full of `poison` before.
+  [[nodiscard]] std::vector<float> outputs(std::size_t output, std::byte poison) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (operands()[i].logical.role != op::role::destination) continue;
+      device_.fill(buffers_[i]->data(), operands()[i].bytes, poison);
+    }
+    device_.activate();
+    bound_->run();
+    device_.synchronize();
+    std::vector<float> values(
+        static_cast<std::size_t>(elements(operands()[output].logical.extents)));
+    plan_.download(output, buffers_[output]->data(), values);
+    return values;
+  }
+
+  [[nodiscard]] const std::vector<plan_operand>& operands() const { return plan_.operands(); }
+  /// Logical input values; empty for outputs.
+  [[nodiscard]] const std::vector<std::vector<float>>& inputs() const { return inputs_; }
+
+ private:
+  /// What its operands take.
+  [[nodiscard]] static std::size_t bytes_of(const any_plan& plan) {
+    std::size_t bytes = plan.workspace_bytes();
+    for (const plan_operand& operand : plan.operands()) bytes += operand.bytes;
+    return bytes;
+  }
+  /// And, in this program, their elements, those of one output at a time; and again the operands
+  /// where these are here, too.
+  [[nodiscard]] std::size_t bytes_here(const any_plan& plan) const {
+    std::size_t bytes = device_.is_host() ? bytes_of(plan) : 0;
+    std::size_t output = 0;
+    for (const plan_operand& operand : plan.operands()) {
+      const auto values =
+          static_cast<std::size_t>(elements(operand.logical.extents)) * sizeof(float);
+      const bool written = operand.logical.role == op::role::destination;
+      if (written) output = std::max(output, values);
+      if (!written) bytes += values;
+    }
+    return bytes + output;
+  }
+
+  compute_device& device_;
+  const any_plan& plan_;
+  std::unique_ptr<device_memory> workspace_;
+  std::vector<std::unique_ptr<device_memory>> buffers_;
+  std::vector<std::vector<float>> inputs_;
+  std::unique_ptr<bound_plan> bound_;
+};
+
+/// Compares element by element; throws wrong_result where the error is beyond its bound. The result
+/// is the root mean square of the errors, each in units of what rounding explains.
+[[nodiscard]] inline double compare(const any_plan& plan,
+                                    std::span<const std::vector<float>> inputs, std::size_t output,
+                                    const std::vector<float>& got, bool every_output) {
+  const op::operand& logical = plan.operands()[output].logical;
+  std::vector<std::span<const float>> in(inputs.begin(), inputs.end());
+  const auto count = static_cast<std::int64_t>(got.size());
+  double squares = 0;
+  const auto check = [&](std::int64_t i) {
+    reference::sum exact = plan.expected(in, output, i);
+    const double bound = error_bound(logical, exact);
+    const double explained = explained_square(logical, exact);
+    if (logical.type == dtype::s8) {
+      exact.value = std::clamp(exact.value, -128 * logical.scale, 127 * logical.scale);
+    }
+    const double value = got[static_cast<std::size_t>(i)];
+    const double off = value - exact.value;
+    if (off != 0) squares += off * off / explained;  // nothing is rounded where both are 0
+    if (std::abs(off) <= bound) return;
+    throw wrong_result(fmt::format("{}[{}] is {:.9g}, the reference says {:.9g} (bound {:.2g})",
+                                   logical.name, i, value, exact.value, bound));
+  };
+  // A sample is spread from the first element to the last.
+  const std::int64_t checks = every_output ? count : std::min(count, sampled_outputs);
+  for (std::int64_t j = 0; j < checks; ++j) {
+    check(checks == count ? j : j * (count - 1) / (checks - 1));
+  }
+  return std::sqrt(squares / static_cast<double>(checks));
+}
+
+}  // namespace detail
+
+/// Runs `plan` on random data and poisoned outputs and compares them with the reference formula on
+/// the same data: every element, or a sample. All elements are checked for NaN and for never having
+/// been written. Throws wrong_result.
+inline void verify(compute_device& device, const any_plan& plan, std::uint64_t seed,
+                   bool every_output) {
+  constexpr std::byte not_a_number{0xFF};
+  constexpr std::byte something_else{0x3F};
+  detail::trial ready(device, plan, seed);
+  for (std::size_t i = 0; i < plan.operands().size(); ++i) {
+    const op::operand& logical = plan.operands()[i].logical;
+    if (logical.role != op::role::destination) continue;
+    const std::vector<float> got = ready.outputs(i, not_a_number);
+    const auto hole = std::ranges::find_if(got, [](float v) { return !std::isfinite(v); });
+    if (hole != got.end()) {
+      throw wrong_result(fmt::format("{}[{}] is not a number, or was never written", logical.name,
+                                     hole - got.begin()));
+    }
+    if (logical.type == dtype::s8) {  // integers have no NaN: what keeps each poison is unwritten
+      const std::vector<float> again = ready.outputs(i, something_else);
+      for (std::size_t j = 0; j < got.size(); ++j) {
+        if (got[j] != again[j]) {
+          throw wrong_result(fmt::format("{}[{}] was never written", logical.name, j));
+        }
+      }
+    }
+    const double rms = detail::compare(plan, ready.inputs(), i, got, every_output);
+    if (rms > 1) {
+      throw wrong_result(fmt::format(
+          "{} is less precise than {}: its errors are {:.3g} times what rounding explains "
+          "(root mean square)",
+          logical.name, name(logical.type), rms));
+    }
+  }
+}
+
+}  // namespace layerbench::run

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/report/markdown.hpp>
+#include <layerbench/report/page.hpp>
+
+#include "support/timings.hpp"
+
+namespace layerbench::analysis {
+namespace predict_contention_test {
+
+using result::configuration_name;
+using result::measurement;
+using result::results;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::rounds;
+using ::testing::SizeIs;
+
+const configuration_name joined{
+    "reference", "f32", "net", 4, {{"phase", "training"}, {"ranks", "2"}}};
+
+configuration_name during(configuration_name configuration) {
+  configuration.parameters["during"] = "allreduce";
+  return configuration;
+}
+
+std::vector<double> seven(double seconds) {
+  std::vector<double> all;
+  for (int i = 0; i < 7; ++i) all.push_back(seconds * (1 + 0.001 * (i % 3)));
+  return all;
+}
+
+std::vector<measurement> of_pass(std::vector<measurement> rows, const std::string& pass) {
+  for (measurement& row : rows) row.name.pass = pass;
+  return rows;
+}
+
+/// A forward call, two backward ones and an all-reduce; of the backward ones the first takes
+/// `slower` times as long while gradients are sent, and the other one as ever.
+results measured(double slower) {
+  using enum model::step_part;
+  results file;
+  file.file = "r.json";
+  file.context = {{"device", "x"}, {"threads", "1"}};
+  file.manifest[joined] = {{"a", "conv", "fwd", "k:1", 1},
+                           {"a", "conv", "bwd_data", "k:1", 1},
+                           {"a", "conv", "bwd_weights", "k:1", 2},
+                           {"bucket1", "allreduce", "fwd", "bytes:4,ranks:2", 1}};
+  for (const std::size_t i : {1U, 2U, 3U}) file.manifest[joined][i].part = backward;
+  std::vector<measurement> reduced = rounds(joined, "bucket1", "bytes:4,ranks:2", seven(9));
+  for (measurement& row : reduced) row.name.op = "allreduce";
+  for (const auto& rows :
+       {of_pass(rounds(joined, "a", "k:1", seven(5)), "fwd"),
+        of_pass(rounds(joined, "a", "k:1", seven(3)), "bwd_data"),
+        of_pass(rounds(joined, "a", "k:1", seven(1)), "bwd_weights"), reduced,
+        of_pass(rounds(during(joined), "a", "k:1", seven(3 * slower)), "bwd_data"),
+        of_pass(rounds(during(joined), "a", "k:1", seven(1)), "bwd_weights")}) {
+    file.rows.insert(file.rows.end(), rows.begin(), rows.end());
+  }
+  return file;
+}
+
+sure_slowdowns factors_of(const std::vector<results>& files) {
+  return contentions(files).at(0).factors;
+}
+
+TEST(Contention, IsOfWhatIsComputedInTheBackwardPart) {
+  const std::vector<results> files{measured(2)};
+  const std::vector<measured_contention> found = contentions(files);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].configuration, joined);
+  EXPECT_EQ(found[0].threads, 1);
+  const auto& [usual, low, high] = found[0].factors;
+  EXPECT_NEAR(usual.computing, (2 * 3 + 2 * 1) / (3 + 2 * 1.), 1e-9);
+  EXPECT_LT(low.computing, usual.computing);
+  EXPECT_GT(high.computing, usual.computing);
+  EXPECT_EQ(usual.sending, 1) << "the rows do not say";
+  EXPECT_THAT(report::text(found), HasSubstr("net training, reference f32, batch 4, 1 thread, "
+                                             "ranks 2: its backward part takes 1.600 times"));
+  const json::value result = report::to_json(predict(files), found);
+  EXPECT_EQ(result.at("contentions").at(0).at("case"), joined.text());
+  EXPECT_EQ(result.at("contentions").at(0).at("ratio"), usual.computing);
+  EXPECT_TRUE(result.at("contentions").at(0).at("sending").is_null());
+}
+
+TEST(Contention, StandsInReports) {
+  const std::vector<results> files{measured(2)};
+  const report::report_data all = report::digest_of(files);
+  for (const std::string& page : {report::markdown(all), report::page(all)}) {
+    EXPECT_THAT(page, HasSubstr("takes 1.600 times as long while gradients are sent"));
+  }
+}
+
+TEST(Contention, IsNoStepOfItsOwn) {
+  const std::vector<prediction> all = predict(std::vector{measured(2)});
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].configuration, joined);
+}
+
+TEST(Contention, IsNotKnownWhileATimingIsMissing) {
+  results file = measured(2);
+  std::erase_if(file.rows, [](const measurement& row) {
+    return row.name.configuration.contended() && row.name.pass == "bwd_weights";
+  });
+  EXPECT_THAT(contentions(std::vector{file}), IsEmpty());
+  EXPECT_THAT(contentions(std::vector{measured(2)}, {.models = {}, .cache = "model"}), IsEmpty());
+}
+
+TEST(Contention, CountsWaitingForAProcessor) {
+  results file = measured(1);
+  for (measurement& row : file.rows) {
+    if (row.name.configuration.contended()) row.counters["mean_s"] = 3 * row.seconds;
+  }
+  EXPECT_NEAR(factors_of({file}).usual.computing, 3, 1e-9);
+}
+
+/// Rows that had all-reduces of `alone` seconds beside them, which then took `beside`.
+results with_reductions(results file, double alone, double beside) {
+  for (measurement& row : file.rows) {
+    if (!row.name.configuration.contended()) continue;
+    row.counters["reduction_alone_s"] = alone;
+    row.counters["reduction_s"] = beside;
+  }
+  return file;
+}
+
+TEST(Contention, SlowsSendingToo) {
+  const std::vector<results> files{with_reductions(measured(2), 0.5, 1.5)};
+  const slowdowns usual = factors_of(files).usual;
+  EXPECT_NEAR(usual.sending, 3, 1e-9);
+  EXPECT_NEAR(usual.computing, 1.6, 1e-9);
+  EXPECT_THAT(report::text(contentions(files)), HasSubstr("sending 3.000 times as long"));
+  const json::value result = report::to_json({}, contentions(files));
+  EXPECT_NEAR(result.at("contentions").at(0).at("sending").at("ratio").get<double>(), 3, 1e-9);
+}
+
+/// The same machine, so many times as fast.
+results at_speed(results file, double times, const std::string& name) {
+  for (measurement& row : file.rows) row.seconds /= times;
+  file.file = name;
+  return file;
+}
+
+TEST(Contention, OfSeveralFilesIsThatOfEach) {
+  results slow = at_speed(measured(2), 0.1, "slow.json");
+  for (measurement& row : slow.rows) {
+    if (!row.name.configuration.contended()) row.counters["disturbed"] = 1;
+  }
+  const std::vector<results> files{measured(2), slow};
+  EXPECT_NEAR(factors_of(files).usual.computing, 1.6, 1e-9)
+      << "rounds of one file are not held against those of another";
+  EXPECT_THAT(contentions(files).at(0).files, ElementsAre("r.json", "slow.json"));
+  EXPECT_NEAR(contentions(files).at(0).disturbed, 0.5, 1e-9);
+  EXPECT_THAT(report::text(contentions(files)), HasSubstr("during 50 % of the timings"));
+  const sure_slowdowns apart = factors_of({measured(2), measured(3)});
+  EXPECT_NEAR(apart.usual.computing, std::sqrt(1.6 * 2.2), 1e-9);
+  EXPECT_LT(apart.low.computing, 1.6);
+  EXPECT_GT(apart.high.computing, 2.2);
+  EXPECT_EQ(factors_of({with_reductions(measured(2), 1, 3), measured(2)}).high.sending, 1)
+      << "one of them does not say";
+}
+
+TEST(Contention, IsOfThePhaseThatIsAskedFor) {
+  const std::vector<results> files{measured(2)};
+  EXPECT_THAT(contentions(files, {.models = {}, .phase = "inference"}), IsEmpty());
+  EXPECT_THAT(contentions(files, {.models = {}, .phase = "training"}), SizeIs(1));
+}
+
+TEST(Contention, MakesNothingFaster) {
+  const std::vector<measured_contention> found = contentions(std::vector{measured(0.9)});
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_LT(found[0].factors.usual.computing, 1);
+  EXPECT_EQ(slowing(found[0].factors).usual.computing, 1);
+}
+
+TEST(Contention, IsOfTheChosenModels) {
+  const std::vector<results> files{measured(2)};
+  EXPECT_THAT(contentions(files, {.models = {"net"}}), SizeIs(1));
+  EXPECT_THROW(static_cast<void>(contentions(files, {.models = {"unheard-of"}})), nothing_matched);
+  results both = measured(2);
+  configuration_name other = joined;
+  other.model = "other";
+  const std::vector<result::planned> step = both.manifest[joined];
+  both.manifest[other] = step;
+  EXPECT_THAT(contentions(std::vector{both}), SizeIs(2)) << "rows serve whoever does that work";
+  const auto of_other = contentions(std::vector{both}, {.models = {"other"}});
+  ASSERT_THAT(of_other, SizeIs(1));
+  EXPECT_EQ(of_other[0].configuration.model, "other");
+}
+
+TEST(Contention, HoldsForOneRankThatRunsAlike) {
+  const measured_contention of{joined, 2, "x", {}, {}};
+  const auto with = [](const char* parameter, const char* value) {
+    configuration_name one = joined;
+    one.parameters.erase("ranks");
+    one.parameters[parameter] = value;
+    return one;
+  };
+  EXPECT_TRUE(of.holds_for(with("threads", "2"), 2, "x"));
+  EXPECT_FALSE(of.holds_for(with("threads", "1"), 1, "x")) << "threads";
+  EXPECT_FALSE(of.holds_for(with("threads", "2"), 2, "y")) << "another device";
+  EXPECT_FALSE(of.holds_for(with("layout", "any"), 2, "x"));
+}
+
+}  // namespace predict_contention_test
+}  // namespace layerbench::analysis

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/compare/dimension.hpp>
+
+namespace layerbench::analysis {
+namespace predict_across_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using fields = std::map<std::string, std::string, std::less<>>;
+
+const fields device{{"device", "x"},         {"kernel", "6.1"},       {"threads", "2"},
+                    {"l2_bytes", "1"},       {"onednn_isa", "a"},     {"onednn_hash", "1"},
+                    {"onednn_version", "3"}, {"OMP_PLACES", "cores"}, {"date", "today"},
+                    {"host_name", "one"},    {"load_at_start", "0"},  {"driver", "550"},
+                    {"in_place", "none"},    {"clock", "wall clock"}, {"gpu_clock_mhz", "9"}};
+
+result::results file_of(const std::string& name, const fields& changes) {
+  result::results result;
+  result.file = name;
+  result.context = device;
+  for (const auto& [field, value] : changes) result.context[field] = value;
+  return result;
+}
+
+difference between(const fields& changes, std::optional<compared_dimension> words = {},
+                   bool force = false) {
+  const result::results old = file_of("old.json", {});
+  const result::results now = file_of("new.json", changes);
+  return differing_sides({&old}, {&now}, words, force);
+}
+
+/// What is said to those who compare files that differ so.
+std::string refusal(const fields& changes, std::optional<compared_dimension> words = {}) {
+  try {
+    static_cast<void>(between(changes, words));
+  } catch (const bad_input& e) {
+    return e.what();
+  }
+  ADD_FAILURE() << "not refused";
+  return "";
+}
+
+TEST(Across, IsNothingWhereNothingDiffers) {
+  const difference same = between({{"date", "tomorrow"}, {"load_at_start", "1"}});
+  EXPECT_FALSE(same.compared_dimension);
+  EXPECT_FALSE(same.inferred);
+  EXPECT_THAT(same.fields, IsEmpty());
+  EXPECT_THAT(same.forced, IsEmpty());
+}
+
+TEST(Across, FollowsFromTheFieldsThatDiffer) {
+  const auto inferred = [](const fields& changes) {
+    const difference found = between(changes);
+    EXPECT_EQ(found.inferred, found.compared_dimension.has_value());
+    return found.compared_dimension;
+  };
+  EXPECT_EQ(inferred({{"onednn_version", "4"}}), compared_dimension::version);
+  EXPECT_EQ(inferred({{"onednn_version", "4"}, {"onednn_hash", "2"}}), compared_dimension::version);
+  EXPECT_EQ(inferred({{"layerbench_version", "0.2.0"}}), compared_dimension::version)
+      << "which one does not say";
+  EXPECT_EQ(inferred({{"kernel", "6.2"}}), compared_dimension::driver);
+  EXPECT_EQ(inferred({{"driver", "560"}, {"kernel", "6.2"}}), compared_dimension::driver);
+  EXPECT_EQ(inferred({{"threads", "4"}}), compared_dimension::settings);
+  EXPECT_EQ(inferred({{"OMP_PLACES", "threads"}, {"in_place", "add"}}),
+            compared_dimension::settings);
+  EXPECT_EQ(inferred({{"DNNL_MAX_CPU_ISA", "AVX2"}, {"onednn_isa", "b"}}),
+            compared_dimension::settings);
+  EXPECT_EQ(inferred({{"onednn_isa", "b"}}), compared_dimension::device);
+  EXPECT_EQ(inferred({{"gpu", "b"}, {"gpu_l2_bytes", "2"}, {"driver", "560"}}),
+            compared_dimension::device);
+  EXPECT_EQ(inferred({{"device", "y"},
+                      {"l2_bytes", "2"},
+                      {"kernel", "6.2"},
+                      {"driver", "560"},
+                      {"gpu_clock_mhz", "8"},
+                      {"threads", "4"},
+                      {"onednn_isa", "b"}}),
+            compared_dimension::device);
+}
+
+TEST(Across, RefusesWhatDiffersInMoreThanOneThingAndNamesIt) {
+  EXPECT_THAT(refusal({{"onednn_version", "4"}, {"threads", "4"}, {"onednn_isa", "b"}}),
+              AllOf(HasSubstr("new.json: at /context"), HasSubstr("old.json"),
+                    HasSubstr(": onednn_isa onednn_version threads;"), HasSubstr("--across"),
+                    HasSubstr("--force")));
+  EXPECT_THAT(refusal({{"kernel", "6.2"}, {"threads", "4"}}), HasSubstr("kernel threads"))
+      << "a new device is not the only explanation, as none of its own fields differs";
+}
+
+TEST(Across, AllowsWhatComesWithWhatIsSaid) {
+  EXPECT_EQ(
+      between({{"kernel", "6.2"}, {"threads", "4"}}, compared_dimension::device).compared_dimension,
+      compared_dimension::device);
+  const difference words = between({{"onednn_version", "4"}}, compared_dimension::version);
+  EXPECT_FALSE(words.inferred);
+  EXPECT_THAT(words.fields, ElementsAre("onednn_version"));
+  EXPECT_THAT(words.forced, IsEmpty());
+  EXPECT_EQ(between({}, compared_dimension::version).compared_dimension,
+            compared_dimension::version);
+}
+
+TEST(Across, RefusesWhatDoesNotComeWithIt) {
+  EXPECT_THAT(refusal({{"onednn_version", "4"}, {"kernel", "6.2"}}, compared_dimension::version),
+              AllOf(HasSubstr("not only in the version, but in: kernel;"),
+                    Not(HasSubstr("onednn_version"))));
+  EXPECT_THAT(refusal({{"device", "y"}}, compared_dimension::settings),
+              HasSubstr("but in: device;"));
+  EXPECT_THAT(refusal({{"threads", "4"}}, compared_dimension::driver),
+              HasSubstr("but in: threads;"));
+  EXPECT_THAT(refusal({{"onednn_version", "4"}}, compared_dimension::device),
+              HasSubstr("onednn_version"));
+}
+
+TEST(Across, MarksWhatIsForced) {
+  const difference words =
+      between({{"onednn_version", "4"}, {"kernel", "6.2"}}, compared_dimension::version, true);
+  EXPECT_EQ(words.compared_dimension, compared_dimension::version);
+  EXPECT_THAT(words.forced, ElementsAre("kernel"));
+  const difference unsaid = between({{"onednn_version", "4"}, {"kernel", "6.2"}}, {}, true);
+  EXPECT_FALSE(unsaid.compared_dimension);
+  EXPECT_THAT(unsaid.forced, ElementsAre("kernel", "onednn_version"));
+  EXPECT_THAT(between({{"kernel", "6.2"}}, {}, true).forced, IsEmpty()) << "nothing to force";
+}
+
+TEST(Across, RefusesSidesWhoseOwnFilesDiffer) {
+  const result::results first = file_of("a.json", {});
+  const result::results second = file_of("b.json", {{"threads", "4"}});
+  try {
+    static_cast<void>(
+        differing_sides({&first, &second}, {&first}, compared_dimension::settings, false));
+    ADD_FAILURE() << "not refused";
+  } catch (const bad_input& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("b.json"), HasSubstr("a.json"), HasSubstr("threads")));
+  }
+  const difference forced = differing_sides({&first}, {&first, &second}, {}, true);
+  EXPECT_THAT(forced.forced, ElementsAre("threads"));
+  EXPECT_THAT(forced.fields, IsEmpty());
+}
+
+}  // namespace predict_across_test
+}  // namespace layerbench::analysis

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
+
+#include "support/scaling.hpp"
+
+namespace layerbench::analysis {
+namespace predict_scaling_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::ring_of;
+using testing::shipped;
+using ::testing::SizeIs;
+
+struct divided {
+  std::vector<prediction> single;
+  options chosen{.models = {}, .shapes = LAYERBENCH_SHAPES_DIR};
+
+  explicit divided(const std::vector<std::int64_t>& batches) {
+    for (const std::int64_t batch : batches) {
+      single.push_back(spread_throughput(shipped("lenet5", batch), dtype::f32, 100));
+    }
+  }
+  [[nodiscard]] std::vector<data_parallel> on(const std::vector<std::int64_t>& devices) const {
+    return predict_data_parallel(single, {}, chosen,
+                                 {devices, ring_of(1e-6, 1e9), {}, scaling::strong});
+  }
+  /// Each case with its own batch.
+  [[nodiscard]] std::vector<data_parallel> on_each(const std::vector<std::int64_t>& devices) const {
+    return predict_data_parallel(single, {}, chosen, {devices, ring_of(1e-6, 1e9)});
+  }
+};
+
+TEST(StrongScaling, DividesTheLargestBatch) {
+  const std::vector<data_parallel> all = divided({16, 4, 8}).on({1, 2, 4});
+  ASSERT_THAT(all, SizeIs(1));
+  const std::vector<scaled_step>& steps = all.front().steps;
+  ASSERT_THAT(steps, SizeIs(3));
+  EXPECT_EQ(steps[0].batch, 16);
+  EXPECT_EQ(steps[1].batch, 8);
+  EXPECT_EQ(steps[2].batch, 4);
+  EXPECT_EQ(steps[0].efficiency, 1);
+  EXPECT_LT(steps[2].step.seconds, steps[1].step.seconds);
+  EXPECT_NEAR(steps[2].step.seconds, 0.04 + steps[2].step.exposed, 1e-12);
+}
+
+TEST(StrongScaling, SaysWhatMustBeMeasured) {
+  try {
+    static_cast<void>(divided({16, 8}).on({1, 2, 4}));
+    FAIL() << "batch 4 is nowhere";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.code(), exit_code::incomplete);
+    EXPECT_THAT(refused.what(), AllOf(HasSubstr("batch 4"),
+                                      HasSubstr("--phase=training --model=lenet5 --batch=4")));
+  }
+  EXPECT_THROW(static_cast<void>(divided({16, 8}).on({3})), usage_error);
+}
+
+TEST(WeakScaling, KeepsEveryCasesOwnBatch) {
+  const divided cases({16, 4});
+  const std::vector<data_parallel> all = cases.on_each({1, 2});
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].steps[1].batch, 16);
+  EXPECT_EQ(all[1].steps[1].batch, 4);
+}
+
+TEST(WeakScaling, StartsFromOneDevice) {
+  divided cases({16, 4});
+  cases.single.back().configuration.parameters["ranks"] = "2";
+  EXPECT_THAT(cases.on_each({2}), SizeIs(1)) << "the step of two ranks is left out";
+  cases.single.front().configuration.parameters["ranks"] = "4";
+  try {
+    static_cast<void>(cases.on_each({2}));
+    FAIL() << "no step of one device";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.code(), exit_code::incomplete);
+    EXPECT_THAT(refused.what(), AllOf(HasSubstr("ranks:2"), HasSubstr("measure one rank")));
+  }
+}
+
+/// What was measured of two ranks at that batch.
+measured_contention contention_at(const divided& cases, std::int64_t batch, double factor) {
+  result::configuration_name joined = cases.single.front().configuration;
+  joined.batch = batch;
+  joined.parameters["ranks"] = "2";
+  const auto both = [](double its) { return slowdowns{its, 1.25}; };
+  return {joined, 0, "", {"r.json"}, {both(factor), both(0.9 * factor), both(1.1 * factor)}};
+}
+
+TEST(Contention, CountsAsMeasuredOfWhatADeviceComputes) {
+  const divided cases({16, 4});
+  const std::vector<measured_contention> measured{contention_at(cases, 16, 1.5)};
+  scaling_options how{{1, 2}, ring_of(1e-6, 1e9)};
+  const auto weak = predict_data_parallel(cases.single, {}, cases.chosen, how, measured);
+  ASSERT_THAT(weak, SizeIs(2));
+  EXPECT_EQ(weak[0].steps[1].contention.factors.usual.computing, 1.5);
+  EXPECT_EQ(weak[0].steps[1].contention.from, contention_source::measured);
+  EXPECT_EQ(weak[0].steps[1].contention.factors.usual.sending, 1.25);
+  EXPECT_THAT(weak[0].steps[1].contention.files, ElementsAre("r.json"));
+  EXPECT_EQ(weak[1].steps[1].contention.factors.usual.computing, 1) << "of another batch";
+  EXPECT_EQ(weak[1].steps[1].contention.from, contention_source::assumed);
+  EXPECT_EQ(weak[0].steps[0].contention.factors.usual.computing, 1) << "of one device";
+  how.devices = {1, 2, 4};
+  how.scaling = scaling::strong;
+  const std::vector<measured_contention> of_part{contention_at(cases, 4, 1.5)};
+  const divided parts({16, 8, 4});
+  const auto strong = predict_data_parallel(parts.single, {}, parts.chosen, how, of_part);
+  ASSERT_THAT(strong, SizeIs(1));
+  EXPECT_EQ(strong[0].steps[1].contention.from, contention_source::assumed);
+  EXPECT_EQ(strong[0].steps[2].contention.factors.usual.computing, 1.5) << "of its part";
+  EXPECT_THAT(
+      report::text(strong),
+      AllOf(HasSubstr("1 to 1.5 times as long"), HasSubstr("sending 1 to 1.25 times"),
+            HasSubstr("as measured in r.json"), HasSubstr("none assumed at other batches")));
+  how.contention = 1.25;
+  const auto given = predict_data_parallel(parts.single, {}, parts.chosen, how, of_part);
+  EXPECT_EQ(given.at(0).steps[1].contention.factors.usual.computing, 1.25)
+      << "what is given counts";
+}
+
+TEST(Contention, IsAsUnsureInThePredictedStep) {
+  const divided cases({16});
+  const scaling_options how{{2}, ring_of(1e-6, 1e7)};
+  const auto step = [&](const measured_contention& its) {
+    return predict_data_parallel(cases.single, {}, cases.chosen, how, std::vector{its})
+        .at(0)
+        .steps.at(0);
+  };
+  const measured_contention unsure = contention_at(cases, 16, 1.5);
+  measured_contention sure = unsure;
+  sure.factors.low = sure.factors.high = sure.factors.usual;
+  EXPECT_EQ(step(unsure).step.seconds, step(sure).step.seconds);
+  EXPECT_LT(step(unsure).seconds_low, step(sure).seconds_low);
+  EXPECT_GT(step(unsure).seconds_high, step(sure).seconds_high);
+}
+
+TEST(Contention, ThatWasMeasuredInSeveralWaysIsNoneOfThem) {
+  const divided cases({16});
+  const std::vector<measured_contention> measured{contention_at(cases, 16, 1.5),
+                                                  contention_at(cases, 16, 1.2)};
+  const scaling_options how{{2}, ring_of(1e-6, 1e9)};
+  const auto predicted = [&](const scaling_options& as) {
+    return predict_data_parallel(cases.single, {}, cases.chosen, as, measured);
+  };
+  EXPECT_THROW(static_cast<void>(predicted(how)), error);
+  EXPECT_THAT(predicted({how.devices, how.joined, 1.1}), SizeIs(1));
+}
+
+TEST(WeakScaling, NeedsTheShapeFileOfAModel) {
+  divided cases({16});
+  cases.single.front().configuration.model = "unknown";
+  EXPECT_THROW(static_cast<void>(cases.on_each({2})), nothing_matched);
+}
+
+}  // namespace predict_scaling_test
+}  // namespace layerbench::analysis

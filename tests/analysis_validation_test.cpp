@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/predict/validation.hpp>
+
+#include "support/timings.hpp"
+
+namespace layerbench::analysis {
+namespace predict_validation_test {
+
+using result::configuration_name;
+using result::measurement;
+using result::results;
+using ::testing::ElementsAre;
+using testing::file_with;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::net;
+using testing::rounds;
+using ::testing::SizeIs;
+
+/// The rounds of the whole step of `owner`.
+std::vector<measurement> chain(const configuration_name& configuration,
+                               const std::vector<double>& seconds) {
+  std::vector<measurement> rows;
+  for (const double second : seconds) {
+    measurement row;
+    row.name = result::row_name::chain(configuration);
+    row.round = static_cast<std::int64_t>(rows.size());
+    row.seconds = second;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// A file that predicts 12 s for `net`, whose step took these seconds.
+results file_of(const std::vector<double>& seconds) {
+  results file = file_with(
+      {rounds(net, "a", "k:1", {1, 1, 1, 1, 1}), rounds(net, "b", "k:2", {10, 9, 11, 9.5, 10.5})});
+  file.chains = chain(net, seconds);
+  return file;
+}
+
+validated only_case(const std::vector<results>& files) {
+  const validation all = validate(files);
+  EXPECT_THAT(all.cases, SizeIs(1));
+  EXPECT_THAT(all.left_out, IsEmpty());
+  return all.cases.at(0);
+}
+
+TEST(Validate, ComparesWithTheMedianOfAFewRounds) {
+  const validated v = only_case({file_of({16, 10, 15})});
+  EXPECT_DOUBLE_EQ(v.predicted.step->seconds, 12);
+  EXPECT_DOUBLE_EQ(v.measured.seconds, 15);
+  EXPECT_DOUBLE_EQ(v.measured.low, 10) << "the range, as there are fewer than 5 rounds";
+  EXPECT_DOUBLE_EQ(v.measured.high, 16);
+  EXPECT_EQ(v.measured.rounds, 3);
+  EXPECT_DOUBLE_EQ(v.error(), -0.2);
+  EXPECT_DOUBLE_EQ(v.naive_error().value(), -0.2);
+  EXPECT_FALSE(v.covered());
+  EXPECT_TRUE(only_case({file_of({12.5})}).covered());
+}
+
+TEST(Validate, ComparesWithTheMeanOfManyRoundsAndHasItsInterval) {
+  std::vector<double> seconds;
+  for (int i = 1; i <= 20; ++i) seconds.push_back(100 + i + i % 2);
+  const validated v = only_case({file_of(seconds)});
+  EXPECT_DOUBLE_EQ(v.measured.seconds, 111);
+  // Student's: 2.093 * 5.94 / sqrt(20) to either side.
+  EXPECT_NEAR(v.measured.low, 111 - 2.78, 0.3);
+  EXPECT_NEAR(v.measured.high, 111 + 2.78, 0.3);
+}
+
+TEST(Validate, TakesTheChainOfAnotherFile) {
+  results layers = file_of({});
+  results steps;
+  steps.file = "steps.json";
+  steps.context = layers.context;
+  steps.chains = chain(net, {12});
+  EXPECT_DOUBLE_EQ(only_case({layers, steps}).error(), 0);
+  steps.context["device"] = "y";  // another machine's step says nothing of this one
+  const validation apart = validate(std::vector{layers, steps});
+  EXPECT_THAT(apart.cases, IsEmpty());
+  EXPECT_THAT(apart.left_out.at(0).reason, HasSubstr("no manifest"));
+}
+
+TEST(Validate, CountsEachCaseOfEachMachine) {
+  const results device = file_of({12});
+  results there = file_of({15});
+  there.context["device"] = "y";
+  const validation all = validate(std::vector{device, there});
+  ASSERT_THAT(all.cases, SizeIs(2));
+  EXPECT_DOUBLE_EQ(all.cases[0].error(), 0);
+  EXPECT_DOUBLE_EQ(all.cases[1].error(), -0.2);
+}
+
+TEST(Validate, PassesOverCasesWithoutAChain) {
+  results file = file_of({12});
+  configuration_name other = net;
+  other.model = "other";
+  file.manifest[other] = {{"z", "conv", "fwd", "k:3", 1}};
+  EXPECT_THAT(validate(std::vector{file}).left_out, IsEmpty());
+}
+
+TEST(Validate, LeavesOutWhatItCannotCompare) {
+  results unmeasured = file_of({12});
+  std::erase_if(unmeasured.rows, [](const measurement& row) { return row.name.layer == "b"; });
+  const validation one = validate(std::vector{unmeasured});
+  EXPECT_THAT(one.cases, IsEmpty());
+  EXPECT_EQ(one.left_out.at(0).reason, "layers without a timing: b");
+  EXPECT_THAT(one.left_out.at(0).files, ElementsAre("r.json"));
+
+  results failed = file_of({12});
+  failed.chains.at(0).error = "out of memory";
+  EXPECT_THAT(validate(std::vector{failed}).left_out.at(0).reason, HasSubstr("out of memory"));
+}
+
+TEST(Validate, IsOfWholeStepsWithoutAFrameworksOwn) {
+  results file = file_of({12, 12, 12});
+  const options chosen{.models = {}, .allow_partial = true, .overhead_per_step = 1};
+  EXPECT_DOUBLE_EQ(validate(std::vector{file}, chosen).cases.at(0).predicted.step->seconds, 12);
+  std::erase_if(file.rows, [](const auto& row) { return row.name.layer == "b"; });
+  const validation partial = validate(std::vector{file}, chosen);
+  EXPECT_THAT(partial.cases, IsEmpty());
+  EXPECT_THAT(partial.left_out, SizeIs(1));
+}
+
+TEST(Validate, OfAStepThatOverlapsNeedsItsContention) {
+  results file = file_of({12, 12, 12});
+  for (auto& row : file.chains) row.name.configuration = during_allreduces(row.name.configuration);
+  const validation all = validate(std::vector{file});
+  EXPECT_THAT(all.cases, IsEmpty());
+  ASSERT_THAT(all.left_out, SizeIs(1));
+  EXPECT_TRUE(all.left_out[0].configuration.contended());
+  EXPECT_THAT(all.left_out[0].reason, ::testing::HasSubstr("no contention"));
+}
+
+TEST(Validate, SaysWhatToMeasureWhereNoStepWas) {
+  try {
+    static_cast<void>(validate(std::vector{file_of({})}));
+    ADD_FAILURE() << "nothing to validate";
+  } catch (const nothing_matched& e) {
+    EXPECT_THAT(e.what(), HasSubstr("bench_model --chain"));
+  }
+}
+
+TEST(Validate, TakesTheMeanWithoutStallsAsRowsDo) {
+  results file = file_of({13, 13, 13});
+  for (measurement& row : file.chains) row.counters["mean_s"] = 12;
+  EXPECT_DOUBLE_EQ(only_case({file}).error(), 0);
+}
+
+TEST(Validate, TellsLayersAndOpsByClocksInTheChain) {
+  results file = file_of({12});
+  EXPECT_THAT(only_case({file}).layers(), IsEmpty());
+  file.manifest[net][0].chain_seconds = 1.25;
+  file.manifest[net][1].chain_seconds = 7.5;
+  const validated v = only_case({file});
+  ASSERT_THAT(v.layers(), SizeIs(2));
+  EXPECT_DOUBLE_EQ(v.layers()[0].measured, 2.5) << "a runs twice";
+  EXPECT_DOUBLE_EQ(v.layers()[0].error(), -0.2);
+  ASSERT_THAT(v.ops(), SizeIs(1));
+  EXPECT_EQ(v.ops()[0].name, "conv");
+  EXPECT_DOUBLE_EQ(v.ops()[0].error(), 0.2) << "12 s for 2 * 1.25 + 7.5";
+}
+
+TEST(Validate, MarksWhatWasDisturbed) {
+  results file = file_of({12, 12, 12});
+  EXPECT_FALSE(only_case({file}).disturbed());
+  file.chains.at(1).counters["disturbed"] = 1;
+  EXPECT_TRUE(only_case({file}).disturbed());
+  results layers = file_of({12});
+  for (measurement& row : layers.rows) row.counters["disturbed"] = 1;
+  EXPECT_TRUE(only_case({layers}).disturbed());
+}
+
+TEST(Validate, HoldsAgainstTheRoundsThatNothingDisturbed) {
+  results file = file_of({12, 12, 12, 30, 30, 30, 30});
+  for (std::size_t i = 3; i < file.chains.size(); ++i) file.chains[i].counters["disturbed"] = 1;
+  EXPECT_EQ(only_case({file}).measured.seconds, 12);
+  EXPECT_EQ(only_case({file}).measured.rounds, 7U);
+  file.chains[0].counters["disturbed"] = 1;
+  EXPECT_EQ(only_case({file}).measured.seconds, (3 * 12 + 4 * 30) / 7.)
+      << "two undisturbed ones are too few";
+}
+
+TEST(Validate, PredictsByTheChosenState) {
+  results file = file_of({12});
+  const auto model = testing::in_state(rounds(net, "a", "k:1", {2}), "");
+  file.rows.insert(file.rows.end(), model.begin(), model.end());
+  EXPECT_THAT(validate(std::vector{file}).cases, IsEmpty());
+  EXPECT_THAT(validate(std::vector{file}, {.models = {}, .cache = "hot"}).cases, SizeIs(1));
+}
+
+TEST(Summary, IsOfTheErrorsSizesAndOfTheirMean) {
+  const error_summary s = summarize({0.01, -0.04, 0.06, -0.02}).value();
+  EXPECT_DOUBLE_EQ(s.mean_abs, 0.0325);
+  EXPECT_DOUBLE_EQ(s.median_abs, 0.03);
+  EXPECT_DOUBLE_EQ(s.max_abs, 0.06);
+  EXPECT_NEAR(s.bias, 0.0025, 1e-15);
+  EXPECT_DOUBLE_EQ(s.within_2_percent, 0.5);
+  EXPECT_DOUBLE_EQ(s.within_5_percent, 0.75);
+  EXPECT_FALSE(summarize({}));
+}
+
+}  // namespace predict_validation_test
+}  // namespace layerbench::analysis

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/adapter.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/session/runner.hpp>
+#include <layerbench/session/verify.hpp>
+
+#include "support/training.hpp"
+#include "support/work_queue.hpp"
+
+/// How much memory is needed is known before it is asked for.
+namespace layerbench::run {
+namespace run_memory_test {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::owner_of;
+using ::testing::SizeIs;
+
+constexpr std::size_t too_much = std::size_t{1} << 60U;
+
+/// So much of the memory that buffers may have.
+std::size_t share_of_memory(double share) {
+  const auto all = host_buffer::available_bytes();
+  EXPECT_TRUE(all.has_value());
+  return static_cast<std::size_t>(share * static_cast<double>(all.value_or(0)));
+}
+
+TEST(HostBuffer, CountsWhatWasPromisedAndNotUsedYet) {
+  const std::size_t most = share_of_memory(0.6);
+  std::optional<host_buffer> first(most);
+  EXPECT_LT(share_of_memory(1), most);
+  EXPECT_THROW(host_buffer{most}, not_enough_memory);
+  first.reset();
+  EXPECT_NO_THROW(host_buffer{most});
+}
+
+TEST(Verifying, NeedsRoomForTheElementsToo) {
+  backend_device<reference::backend, op::add> device(1);
+  const auto size = static_cast<std::int64_t>(share_of_memory(0.25) / sizeof(float));
+  const auto plan = device.plan(op::any(op::add{{size}}), {});
+  EXPECT_THROW(verify(device, *plan, 1, false), not_enough_memory) << "three operands fit alone";
+}
+
+void expect_known(const model::graph& graph, const std::string& phase, layout order) {
+  testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+    SCOPED_TRACE(fmt::format("{} {} {}", B::name, phase, name(order)));
+    planned_step planned(model::step_of(graph, phase), {.order = order}, testing::make_arena<B>(1),
+                         /*reordered=*/true);
+    const std::size_t bytes = planned.chain_bytes();
+    const std::unique_ptr<chain> result = planned.make_chain(1);
+    EXPECT_EQ(bytes, result->bytes() + result->workspace_bytes());
+    EXPECT_GE(result->bytes(), static_cast<std::size_t>(planned.least_memory().footprint()));
+  });
+}
+
+TEST(Chain, TakesTheMemoryThatItsPlansSay) {
+  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  for (const layout order : {layout::nhwc, layout::any}) {
+    for (const char* phase : {"inference", "training"}) {
+      expect_known(lenet, phase, order);
+    }
+  }
+}
+
+class memory_test : public testing::agenda_test {
+ protected:
+  result::results result_;
+
+  /// Measures all rows, and a chain of this case that takes so many bytes.
+  void measure(const result::configuration_name& configuration, std::size_t bytes,
+               std::function<std::unique_ptr<chain>()> make) {
+    scheduler all(
+        rows(), {{configuration, std::move(make), [=] { return bytes; }}},
+        {.rounds = 1, .least_time = 0, .most_time = 0, .whole_models = true},
+        [] { return std::nullopt; },
+        [](compute_device&) { return std::make_unique<frequency_probe>([] { return 1.0; }); });
+    EXPECT_FALSE(all.run(result_, [] {}));
+  }
+};
+using Memory = memory_test;
+
+TEST_F(Memory, OfAChainIsAskedForBeforeAnythingElse) {
+  const result::configuration_name large = owner_of("f32", 1000, "1");
+  add_row(large, "a");
+  add_row(owner_of("f32", 1, "1"), "b");
+  measure(large, too_much, []() -> std::unique_ptr<chain> {
+    ADD_FAILURE() << "there is no room for it";
+    return nullptr;
+  });
+  ASSERT_THAT(result_.rows, SizeIs(1)) << "of the other case";
+  EXPECT_EQ(result_.rows.front().name.layer, "b");
+  ASSERT_THAT(result_.chains, SizeIs(1));
+  EXPECT_EQ(result_.chains.front().name.configuration, large);
+  EXPECT_THAT(result_.chains.front().error,
+              AllOf(HasSubstr("not enough memory: 1153 PB are needed at once, "),
+                    HasSubstr(" are available; use a smaller --batch")));
+}
+
+TEST_F(Memory, OfAChainThatIsNotThereAfterAllIsNoReasonToStop) {
+  const result::configuration_name configuration = owner_of("f32", 1, "1");
+  add_row(configuration, "a");
+  measure(configuration, 1, []() -> std::unique_ptr<chain> { throw not_enough_memory(2, 1); });
+  ASSERT_THAT(result_.chains, SizeIs(1));
+  EXPECT_THAT(result_.chains.front().error, HasSubstr("not enough memory: 2.00 B"));
+}
+
+}  // namespace run_memory_test
+}  // namespace layerbench::run

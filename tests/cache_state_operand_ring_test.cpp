@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "support/recorder.hpp"
+
+namespace layerbench::run {
+namespace run_rotation_test {
+
+using namespace recorded;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::SizeIs;
+
+TEST_F(Rotation, HotMeansTheSameOperandsEveryCall) {
+  operand_ring hot = turn(conv, {});
+  make_calls(hot, 3);
+  hot.set_up(1000);
+  hot.call(1000);
+  EXPECT_THAT(recorder::calls, SizeIs(1003));
+  for (std::size_t operand = 0; operand < 3; ++operand) {
+    const auto where = places("conv", operand);
+    EXPECT_EQ(std::set(where.begin(), where.end()).size(), 1U);
+  }
+}
+
+TEST_F(Rotation, ASourceIsWrittenByItsProducerJustBefore) {
+  operand_ring turns = turn(conv, after_relu(8 << 20));
+  make_calls(turns, 30);
+  const auto sources = places("conv", 0);
+  EXPECT_EQ(sources, places("activation", 1));
+  for (std::size_t i = 0; i < recorder::calls.size(); ++i) {
+    EXPECT_EQ(recorder::calls[i].op, i % 2 == 0 ? "activation" : "conv");
+  }
+}
+
+TEST_F(Rotation, OneCallIsMadeReadyInAModelsStateAndManyElse) {
+  EXPECT_EQ(turn(conv, after_relu(8 << 20)).most_calls(), 1);
+  EXPECT_EQ(turn(conv, after_relu(1000)).most_calls(), 1) << "its code is cold all the same";
+  EXPECT_GT(turn(conv, {}).most_calls(), 1'000'000);
+  operand_ring cold = turn(conv, {.cache = cache_state::cold, .operands = {from_relu(0)}});
+  const std::int64_t calls = cold.most_calls();
+  ASSERT_GT(calls, 1);
+  cold.set_up(calls);
+  EXPECT_THAT(recorder::calls, SizeIs(0));
+  cold.call(calls);
+  EXPECT_THAT(recorder::calls, SizeIs(calls));
+}
+
+TEST_F(Rotation, WeightsComeBackAfterTheModelsFootprint) {
+  // A call of the pair touches the weights, the relu's source and the convolution's two tensors.
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  constexpr int turns_to_make = 20;
+  operand_ring turns = turn(conv, after_relu(turns_to_make * touched));
+  make_calls(turns, 3 * turns_to_make);
+  const auto weights = places("conv", 1);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    for (std::size_t j = i + 1; j < weights.size(); ++j) {
+      EXPECT_EQ(weights[i] == weights[j], (j - i) % turns_to_make == 0) << i << ' ' << j;
+    }
+  }
+}
+
+TEST_F(Rotation, WhatAWholeNumberOfWindowsLacksIsTouchedBeforeEachCall) {
+  // Two and a half calls' worth: two windows, and the rest is written by halves.
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  operand_ring turns = turn(conv, after_relu(5 * touched / 2));
+  make_calls(turns, 12);
+  const auto weights = places("conv", 1);
+  for (std::size_t i = 0; i + 2 < weights.size(); ++i) {
+    EXPECT_EQ(weights[i], weights[i + 2]) << "so that each thread finds what it touched before";
+    EXPECT_NE(weights[i], weights[i + 1]);
+  }
+  EXPECT_NEAR(static_cast<double>(turns.ring_bytes()), 5.0 * touched / 2, 2.0 * 4096);
+  // The rest comes first: what the producer writes stays near.
+  ASSERT_THAT(recorder::calls, SizeIs(12 * 3));
+  EXPECT_EQ(recorder::calls[1].operands[1], recorder::calls[2].operands[0]);
+  EXPECT_NE(recorder::calls[0].operands[1], recorder::calls[2].operands[0]);
+}
+
+TEST_F(Rotation, AModelThatFitsOneCallStaysInPlace) {
+  operand_ring turns = turn(conv, after_relu(1000));
+  make_calls(turns, 5);
+  const auto weights = places("conv", 1);
+  EXPECT_EQ(std::set(weights.begin(), weights.end()).size(), 1U);
+}
+
+TEST_F(Rotation, WhatElseACallNeedsIsOldInAModelThatIsLargerThanTheCoresCaches) {
+  operand_ring large = turn(conv, after_relu(8 << 20));
+  large.set_up(1);
+  EXPECT_THAT(recorder::threads_worked, ElementsAre(0, 1)) << "before its source is written, after";
+  recorder::calls.clear();
+  recorder::threads_worked.clear();
+  operand_ring small = turn(conv, after_relu(4 << 16));
+  small.set_up(1);
+  EXPECT_THAT(recorder::threads_worked, ElementsAre(Ge(1U))) << "other code alone";
+  EXPECT_GT(large.evicted_bytes(), 0U);
+  EXPECT_EQ(small.evicted_bytes(), 0U);
+}
+
+TEST_F(Rotation, ColdTouchesMoreThanAllCachesHold) {
+  operand_ring cold = turn(conv, {.cache = cache_state::cold, .operands = {from_relu(0)}});
+  EXPECT_GE(cold.ring_bytes(), 4U * recorder::backend::cache_bytes() - weights_bytes);
+  EXPECT_EQ(cold.touched_bytes(), 0U);
+  make_calls(cold, 10);
+  EXPECT_THAT(places("activation", 0), SizeIs(0));
+  const auto sources = places("conv", 0);
+  EXPECT_EQ(std::set(sources.begin(), sources.end()).size(), 10U);
+}
+
+TEST_F(Rotation, BeyondTheCachesALargerFootprintChangesNothing) {
+  const std::size_t large = turn(conv, after_relu(std::int64_t{1} << 34U)).ring_bytes();
+  const std::size_t larger = turn(conv, after_relu(std::int64_t{1} << 40U)).ring_bytes();
+  EXPECT_EQ(large, larger);
+  EXPECT_LE(large, 4U * recorder::backend::cache_bytes() + 64U * 4096);  // in whole pages
+}
+
+TEST_F(Rotation, SettlingReadsTheRingsInModelsThatTheLastCacheKeepsAPartOf) {
+  const auto reads_of = [&](std::int64_t footprint) {
+    operand_ring turns = turn(conv, after_relu(footprint));
+    recorder::threads_worked.clear();
+    turns.warm_shared_cache();
+    return recorder::threads_worked.size();
+  };
+  EXPECT_EQ(reads_of(2 << 20), 1U);
+  EXPECT_EQ(reads_of(4 << 16), 0U) << "the cores' own caches keep it";
+  EXPECT_EQ(reads_of(64 << 20), 0U) << "nothing keeps it";
+  operand_ring turns = turn(conv, after_relu(64 << 20));
+  recorder::threads_worked.clear();
+  constexpr bool warm_up_follows = false;
+  turns.warm_shared_cache(warm_up_follows);
+  EXPECT_THAT(recorder::threads_worked, SizeIs(1)) << "but nothing else comes before the call";
+}
+
+TEST_F(Rotation, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeantime) {
+  constexpr double step = 0.02;  // seconds
+  operand_ring turns = turn(conv, after_relu(2 << 20));
+  turns.set_step_seconds(step);
+  turns.warm_shared_cache();
+  make_calls(turns, 20);
+  EXPECT_GE(turns.turn_seconds(), 0.99 * step);
+  turns.set_step_seconds(1e6);
+  turns.warm_shared_cache();
+  make_calls(turns, 20);
+  EXPECT_GE(turns.turn_seconds(), step);
+  EXPECT_LT(turns.turn_seconds(), 1e5) << "by then all of it is evicted";
+  operand_ring large = turn(conv, after_relu(3 << 20));
+  large.set_step_seconds(1e6);
+  large.warm_shared_cache();
+  make_calls(large, 20);
+  EXPECT_LT(large.turn_seconds(), 1e5) << "nothing stays in a cache anyway";
+}
+
+}  // namespace run_rotation_test
+}  // namespace layerbench::run

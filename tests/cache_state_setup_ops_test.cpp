@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/recorder.hpp"
+
+namespace layerbench::run {
+namespace run_producers_test {
+
+using namespace recorded;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::Ge;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
+  op_in_context how = after_relu(8 << 20);
+  how.operands = {from_conv(0), {.distance = 0, .same_as = 0}};
+  operand_ring turns = turn(relu, how);
+  make_calls(turns, 10);
+  EXPECT_EQ(places("activation", 0), places("activation", 1));
+  EXPECT_EQ(places("activation", 0), places("conv", 2));
+}
+
+TEST_F(Rotation, AnInPlaceProducerWritesOverWhatWasCopiedThere) {
+  op_in_context how = after_relu(8 << 20);
+  how.operands.front().over = 0;
+  how.operands.front().before = {1 << 20, std::nullopt};
+  operand_ring turns = turn(conv, how);
+  make_calls(turns, 10);
+  const auto read = places("activation", 0);
+  ASSERT_THAT(read, SizeIs(10));
+  EXPECT_EQ(read, places("activation", 1));
+  EXPECT_EQ(read, places("conv", 0));
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, read[i]))) << "or results would grow";
+  }
+}
+
+TEST_F(Rotation, WhatAProducerReadsIsAsFreshAsInTheModel) {
+  // A whole number of windows: weights, the convolution's tensors, the relu's source, its copy's.
+  constexpr std::size_t touched = weights_bytes + 4 * tensor_bytes;
+  op_in_context how = after_relu(19 * touched);
+  how.operands.front().before = {0, std::nullopt};
+  operand_ring turns = turn(conv, how);
+  EXPECT_EQ(turns.touched_bytes(), 2 * tensor_bytes);
+  make_calls(turns, 10);
+  const auto read = places("activation", 0);
+  ASSERT_THAT(read, SizeIs(10));
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, read[i])));
+    EXPECT_NE(read[i], places("conv", 0)[i]);
+  }
+  how.operands.front().before = {1 << 20, std::nullopt};
+  operand_ring older = turn(conv, how);
+  make_calls(older, 1);
+  recorder::copies.clear();  // those that filled memory
+  make_calls(older, 10);
+  EXPECT_THAT(recorder::copies, IsEmpty()) << "no core's own cache has it any more";
+}
+
+TEST_F(Rotation, AProducerReadsWhatNobodyWrites) {
+  op_in_context how = after_relu(8 << 20);
+  operand_ring turns = turn(conv, how);
+  make_calls(turns, 200);
+  const auto written = places("conv", 2);
+  for (const std::byte* read : places("activation", 0)) {
+    for (const std::byte* byte : written)
+      EXPECT_GE(std::abs(read - byte), std::ptrdiff_t{tensor_bytes});
+  }
+}
+
+TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
+  const op::add add{{1, 64, 8, 8}};
+  op_in_context how{.cache = cache_state::model,
+                    .footprint = 64 << 20,
+                    .operands = {from_conv(0), from_relu(1 << 20)}};
+  operand_ring turns = turn(add, how);
+  make_calls(turns, 60);
+  const auto residual = places("add", 1);
+  EXPECT_EQ(places("add", 0), places("conv", 2));
+  // No core's own cache has it any more: a copy will do, and that of call i is for call i + lead.
+  std::vector<address> copied;
+  for (const auto& [calls_before, to] : recorder::copies) {
+    if (std::ranges::find(residual, to) != residual.end()) copied.push_back(to);
+  }
+  const auto is_leader = [&](std::size_t lead) {
+    return std::equal(residual.begin() + static_cast<std::ptrdiff_t>(lead), residual.end(),
+                      copied.begin());
+  };
+  std::size_t lead = 0;
+  while (lead < residual.size() && !is_leader(lead)) ++lead;
+  const std::size_t touched = 3 * tensor_bytes + tensor_bytes + weights_bytes + tensor_bytes;
+  EXPECT_NEAR(static_cast<double>(lead), (1 << 20) / static_cast<double>(touched), 0.51);
+  // Before a visit those of the calls before, which it does not make, are written, too.
+  recorder::copies.clear();
+  turns.warm_shared_cache();
+  EXPECT_THAT(recorder::copies, SizeIs(lead));
+  const auto next = recorder::copies;
+  make_calls(turns, static_cast<int>(lead));
+  const auto read = places("add", 1);
+  for (std::size_t i = 0; i < lead; ++i) EXPECT_EQ(next[i].second, read[60 + i]);
+}
+
+TEST_F(Rotation, WeightsThatTheStepReadBeforeAreTouchedAgain) {
+  op_in_context how = after_relu(8 << 20);
+  how.operands.push_back({.distance = 0});
+  operand_ring turns = turn(conv, how);
+  EXPECT_GE(turns.touched_bytes(), tensor_bytes + weights_bytes);
+  how.operands.back() = {};
+  EXPECT_LT(turn(conv, how).touched_bytes(), weights_bytes);
+}
+
+TEST_F(Rotation, AProducerOfSeveralResultsWritesTheOneThatIsRead) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  const op::any producer(norm);
+  constexpr std::size_t dst = 5;
+  constexpr std::size_t mean = 6;
+  op_in_context how{
+      .cache = cache_state::model,
+      .footprint = 8 << 20,
+      .operands = {
+          {.distance = 0, .producer = producer, .pass = op::pass::fwd_training, .output = dst}}};
+  operand_ring turns = turn(conv, how);
+  make_calls(turns, 10);
+  EXPECT_EQ(places("batchnorm", dst), places("conv", 0));
+  const auto beside = places("batchnorm", mean);
+  const auto read = places("conv", 0);
+  for (std::size_t i = 0; i < read.size(); ++i) EXPECT_NE(beside[i], read[i]);
+}
+
+TEST_F(Rotation, StatisticsOfProducersAreValid) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  constexpr std::size_t dst = 5;
+  constexpr std::size_t variance = 4;
+  op_in_context how{.cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {{.distance = 0, .producer = op::any(norm), .output = dst}}};
+  operand_ring turns = turn(relu, how);
+  make_calls(turns, 40);
+  const auto places_of_it = places("batchnorm", variance);
+  ASSERT_THAT(places_of_it, SizeIs(40));
+  for (const std::byte* byte : places_of_it) {
+    const auto* values = reinterpret_cast<const float*>(byte);
+    EXPECT_THAT(std::vector<float>(values, values + norm.c), Each(Ge(0.25F)));
+  }
+}
+
+TEST_F(Rotation, PositionsInWindowsAreValid) {
+  const op::pool pool{.n = 1, .c = 64, .h = 8, .w = 8, .r = 2, .s = 2, .stride = {2, 2}};
+  op_in_context how{.request = {.pass = op::pass::bwd},
+                    .cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {{}, {.distance = 0, .producer = op::any(relu), .output = 1}}};
+  operand_ring turns = turn(pool, how);
+  make_calls(turns, 40);
+  constexpr std::size_t workspace = 1;
+  for (const std::byte* place : places("pool", workspace)) {
+    const auto* taps = reinterpret_cast<const float*>(place);  // as the reference has all numbers
+    EXPECT_THAT(std::vector<float>(taps, taps + 64 * 4 * 4), Each(AllOf(Ge(0), Le(3))));
+  }
+}
+
+TEST_F(Rotation, OfWhatAProducerWritesBesideItsResultACopyIsEnough) {
+  const op::any norm(op::batchnorm{.n = 1, .c = 64, .h = 8, .w = 8});
+  constexpr std::size_t mean = 6;
+  op_in_context how{.request = {.pass = op::pass::bwd},
+                    .cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {{}, {}, {}}};
+  how.operands.push_back(
+      {.distance = 0, .producer = norm, .pass = op::pass::fwd_training, .output = mean});
+  operand_ring turns = turn(op::batchnorm{.n = 1, .c = 64, .h = 8, .w = 8}, how);
+  make_calls(turns, 10);
+  EXPECT_THAT(recorder::calls, Each(::testing::Field(&recorder::call::operands, SizeIs(8))))
+      << "all are gradients";
+}
+
+/// A convolution whose result a relu read in the step before, so many bytes ago.
+/// The model takes a whole number of windows, of which each has the relu's result, too.
+op_in_context read_before(std::int64_t distance) {
+  constexpr std::int64_t footprint = 5 * (weights_bytes + 3 * tensor_bytes);
+  op_in_context how{.cache = cache_state::model, .footprint = footprint, .operands = {{}, {}, {}}};
+  how.operands[2].used = {op::any(relu), op::pass::fwd, {0}, /*writes=*/false, distance};
+  return how;
+}
+
+TEST_F(Rotation, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  for (const std::size_t lead : {1U, 3U}) {
+    recorder::calls.clear();
+    device_context shared(device_of(2));
+    plan_ = shared.device().plan(op::any(conv), {});
+    operand_ring turns(shared, *plan_, read_before(static_cast<std::int64_t>(lead * touched)), 1);
+    make_calls(turns, 20);
+    const auto read = places("activation", 0);
+    const auto written = places("conv", 2);
+    ASSERT_GE(read.size(), written.size());
+    for (std::size_t i = lead; i < written.size(); ++i) EXPECT_EQ(written[i], read[i - lead]);
+  }
+  operand_ring alone = turn(conv, read_before(3 * touched));
+  recorder::calls.clear();
+  make_calls(alone, 20);
+  const auto written = places("conv", 2);
+  EXPECT_THAT(places("activation", 0), Each(Not(::testing::AnyOfArray(written))))
+      << "one thread has nobody to tell";
+}
+
+TEST_F(Rotation, WeightsThatTheStepUpdatesAreWrittenBefore) {
+  op_in_context how = read_before(0);
+  how.footprint = 5 * (weights_bytes + 2 * tensor_bytes);
+  how.operands[2].used.reset();
+  how.operands[1].used = {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, 300'000};
+  device_context shared(device_of(2));
+  plan_ = shared.device().plan(op::any(conv), {});
+  operand_ring turns(shared, *plan_, how, 1);
+  make_calls(turns, 20);
+  const auto used = places("conv", 1);
+  EXPECT_EQ(places("activation", 0), places("activation", 1));
+  for (const std::byte* place : places("activation", 1)) EXPECT_THAT(used, Contains(place));
+}
+
+TEST_F(Rotation, OfASourceManyTimesTheCoresCachesACopyIsEnough) {
+  const dims large{1, 64, 64, 64};
+  op::conv reads = conv;
+  reads.h = reads.w = 64;
+  const operand_history written{
+      .distance = 0,
+      .producer = op::any(op::activation{op::activation_kind::relu, large}),
+      .output = 1};
+  operand_ring turns =
+      turn(reads, {.cache = cache_state::model, .footprint = 64 << 20, .operands = {written}});
+  make_calls(turns, 3);
+  const auto sources = places("conv", 0);
+  ASSERT_THAT(sources, SizeIs(3));
+  for (std::byte* source : sources) {
+    EXPECT_THAT(places("activation", 1), ::testing::Not(Contains(source)));
+    EXPECT_THAT(recorder::copies, Contains(Pair(::testing::_, source)));
+  }
+}
+
+TEST_F(Rotation, StatisticsThatAreUpdatedInPlaceAreValid) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  constexpr std::size_t variance = 4;
+  op_in_context how{.request = {.pass = op::pass::fwd_training},
+                    .cache = cache_state::model,
+                    .footprint = 4 << 20,
+                    .operands = {10, operand_history{}}};
+  how.operands[8].same_as = 3;
+  how.operands[9].same_as = variance;
+  operand_ring turns = turn(norm, how);
+  make_calls(turns, 1);
+  const auto* values = reinterpret_cast<const float*>(places("batchnorm", variance).front());
+  EXPECT_EQ(places("batchnorm", variance), places("batchnorm", 9));
+  EXPECT_THAT(std::vector<float>(values, values + norm.c), Each(Ge(0.25F)));
+}
+
+TEST_F(Rotation, StatisticsAreValidInEveryCopy) {
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  operand_ring turns =
+      turn(norm, {.cache = cache_state::model, .footprint = 4 << 20, .operands = {from_conv(0)}});
+  make_calls(turns, 40);
+  const auto operands = norm.operands(op::pass::fwd, dtype::f32);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].role != op::role::statistics && operands[i].role != op::role::weights) continue;
+    const auto where = places("batchnorm", i);
+    EXPECT_GT(std::set(where.begin(), where.end()).size(), 10U);
+    for (const std::byte* byte : where) {
+      const auto* values = reinterpret_cast<const float*>(byte);
+      const std::vector<float> all(values, values + 64);
+      EXPECT_THAT(all, Each(::testing::AllOf(Ge(operands[i].low), Le(operands[i].high))));
+    }
+  }
+}
+
+}  // namespace run_producers_test
+}  // namespace layerbench::run

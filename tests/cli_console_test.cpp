@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <regex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/base/progress.hpp>
+#include <layerbench/cli/console.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/op/list.hpp>
+
+/// What people see: the table of rows and the line that says how far a run is.
+namespace layerbench::run {
+namespace run_console_test {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+using measurements = std::vector<result::measurement>;
+
+result::measurement round_of(const std::string& layer, std::int64_t round, double seconds) {
+  result::measurement row;
+  row.name = {{"onednn", "f32", "resnet50", 1, {}}, "conv", "fwd", layer, "hot"};
+  row.round = round;
+  row.seconds = seconds;
+  row.cpu_seconds = 2 * seconds;
+  row.calls = 100;
+  row.counters = {{"count", 2}, {"flops", 2560}, {"flops_exact", 1280}, {"bytes", 2856}};
+  return row;
+}
+
+/// Lines below the head.
+std::vector<std::string> body(const measurements& rows, bool color = false) {
+  std::istringstream stream(console_table(rows, color));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  lines.erase(lines.begin(), lines.begin() + 4);
+  return lines;
+}
+
+TEST(ConsoleTable, HasOneLineARowWithMediansAndSpread) {
+  const measurements rows{round_of("conv1", 2, 4e-6), round_of("conv2", 0, 1e-3),
+                          round_of("conv1", 0, 4e-6), round_of("conv1", 1, 1e-6)};
+  const std::vector<std::string> lines = body(rows);
+  ASSERT_THAT(lines, SizeIs(2));
+  const std::string name = rows.front().name.text();
+  EXPECT_TRUE(
+      std::regex_match(lines[0], std::regex(name + " +4.00 us +8.00 us +300 +0.320 +75.0%")))
+      << lines[0];
+  EXPECT_THAT(lines[1], AllOf(HasSubstr("1.00 ms"), EndsWith(" -"))) << "one round has no spread";
+}
+
+TEST(ConsoleTable, DefinesItsColumns) {
+  EXPECT_THAT(console_table({}, false),
+              AllOf(HasSubstr("Benchmark"), HasSubstr("CPU time where a row has one thread"),
+                    HasSubstr("spread: (max - min) / median")));
+}
+
+TEST(ConsoleTable, FitsWithTheLongestNames) {
+  const model::graph resnet =
+      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::catalog_of(op::builtin{}));
+  measurements rows;
+  for (const model::primitive& primitive : model::primitives(model::inference_step(resnet))) {
+    rows.push_back(round_of(primitive.layer, 0, 0.0999));
+    rows.back().name.op = primitive.op.name();
+    rows.back().calls = 9'999'999'999;
+    rows.back().counters["flops_exact"] = 1e15;
+  }
+  std::istringstream stream(console_table(rows, false));
+  for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 120U) << line;
+}
+
+TEST(ConsoleTable, ShowsNoRateWithoutArithmetic) {
+  result::measurement row = round_of("reorder", 0, 1e-6);
+  row.counters["flops_exact"] = 0;
+  EXPECT_THAT(body({row}).at(0), EndsWith("       -       -"));
+  row.counters.clear();
+  EXPECT_THAT(body({row}).at(0), EndsWith("       -       -"));
+}
+
+TEST(ConsoleTable, ShowsHowFastRowsMoveWhatIsSent) {
+  result::measurement row = round_of("bucket1", 0, 1e-3);
+  row.counters["flops_exact"] = 0;
+  row.counters["algorithm_bandwidth"] = 2.5e9;
+  EXPECT_THAT(console_table({row}, false),
+              AllOf(HasSubstr("GB/s  spread"), HasSubstr("wall time of the first rank"),
+                    Not(HasSubstr("FLOP"))));
+  EXPECT_THAT(body({row}).at(0), EndsWith("   2.500       -"));
+}
+
+TEST(ConsoleTable, AFailedRowHasItsReason) {
+  measurements rows{round_of("conv1", 0, 1e-6), round_of("conv1", 1, 1e-6)};
+  rows[1].error = "no \x1b f64";
+  EXPECT_THAT(body(rows).at(0), EndsWith("ERROR OCCURRED: 'no   f64'"));
+}
+
+TEST(ConsoleTable, HasColourOnlyWhenAsked) {
+  const measurements rows{round_of("conv1", 0, 1e-6)};
+  EXPECT_THAT(body(rows, true).at(0), HasSubstr("\x1b["));
+  EXPECT_THAT(body(rows, false).at(0), Not(HasSubstr("\x1b[")));
+}
+
+TEST(ProgressLine, FitsIntoTheTerminal) {
+  const std::string name(200, 'x');
+  for (std::size_t width = 0; width < 250; ++width) {
+    const std::string line = progress_line(7, 120, name, 3723, width);
+    EXPECT_LE(line.size(), width);
+    if (width < 30) continue;
+    EXPECT_THAT(line, AllOf(StartsWith("[7/120] "), EndsWith("  1 h 02 min left")));
+  }
+  EXPECT_EQ(progress_line(1, 2, "conv", -1, 79), "[1/2] conv");
+}
+
+TEST(ProgressLine, CountsDownInWholeSeconds) {
+  for (const auto& [left, text] :
+       std::vector<std::pair<double, std::string>>{{0, "<1 s left"},
+                                                   {0.99, "<1 s left"},
+                                                   {1, "1 s left"},
+                                                   {59.9, "59 s left"},
+                                                   {61, "1 min 01 s left"}}) {
+    EXPECT_EQ(progress_line(1, 2, "a", left, 79), "[1/2] a  " + text);
+  }
+}
+
+}  // namespace run_console_test
+}  // namespace layerbench::run

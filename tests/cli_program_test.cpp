@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/adapter.hpp>
+#include <layerbench/cli/main.hpp>
+#include <layerbench/op/list.hpp>
+
+#include "support/temporary_directory.hpp"
+
+/// A library that is built but cannot run on this machine.
+struct elsewhere : layerbench::reference::backend {
+  static constexpr std::string_view name = "elsewhere";
+  using backend::backend;
+  static std::optional<std::string> probe() noexcept { return "no such device"; }
+};
+template <>
+struct layerbench::plan<elsewhere, layerbench::op::activation>
+    : plan<reference::backend, op::activation> {
+  using plan<reference::backend, op::activation>::plan;
+};
+
+/// A library that needs scratch memory.
+struct hungry : layerbench::reference::backend {
+  static constexpr std::string_view name = "hungry";
+  using backend::backend;
+};
+template <>
+struct layerbench::plan<hungry, layerbench::op::activation>
+    : plan<reference::backend, op::activation> {
+  using plan<reference::backend, op::activation>::plan;
+  static std::size_t workspace_bytes() { return 100; }
+};
+
+namespace layerbench {
+namespace run_program_test {
+
+using ::testing::HasSubstr;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
+
+/// Runs a program with that backend in this process.
+int run_with_it(std::vector<std::string> words) {
+  ::setenv("OMP_PROC_BIND", "close", 0);  // else it would restart this test
+  ::setenv("OMP_PLACES", "cores", 0);
+  const testing::temporary_directory scratch;
+  const std::string model = scratch.write("tiny.json", R"({"name": "tiny", "layers": [
+      {"name": "relu1", "op": "activation", "shape": {"kind": "relu", "dims": [2, 3]}}]})");
+  words.insert(words.begin(), {"bench_relu", "--model=" + model});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  const int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  return run::main(count, arguments.data(), {"bench_relu", "Times activations.", {"activation"}},
+                   op::list<op::activation>{}, {}, backend_list<elsewhere>{});
+}
+
+TEST(ABackendThatCannotRun, IsListedNevertheless) {
+  for (const char* option : {"--benchmark_list_tests", "--list"}) {
+    CaptureStdout();
+    EXPECT_EQ(run_with_it({"--backend=elsewhere", option}), 0);
+    EXPECT_THAT(GetCapturedStdout(), HasSubstr("activation/fwd/elsewhere/f32/tiny/relu1/batch:1/"));
+  }
+}
+
+TEST(ABackendThatCannotRun, IsRefusedWithItsReason) {
+  CaptureStderr();
+  EXPECT_EQ(run_with_it({"--backend=elsewhere"}), 77);
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("backend elsewhere cannot run here: no such device"));
+}
+
+TEST(APlan, NeedsNoMoreScratchMemoryThanIsAllowed) {
+  run::backend_device<hungry, op::activation> directory(1);
+  const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
+  EXPECT_NO_THROW(static_cast<void>(directory.plan(relu, {.workspace_limit = 100})));
+  EXPECT_THROW(static_cast<void>(directory.plan(relu, {.workspace_limit = 99})), unsupported);
+}
+
+/// One with several devices.
+struct several : reference::backend {
+  static constexpr std::string_view name = "several";
+  using backend::backend;
+  static inline int chosen = 0;
+  static void choose(int number) { chosen = number; }
+};
+
+TEST(ADevice, IsOfTheBackendsThatHaveSeveral) {
+  using both = backend_list<several, reference::backend>;
+  run::detail::choose_device(3, {"several", "reference"}, both{});
+  EXPECT_EQ(several::chosen, 3);
+  EXPECT_THROW(run::detail::choose_device(1, {"reference"}, both{}), usage_error);
+  EXPECT_NO_THROW(run::detail::choose_device(0, {"reference"}, both{}));
+  EXPECT_EQ(several::chosen, 3);
+}
+
+/// Backends that can run, one of them of a few ops.
+struct complete : reference::backend {
+  static constexpr std::string_view name = "complete";
+  using backend::backend;
+};
+struct partial : reference::backend {
+  static constexpr std::string_view name = "partial";
+  static constexpr bool few_ops = true;
+  using backend::backend;
+};
+
+TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
+  const auto chosen = [](const run::program& what, const std::vector<std::string>& named) {
+    run::options o;
+    o.backends = named;
+    std::vector<std::string> notes;
+    return run::detail::chosen_backends(o, what, backend_list<complete, partial>{}, notes);
+  };
+  const run::program one_op{"bench_relu", "", {"activation"}};
+  const run::program whole{"bench_model", "", {}};
+  EXPECT_THAT(chosen(one_op, {}), ::testing::ElementsAre("complete", "partial"));
+  EXPECT_THAT(chosen(whole, {}), ::testing::ElementsAre("complete"));
+  EXPECT_THAT(chosen(whole, {"partial"}), ::testing::ElementsAre("partial"));
+}
+
+/// Three ranks, of which this is the leader.
+struct leader : run::communicator {
+  std::vector<std::string> heard = {};  ///< by the others
+
+  [[nodiscard]] int size() const override { return 3; }
+  [[nodiscard]] int ranks_on_host() const override { return 3; }
+  [[nodiscard]] bool is_leader() const override { return true; }
+  void send(const run::command& /*next*/) override { heard.emplace_back("deed"); }
+  [[nodiscard]] run::command receive() override { return {}; }
+  void barrier() override { heard.emplace_back("meet"); }
+  void prepare_background_allreduce() override {}
+  void send(run::bound_plan& /*collective*/) override {}
+  void wait_for_posted() override {}
+  void begin_background_allreduce() override { heard.emplace_back("begin reducing"); }
+  [[nodiscard]] bool background_allreduce_running() const override { return false; }
+  void end_background_allreduce() override { heard.emplace_back("end reducing"); }
+  [[nodiscard]] run::allreduce_times allreduce_seconds() const override { return {}; }
+  [[noreturn]] void abort_all(const std::string& why) override { throw error("abandoned: " + why); }
+  [[nodiscard]] std::unique_ptr<run::any_plan> plan(const op::any& /*op*/,
+                                                    const plan_request& /*request*/) override {
+    return nullptr;
+  }
+};
+
+TEST(Ranks, AddUpNumbersAsLongAsWorkGoesOnBesideThem) {
+  using ::testing::ElementsAre;
+  leader all;
+  const run::command_sender others(all, 0);
+  EXPECT_EQ(others.run_overlapped([&] { return all.heard.size(); }), 2U);
+  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
+  all.heard.clear();
+  const auto fails = [] { throw error("no memory"); };
+  EXPECT_THROW(others.run_overlapped(fails), error);
+  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
+}
+
+/// One whose memory is not this program's.
+struct remote : reference::backend {
+  static constexpr std::string_view name = "remote";
+  using backend::backend;
+  static void on_all_threads() = delete;
+};
+
+TEST(Ranks, AreNotForBackendsWithMemoryOfTheirOwn) {
+  const run::program whole{"bench_model", "", {}};
+  std::vector<std::string> notes;
+  const auto chosen = [&](bool ranks, const std::vector<std::string>& named) {
+    run::options o;
+    o.backends = named;
+    o.data_parallel = ranks;
+    return run::detail::chosen_backends(o, whole, backend_list<complete, remote>{}, notes);
+  };
+  EXPECT_THAT(chosen(false, {}), ::testing::ElementsAre("complete", "remote"));
+  EXPECT_THAT(notes, ::testing::IsEmpty());
+  EXPECT_THAT(chosen(true, {}), ::testing::ElementsAre("complete"));
+  EXPECT_THAT(notes, ::testing::ElementsAre(HasSubstr("remote is left out: --ranks")));
+  EXPECT_THROW(chosen(true, {"complete", "remote"}), usage_error);
+}
+
+TEST(Ranks, EndTogetherWhereTheLeaderCannotGetReady) {
+  leader all;
+  const run::command_sender others(all, 0);
+  others.send_and_barrier(run::command::kind::step, 0, [&] { all.heard.emplace_back("ready"); });
+  EXPECT_THAT(all.heard, ::testing::ElementsAre("deed", "ready", "meet"));
+  const auto fail = [] { throw error("no memory"); };
+  EXPECT_THAT([&] { others.send_and_barrier(run::command::kind::step, 0, fail); },
+              ::testing::ThrowsMessage<error>(HasSubstr("abandoned: no memory")));
+  EXPECT_THAT([&] { run::command_sender().send_and_barrier(run::command::kind::step, 0, fail); },
+              ::testing::ThrowsMessage<error>("no memory"));
+}
+
+}  // namespace run_program_test
+}  // namespace layerbench

@@ -1,0 +1,349 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/machine/check.hpp>
+#include <layerbench/machine/watch.hpp>
+
+#include "support/temporary_directory.hpp"
+
+/// Checks of the machine, on copies of the files in which Linux describes itself.
+namespace layerbench::machine {
+namespace run_machine_test {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// A machine's /proc and /sys.
+struct tree : testing::temporary_directory {
+  using files = std::vector<std::pair<std::string, std::string>>;
+  explicit tree(const files& all = {}) {
+    for (const auto& [name, text] : all) put(name, text);
+  }
+  void put(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path() / name).parent_path());
+    static_cast<void>(write(name, text));
+  }
+  /// `count` processors, of which `each` share a core.
+  void put_processors(int count, int item) const {
+    for (int i = 0; i < count; ++i) {
+      const int first = i / item * item;
+      put("sys/devices/system/cpu/cpu" + std::to_string(i) + "/topology/thread_siblings_list",
+          std::to_string(first) + "-" + std::to_string(first + item - 1) + "\n");
+    }
+  }
+  void put_governor(const std::string& governor, const std::string& driver) const {
+    put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor + "\n");
+    put("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", driver + "\n");
+  }
+};
+
+constexpr std::int64_t gibi = std::int64_t{1} << 30;
+
+TEST(AvailableMemory, IsThatOfTheSystemWithoutALimit) {
+  const tree directory(tree::files{
+      {"proc/meminfo", "MemTotal:  8388608 kB\nMemFree: 1 kB\nMemAvailable:    2097152 kB\n"}});
+  EXPECT_EQ(available_memory_bytes(directory.path()), 2 * gibi);
+  EXPECT_EQ(available_memory_bytes(tree().path()), std::nullopt);
+}
+
+TEST(AvailableMemory, RespectsControlGroupsOfVersion2) {
+  const tree directory(
+      tree::files{{"proc/meminfo", "MemAvailable: 8388608 kB\n"},
+                  {"proc/self/cgroup", "0::/outer/inner\n"},
+                  {"sys/fs/cgroup/outer/memory.max", "3221225472\n"},
+                  {"sys/fs/cgroup/outer/memory.current", "2147483648\n"},
+                  {"sys/fs/cgroup/outer/memory.stat", "anon 7\ninactive_file 1073741824\n"},
+                  {"sys/fs/cgroup/outer/inner/memory.max", "max\n"},
+                  {"sys/fs/cgroup/outer/inner/memory.current", "1073741824\n"}});
+  EXPECT_EQ(available_memory_bytes(directory.path()), 2 * gibi)
+      << "files that give way count as free";
+}
+
+TEST(AvailableMemory, RespectsControlGroupsOfVersion1) {
+  const tree directory(
+      tree::files{{"proc/meminfo", "MemAvailable: 8388608 kB\n"},
+                  {"proc/self/cgroup", "4:memory:/docker/abc\n2:cpu,cpuacct:/\n0::/\n"},
+                  {"sys/fs/cgroup/memory/memory.limit_in_bytes", "2147483648\n"},
+                  {"sys/fs/cgroup/memory/memory.usage_in_bytes", "1073741824\n"}});
+  EXPECT_EQ(available_memory_bytes(directory.path()), gibi)
+      << "the path is that outside the container";
+  directory.put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(available_memory_bytes(directory.path()), 8 * gibi) << "no limit";
+}
+
+TEST(AvailableMemory, IsNeverBelowNothing) {
+  const tree directory(tree::files{{"proc/self/cgroup", "0::/\n"},
+                                   {"sys/fs/cgroup/memory.max", "100\n"},
+                                   {"sys/fs/cgroup/memory.current", "200\n"}});
+  EXPECT_EQ(available_memory_bytes(directory.path()), 0);
+}
+
+TEST(Caches, AreAsLargeAsTheProcessorSays) {
+  const std::string cache = "sys/devices/system/cpu/cpu0/cache/index";
+  const auto file = [&](int index, const char* name) {
+    return cache + std::to_string(index) + "/" + name;
+  };
+  const tree directory(tree::files{{file(0, "level"), "1\n"},
+                                   {file(0, "type"), "Instruction\n"},
+                                   {file(0, "size"), "64K\n"},
+                                   {file(1, "level"), "1\n"},
+                                   {file(1, "type"), "Data\n"},
+                                   {file(1, "size"), "48K\n"},
+                                   {file(2, "level"), "2\n"},
+                                   {file(2, "type"), "Unified\n"},
+                                   {file(2, "size"), "2M\n"},
+                                   {file(3, "level"), "3\n"},
+                                   {file(3, "type"), "Unified\n"},
+                                   {file(3, "size"), "\n"}});
+  EXPECT_EQ(cache_bytes(1, directory.path()), 48 << 10);
+  EXPECT_EQ(cache_bytes(2, directory.path()), 2 << 20);
+  EXPECT_EQ(cache_bytes(3, directory.path()), std::nullopt) << "its size is not said";
+  EXPECT_EQ(cache_bytes(1, tree().path()), std::nullopt);
+}
+
+TEST(ProcessorQuota, IsTheLeastOfAllGroups) {
+  const tree two(tree::files{{"proc/self/cgroup", "0::/a/b\n"},
+                             {"sys/fs/cgroup/a/cpu.max", "150000 100000\n"},
+                             {"sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}});
+  EXPECT_EQ(processor_quota(two.path()), 1.5);
+  const tree one(tree::files{{"proc/self/cgroup", "2:cpu,cpuacct:/\n"},
+                             {"sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n"},
+                             {"sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}});
+  EXPECT_EQ(processor_quota(one.path()), 4);
+  one.put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(processor_quota(one.path()), std::nullopt);
+}
+
+TEST(Quota, IsBadBelowTheThreads) {
+  const tree directory(
+      tree::files{{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "150000 100000\n"}});
+  EXPECT_EQ(check_quota(directory.path(), {.threads = 1}).how, verdict::ok);
+  const check_result two = check_quota(directory.path(), {.threads = 2});
+  EXPECT_EQ(two.how, verdict::bad);
+  EXPECT_THAT(two.what, HasSubstr("1.5 processors"));
+  EXPECT_THAT(two.remedy, HasSubstr("--threads=1"));
+  EXPECT_EQ(check_quota(tree().path(), {.threads = 2}).how, verdict::ok);
+}
+
+std::string stat_line(int busy, int idle, int stolen) {
+  const std::string two = " " + std::to_string(busy) + " 0 0 " + std::to_string(idle) + " 0 0 0 " +
+                          std::to_string(stolen) + " 0 0\n";
+  return "cpu " + two + "cpu0" + two + "cpu1" + two + "intr 1 2 3\nprocs_running 3\n";
+}
+
+/// What is seen between two readings, a second on two processors apart.
+std::optional<disturbance> seen_between(int busy, int stolen, double own) {
+  const tree before(tree::files{{"proc/stat", stat_line(1000, 5000, 10)}});
+  const tree after(
+      tree::files{{"proc/stat", stat_line(1000 + busy, 5200 - busy - stolen, 10 + stolen)}});
+  return between(processor_times_of(before.path()), processor_times_of(after.path()), own);
+}
+
+TEST(Disturbance, IsWhatOthersAndTheHostTake) {
+  const auto seen = seen_between(150, 10, 50);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->processors, 2);
+  EXPECT_DOUBLE_EQ(seen->others, 1);
+  EXPECT_DOUBLE_EQ(seen->stolen, 0.05);
+  EXPECT_DOUBLE_EQ(seen_between(50, 0, 60)->others, 0);
+}
+
+TEST(Disturbance, IsNotToldFromTooLittleTime) {
+  const tree before(tree::files{{"proc/stat", stat_line(1000, 5000, 0)}});
+  const tree after(tree::files{{"proc/stat", stat_line(1003, 5003, 0)}});
+  const auto first = processor_times_of(before.path());
+  EXPECT_FALSE(between(first, processor_times_of(after.path()), 0));
+  EXPECT_FALSE(between(first, std::nullopt, 0));
+}
+
+/// Whether a round is disturbed that took so many ticks on two processors, so many of them stolen.
+bool disturbed_by(std::int64_t ticks, std::int64_t stolen) {
+  const processor_times before{1000, 5000, 3, 2};
+  processor_times after = before;
+  after.stolen += stolen;
+  after.idle += (ticks - stolen) / 2;
+  after.busy += ticks - stolen - (ticks - stolen) / 2;
+  return run::host_disturbed(before, after);
+}
+
+TEST(Host, DisturbsARoundOfWhichItTakesMoreThanTwoPercent) {
+  EXPECT_FALSE(disturbed_by(1000, 0));
+  EXPECT_FALSE(disturbed_by(1000, 20));
+  EXPECT_TRUE(disturbed_by(1000, 21));
+  EXPECT_TRUE(disturbed_by(1000, 1000));
+}
+
+TEST(Host, IsNotJudgedWithinHalfASecond) {
+  EXPECT_FALSE(disturbed_by(99, 50));
+  EXPECT_TRUE(disturbed_by(100, 50));
+  EXPECT_FALSE(disturbed_by(0, 0));
+}
+
+TEST(Host, IsNotJudgedWhereTheSystemDoesNotSay) {
+  const processor_times some{1000, 5000, 3, 2};
+  EXPECT_FALSE(run::host_disturbed(std::nullopt, some));
+  EXPECT_FALSE(run::host_disturbed(some, std::nullopt));
+}
+
+TEST(Load, IsBadWhereThreadsHaveNoProcessorToThemselves) {
+  const tree directory(tree::files{{"proc/loadavg", "1.50 0.7 0.3 3/89 29023\n"},
+                                   {"proc/stat", stat_line(1, 1, 0)}});
+  const disturbance one{1, 0, 2};
+  EXPECT_EQ(check_load(directory.path(), {.threads = 2}, one).how, verdict::bad);
+  EXPECT_THAT(check_load(directory.path(), {.threads = 2}, one).remedy, Not(IsEmpty()));
+  EXPECT_EQ(check_load(directory.path(), {.threads = 1}, one).how, verdict::note);
+  EXPECT_EQ(check_load(directory.path(), {.threads = 2}, disturbance{0.02, 0, 2}).how, verdict::ok);
+  EXPECT_THAT(check_load(directory.path(), {}, one).what,
+              AllOf(HasSubstr("1.50 in the last minute"), HasSubstr("2 in the run queue"),
+                    HasSubstr("1.00 of 2 processors")));
+}
+
+TEST(Steal, IsBadAboveTwoPercent) {
+  EXPECT_EQ(check_steal(disturbance{0, 0.001, 2}).how, verdict::ok);
+  EXPECT_EQ(check_steal(disturbance{0, 0.01, 2}).how, verdict::note);
+  const check_result much = check_steal(disturbance{0, 0.03, 2});
+  EXPECT_EQ(much.how, verdict::bad);
+  EXPECT_THAT(much.what, HasSubstr("3.0 %"));
+}
+
+TEST(Speed, IsBadWhereItIsSlowForLong) {
+  EXPECT_EQ(check_speed(0).how, verdict::ok);
+  EXPECT_EQ(check_speed(0.1).how, verdict::note);
+  const check_result much = check_speed(0.5);
+  EXPECT_EQ(much.how, verdict::bad);
+  EXPECT_THAT(much.what, HasSubstr("50 % of the time"));
+  EXPECT_THAT(much.remedy, Not(IsEmpty()));
+  EXPECT_EQ(check_speed(std::nullopt).how, verdict::note) << "not looked at";
+}
+
+TEST(Frequency, FollowsGovernorAndTurbo) {
+  const tree device;
+  const check_result absent = check_clock_rate(device.path());
+  EXPECT_EQ(absent.how, verdict::note);
+  EXPECT_THAT(absent.what, HasSubstr("virtual machines"));
+  device.put_governor("performance", "intel_pstate");
+  device.put("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::ok);
+  device.put("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
+  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::note);
+  device.put_governor("powersave", "intel_pstate");
+  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::note) << "a dynamic one there";
+  device.put_governor("powersave", "acpi-cpufreq");
+  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::bad) << "the lowest rate";
+  EXPECT_THAT(check_clock_rate(device.path()).remedy, HasSubstr("cpupower"));
+}
+
+TEST(Cores, AreSharedOnlyBeyondTheirNumber) {
+  const tree device;
+  device.put_processors(8, 2);
+  device.put("sys/devices/system/cpu/cpufreq/boost", "0\n");  // no processor
+  EXPECT_EQ(check_cores(device.path(), {.threads = 4}, {}).how, verdict::ok);
+  const check_result shared = check_cores(device.path(), {.threads = 8}, {});
+  EXPECT_EQ(shared.how, verdict::note);
+  EXPECT_THAT(shared.what, HasSubstr("8 processors on 4 cores (SMT)"));
+  EXPECT_EQ(shared.remedy, "--threads=4");
+}
+
+TEST(Cores, AreFarOnlyWhereTheSystemSaysOtherwise) {
+  const tree device;
+  device.put_processors(2, 1);
+  const auto put_last_cache = [&](const std::string& cpu, const std::string& shared_by) {
+    device.put("sys/devices/system/cpu/" + cpu + "/cache/index3/shared_cpu_list", shared_by + "\n");
+  };
+  put_last_cache("cpu0", "0-1");
+  put_last_cache("cpu1", "0-1");
+  EXPECT_EQ(check_cores(device.path(), {}, 60e-9).how, verdict::ok);
+  EXPECT_THAT(check_cores(device.path(), {}, 60e-9).what, HasSubstr("60.0 ns to another"));
+  const check_result moved = check_cores(device.path(), {}, 320e-9);
+  EXPECT_EQ(moved.how, verdict::bad);
+  EXPECT_THAT(moved.remedy, HasSubstr("--threads=1"));
+  put_last_cache("cpu0", "0");
+  put_last_cache("cpu1", "1");
+  EXPECT_EQ(check_cores(device.path(), {}, 320e-9).how, verdict::ok) << "two caches, as it says";
+}
+
+TEST(Binding, WantsAProcessorForEachThread) {
+  const tree device;
+  const resource_request bound{
+      .threads = 2, .processors = 2, .environment = {{"OMP_PROC_BIND", "close"}}};
+  EXPECT_EQ(check_binding(device.path(), bound).how, verdict::ok);
+  EXPECT_THAT(check_binding(device.path(), bound).what, HasSubstr("OMP_PROC_BIND=close"));
+  EXPECT_EQ(check_binding(device.path(), {.environment = {{"OMP_PROC_BIND", "false"}}}).how,
+            verdict::note);
+  EXPECT_EQ(check_binding(device.path(), {.environment = {{"GOMP_CPU_AFFINITY", "0-1"}}}).how,
+            verdict::ok);
+  const check_result crowded = check_binding(device.path(), {.threads = 3, .processors = 2});
+  EXPECT_EQ(crowded.how, verdict::bad);
+  EXPECT_EQ(crowded.remedy, "--threads=2");
+}
+
+TEST(Hypervisor, IsFoundAndNamed) {
+  const tree directory(tree::files{{"proc/cpuinfo", "flags : fpu sse hypervisor lm\n"}});
+  EXPECT_EQ(check_hypervisor(directory.path()).how, verdict::note);
+  directory.put("sys/class/dmi/id/sys_vendor", "QEMU\n");
+  EXPECT_THAT(check_hypervisor(directory.path()).what, HasSubstr("(QEMU)"));
+  EXPECT_EQ(check_hypervisor(tree(tree::files{{"proc/cpuinfo", "flags : fpu lm\n"}}).path()).how,
+            verdict::ok);
+  EXPECT_EQ(check_hypervisor(tree(tree::files{{"sys/hypervisor/type", "xen\n"}}).path()).how,
+            verdict::note);
+}
+
+TEST(MachineMemory, MustHoldTheLargestCase) {
+  const tree directory(tree::files{{"proc/meminfo", "MemAvailable: 4194304 kB\n"}});
+  EXPECT_EQ(check_memory(directory.path(), {.footprint = gibi}).how, verdict::ok);
+  const check_result short_of = check_memory(directory.path(), {.footprint = 3 * gibi});
+  EXPECT_EQ(short_of.how, verdict::bad);
+  EXPECT_THAT(short_of.remedy, HasSubstr("--batch"));
+}
+
+TEST(Clock, IsBadWhenItIsCoarse) {
+  const tree directory(
+      tree::files{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"}});
+  const check_result good =
+      check_clock(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 3e-8});
+  EXPECT_EQ(good.how, verdict::ok);
+  EXPECT_THAT(good.what, AllOf(HasSubstr("tsc"), HasSubstr("1.00 ns"), HasSubstr("30.0 ns")));
+  EXPECT_EQ(check_clock(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 2e-6}).how,
+            verdict::note);
+  EXPECT_EQ(check_clock(directory.path(), {.clock_resolution = 1e-2}).how, verdict::bad);
+}
+
+TEST(HugePages, ShowTheModeThatIsSet) {
+  const tree directory(
+      tree::files{{"sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"}});
+  EXPECT_THAT(check_huge_pages(directory.path()).what, EndsWith(" madvise"));
+  EXPECT_EQ(check_huge_pages(tree().path()).how, verdict::ok);
+}
+
+TEST(Check, SurvivesASystemThatSaysNothing) {
+  const std::vector<check_result> all = check(tree().path(), {}, {}, {}, {});
+  EXPECT_EQ(summary(all), "fit");
+  for (const check_result& result : all) EXPECT_THAT(result.name, Not(IsEmpty()));
+}
+
+TEST(Report, IsOneScreenWithAVerdictAtTheEnd) {
+  std::vector<check_result> all{{"load", verdict::ok, "0.1"},
+                                {"cores", verdict::note, "few", "more"}};
+  EXPECT_EQ(summary(all), "fit");
+  EXPECT_THAT(report(all),
+              AllOf(HasSubstr("ok    load        0.1\n"), HasSubstr("note  cores       few\n"),
+                    HasSubstr("remedy: more\n"), EndsWith("\nfit to measure\n")));
+  all.push_back({"steal", verdict::bad, "9 %", "go"});
+  all.push_back({"quota", verdict::bad, "1", "lift"});
+  EXPECT_EQ(summary(all), "steal quota");
+  EXPECT_THAT(report(all), EndsWith("\nnot fit to measure: steal quota\n"));
+}
+
+}  // namespace run_machine_test
+}  // namespace layerbench::machine

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/reference/activation.hpp>
+#include <layerbench/session/autotuner.hpp>
+#include <layerbench/shape/json.hpp>
+
+#include "support/temporary_directory.hpp"
+
+/// A library with several algorithms for the same work.
+struct toy : layerbench::reference::backend {
+  static constexpr std::string_view name = "toy";
+  using backend::backend;
+  /// Seconds that a call of each takes, by its name.
+  static inline const std::map<std::string, double> cost{
+      {"usual", 300e-6}, {"slower", 400e-6}, {"quick", 150e-6}, {"wrong", 110e-6}, {"naive", 5e-3}};
+  static inline std::vector<std::string> names;    ///< of what it offers, its own choice first
+  static inline std::map<std::string, int> calls;  ///< of each
+};
+template <>
+struct layerbench::plan<toy, layerbench::op::activation>
+    : plan<reference::backend, op::activation> {
+  using base = plan<reference::backend, op::activation>;
+  plan(toy& device, const op::activation& o, const plan_request& request)
+      : base(directory, o, request),
+        name_(request.algorithm.empty() ? toy::names.front() : request.algorithm) {}
+
+  [[nodiscard]] const std::string& algorithm() const { return name_; }
+  [[nodiscard]] static std::vector<std::string> alternatives() { return toy::names; }
+  void run(const auto& bound) const {
+    ++toy::calls[name_];
+    const double end = run::now(run::clock::thread_cpu) + toy::cost.at(name_);
+    if (name_ != "wrong") base::run(bound);
+    while (run::now(run::clock::thread_cpu) < end) {
+    }
+  }
+
+ private:
+  std::string name_;
+};
+
+namespace layerbench::run {
+namespace run_plan_chooser_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(TheShortestTime, IsThatOfTheFirstOfThoseThatAreTied) {
+  EXPECT_EQ(detail::shortest({1.0}), 0U);
+  EXPECT_EQ(detail::shortest({2.0, 1.0, 1.5}), 1U);
+  EXPECT_EQ(detail::shortest({1.019, 1.0}), 0U);
+  EXPECT_EQ(detail::shortest({1.021, 1.0}), 1U);
+  EXPECT_EQ(detail::shortest({1.05, 1.01, 1.0}), 1U);
+}
+
+class PlanChooser : public ::testing::Test {
+ protected:
+  PlanChooser() {
+    toy::names = {"usual", "slower", "quick"};
+    toy::calls.clear();
+  }
+
+  std::string choice(autotuner& of, std::int64_t size = 3) {
+    const op::any relu(op::activation{op::activation_kind::relu, {2, size}});
+    return of.choose("toy", 1, memory_, relu, {});
+  }
+
+  device_context memory_{std::make_unique<backend_device<toy, op::activation>>(1)};
+  autotuner measuring_{/*measures=*/true, 1};
+};
+
+TEST_F(PlanChooser, TakesTheFastestAndSaysSo) {
+  EXPECT_EQ(choice(measuring_), "quick");
+  ASSERT_EQ(measuring_.notes().size(), 1U);
+  EXPECT_THAT(measuring_.notes()[0],
+              AllOf(HasSubstr("toy/threads:1/f32/nhwc/activation/fwd/kind:relu,dims:2x3: "),
+                    HasSubstr("quick in place of usual, "), HasSubstr(" times as fast")));
+  EXPECT_GT(toy::calls["slower"], 5);
+}
+
+TEST_F(PlanChooser, AsksOnce) {
+  static_cast<void>(choice(measuring_));
+  const auto calls = toy::calls;
+  EXPECT_EQ(choice(measuring_), "quick");
+  EXPECT_EQ(toy::calls, calls);
+  static_cast<void>(choice(measuring_, 4));
+  EXPECT_NE(toy::calls, calls) << "other work";
+}
+
+TEST_F(PlanChooser, LeavesItToTheLibraryWhereNothingIsFaster) {
+  toy::names = {"quick", "usual"};
+  EXPECT_EQ(choice(measuring_), "");
+  EXPECT_THAT(measuring_.notes(), IsEmpty());
+  toy::names = {"usual"};
+  toy::calls.clear();
+  EXPECT_EQ(choice(measuring_, 4), "");
+  EXPECT_THAT(toy::calls, IsEmpty()) << "there is no choice";
+}
+
+TEST_F(PlanChooser, TakesNoneThatIsWrong) {
+  toy::names = {"usual", "wrong", "quick"};
+  EXPECT_EQ(choice(measuring_), "quick");
+  ASSERT_EQ(measuring_.notes().size(), 2U);
+  EXPECT_THAT(measuring_.notes()[0], HasSubstr(": wrong is out: "));
+}
+
+TEST_F(PlanChooser, LooksAtSlowOnesOnce) {
+  toy::names = {"usual", "naive", "quick"};
+  EXPECT_EQ(choice(measuring_), "quick");
+  EXPECT_EQ(toy::calls["naive"], 1);
+}
+
+TEST_F(PlanChooser, TellsTheDeviceWhichPlanIsWanted) {
+  memory_.directory().set_choice([&](const op::any& op, const plan_request& request) {
+    return measuring_.choose("toy", 1, memory_, op, request);
+  });
+  const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
+  EXPECT_EQ(memory_.directory().plan(relu, {})->algorithm(), "quick");
+  EXPECT_EQ(memory_.directory().plan(relu, {.algorithm = "slower"})->algorithm(), "slower");
+  EXPECT_EQ(memory_.directory().make_plan(relu, {})->algorithm(), "usual");
+}
+
+/// What two rows of relu were timed with.
+class ReplayedPlans : public PlanChooser {
+ protected:
+  ReplayedPlans() {
+    json::value rows = json::value::array();
+    for (const auto& [size, algorithm] : {std::pair("3", "slower"), std::pair("4", "quick")}) {
+      const std::string name =
+          fmt::format("activation/fwd/toy/f32/tiny/relu{}/batch:1/cache:model", size);
+      rows.push_back(
+          {{"name", name},
+           {"run_name", name},
+           {"run_type", "iteration"},
+           {"repetition_index", 0},
+           {"iterations", 1},
+           {"real_time", 1.0},
+           {"cpu_time", 1.0},
+           {"time_unit", "ns"},
+           {"label", fmt::format("key=kind:relu,dims:2x{};algo={};state=", size, algorithm)}});
+    }
+    const json::value all{{"context", {{"threads", "1"}, {"toy_version", "2"}}},
+                          {"benchmarks", rows}};
+    file_ = directory_.write("before.json", all.dump()).string();
+  }
+
+  testing::temporary_directory directory_;
+  std::string file_;
+};
+
+TEST_F(ReplayedPlans, AreThoseOfTheFile) {
+  autotuner replaying(/*measures=*/false, 1);
+  replaying.restore(file_, {{"toy_version", "2"}});
+  EXPECT_EQ(choice(replaying, 3), "slower");
+  EXPECT_EQ(choice(replaying, 4), "quick");
+  EXPECT_EQ(choice(replaying, 5), "") << "which the file does not have";
+  EXPECT_THAT(toy::calls, IsEmpty());
+}
+
+TEST_F(ReplayedPlans, OfOtherThreadsAreNotTheSame) {
+  autotuner replaying(/*measures=*/false, 1);
+  replaying.restore(file_, {});
+  const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
+  EXPECT_EQ(replaying.choose("toy", 2, memory_, relu, {}), "");
+  EXPECT_EQ(replaying.choose("toy", 1, memory_, relu, {.type = dtype::bf16}), "");
+  EXPECT_EQ(replaying.choose("toy", 1, memory_, relu, {.order = layout::nchw}), "");
+}
+
+TEST_F(ReplayedPlans, OfAnotherLibraryAreRefused) {
+  autotuner replaying(/*measures=*/false, 1);
+  for (const auto& [now, was] : {std::pair("toy_version", "2"), std::pair("gpu", "not known")}) {
+    try {
+      replaying.restore(file_, {{now, "3"}});
+      ADD_FAILURE() << now;
+    } catch (const bad_input& e) {
+      EXPECT_THAT(e.what(), AllOf(HasSubstr("before.json: at /context/" + std::string(now)),
+                                  HasSubstr("where it was " + std::string(was) + ", here it is 3"),
+                                  HasSubstr("--plans=measured")));
+    }
+  }
+}
+
+}  // namespace run_plan_chooser_test
+}  // namespace layerbench::run

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/random_graphs.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/training.hpp"
+
+/// Chains of random models train alike wherever and however they run.
+namespace layerbench::run {
+namespace run_graphs_test {
+
+using testing::lesson;
+using testing::train;
+using testing::trained;
+
+constexpr double rounding = 1e-3;
+
+class random_graph : public ::testing::TestWithParam<int> {
+ protected:
+  random_graph()
+      : drawn_(static_cast<std::uint64_t>(GetParam())),
+        graph_(model::load(directory_.write("random.json", drawn_.text()))) {}
+
+  [[nodiscard]] static lesson lesson_in(layout order, const model::op_names& in_place = {},
+                                        int threads = 1, dtype type = dtype::f32) {
+    return {.request = {.type = type, .order = order},
+            .in_place = in_place,
+            .how = {.rate = 0.003},
+            .threads = threads,
+            .steps = 6,
+            .kinds = testing::graph_dice::classes};
+  }
+
+  static void expect_same(const trained& found, const trained& end_to_end, double tolerance) {
+    testing::expect_alike(found.losses, end_to_end.losses, tolerance);
+    ASSERT_EQ(found.values.size(), end_to_end.values.size());
+    for (std::size_t i = 0; i < found.values.size(); ++i) {
+      double off = 0;
+      for (std::size_t j = 0; j < end_to_end.values[i].size(); ++j) {
+        const double difference = found.values[i][j] - end_to_end.values[i][j];
+        off = std::max(off, std::abs(difference) / (1 + std::abs(end_to_end.values[i][j])));
+      }
+      EXPECT_LE(off, tolerance) << "value " << i;
+    }
+  }
+
+  /// Trains in place, and adds to gradients that stay.
+  template <backend B>
+  [[nodiscard]] trained train_in_place(layout order, int threads) const {
+    lesson other = lesson_in(order, {"activation", "add"}, threads);
+    other.how.zeroed = true;
+    return train<B>(graph_, other);
+  }
+
+  /// On all backends but the reference, on so many threads, against that.
+  void expect_same_everywhere(int threads) {
+    const trained end_to_end = train<reference::backend>(graph_, lesson_in(layout::nchw));
+    expect_same(train_in_place<reference::backend>(layout::nchw, 1), end_to_end, 0);
+    testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+      if constexpr (!std::is_same_v<B, reference::backend>) {
+        for (const layout order : {layout::nchw, layout::nhwc, layout::any}) {
+          SCOPED_TRACE(fmt::format("{} {}", B::name, name(order)));
+          const trained apart = train<B>(graph_, lesson_in(order, {}, threads));
+          // Rows of values that lie as the pixels of an image do are other rows.
+          if (order != layout::nhwc || !drawn_.flattens()) expect_same(apart, end_to_end, rounding);
+          expect_same(train_in_place<B>(order, threads), apart, rounding);
+        }
+      }
+    });
+  }
+
+  testing::temporary_directory directory_;
+  testing::graph_dice drawn_;
+  model::graph graph_;
+};
+
+TEST_P(random_graph, TrainsAlikeOnAllBackends) {
+  SCOPED_TRACE(drawn_.text());
+  expect_same_everywhere(1);
+}
+
+TEST_P(random_graph, TrainsAlikeOn_two_threads) {
+  SCOPED_TRACE(drawn_.text());
+  expect_same_everywhere(2);
+}
+
+TEST_P(random_graph, In16BitsTrainsNearlyAlike) {
+  SCOPED_TRACE(drawn_.text());
+  const trained end_to_end = train<reference::backend>(graph_, lesson_in(layout::nchw));
+  testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+    for (const layout order : {layout::nchw, layout::any}) {
+      SCOPED_TRACE(fmt::format("{} {}", B::name, name(order)));
+      const lesson given = lesson_in(order, {"activation"}, 1, dtype::bf16);
+      testing::expect_alike(train<B>(graph_, given).losses, end_to_end.losses, 0.1);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, random_graph, ::testing::Range(1, 31));
+
+}  // namespace run_graphs_test
+}  // namespace layerbench::run

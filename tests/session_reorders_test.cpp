@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/training.hpp>
+#include <layerbench/session/reorders.hpp>
+
+/// Which reorders a training step gets, on a device that says how operands lie and computes
+/// nothing.
+namespace layerbench::run {
+namespace run_reorders_test {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Images and filters lie channels last, but as one pass of convolutions wants its filters.
+class paper_plan final : public any_plan {
+ public:
+  paper_plan(const op::any& op, const plan_request& request,
+             const std::optional<std::pair<op::pass, std::string>>& other) {
+    for (op::operand& operand : op.operands(request.pass, request.type)) {
+      std::string order = operand.extents.size() == 4 ? "acdb" : op::plain_order(operand.extents);
+      const bool filters = operand.extents.size() == 4 && operand.name.ends_with("weights");
+      if (filters && other && other->first == request.pass) order = other->second;
+      const std::size_t bytes =
+          static_cast<std::size_t>(elements(operand.extents)) * traits(operand.type).bytes;
+      order = op::canonical_order(operand.extents, std::move(order));
+      operands_.push_back({std::move(operand), std::move(order), bytes});
+    }
+  }
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
+  [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
+  [[nodiscard]] std::string algorithm() const override { return "paper"; }
+  [[nodiscard]] std::vector<std::string> alternatives() override { return {}; }
+  void upload(std::size_t, std::span<const float>, address) const override {}
+  void download(std::size_t, address, std::span<float>) const override {}
+  [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address>, address) const override {
+    return nullptr;
+  }
+  [[nodiscard]] reference::sum expected(reference::tensors, std::size_t,
+                                        std::int64_t) const override {
+    return {};
+  }
+
+ private:
+  std::vector<plan_operand> operands_;
+};
+
+class paper_device final : public compute_device {
+ public:
+  explicit paper_device(std::optional<std::pair<op::pass, std::string>> other)
+      : device(1), other_(std::move(other)) {}
+  [[nodiscard]] bool waits() const override { return false; }
+  [[nodiscard]] bool is_host() const override { return false; }
+  [[nodiscard]] std::size_t cache_bytes() const override { return 0; }
+  [[nodiscard]] std::size_t core_cache_bytes() const override { return 0; }
+  void activate() override {}
+  void require_memory(std::size_t) const override {}
+  [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t) override { return nullptr; }
+  void fill(address, std::size_t, std::byte) override {}
+  void copy(address, const void*, std::size_t) override {}
+  void synchronize() override {}
+  [[nodiscard]] std::map<std::string, double> telemetry() override { return {}; }
+  [[nodiscard]] device_clock* clock() override { return nullptr; }
+  void on_all_threads(const std::function<void(int)>&) override {}
+  [[nodiscard]] bool has_graphs() const override { return false; }
+  [[nodiscard]] std::unique_ptr<recording> record(const std::function<void()>&) override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& op,
+                                                    const plan_request& request) override {
+    return std::make_unique<paper_plan>(op, request, other_);
+  }
+
+ protected:
+  [[nodiscard]] bool has_own_plan(const op::any&) const override { return true; }
+
+ private:
+  std::optional<std::pair<op::pass, std::string>> other_;
+};
+
+/// Reorders, as layer and orders, in a training step of LeNet-5 where filters lie channels last,
+/// but in `other` pass.
+std::vector<std::string> reorders(
+    const model::training& how, dtype type,
+    std::optional<std::pair<op::pass, std::string>> other = std::nullopt) {
+  paper_device device(std::move(other));
+  planned_calls planned(device, {.type = type});
+  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  std::vector<std::string> found;
+  for (const model::call& call :
+       with_reorders(model::training_step(lenet, type, {}, how), planned).calls) {
+    if (const auto* its = call.op.get<op::reorder>()) {
+      found.push_back(call.layer + ' ' + its->from + ' ' + its->to);
+    }
+  }
+  return found;
+}
+
+TEST(Reorders, AreNotNeededWhereFiltersLieAlikeInAllPasses) {
+  for (const op::update_rule rule : {op::update_rule::momentum, op::update_rule::adam}) {
+    for (const bool fused : {false, true}) {
+      for (const bool zeroed : {false, true}) {
+        for (const dtype type : {dtype::f32, dtype::bf16}) {
+          EXPECT_THAT(reorders({.rule = rule, .fused = fused, .zeroed = zeroed}, type), IsEmpty());
+        }
+      }
+    }
+  }
+}
+
+TEST(Reorders, BringGradientsToTheOrderOfTheirFilters) {
+  const std::pair other{op::pass::bwd_weights, std::string("abcd")};
+  // The first convolution has one channel: its filters lie alike in both orders.
+  const auto gradient = ElementsAre("conv2_weights_diff_weights_reorder abcd acdb");
+  for (const dtype type : {dtype::f32, dtype::bf16}) {
+    EXPECT_THAT(reorders({}, type, other), gradient);
+    EXPECT_THAT(reorders({.fused = true}, type, other),
+                ElementsAre("all_diff_weights_reorder abcd acdb"));
+  }
+}
+
+TEST(Reorders, BringFiltersToTheOrderOfAnotherPass) {
+  EXPECT_THAT(reorders({}, dtype::f32, std::pair{op::pass::bwd_data, std::string("abcd")}),
+              ElementsAre("conv2_bwd_data_weights_reorder acdb abcd"));
+}
+
+TEST(Reorders, KeepBlockedFiltersRowMajorBetweenSteps) {
+  EXPECT_THAT(reorders({}, dtype::f32, std::pair{op::pass::fwd, std::string("Abcd16a")}),
+              ::testing::Contains("conv2_weights_reorder abcd Abcd16a"));
+}
+
+}  // namespace run_reorders_test
+}  // namespace layerbench::run

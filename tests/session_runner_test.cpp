@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/session/runner.hpp>
+
+#include "support/work_queue.hpp"
+
+namespace layerbench::run {
+namespace run_scheduler_test {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::owner_of;
+using ::testing::SizeIs;
+
+/// Readings of two processors: each round takes a second, in the `stolen` ones the host has 5 %.
+class clock_of_host {
+ public:
+  explicit clock_of_host(std::set<std::int64_t> stolen) : stolen_(std::move(stolen)) {}
+
+  std::optional<machine::processor_times> operator()() {
+    const bool ends_round = readings_++ % 2 == 1;
+    if (ends_round) {
+      const std::int64_t taken = stolen_.contains(readings_ / 2 - 1) ? 10 : 0;
+      seen_.stolen += taken;
+      seen_.busy += 200 - taken;
+    }
+    return seen_;
+  }
+
+ private:
+  std::set<std::int64_t> stolen_;
+  std::int64_t readings_ = 0;
+  machine::processor_times seen_{1000, 5000, 3, 2};
+};
+
+class scheduler_test : public testing::agenda_test {
+ protected:
+  result::results result_;
+
+  /// Readings of the processors' speed after the first ones: twice as long where they are slow.
+  bool slow_ = false;
+
+  void measure(const run_configuration& plan, const processor_reader& host) {
+    const probe_maker speed = [&](compute_device&) {
+      auto result = std::make_unique<frequency_probe>([&] { return slow_ ? 2.0 : 1.0; });
+      slow_ = slow_after_a_while_;
+      return result;
+    };
+    scheduler measure(rows(), {}, plan, host, speed);
+    EXPECT_FALSE(measure.run(result_, [] {}));
+    for (const auto& [configuration, ending] : measure.endings()) endings_.push_back(ending);
+  }
+  bool slow_after_a_while_ = false;
+
+  /// The marks of all rows of a round.
+  [[nodiscard]] std::vector<double> marks(std::int64_t round) const {
+    std::vector<double> all;
+    for (const result::measurement& row : result_.rows) {
+      if (row.error.empty() && row.round == round) all.push_back(row.counters.at("disturbed"));
+    }
+    return all;
+  }
+  std::vector<std::string> endings_;
+};
+using Scheduler = scheduler_test;
+
+TEST_F(Scheduler, MarksEveryRowOfARoundInWhichTheHostTookTime) {
+  const result::configuration_name configuration = owner_of("f32", 1, "1");
+  add_row(configuration, "a", "hot");
+  add_row(configuration, "b", "hot");
+  measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true},
+          clock_of_host({0, 2}));
+  EXPECT_THAT(result_.rows, SizeIs(6));
+  EXPECT_THAT(marks(0), ElementsAre(1, 1));
+  EXPECT_THAT(marks(2), ElementsAre(1, 1));
+}
+
+TEST_F(Scheduler, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
+  benchmark_case* known = add_row(owner_of("f32", 1, "1"), "a", "hot");
+  result::measurement before;
+  before.name = known->name();
+  before.counters["disturbed"] = 0;
+  result_.rows.push_back(before);
+  measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
+  EXPECT_THAT(marks(0), ElementsAre(0)) << "what was timed in an earlier run";
+  EXPECT_THAT(marks(1), ElementsAre(1));
+}
+
+TEST_F(Scheduler, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
+  slow_after_a_while_ = true;
+  add_row(owner_of("f32", 1, "1"), "a", "hot");
+  measure({.rounds = 1, .least_time = 0, .most_time = 0, .whole_models = true},
+          [] { return std::nullopt; });
+  EXPECT_THAT(marks(0), ElementsAre(1));
+  EXPECT_EQ(result_.rows.at(0).counters.at("slowed"), result_.rows.at(0).counters.at("samples"));
+}
+
+TEST_F(Scheduler, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
+  add_row(owner_of("f32", 1, "1"), "a", "hot");
+  measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true},
+          [] { return std::nullopt; });
+  EXPECT_THAT(result_.rows, SizeIs(2));
+}
+
+TEST_F(Scheduler, GoesOnWithoutACaseThatCannotRun) {
+  add_row(owner_of("f128", 1, "1"), "fails", "hot");
+  add_row(owner_of("f32", 1, "1"), "runs", "hot");
+  cases_.front() = std::make_unique<benchmark_case>(
+      row{.name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
+      memory_);  // the device has no plan of it
+  measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
+  EXPECT_THAT(endings_, ElementsAre(HasSubstr("time was up")));
+  ASSERT_THAT(result_.rows, SizeIs(4));
+  for (const result::measurement& row : result_.rows) {
+    EXPECT_EQ(row.error.empty(), row.name.layer == "runs");
+    EXPECT_EQ(row.counters.contains("disturbed"), row.error.empty());
+  }
+}
+
+}  // namespace run_scheduler_test
+}  // namespace layerbench::run

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "compare_options.hpp"
+
+#include <optional>
+#include <vector>
+
+#include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/base/error.hpp>
+
+#include "commands.hpp"
+
+namespace layerbench::tool {
+namespace {
+
+std::string check_percent(const std::string& text) {
+  return check_number(text, 0, 1000, "a number of percent, such as 2.5");
+}
+
+/// What is slower by more than `allowed` percent, in words: models, or layers where there is no
+/// model to compare.
+std::vector<std::string> regressions(const analysis::comparison& all, double allowed) {
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& what, const analysis::compared& of) {
+    const double slower = 100 * (of.ratio.value() - 1);
+    if (of.verdict != analysis::verdict::slower || slower <= allowed) return;
+    found.push_back(fmt::format("{} is {:.1f} % slower", what, slower));
+  };
+  for (const analysis::compared_model& model : all.models) add(model.configuration.text(), model);
+  if (!all.models.empty()) return found;
+  for (const analysis::compared_layer& layer : all.layers) add(layer.row.name, layer);
+  return found;
+}
+
+}  // namespace
+
+void add_comparing(CLI::App& command, comparing_options& chosen) {
+  command
+      .add_option("--across", chosen.compared_dimension,
+                  "What is compared, and may differ; default: where only one of them does, that")
+      ->check(CLI::IsMember(enum_names<analysis::compared_dimension>));
+  command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
+  command.add_option("--margin", chosen.margin, "Percent up to which times count as the same")
+      ->check(check_percent)
+      ->capture_default_str();
+  command
+      .add_flag("--fail-on-regression{0}", chosen.allowed,
+                "Exit with 4 where a model is slower, by more than so many percent if given (=5)")
+      ->check(check_percent);
+}
+
+analysis::comparison compare(std::span<const result::results> old,
+                             std::span<const result::results> now,
+                             const comparing_options& chosen) {
+  return analysis::compare(
+      old, now,
+      {chosen.margin / 100, from_name<analysis::compared_dimension>(chosen.compared_dimension),
+       chosen.force, chosen.paired});
+}
+
+std::string render(const analysis::comparison& all, const std::string& format) {
+  if (format == "csv") return csv(report::records(all));
+  if (format == "text") return report::text(all);
+  return json_text(report::to_json(all));
+}
+
+void require_none(const analysis::comparison& all, const comparing_options& chosen) {
+  std::vector<std::string> found;
+  for (const analysis::uncompared& uncompared : all.left_out) {
+    if (uncompared.incomplete)
+      found.push_back(fmt::format("{}: {}", uncompared.configuration.text(), uncompared.reason));
+  }
+  if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
+  if (!chosen.allowed.empty()) {
+    const std::vector<std::string> slower = regressions(all, *number_of(chosen.allowed));
+    if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
+  }
+  if (!found.empty()) {
+    throw error(fmt::format("{}", fmt::join(found, "\nlayerbench: ")), exit_code::incomplete);
+  }
+}
+
+}  // namespace layerbench::tool

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "paired_run.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/result/google_json.hpp>
+
+namespace layerbench::tool {
+namespace {
+
+/// What a command finds in a variable of its environment; empty where it is not set.
+std::string variable(const invocation& of, const std::string& name) {
+  const char* const around = std::getenv(name.c_str());
+  std::string value = around == nullptr ? "" : around;
+  for (const std::string& word : of.variables) {
+    if (word.starts_with(name + '=')) value = word.substr(name.size() + 1);
+  }
+  return value;
+}
+
+/// Refuses what would put the results elsewhere, or would not measure them afresh.
+void check(const variant& of) {
+  if (!variable(of.what, "LAYERBENCH_RESUME").empty()) {
+    throw usage_error(of.name +
+                      " command: LAYERBENCH_RESUME is set, but versus measures afresh; unset it");
+  }
+  for (const std::string_view word : of.what.words) {
+    const std::string_view option = word.substr(0, word.find('='));
+    if (option != "--benchmark_out" && option != "--benchmark_out_format" && option != "--resume") {
+      continue;
+    }
+    throw usage_error(
+        fmt::format("{} command: without {}, please: versus has each process write a file of its "
+                    "own, and keeps them with --keep",
+                    of.name, option));
+  }
+  try {
+    static_cast<void>(find_program(of.what));
+  } catch (const usage_error& e) {
+    throw usage_error(fmt::format("{} command: {}", of.name, e.what()));
+  }
+}
+
+std::filesystem::path new_directory() {
+  const std::filesystem::path all = std::filesystem::temp_directory_path();
+  std::string pattern = (all / "layerbench-versus.XXXXXX").string();
+  if (::mkdtemp(pattern.data()) != nullptr) return pattern;
+  throw error(fmt::format("no temporary directory in {}: {}", all.string(),
+                          std::generic_category().message(errno)));
+}
+
+/// The exit code of a program that failed, where it is one that all of the suite have in common.
+exit_code passed_on(int status) {
+  using enum exit_code;
+  for (const exit_code code :
+       {usage, bad_input, incomplete, nothing_matched, unavailable, interrupted}) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(code)) return code;
+  }
+  return failure;
+}
+
+/// The last lines of a file, to be put below a line.
+std::string last_lines(const std::filesystem::path& file) {
+  constexpr std::size_t most = 5;
+  std::vector<std::string> lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (lines.size() == most) lines.erase(lines.begin());
+    lines.push_back("\n  " + line);
+  }
+  return fmt::format("{}", fmt::join(lines, ""));
+}
+
+}  // namespace
+
+two_sides sides_of(const std::vector<std::string>& words) {
+  std::vector<std::vector<std::string>> lines;
+  for (const std::string& word : words) {
+    if (word == "--") {
+      lines.emplace_back();
+    } else {
+      lines.back().push_back(word);
+    }
+  }
+  const auto empty = [](const std::vector<std::string>& line) { return line.empty(); };
+  if (lines.size() != 2 || std::ranges::any_of(lines, empty)) {
+    throw usage_error(
+        "versus needs two commands, each behind a --\n"
+        "Try: layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND");
+  }
+  two_sides both{{{"old", invocation_of(lines[0])}, {"new", invocation_of(lines[1])}}};
+  for (const variant& item : both) check(item);
+  return both;
+}
+
+scratch_directory::scratch_directory(std::filesystem::path keep) : keep_(std::move(keep)) {
+  if (!keep_.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(keep_, failed);
+    if (!failed && ::access(keep_.c_str(), W_OK) != 0)
+      failed.assign(errno, std::generic_category());
+    if (failed) throw usage_error(fmt::format("--keep: {}: {}", keep_.string(), failed.message()));
+    if (!std::filesystem::is_empty(keep_)) {
+      throw usage_error(fmt::format("--keep: {} is not empty", keep_.string()));
+    }
+  }
+  own_ = new_directory();
+}
+
+scratch_directory::~scratch_directory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(own_, ignored);
+}
+
+std::string scratch_directory::keep(const std::string& name) const {
+  if (keep_.empty()) return name;
+  std::filesystem::copy_file(own_ / name, keep_ / name);
+  return (keep_ / name).string();
+}
+
+void paired_run::measure() {
+  std::mt19937_64 random(chosen_.seed);
+  progress shown(2 * chosen_.rounds);
+  for (std::size_t round = 1; round <= chosen_.rounds; ++round) {
+    if (!run_round(round, random() % 2, shown)) return;
+    if (round == 1) static_cast<void>(compared());
+  }
+}
+
+analysis::comparison paired_run::compared() const {
+  return compare(sides_[0].files, sides_[1].files, chosen_.compare_options);
+}
+
+std::string paired_run::text() const {
+  std::string out;
+  for (const variant& side : sides_) {
+    out += fmt::format("{} command: {}\n", side.name, fmt::join(side.what.line(), " "));
+  }
+  return out + fmt::format("{}{} rounds, a fresh process of each in random order (seed {})\n",
+                           interrupted() ? "interrupted: " : "", rounds(), chosen_.seed);
+}
+
+json::value paired_run::to_json() const {
+  return {{"old_command", sides_[0].what.line()},
+          {"new_command", sides_[1].what.line()},
+          {"rounds", rounds()},
+          {"seed", chosen_.seed},
+          {"first", first_},
+          {"interrupted", interrupted()}};
+}
+
+/// Runs both sides, first that of this number; whether no signal came.
+bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown) {
+  const auto file = [&](std::size_t i) {
+    return fmt::format("{}_{}.json", sides_.at(i).name, round);
+  };
+  std::array<result::results, 2> measured;
+  for (const std::size_t i : {first, 1 - first}) {
+    const std::string what = fmt::format("round {}: {}", round, sides_.at(i).name);
+    if (chosen_.verbose) {
+      fmt::print(stderr, "layerbench: {}\n", what);
+    } else {
+      shown.step(what);
+    }
+    const std::filesystem::path path = place_.path(file(i));
+    run(sides_.at(i), round, path);
+    if (interrupted()) return false;
+    measured.at(i) = result::read(path);
+  }
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    measured.at(i).file = place_.keep(file(i));
+    sides_.at(i).files.push_back(std::move(measured.at(i)));
+  }
+  first_.push_back(sides_.at(first).name);
+  return true;
+}
+
+/// Runs one process of a side. Throws where it fails, unless a signal came.
+void paired_run::run(const variant& of, std::size_t round, const std::filesystem::path& file) {
+  const std::filesystem::path errors = place_.path("stderr");
+  const int status = process_runner_.run(
+      of.what, {"--benchmark_out=" + file.string(), "--benchmark_out_format=json"},
+      chosen_.verbose ? "" : errors.string());
+  if (interrupted() || (status == 0 && std::filesystem::exists(file))) return;
+  const std::string how =
+      status == 0 ? "it wrote no results; is it a benchmark program?" : ending(status);
+  std::string words = fmt::format("round {}, {} command: {}: {}{}", round, of.name, how,
+                                  fmt::join(of.what.line(), " "), last_lines(errors));
+  if (rounds() > 0 && !chosen_.keep.empty()) {
+    words += fmt::format("\nlayerbench: {} whole rounds are in {}", rounds(), chosen_.keep);
+  }
+  throw error(words, passed_on(status));
+}
+
+}  // namespace layerbench::tool
