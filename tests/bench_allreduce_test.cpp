@@ -13,6 +13,7 @@
 namespace layerbench {
 namespace bench_allreduce_test {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -58,7 +59,7 @@ TEST(AllReduce, RefusesTwoModelsOfOneName) {
   const testing::outcome done =
       testing::bench("bench_allreduce", {"--list", "--model=" + device.model + ',' + there.model});
   EXPECT_EQ(done.exit_code, 2);
-  EXPECT_THAT(done.err, HasSubstr("are both called 'tiny'"));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("--model"), HasSubstr("tiny")));
 }
 
 TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
@@ -83,7 +84,7 @@ TEST(AllReduce, OfRanksInOneProgramIsTheReference) {
       "bench_allreduce",
       shortly(device, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_THAT(done.err, HasSubstr("reference: all ranks are in this program"));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("reference"), HasSubstr("communicat")));
   EXPECT_THAT(done.out, HasSubstr(" GB/s "));
   std::set<std::string> rows;
   for (const result::measurement& row : result::read(device.results).rows) {
@@ -104,7 +105,8 @@ TEST(AllReduce, OfRanksInOneProgramIsTheReference) {
 TEST(AllReduce, RefusesWhatItHasNotGot) {
   const testing::outcome other = testing::bench("bench_allreduce", {"--backend=onednn"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.err, HasSubstr("unknown backend 'onednn'; known: "));
+  EXPECT_THAT(other.err,
+              AllOf(HasSubstr("--backend"), HasSubstr("onednn"), HasSubstr("reference")));
   const testing::outcome batch = testing::bench("bench_allreduce", {"--batch=3"});
   EXPECT_EQ(batch.exit_code, 2) << "gradients are of the weights' size";
   const testing::outcome model = testing::bench("bench_allreduce", {"--model=absent"});

@@ -40,6 +40,7 @@ struct layerbench::plan<hungry, layerbench::op::activation>
 namespace layerbench {
 namespace run_program_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::CaptureStdout;
@@ -73,7 +74,7 @@ TEST(ABackendThatCannotRun, IsListedNevertheless) {
 TEST(ABackendThatCannotRun, IsRefusedWithItsReason) {
   CaptureStderr();
   EXPECT_EQ(run_with_it({"--backend=elsewhere"}), 77);
-  EXPECT_THAT(GetCapturedStderr(), HasSubstr("backend elsewhere cannot run here: no such device"));
+  EXPECT_THAT(GetCapturedStderr(), AllOf(HasSubstr("elsewhere"), HasSubstr("no such device")));
 }
 
 TEST(APlan, NeedsNoMoreScratchMemoryThanIsAllowed) {
@@ -180,7 +181,7 @@ TEST(Ranks, AreNotForBackendsWithMemoryOfTheirOwn) {
   EXPECT_THAT(chosen(false, {}), ::testing::ElementsAre("complete", "remote"));
   EXPECT_THAT(notes, ::testing::IsEmpty());
   EXPECT_THAT(chosen(true, {}), ::testing::ElementsAre("complete"));
-  EXPECT_THAT(notes, ::testing::ElementsAre(HasSubstr("remote is left out: --ranks")));
+  EXPECT_THAT(notes, ::testing::ElementsAre(AllOf(HasSubstr("remote"), HasSubstr("--ranks"))));
   EXPECT_THROW(chosen(true, {"complete", "remote"}), usage_error);
 }
 
