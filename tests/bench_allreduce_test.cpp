@@ -24,9 +24,9 @@ using testing::texts;
 const std::string own_backend = testing::has_mpi ? "mpi" : "reference";
 
 /// `arguments`, after those that measure the model shortly.
-texts shortly(const testing::tiny_directory& device, const texts& arguments) {
-  texts all{"--model=" + device.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
-            "--max-time=0", "--benchmark_out=" + device.results};
+texts shortly(const testing::tiny_directory& directory, const texts& arguments) {
+  texts all{"--model=" + directory.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
+            "--max-time=0", "--benchmark_out=" + directory.results};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
 }
@@ -54,22 +54,22 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
 }
 
 TEST(AllReduce, RefusesTwoModelsOfOneName) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const testing::tiny_directory there;
-  const testing::outcome done =
-      testing::bench("bench_allreduce", {"--list", "--model=" + device.model + ',' + there.model});
+  const testing::outcome done = testing::bench(
+      "bench_allreduce", {"--list", "--model=" + directory.model + ',' + there.model});
   EXPECT_EQ(done.exit_code, 2);
   EXPECT_THAT(done.err, AllOf(HasSubstr("--model"), HasSubstr("tiny")));
 }
 
 TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
-  const testing::tiny_directory device;
-  const testing::outcome done = testing::bench("bench_allreduce", shortly(device, {}));
+  const testing::tiny_directory directory;
+  const testing::outcome done = testing::bench("bench_allreduce", shortly(directory, {}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err,
               HasSubstr(testing::has_mpi ? "mpi: one rank, so nothing is communicated"
                                          : "reference: all ranks are in this program, so nothing"));
-  const result::results measured = result::read(device.results);
+  const result::results measured = result::read(directory.results);
   const std::string ranks = testing::has_mpi ? "1" : "2";
   for (const result::measurement& row : measured.rows) {
     EXPECT_THAT(row.label.key, HasSubstr(",ranks:" + ranks + ",in_place:1"));
@@ -79,15 +79,15 @@ TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
 }
 
 TEST(AllReduce, OfRanksInOneProgramIsTheReference) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const testing::outcome done = testing::bench(
       "bench_allreduce",
-      shortly(device, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
+      shortly(directory, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, AllOf(HasSubstr("reference"), HasSubstr("communicat")));
   EXPECT_THAT(done.out, HasSubstr(" GB/s "));
   std::set<std::string> rows;
-  for (const result::measurement& row : result::read(device.results).rows) {
+  for (const result::measurement& row : result::read(directory.results).rows) {
     EXPECT_EQ(row.error, "");
     EXPECT_THAT(row.name.text(), HasSubstr("/batch:1/cache:hot/ranks:4"));
     EXPECT_EQ(row.counters.at("verified"), 1);

@@ -26,10 +26,10 @@ using testing::texts;
 using ::testing::UnorderedElementsAre;
 
 /// Measuring that would take minutes, stopped by a signal once `file` has rows.
-testing::outcome stopped(const testing::tiny_directory& device, int signal, const std::string& file,
-                         const texts& arguments = {}) {
+testing::outcome stopped(const testing::tiny_directory& directory, int signal,
+                         const std::string& file, const texts& arguments = {}) {
   texts all{"--benchmark_min_time=100", "--benchmark_repetitions=10000",
-            "--benchmark_out=" + device.results};
+            "--benchmark_out=" + directory.results};
   all.insert(all.end(), arguments.begin(), arguments.end());
   const auto written = [&] {
     std::error_code absent;
@@ -37,7 +37,8 @@ testing::outcome stopped(const testing::tiny_directory& device, int signal, cons
     return absent ? std::filesystem::file_time_type::min() : time;
   };
   const auto before = written();
-  testing::child running(testing::bench_path("bench_model"), testing::shortly(device.model, all));
+  testing::child running(testing::bench_path("bench_model"),
+                         testing::shortly(directory.model, all));
   for (int i = 0; i < 3000 && written() == before; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -85,9 +86,9 @@ TEST_P(Interrupt, KeepsWhatWasMeasured) {
 TEST_P(Interrupt, CanBeResumed) {
   const result::results before = interrupted();
   const std::size_t wanted = rounds_in(before) + 2;
-  const testing::outcome done =
-      directory_.bench("bench_model", {"--resume=" + directory_.results, "--benchmark_min_time=0.01",
-                                    "--benchmark_repetitions=" + std::to_string(wanted)});
+  const testing::outcome done = directory_.bench(
+      "bench_model", {"--resume=" + directory_.results, "--benchmark_min_time=0.01",
+                      "--benchmark_repetitions=" + std::to_string(wanted)});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results after = result::read(directory_.results);
   EXPECT_GE(fewest_rounds(after), wanted);
@@ -122,9 +123,9 @@ TEST_F(OlderFile, IsReplacedWhenTheRunWasResumedToItsEnd) {
   static_cast<void>(stopped(directory_, SIGINT, partial_));
   const result::results before = result::read(partial_);
   const std::size_t wanted = rounds_in(before) + 1;
-  const testing::outcome done =
-      directory_.bench("bench_model", {"--resume=" + partial_, "--benchmark_out=" + directory_.results,
-                                    "--benchmark_repetitions=" + std::to_string(wanted)});
+  const testing::outcome done = directory_.bench(
+      "bench_model", {"--resume=" + partial_, "--benchmark_out=" + directory_.results,
+                      "--benchmark_repetitions=" + std::to_string(wanted)});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results after = result::read(directory_.results);
   EXPECT_GE(fewest_rounds(after), wanted);
@@ -147,16 +148,18 @@ TEST_F(OlderFile, IsNotToLoseTheRowsOfTheRunThatWasInterrupted) {
   EXPECT_EQ(json::read_text(directory_.results), "old");
 
   std::filesystem::remove(partial_);
-  EXPECT_EQ(directory_.bench("bench_model", {"--benchmark_out=" + directory_.results}).exit_code, 0);
+  EXPECT_EQ(directory_.bench("bench_model", {"--benchmark_out=" + directory_.results}).exit_code,
+            0);
   EXPECT_EQ(result::read(directory_.results).context.at("interrupted"), "0");
 }
 
 TEST_F(OlderFile, IsNotToLoseThemToARunThatResumesAnotherFile) {
   static_cast<void>(directory_.measure());
-  const std::string other = directory_.write("other.json", json::read_text(directory_.results)).string();
+  const std::string other =
+      directory_.write("other.json", json::read_text(directory_.results)).string();
   static_cast<void>(directory_.write("results.json.partial", "rows"));
-  const testing::outcome done =
-      directory_.bench("bench_model", {"--resume=" + other, "--benchmark_out=" + directory_.results});
+  const testing::outcome done = directory_.bench(
+      "bench_model", {"--resume=" + other, "--benchmark_out=" + directory_.results});
   EXPECT_EQ(done.exit_code, 2);
   EXPECT_THAT(done.err, HasSubstr(partial_));
   EXPECT_EQ(json::read_text(partial_), "rows");
@@ -199,7 +202,8 @@ TEST_F(OlderFile, ThatIsEmptyHasNothingToKeep) {
 
 TEST_F(OlderFile, IsNotToBeResumedFromAFormWithoutItsRows) {
   static_cast<void>(directory_.write("results.json", "old"));
-  const testing::outcome done = stopped(directory_, SIGINT, partial_, {"--benchmark_out_format=csv"});
+  const testing::outcome done =
+      stopped(directory_, SIGINT, partial_, {"--benchmark_out_format=csv"});
   EXPECT_EQ(done.exit_code, 130);
   EXPECT_THAT(done.err, AllOf(HasSubstr(partial_), Not(HasSubstr("--resume"))));
 }

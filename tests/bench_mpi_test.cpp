@@ -50,8 +50,8 @@ testing::outcome run(int ranks, const texts& arguments,
 class Ranks : public ::testing::TestWithParam<int> {
  protected:
   texts shortly(const texts& arguments) const {
-    texts all{"--model=" + directory_.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
-              "--max-time=0", "--benchmark_out=" + directory_.results};
+    texts all{"--model=" + directory_.model, "--benchmark_min_time=0.003",
+              "--benchmark_repetitions=3", "--max-time=0", "--benchmark_out=" + directory_.results};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
   }

@@ -189,40 +189,40 @@ TEST_F(Refusal, OfTheVariableThatNamesTheOutputFileKeepsTheFile) {
 }
 
 TEST(OutputFile, IsRefusedBeforeAnythingRuns) {
-  const testing::tiny_directory device;
-  for (const std::string& path : {device.path().string(), device.model + "/r.json",
-                                  (device.path() / "absent" / "r.json").string()}) {
-    const testing::outcome done = device.bench("bench_model", {"--benchmark_out=" + path});
+  const testing::tiny_directory directory;
+  for (const std::string& path : {directory.path().string(), directory.model + "/r.json",
+                                  (directory.path() / "absent" / "r.json").string()}) {
+    const testing::outcome done = directory.bench("bench_model", {"--benchmark_out=" + path});
     EXPECT_EQ(done.exit_code, 2);
     EXPECT_THAT(done.err, HasSubstr(path));
     EXPECT_EQ(done.out, "");
   }
-  EXPECT_THAT(device.files(), ::testing::ElementsAre("tiny.json"));
+  EXPECT_THAT(directory.files(), ::testing::ElementsAre("tiny.json"));
 }
 
 TEST(Threads, ThatTheRunTimeDoesNotGrantAreNotMeasured) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const testing::outcome done =
-      device.bench("bench_softmax", {"--threads=2"}, {{"OMP_THREAD_LIMIT", "1"}});
+      directory.bench("bench_softmax", {"--threads=2"}, {{"OMP_THREAD_LIMIT", "1"}});
   EXPECT_EQ(done.exit_code, testing::has_onednn ? 4 : 0) << "the reference has one thread";
   EXPECT_EQ(done.err.find("1 of 2 threads") != std::string::npos, testing::has_onednn) << done.err;
 }
 
 TEST(Reference, IsUsedAndSaidWhenThereIsNothingElse) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const std::string warning = "reference backend";
-  const testing::outcome done = device.bench("bench_softmax", {});
+  const testing::outcome done = directory.bench("bench_softmax", {});
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_EQ(done.err.find(warning) == std::string::npos, testing::has_onednn) << done.err;
-  const testing::outcome named = device.bench("bench_softmax", {"--backend=reference"});
+  const testing::outcome named = directory.bench("bench_softmax", {"--backend=reference"});
   EXPECT_EQ(named.exit_code, 0);
   EXPECT_EQ(named.err.find(warning), std::string::npos) << named.err;
   EXPECT_THAT(named.out, HasSubstr("softmax/fwd/reference/f32/tiny/prob/"));
 }
 
 TEST(Programs, ExitAsUnmatchedWhenNoModelHasTheirLayers) {
-  const testing::tiny_directory device;
-  const testing::outcome done = device.bench("bench_batchnorm", {});
+  const testing::tiny_directory directory;
+  const testing::outcome done = directory.bench("bench_batchnorm", {});
   EXPECT_EQ(done.exit_code, 5);
   EXPECT_THAT(done.err, HasSubstr("bench_batchnorm"));
 }
