@@ -18,7 +18,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/list.hpp>
+#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/session/options.hpp>
 
@@ -71,8 +71,7 @@ namespace detail {
 }  // namespace detail
 
 /// What a result file says of the machine, the libraries and the settings (docs/formats.md).
-template <backend... Bs>
-[[nodiscard]] description describe_run(const options& o, backend_list<Bs...> /*built*/) {
+[[nodiscard]] inline description describe_run(const options& o, const registry& known) {
   description facts{{"layerbench_schema", "1"}, {"layerbench_version", LAYERBENCH_VERSION}};
   facts["device"] = detail::cpu_model();
   constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};
@@ -101,10 +100,9 @@ template <backend... Bs>
       facts[std::string(switched)] = value;
     }
   }
-  const auto add = [&]<backend B>(std::type_identity<B> /*tag*/) {
-    if (!B::probe()) B::describe(facts);
-  };
-  (add(std::type_identity<Bs>{}), ...);
+  for (const backend_entry& entry : known.backends) {
+    if (!entry.probe()) entry.describe(facts);
+  }
   return facts;
 }
 

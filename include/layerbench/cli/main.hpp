@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/command_line.hpp>
 #include <layerbench/cli/context.hpp>
@@ -50,9 +51,8 @@ inline void print_list(const std::vector<benchmark_case*>& selected) {
   }
 }
 
-template <class Backends>
-void print_backends(const program& what, Backends built) {
-  for (const auto& [name, reason] : probe_all(built, what.collective)) {
+inline void print_backends(const registry& known) {
+  for (const auto& [name, reason] : probe_all(known)) {
     fmt::print("{:<10} {}\n", name, reason ? "no: " + *reason : "available");
   }
 }
@@ -75,19 +75,17 @@ inline void add_user_context(const options& o, result::results& results) {
 }
 
 /// What the rows of these options use of the machine.
-template <backend... Bs>
-[[nodiscard]] machine::resource_request resources_of(const options& o, const suite& all,
-                                                     backend_list<Bs...> /*built*/) {
+[[nodiscard]] inline machine::resource_request resources_of(const options& o, const suite& all,
+                                                            const registry& known) {
   machine::resource_request most;
   const int asked = std::ranges::max(o.threads);
-  const auto look = [&]<backend B>(std::type_identity<B> /*tag*/) {
+  for (const backend_entry& entry : known.backends) {
     const bool used =
-        o.backends.empty() || std::ranges::find(o.backends, B::name) != o.backends.end();
-    if (!used || B::threads_used(asked) < most.threads) return;
-    most.threads = B::threads_used(asked);
-    most.processors = B::processors();
-  };
-  (look(std::type_identity<Bs>{}), ...);
+        o.backends.empty() || std::ranges::find(o.backends, entry.name) != o.backends.end();
+    if (!used || entry.threads_used(asked) < most.threads) continue;
+    most.threads = entry.threads_used(asked);
+    most.processors = entry.processors();
+  }
   for (const auto& [configuration, bytes] : all.footprint)
     most.footprint = std::max(most.footprint, bytes);
   return most;
@@ -103,10 +101,10 @@ inline void warn_of_crowding(const machine::resource_request& of) {
 
 /// Throws usage_error where several copies of a program were started that know nothing of each
 /// other: they would disturb each other, and replace each other's results.
-template <backend... Bs>
-void require_one_copy(const program& what, backend_list<Bs...> /*built*/) {
+inline void require_one_copy(const program& what, const registry& known) {
   const std::int64_t copies = launched_processes();
-  if ((led_by_first_rank<Bs> || ...) || copies <= 1) return;
+  const auto leads = [](const backend_entry& entry) { return entry.serve_first_rank != nullptr; };
+  if (copies <= 1 || std::ranges::any_of(known.backends, leads)) return;
   throw usage_error(fmt::format(
       "{} copies of {} were started, which would measure beside each other; {}", copies, what.name,
       what.collective ? "configure with -DLAYERBENCH_MPI=ON for ranks of one program"
@@ -114,15 +112,15 @@ void require_one_copy(const program& what, backend_list<Bs...> /*built*/) {
 }
 
 /// What the libraries say of themselves.
-template <backend B>
-[[nodiscard]] machine::check_result check_library() {
-  if (const auto reason = B::probe()) {
-    return {std::string(B::name), machine::verdict::note, "cannot run here: " + *reason};
+[[nodiscard]] inline machine::check_result check_library(const backend_entry& entry) {
+  const std::string backend(entry.name);
+  if (const auto reason = entry.probe()) {
+    return {backend, machine::verdict::note, "cannot run here: " + *reason};
   }
   description facts;
-  B::describe(facts);
-  machine::check_result result{std::string(B::name), machine::verdict::ok, "can run here"};
-  const std::string prefix = std::string(B::name) + "_";
+  entry.describe(facts);
+  machine::check_result result{backend, machine::verdict::ok, "can run here"};
+  const std::string prefix = backend + "_";
   for (const auto& [name, value] : facts) {
     if (!name.starts_with(prefix) || name == prefix + "hash") continue;
     result.what += fmt::format("; {} {}", name.substr(prefix.size()), value);
@@ -153,11 +151,11 @@ inline std::vector<machine::check_result> probe_machine(
 }
 
 /// Prints whether the machine is fit to measure, on one screen.
-template <backend... Bs>
-exit_code check_machine(const suite& planned, const machine::resource_request& resource_request,
-                        backend_list<Bs...> /*built*/) {
+inline exit_code check_machine(const suite& planned,
+                               const machine::resource_request& resource_request,
+                               const registry& known) {
   std::vector<machine::check_result> all = probe_machine(planned, resource_request);
-  (all.push_back(check_library<Bs>()), ...);
+  for (const backend_entry& entry : known.backends) all.push_back(check_library(entry));
   fmt::print("layerbench {} on {}\n\n{}", LAYERBENCH_VERSION, cpu_model(), machine::report(all));
   return machine::summary(all) == "fit" ? exit_code::done : exit_code::incomplete;
 }
@@ -196,25 +194,24 @@ inline void print_summary(session& measured, const options& o, const program& wh
   return result;
 }
 
-template <class Ops, class Backends>
-exit_code run_program(const options& o, char* self, const program& what, Ops ops, Backends built,
-                      const op::catalog& catalog, const epilogue& after,
-                      const communicator_factory& make_communicator) {
+inline exit_code run_program(const options& o, char* self, const program& what,
+                             const registry& known, const epilogue& after,
+                             const communicator_factory& make_communicator) {
   if (o.list_backends) {
-    print_backends(what, built);
+    print_backends(known);
     return exit_code::done;
   }
   initialize_google_benchmark(self);
   const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);
-  suite all = make_suite(o, what, ops, built, catalog, ranks.get());
+  suite all = make_suite(o, what, known, ranks.get());
   if (ranks && !ranks->is_leader()) {
     worker(*ranks, all, {.seed = o.seed, .verify_every_output = o.verify}).serve();
     return exit_code::done;
   }
   if (ranks) lead(all, *ranks);
   for (const std::string& text : all.notes) note(text);
-  const machine::resource_request resource_request = resources_of(o, all, built);
-  if (o.check_machine) return check_machine(all, resource_request, built);
+  const machine::resource_request resource_request = resources_of(o, all, known);
+  if (o.check_machine) return check_machine(all, resource_request, known);
   if (all.cases.empty()) {
     throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
                                       fmt::join(o.models, ", "), what.name));
@@ -228,11 +225,11 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
     }
     return exit_code::done;
   }
-  if (!ranks) require_one_copy(what, built);
+  if (!ranks) require_one_copy(what, known);
   warn_of_crowding(resource_request);
   const machine_watch watch(resource_request);
   result::results results;
-  for (const auto& [name, value] : describe_run(o, built)) {
+  for (const auto& [name, value] : describe_run(o, known)) {
     results.context[name] = printable(value);
   }
   add_user_context(o, results);
@@ -259,27 +256,19 @@ exit_code run_program(const options& o, char* self, const program& what, Ops ops
 
 }  // namespace detail
 
-/// A benchmark program: measures those of `ops` that `what` names on the `built` backends. Shape
-/// files may contain the library's ops and these; `make_company` is for --ranks. Returns the exit
-/// code of base/error.hpp.
-template <op::operation... Ops, class Backends = built_backends>
-[[nodiscard]] int main(int argc, char** argv, const program& what, op::list<Ops...> ops,
-                       const epilogue& after = {}, Backends built = {},
-                       const communicator_factory& make_communicator = {}) {
+/// A benchmark program: measures the ops that `what` names on the backends of `known`. `make_ranks`
+/// is for --ranks. Returns the exit code of base/error.hpp.
+[[nodiscard]] inline int main(int argc, char** argv, const program& what, const registry& known,
+                              const epilogue& after = {},
+                              const communicator_factory& make_ranks = {}) {
   settle_threads(argv);
-  if (detail::served_first_rank(built)) return static_cast<int>(exit_code::done);
+  if (detail::served_first_rank(known)) return static_cast<int>(exit_code::done);
   std::optional<options> parsed;
   try {
-    parsed = parse(argc, argv, what, built);
-    op::catalog catalog = op::catalog_of(op::builtin{});
-    for (op::entry& entry : op::catalog_of(ops)) {
-      const bool known = std::ranges::find(catalog, entry.name, &op::entry::name) != catalog.end();
-      if (!known) catalog.push_back(std::move(entry));
-    }
+    parsed = parse(argc, argv, what, known);
     exit_code code = exit_code::done;  // nothing parsed: --help or --version said it all
     if (parsed) {
-      code = detail::run_program(*parsed, argv[0], what, ops, built, catalog, after,
-                                 make_communicator);
+      code = detail::run_program(*parsed, argv[0], what, known, after, make_ranks);
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw error("stdout takes no more: the output is not whole");

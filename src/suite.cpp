@@ -14,14 +14,13 @@
 #include <layerbench/analysis/roofline/peaks_text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/cli/main.hpp>
-#include <layerbench/op/list.hpp>
+
+namespace layerbench::programs {
 
 namespace {
 
 /// Prints what the rows add up to: below them, or on stderr where stdout is for a machine.
-void print_predictions(const layerbench::result::results& results,
-                       const layerbench::run::options& o, bool machine_format) {
-  using namespace layerbench;
+void print_predictions(const result::results& results, const run::options& o, bool machine_format) {
   const auto predictions = analysis::predict(std::span(&results, 1));
   std::string machine = results.device();
   std::set<std::string> backends;
@@ -42,20 +41,19 @@ void print_predictions(const layerbench::result::results& results,
 }
 
 /// Prints what the rows show of this machine, likewise.
-void print_peaks(const layerbench::result::results& results, const layerbench::run::options& /*o*/,
-                 bool machine_format) {
-  using namespace layerbench;
+void print_peaks(const result::results& results, const run::options& /*o*/, bool machine_format) {
   fmt::print(machine_format ? stderr : stdout, "\n{}",
              report::text(analysis::peaks_in({&results})));
 }
 
 }  // namespace
 
-int run_suite(int argc, char** argv, const layerbench::run::program& what,
-              const layerbench::run::communicator_factory& make_communicator) {
-  using namespace layerbench;
+int run_suite(int argc, char** argv, const run::program& what, const run::registry& known,
+              const run::communicator_factory& make_ranks) {
   run::epilogue after;
   if (what.whole_model()) after = &print_predictions;
   if (what.peaks) after = &print_peaks;
-  return run::main(argc, argv, what, op::builtin{}, after, built_backends{}, make_communicator);
+  return run::main(argc, argv, what, known, after, make_ranks);
 }
+
+}  // namespace layerbench::programs
