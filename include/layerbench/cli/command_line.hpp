@@ -19,6 +19,7 @@
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/cache_state/state.hpp>
+#include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
 #include <layerbench/model/collectives.hpp>
 #include <layerbench/session/options.hpp>

@@ -42,6 +42,10 @@ struct suite {
   std::vector<std::string> notes;         ///< what a user should know, for stderr
 };
 
+/// make_suite.
+using suite_factory = suite (*)(const options& o, const program& what, const registry& known,
+                                communicator* ranks);
+
 namespace detail {
 
 /// One case: its name and what all its rows share.
