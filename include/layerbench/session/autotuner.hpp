@@ -84,7 +84,8 @@ class candidate {
 /// else the fastest where it is to measure, else the library's own choice.
 class autotuner {
  public:
-  autotuner(bool measures, std::uint64_t seed) : measures_(measures), seed_(seed) {}
+  autotuner(bool measures, std::uint64_t seed, reference::oracle oracle)
+      : measures_(measures), seed_(seed), oracle_(std::move(oracle)) {}
 
   /// Takes over the plans of the rows of a file. Where it was measured with other libraries, by
   /// these context fields of `now`, their names mean others: throws bad_input.
@@ -163,7 +164,8 @@ class autotuner {
     std::vector<double> seconds;
     for (const auto& candidate : candidates) seconds.push_back(candidate->seconds());
     std::size_t best = detail::shortest(seconds);
-    while (best != 0 && !is_right(work, device, candidates[best]->plan())) {
+    const reference::exact_value expected = oracle_.of(op, request.pass);
+    while (best != 0 && !is_right(work, device, candidates[best]->plan(), expected)) {
       seconds[best] = std::numeric_limits<double>::infinity();
       best = detail::shortest(seconds);
     }
@@ -210,10 +212,10 @@ class autotuner {
     }
   }
 
-  [[nodiscard]] bool is_right(const std::string& work, compute_device& device,
-                              const any_plan& plan) {
+  [[nodiscard]] bool is_right(const std::string& work, compute_device& device, const any_plan& plan,
+                              const reference::exact_value& expected) {
     try {
-      verify(device, plan, seed_, /*every_output=*/false);
+      verify(device, plan, expected, seed_, /*every_output=*/false);
       return true;
     } catch (const wrong_result& e) {
       notes_.push_back(fmt::format("{}: {} is out: {}", work, plan.algorithm(), e.what()));
@@ -223,6 +225,7 @@ class autotuner {
 
   bool measures_;
   std::uint64_t seed_;
+  reference::oracle oracle_;
   std::map<std::string, std::string> known_;  ///< algorithms, by work
   std::vector<std::string> notes_;
   bool used_ = false;  ///< of what is known anything

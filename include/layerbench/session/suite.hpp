@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/list.hpp>
+#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/collectives.hpp>
 #include <layerbench/model/find.hpp>
@@ -42,6 +42,10 @@ struct suite {
   std::vector<std::string> notes;         ///< what a user should know, for stderr
 };
 
+/// make_suite.
+using suite_factory = suite (*)(const options& o, const program& what, const registry& known,
+                                communicator* ranks);
+
 namespace detail {
 
 /// One case: its name and what all its rows share.
@@ -54,26 +58,27 @@ struct conditions {
 /// Who chooses plans in the libraries' place; null where nobody does. A run that goes on keeps its
 /// plans. Throws bad_input.
 [[nodiscard]] inline std::shared_ptr<autotuner> autotuner_of(const options& o,
-                                                             const description& libraries) {
+                                                             const description& libraries,
+                                                             const reference::oracle& oracle) {
   if (o.plans == "heuristic") return nullptr;
   const bool measures = o.plans == "measured";
-  auto result = std::make_shared<autotuner>(measures, o.seed);
+  auto result = std::make_shared<autotuner>(measures, o.seed, oracle);
   if (!measures || !o.resume.empty()) result->restore(measures ? o.resume : o.plans, libraries);
   return result;
 }
 
 /// Fills a suite, case by case.
-template <class Ops, class Backends>
 class suite_maker {
  public:
-  suite_maker(const options& o, const program& what, suite& all, communicator* ranks,
-              timing_mode timing)
+  suite_maker(const options& o, const program& what, const registry& known, suite& all,
+              communicator* ranks, timing_mode timing)
       : o_(o),
         what_(what),
+        known_(known),
         all_(all),
         ranks_(ranks),
         timing_(timing),
-        device_registry_(all.tuner, ranks, timing) {}
+        device_registry_(known, all.tuner, ranks, timing) {}
 
   /// Adds the case of a model under these conditions: its manifest and the rows of this program.
   void add_case(const model::graph& graph, const conditions& c) {
@@ -133,7 +138,7 @@ class suite_maker {
     if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
     const bool unusual = what_.of_steps() && timing_ != default_timing(o_.phase);
-    if (unusual && has_timings(backend, Backends{})) configuration.parameters["timing"] = o_.timing;
+    if (unusual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads)
       configuration.parameters["threads"] = std::to_string(threads);
     if (what_.collective && ranks(backend) > 1) {
@@ -147,7 +152,7 @@ class suite_maker {
 
   /// Ranks of a backend: as many as were started, or as the user wants in this program.
   [[nodiscard]] std::int64_t ranks(const std::string& backend) const {
-    return ranks_of(backend, Backends{}).value_or(o_.ranks);
+    return ranks_of(backend, known_).value_or(o_.ranks);
   }
 
  private:
@@ -186,6 +191,7 @@ class suite_maker {
                  .request = c.request,
                  .signature = cache == cache_state::model ? planned.state : ""};
       result.request.pass = p.pass;
+      result.expected = known_.oracle.of(p.op, p.pass);
       result.around = [step, p, cache] { return step->around(p, cache); };
       all_.cases.push_back(std::make_unique<benchmark_case>(std::move(result), memory));
     }
@@ -225,10 +231,11 @@ class suite_maker {
 
   const options& o_;
   const program& what_;
+  const registry& known_;
   suite& all_;
   communicator* ranks_;
   timing_mode timing_;
-  device_registry<Ops, Backends> device_registry_;
+  device_registry device_registry_;
 };
 
 }  // namespace detail
@@ -237,17 +244,16 @@ class suite_maker {
 /// order models, batches, backends, data types, threads. Needs no device, but for layout any and
 /// for training, where the library decides what a step consists of. With `ranks` steps are those of
 /// models that these train together. Throws bad_input, usage_error, unavailable.
-template <class Ops, class Backends>
-[[nodiscard]] suite make_suite(const options& o, const program& what, Ops /*ops*/, Backends built,
-                               const op::catalog& catalog, communicator* ranks = nullptr) {
+[[nodiscard]] inline suite make_suite(const options& o, const program& what, const registry& known,
+                                      communicator* ranks = nullptr) {
   suite all;
-  const std::vector<std::string> backends = detail::chosen_backends(o, what, built, all.notes);
+  const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);
   if (!o.list && !o.list_tests) {
-    detail::choose_device(o.device, backends, built);
-    all.tuner = detail::autotuner_of(o, detail::libraries(backends, built));
+    detail::choose_device(o.device, backends, known);
+    all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);
   }
-  const timing_mode timing = detail::timing_of(o, what, backends, built);
-  detail::suite_maker<Ops, Backends> maker(o, what, all, ranks, timing);
+  const timing_mode timing = detail::timing_of(o, what, backends, known);
+  detail::suite_maker maker(o, what, known, all, ranks, timing);
   std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
   if (batches.empty()) batches.emplace_back(std::nullopt);
   const auto add_cases = [&](auto&& graph_of) {
@@ -273,12 +279,12 @@ template <class Ops, class Backends>
                                   seen.at(of.name).string(), path.string(), of.name));
   };
   if (what.collective) {
-    detail::note_ranks(backends, built, all.notes);
+    detail::note_ranks(backends, known, all.notes);
     for (const std::string& name : o.models) {
       std::optional<model::graph> trained;
       if (name != model::sweep_model) {
         const std::filesystem::path path = model::find(name, o.shapes);
-        trained = model::load(path);
+        trained = model::load(path, std::nullopt, known.ops);
         require_own_name(*trained, path);
       }
       add_cases([&](const std::string& on, const std::string& type, int) {
@@ -290,7 +296,7 @@ template <class Ops, class Backends>
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
     for (const std::optional<std::int64_t> batch : batches) {
-      const model::graph graph = model::load(path, batch, catalog);
+      const model::graph graph = model::load(path, batch, known.ops);
       require_own_name(graph, path);
       add_cases([&](const auto&...) -> const model::graph& { return graph; });
     }

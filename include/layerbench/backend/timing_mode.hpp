@@ -10,7 +10,7 @@
 
 namespace layerbench::run {
 
-/// How calls are started and timed on devices that leave the choice (see the concept `has_graphs`).
+/// How calls are started and timed on devices that leave the choice.
 /// single: each by itself and waited for, by the wall clock. stream: enqueued one after the other,
 /// by the device's clock. graph: recorded, and replayed as a whole, by the device's clock.
 enum class timing_mode : std::uint8_t { single, stream, graph };
