@@ -177,7 +177,7 @@ TEST(SamplerBesideOthers, LeavesOutWhatWasSlow) {
   const samples taken = sampled(device, {.warm_up = 0, .least_time = 0.3, .most_time = 2});
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(290U)), Each(millisecond)));
   EXPECT_GT(taken.slowed, 0U) << "phases begin within a stretch";
-  EXPECT_FALSE(taken.unusual);
+  EXPECT_FALSE(taken.all_slowed);
 }
 
 TEST(SamplerBesideOthers, TakesWhatThereIsWhereAllIsSlow) {
@@ -189,7 +189,7 @@ TEST(SamplerBesideOthers, TakesWhatThereIsWhereAllIsSlow) {
       device, [](std::int64_t) {},
       [&](std::int64_t times) { device.work(millisecond * static_cast<double>(times)); },
       {.warm_up = 0, .least_time = 0.01, .most_time = 0.04}, goes_on, speed);
-  EXPECT_TRUE(taken.unusual);
+  EXPECT_TRUE(taken.all_slowed);
   EXPECT_EQ(taken.slowed, taken.seconds.size());
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(2U)), Each(1.5 * millisecond)));
 }
@@ -237,7 +237,7 @@ TEST(StepSampler, FindsTheTimeOfALongStepThatIsNeverUndisturbed) {
   step model{device, std::vector<double>(40, 8 * millisecond)};  // more than three phases long
   step_sampler steps(model, device, speed, goes_on);
   const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
-  EXPECT_FALSE(taken.unusual);
+  EXPECT_FALSE(taken.all_slowed);
   EXPECT_GT(taken.slowed, 0U);
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(1U)), Each(DoubleNear(40 * 8 * millisecond, 1e-9))));
 }
@@ -287,7 +287,7 @@ TEST(StepSampler, EndsWhereTheSpeedNeverComesBack) {
   step model{device, std::vector<double>(4, 8 * millisecond)};
   step_sampler steps(model, device, speed, goes_on);
   const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
-  EXPECT_TRUE(taken.unusual);
+  EXPECT_TRUE(taken.all_slowed);
   EXPECT_THAT(taken.seconds, Each(1.5 * 4 * 8 * millisecond));
 }
 
