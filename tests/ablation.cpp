@@ -158,7 +158,7 @@ class experiment {
     const run::sampling how{
         .least_time = row_seconds, .most_time = 4 * row_seconds, .most_calls = calls.most_calls()};
     return mean_of([&] {
-      calls.settle();
+      calls.warm_shared_cache();
       return run::sample(
           watch_, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
           how, &run::interrupt_guard::interrupted, *speed_);

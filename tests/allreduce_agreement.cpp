@@ -79,7 +79,7 @@ class suite_row {
     row_.prepare({});
     row_.activate();
     run::operand_ring& calls = row_.calls();
-    calls.settle();
+    calls.warm_shared_cache();
     const run::samples taken = run::sample(
         wall, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
         {.least_time = seconds_a_round, .most_time = 10, .least_samples = 3});

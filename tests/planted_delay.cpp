@@ -30,7 +30,7 @@ template <class Op>
   requires layerbench::implements<layerbench::onednn::backend, Op>
 class layerbench::plan<planted, Op> : public plan<onednn::backend, Op> {
  public:
-  plan(const planted& target, const Op& o, const plan_request& request)
+  plan(const planted& device, const Op& o, const plan_request& request)
       : plan<onednn::backend, Op>(device, o, request) {}
 };
 

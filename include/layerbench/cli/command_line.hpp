@@ -271,8 +271,8 @@ template <backend... Bs>
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(std::move(words));
-  } catch (const CLI::Success& words) {
-    app.exit(words);
+  } catch (const CLI::Success& help) {
+    app.exit(help);
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     throw usage_error(fmt::format("{}\nTry {} --help.",

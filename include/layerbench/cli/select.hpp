@@ -16,16 +16,16 @@
 
 namespace layerbench::run {
 
-/// Registers every fixture with Google Benchmark, under its plain name, so that it selects among
-/// them; measuring is left to the scheduler.
+/// Registers every case with Google Benchmark under its plain name, so that Google Benchmark's
+/// filter selects among them. The runner measures them.
 inline void register_all(const std::vector<std::unique_ptr<benchmark_case>>& cases) {
-  for (const auto& item : cases) {
-    benchmark::RegisterBenchmark(item->name().text().c_str(), [](benchmark::State& /*state*/) {});
+  for (const auto& row : cases) {
+    benchmark::RegisterBenchmark(row->name().text().c_str(), [](benchmark::State& /*state*/) {});
   }
 }
 
-/// The registered fixtures that `filter` selects, as Google Benchmark reads it (a regular
-/// expression found anywhere; '-' in front selects the others). Throws usage_error for a bad
+/// The registered cases that `filter` selects, as Google Benchmark reads it (a regular expression
+/// found anywhere in the name; a leading '-' selects the others). Throws usage_error for a bad
 /// expression and nothing_matched, listing what exists, when none is left.
 [[nodiscard]] inline std::vector<benchmark_case*> select(
     const std::vector<std::unique_ptr<benchmark_case>>& cases, const std::string& filter) {
@@ -42,8 +42,8 @@ inline void register_all(const std::vector<std::unique_ptr<benchmark_case>>& cas
   std::istringstream lines(names.str());
   for (std::string line; std::getline(lines, line);) chosen.insert(line);
   std::vector<benchmark_case*> selected;
-  for (const auto& item : cases) {
-    if (chosen.contains(item->name().text())) selected.push_back(item.get());
+  for (const auto& row : cases) {
+    if (chosen.contains(row->name().text())) selected.push_back(row.get());
   }
   if (!selected.empty()) return selected;
   std::string what = "--benchmark_filter=" + filter + ": nothing matches; there are:";
@@ -57,8 +57,8 @@ inline void register_all(const std::vector<std::unique_ptr<benchmark_case>>& cas
   throw nothing_matched(what);
 }
 
-/// Google Benchmark's own state, set so that it lists and does nothing else: its environment
-/// variables (BENCHMARK_OUT would truncate a file) are read by our options instead.
+/// Sets Google Benchmark's global state so that it lists and does nothing else. Our options read
+/// its environment variables instead: BENCHMARK_OUT would truncate a file.
 inline void initialize_google_benchmark(char* program) {
   std::array<std::string, 7> flags{
       "--benchmark_list_tests=true", "--benchmark_out=",          "--benchmark_format=console",
