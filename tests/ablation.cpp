@@ -55,16 +55,16 @@ run::op_in_context surroundings_of(run::planned_step& step, const model::primiti
   run::op_in_context result =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
   const bool has_users = way == "users" || way == "final";
-  result.shared_cache_warmed = has_users || way == "settled";
-  result.private_evicted = result.shared_cache_warmed || way == "displaced";
+  result.warm_shared_cache = has_users || way == "settled";
+  result.evict_private_caches = result.warm_shared_cache || way == "displaced";
   for (run::operand_history& operand : result.operands) {
-    if (!has_users) operand.used.reset();
+    if (!has_users) operand.last_use.reset();
     if (!operand.distance) continue;
     if (way == "rotate") operand.distance.reset();
     if (way == "touch") operand = {.distance = 0, .same_as = operand.same_as};
     if (way == "predecessor") {
-      operand.over.reset();
-      operand.before.clear();
+      operand.overwritten.reset();
+      operand.producer_distances.clear();
     }
   }
   return result;

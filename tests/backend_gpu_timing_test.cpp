@@ -107,7 +107,7 @@ TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
 
 TEST_F(GpuTiming, WhatMakesACallReadyComesRightBeforeItAndDoesNotCount) {
   operand_ring turns = in_model(20);
-  ASSERT_EQ(turns.turns(), 20);
+  ASSERT_EQ(turns.slots(), 20);
   ASSERT_EQ(turns.most_calls(), 20);
   take(2e-6, 7e-6, 5e-6);
   stopwatch watch = stopwatch_of(device());

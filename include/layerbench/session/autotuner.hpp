@@ -43,7 +43,7 @@ class candidate {
   [[nodiscard]] double first_look(stopwatch& watch) {
     const sampling once{.warm_up = 0, .least_time = 0, .least_samples = 1};
     const double first = taken(hot_, watch, once);
-    return watch.of_device() ? taken(hot_, watch, once) : first;
+    return watch.uses_device_clock() ? taken(hot_, watch, once) : first;
   }
   void round(stopwatch& watch) {
     const sampling how{.warm_up = 0.001, .least_time = 0.003, .most_time = 0.012};

@@ -19,7 +19,7 @@
 namespace layerbench::run {
 
 /// The memory of a plan.
-struct planned_memory {
+struct plan_memory {
   std::vector<plan_operand> operands;
   std::size_t workspace_bytes = 0;
 };
@@ -33,7 +33,7 @@ class planned_calls {
   [[nodiscard]] const plan_request& request() const { return request_; }
 
   /// Nothing where the device has no plan: measuring it will say so.
-  [[nodiscard]] const planned_memory& of(const op::any& op, op::pass pass) {
+  [[nodiscard]] const plan_memory& of(const op::any& op, op::pass pass) {
     const auto [known, is_new] = known_.try_emplace(model::work_of(op, pass));
     if (is_new) {
       plan_request request = request_;
@@ -48,7 +48,7 @@ class planned_calls {
  private:
   compute_device& device_;
   plan_request request_;
-  std::map<std::string, planned_memory> known_;
+  std::map<std::string, plan_memory> known_;
 };
 
 namespace detail {
