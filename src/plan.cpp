@@ -5,8 +5,8 @@
 namespace layerbench::programs {
 
 run::suite make_suite(const run::options& o, const run::program& what, const run::registry& known,
-                      run::communicator* ranks) {
-  return run::make_suite(o, what, known, ranks);
+                      run::communicator* ranks, const run::name_filter& wanted) {
+  return run::make_suite(o, what, known, ranks, wanted);
 }
 
 }  // namespace layerbench::programs

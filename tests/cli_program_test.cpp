@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/reference/list.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
 
@@ -60,7 +61,7 @@ int run_with_it(std::vector<std::string> words) {
   const int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
   return run::main(count, arguments.data(), {"bench_relu", "Times activations.", {"activation"}},
-                   op::list<op::activation>{}, {}, backend_list<elsewhere>{});
+                   run::registry_of<elsewhere>(op::list<op::activation>{}));
 }
 
 TEST(ABackendThatCannotRun, IsListedNevertheless) {
@@ -93,11 +94,11 @@ struct several : reference::backend {
 };
 
 TEST(ADevice, IsOfTheBackendsThatHaveSeveral) {
-  using both = backend_list<several, reference::backend>;
-  run::detail::choose_device(3, {"several", "reference"}, both{});
+  const run::registry both = run::registry_of<several, reference::backend>(op::list<>{});
+  run::detail::choose_device(3, {"several", "reference"}, both);
   EXPECT_EQ(several::chosen, 3);
-  EXPECT_THROW(run::detail::choose_device(1, {"reference"}, both{}), usage_error);
-  EXPECT_NO_THROW(run::detail::choose_device(0, {"reference"}, both{}));
+  EXPECT_THROW(run::detail::choose_device(1, {"reference"}, both), usage_error);
+  EXPECT_NO_THROW(run::detail::choose_device(0, {"reference"}, both));
   EXPECT_EQ(several::chosen, 3);
 }
 
@@ -117,7 +118,8 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
     run::options o;
     o.backends = named;
     std::vector<std::string> notes;
-    return run::detail::chosen_backends(o, what, backend_list<complete, partial>{}, notes);
+    return run::detail::chosen_backends(o, what, run::registry_of<complete, partial>(op::list<>{}),
+                                        notes);
   };
   const run::program one_op{"bench_relu", "", {"activation"}};
   const run::program whole{"bench_model", "", {}};
@@ -176,7 +178,8 @@ TEST(Ranks, AreNotForBackendsWithMemoryOfTheirOwn) {
     run::options o;
     o.backends = named;
     o.data_parallel = ranks;
-    return run::detail::chosen_backends(o, whole, backend_list<complete, remote>{}, notes);
+    return run::detail::chosen_backends(o, whole, run::registry_of<complete, remote>(op::list<>{}),
+                                        notes);
   };
   EXPECT_THAT(chosen(false, {}), ::testing::ElementsAre("complete", "remote"));
   EXPECT_THAT(notes, ::testing::IsEmpty());

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,8 +15,14 @@
 namespace layerbench::reference {
 
 /// The exact value of element `index` of operand `output`, given the inputs.
-using exact_value =
-    std::function<sum(tensors inputs, std::size_t output, std::int64_t index)>;
+using exact_value = std::function<sum(tensors inputs, std::size_t output, std::int64_t index)>;
+
+template <op::operation Op>
+[[nodiscard]] exact_value exact_value_of(const Op& op, op::pass pass) {
+  return [op, pass](tensors inputs, std::size_t output, std::int64_t index) {
+    return formula<Op>::at(op, pass, inputs, output, index);
+  };
+}
 
 /// The formulas of some ops, found by the op. It is no part of what is timed.
 class oracle {
@@ -40,10 +45,8 @@ class oracle {
   /// Nothing where `op` is another one.
   template <class Op>
   [[nodiscard]] static exact_value find(const op::any& op, op::pass pass) {
-    if (op.get<Op>() == nullptr) return nullptr;
-    return [op, pass](tensors inputs, std::size_t output, std::int64_t index) {
-      return formula<Op>::at(*op.get<Op>(), pass, inputs, output, index);
-    };
+    const Op* sizes = op.get<Op>();
+    return sizes == nullptr ? exact_value() : exact_value_of(*sizes, pass);
   }
 
   std::vector<finder> finders_;

@@ -275,8 +275,8 @@ inline void settle(options& o, const registry& known) {
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(std::move(words));
-  } catch (const CLI::Success& help) {
-    app.exit(help);
+  } catch (const CLI::Success& success) {
+    app.exit(success);
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     throw usage_error(fmt::format("{}\nTry {} --help.",

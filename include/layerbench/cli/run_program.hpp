@@ -201,7 +201,9 @@ inline exit_code run_program(const options& o, char* self, const program& what,
   }
   initialize_google_benchmark(self);
   const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);
-  suite all = plan(o, what, known, ranks.get());
+  // Listing and measuring plan what the filter selects; the machine is checked for all.
+  suite all =
+      plan(o, what, known, ranks.get(), o.check_machine ? name_filter{} : name_filter_of(o.filter));
   if (ranks && !ranks->is_leader()) {
     worker(*ranks, all, {.seed = o.seed, .verify_every_output = o.verify}).serve();
     return exit_code::done;
@@ -210,12 +212,14 @@ inline exit_code run_program(const options& o, char* self, const program& what,
   for (const std::string& text : all.notes) note(text);
   const machine::resource_request resource_request = resources_of(o, all, known);
   if (o.check_machine) return check_machine(all, resource_request, known);
-  if (all.cases.empty()) {
+  std::vector<benchmark_case*> selected = select(all.cases, o.filter);
+  if (selected.empty()) {
+    const std::vector<std::string> names =
+        names_of(plan(o, what, known, ranks.get(), /*wanted=*/{}).cases);
+    if (!names.empty()) throw no_match(names, o.filter);
     throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
                                       fmt::join(o.models, ", "), what.name));
   }
-  register_all(all.cases);
-  std::vector<benchmark_case*> selected = select(all.cases, o.filter);
   if (o.list || o.list_tests) {
     if (o.list) print_list(selected);
     for (const benchmark_case* item : selected) {
