@@ -11,8 +11,9 @@
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
-#include <layerbench/analysis/roofline/peaks_text.hpp>
+#include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
 
@@ -33,11 +34,11 @@ void print_predictions(const layerbench::result::results& results,
     if (const auto isa = results.context_value(backend + "_isa")) machine += ' ' + *isa;
   }
   std::FILE* out = machine_format ? stderr : stdout;
-  fmt::print(out, "\non {}\n\n{}{}", machine, report::text(predictions),
-             report::text(analysis::contentions(std::span(&results, 1))));
+  fmt::print(out, "\non {}\n\n{}{}", machine, analysis::text(predictions),
+             analysis::text(analysis::contentions(std::span(&results, 1))));
   if (!results.chains.empty()) {
     const analysis::options models{.models = o.models, .shapes = o.shapes};
-    fmt::print(out, "\n{}", report::text(analysis::validate(std::span(&results, 1), models)));
+    fmt::print(out, "\n{}", analysis::text(analysis::validate(std::span(&results, 1), models)));
   }
 }
 
@@ -46,7 +47,7 @@ void print_peaks(const layerbench::result::results& results, const layerbench::r
                  bool machine_format) {
   using namespace layerbench;
   fmt::print(machine_format ? stderr : stdout, "\n{}",
-             report::text(analysis::peaks_in({&results})));
+             analysis::text(analysis::peaks_in({&results})));
 }
 
 }  // namespace

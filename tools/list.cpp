@@ -30,15 +30,15 @@ std::vector<listed> load_all(const std::string& shapes) {
   return models;
 }
 
-report::table to_table(const std::vector<listed>& models, bool exact) {
-  using enum report::align;
-  report::table t{{{"name"},
-                   {"title"},
-                   {"batch", right},
-                   {"layers", right},
-                   {"macs", right},
-                   {"parameters", right}},
-                  {}};
+table to_table(const std::vector<listed>& models, bool exact) {
+  using enum align;
+  table t{{{"name"},
+           {"title"},
+           {"batch", right},
+           {"layers", right},
+           {"macs", right},
+           {"parameters", right}},
+          {}};
   const auto number = [&](std::int64_t value) {
     return exact ? std::to_string(value) : units::si(static_cast<double>(value), "");
   };
@@ -70,7 +70,7 @@ std::string render(const std::vector<listed>& models, const std::string& format)
 
 /// The networks that lie beside the models.
 std::string render_networks(const std::string& shapes, const std::string& format) {
-  report::table t{{{"name"}, {"title"}, {"network"}, {"source"}}, {}};
+  table t{{{"name"}, {"title"}, {"network"}, {"source"}}, {}};
   json::value list = json::value::array();
   for (const std::string& name : analysis::list_networks(shapes)) {
     const analysis::network network = analysis::load_network({name}, shapes);

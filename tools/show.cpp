@@ -92,17 +92,17 @@ json::value to_json(const shown& of, const model::totals& totals) {
           {"layers", layers}};
 }
 
-report::table to_table(const shown& of, bool exact) {
-  using enum report::align;
-  report::table t{{{"name"},
-                   {"op"},
-                   {"pass"},
-                   {"macs", right},
-                   {"flops", right},
-                   {"bytes", right},
-                   {"key"},
-                   {"after"}},
-                  {}};
+table to_table(const shown& of, bool exact) {
+  using enum align;
+  table t{{{"name"},
+           {"op"},
+           {"pass"},
+           {"macs", right},
+           {"flops", right},
+           {"bytes", right},
+           {"key"},
+           {"after"}},
+          {}};
   const auto number = [&](std::int64_t value, std::string_view unit) {
     return exact ? std::to_string(value) : units::si(static_cast<double>(value), unit);
   };

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 /// Numbers as people read them: one form of each, wherever it is printed.
-namespace layerbench::report::detail {
+namespace layerbench::format {
 
 /// A number with as many digits as identify it; nothing for no number.
 [[nodiscard]] inline std::string exact(std::optional<double> value) {
@@ -29,7 +29,7 @@ namespace layerbench::report::detail {
 
 [[nodiscard]] inline std::string milliseconds(double seconds) { return four_digits(seconds * 1e3); }
 
-[[nodiscard]] inline std::string range_text(double low, double high) {
+[[nodiscard]] inline std::string range(double low, double high) {
   return fmt::format("{} to {}", milliseconds(low), milliseconds(high));
 }
 
@@ -43,8 +43,8 @@ namespace layerbench::report::detail {
 }
 
 /// Rounded down: less than all must not read as 100 %.
-[[nodiscard]] inline std::string percent_covered(double coverage) {
+[[nodiscard]] inline std::string coverage(double coverage) {
   return fmt::format("{:.1f} %", std::floor(coverage * 1000) / 10);
 }
 
-}  // namespace layerbench::report::detail
+}  // namespace layerbench::format

@@ -51,10 +51,10 @@ namespace detail {
   const double base = top + 16;
   const double middle = top + 30;
   const auto naive = of.naive_error();
-  std::string words = report::detail::signed_percent(of.error());
-  if (naive) words += fmt::format(" (naive {})", report::detail::signed_percent(naive));
+  std::string words = format::signed_percent(of.error());
+  if (naive) words += fmt::format(" (naive {})", format::signed_percent(naive));
   if (of.disturbed()) words += ", disturbed";
-  markup drawn = label(x.from, base, shortened(report::detail::headline(of.predicted), 56));
+  markup drawn = label(x.from, base, shortened(analysis::headline(of.predicted), 56));
   drawn += label(x.to, base, words, "end");
   const auto [low, high] = error_interval(of);
   drawn += whisker(x(low), x(high), middle);

@@ -87,7 +87,7 @@ struct attribute {
 namespace detail {
 
 [[nodiscard]] inline std::vector<attribute> cell_class(const column& of) {
-  if (of.align == align::left) return {};
+  if (of.alignment == align::left) return {};
   return {{"class", "number"}};
 }
 

@@ -41,17 +41,17 @@ inline std::size_t place(std::vector<flag>& flags) {
 }  // namespace detail
 
 /// A bar of the whole step, cut by kind of op. Shares above 6 % say what they are.
-[[nodiscard]] inline markup share_bar(const analysis::prediction& p, const palette& kinds) {
+[[nodiscard]] inline markup share_bar(const analysis::prediction& p, const palette& ops) {
   constexpr double width = 520;  // leaves room for the last text
   constexpr double height = 30;
   constexpr double line = 18;
   constexpr double named = 0.06;
-  const report::detail::share_list shares = report::detail::shares_by_op(p);
+  const analysis::share_list shares = analysis::shares_by_op(p);
   std::vector<detail::flag> flags;
   double done = 0;
   for (const auto& [op, share] : shares) {
     if (share > named) {
-      const std::string text = shortened(op, 24) + ' ' + report::detail::percent(share);
+      const std::string text = shortened(op, 24) + ' ' + format::percent(share);
       flags.push_back({text, 4 + done * width});
     }
     done += share;
@@ -60,7 +60,7 @@ inline std::size_t place(std::vector<flag>& flags) {
   markup drawn;
   done = 0;
   for (const auto& [op, share] : shares) {
-    drawn += rectangle({1 + done * width, top, share * width, height}, "bar", kinds.fill(op));
+    drawn += rectangle({1 + done * width, top, share * width, height}, "bar", ops.fill(op));
     done += share;
   }
   for (const detail::flag& flag : flags) {
@@ -69,16 +69,15 @@ inline std::size_t place(std::vector<flag>& flags) {
     drawn += path(fmt::format("M{:.1f} {:.1f}V{:.1f}", flag.x, base - 9, top), "zero");
   }
   return figure(top + height + 2,
-                "Shares of the step by kind of op: " + report::detail::shares_text(shares), "",
-                drawn);
+                "Shares of the step by kind of op: " + analysis::shares_text(shares), "", drawn);
 }
 
 /// The `most` layers with most of the step's time, as bars.
 [[nodiscard]] inline markup layer_bars(const analysis::prediction& p, std::size_t most,
-                                       const palette& kinds) {
+                                       const palette& ops) {
   constexpr double row = 22;
   constexpr double names = 190;
-  std::vector<analysis::layer_time> layers = report::detail::heaviest_first(p);
+  std::vector<analysis::layer_time> layers = analysis::heaviest_first(p);
   if (layers.size() > most) layers.resize(most);
   const auto share_of = [](const analysis::layer_time& of, double seconds) {
     return of.share * seconds / of.seconds;
@@ -94,11 +93,11 @@ inline std::size_t place(std::vector<flag>& flags) {
     const double middle = top + row / 2;
     drawn += label(names - 8, middle + 4, shortened(layer.call_name(), 27), "end");
     drawn +=
-        rectangle({names, top + 3, x(layer.share) - names, row - 6}, "bar", kinds.fill(layer.op));
+        rectangle({names, top + 3, x(layer.share) - names, row - 6}, "bar", ops.fill(layer.op));
     if (layer.low < layer.high) {
       drawn += whisker(x(share_of(layer, layer.low)), x(share_of(layer, layer.high)), middle);
     }
-    drawn += label(drawing_width - 2, middle + 4, report::detail::percent(layer.share), "end");
+    drawn += label(drawing_width - 2, middle + 4, format::percent(layer.share), "end");
     top += row;
   }
   return figure(

@@ -92,36 +92,36 @@ struct roofline_axes {
                               in.x(ridge), in.y(in.peak)),
                   "trend");
     drawn += label(in.x(start) + 8, in.y(start + bandwidth) - 4,
-                   fmt::format("{} {} GB/s", level.name, report::detail::giga(level.read)));
+                   fmt::format("{} {} GB/s", level.name, analysis::giga(level.read)));
   }
   drawn +=
       path(fmt::format("M{:.1f} {:.1f}H{:.1f}", in.x(reached), in.y(in.peak), in.x.to), "trend");
   return drawn + label(in.x.to, in.y(in.peak) - 5,
-                       fmt::format("{} GFLOP/s", report::detail::giga(of.flops)), "end");
+                       fmt::format("{} GFLOP/s", analysis::giga(of.flops)), "end");
 }
 
 /// A dot as large as the layer's share of the step; what it is shows under the pointer.
 [[nodiscard]] inline markup roofline_dot(const roofline_point& of, const roofline_axes& in,
-                                         const palette& kinds) {
+                                         const palette& ops) {
   const analysis::layer_time& layer = *of.layer;
   const double radius = 3 + 20 * std::sqrt(layer.share);
   const std::string words =
       fmt::format("{}: {} of the step, {} GFLOP/s, {} of peak, {}", layer.call_name(),
-                  report::detail::percent(layer.share), report::detail::gigaflops(layer),
-                  report::detail::percent_of_peak(layer), report::detail::bound_of(layer));
+                  format::percent(layer.share), analysis::gigaflops(layer),
+                  analysis::percent_of_peak(layer), analysis::bound_of(layer));
   return element("circle", element("title", escaped(words)),
                  {{"class", "bar"},
                   {"cx", length(in.x(of.x))},
                   {"cy", length(in.y(of.y))},
                   {"r", length(radius)},
-                  {"fill", kinds.fill(layer.op)}});
+                  {"fill", ops.fill(layer.op)}});
 }
 
 }  // namespace detail
 
 /// Each layer by its FLOPs a byte and a second, under the roofs of the device; nothing where no
 /// peaks are known. Those worth most to optimise have the number of their row in that table.
-[[nodiscard]] inline markup roofline_chart(const analysis::prediction& p, const palette& kinds) {
+[[nodiscard]] inline markup roofline_chart(const analysis::prediction& p, const palette& ops) {
   const std::vector<detail::roofline_point> points = detail::roofline_points(p);
   if (!p.limits || points.empty()) return {};
   const detail::roofline_axes in(points, *p.limits);
@@ -129,7 +129,7 @@ struct roofline_axes {
   markup numbers;
   const std::vector<analysis::layer_time> worth = analysis::worth_optimising(p);
   for (const detail::roofline_point& point : points) {
-    drawn += detail::roofline_dot(point, in, kinds);
+    drawn += detail::roofline_dot(point, in, ops);
     const auto same = std::ranges::find_if(worth, [&](const analysis::layer_time& other) {
       return other.call_name() == point.layer->call_name() && other.part == point.layer->part;
     });

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
-#include <layerbench/report/op_breakdown.hpp>
 
 /// What charts are drawn with. Lengths are in the units of a drawing that is `drawing_width` wide.
 namespace layerbench::report::svg {
@@ -85,14 +85,14 @@ struct box {
 
 /// How wide a text is at most, more or less: no font is known.
 [[nodiscard]] inline double label_width(std::string_view text) {
-  return 6.6 * static_cast<double>(report::detail::width(text));
+  return 6.6 * static_cast<double>(display_width(text));
 }
 
 /// `text`, or its beginning where it has more than `most` characters.
 [[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
-  if (report::detail::width(text) <= most) return std::string(text);
+  if (display_width(text) <= most) return std::string(text);
   std::size_t end = 0;
-  for (std::size_t seen = 0; seen < most; ++end) seen += report::detail::width(text.substr(end, 1));
+  for (std::size_t seen = 0; seen < most; ++end) seen += display_width(text.substr(end, 1));
   return std::string(text.substr(0, end - 1)) + "\u2026";
 }
 
@@ -111,19 +111,7 @@ struct box {
 class palette {
  public:
   /// The ops of these predictions, those with most time first.
-  explicit palette(std::span<const analysis::prediction> all) {
-    report::detail::share_list totals;
-    for (const analysis::prediction& prediction : all) {
-      for (const auto& [op, share] : report::detail::shares_by_op(prediction)) {
-        auto same = std::ranges::find(totals, op, [](const auto& known) { return known.first; });
-        if (same == totals.end()) same = totals.insert(totals.end(), {op, 0.0});
-        same->second += share;
-      }
-    }
-    std::ranges::stable_sort(totals, std::ranges::greater{},
-                             [](const auto& x) { return x.second; });
-    for (auto& [op, share] : totals) ops_.push_back(std::move(op));
-  }
+  explicit palette(std::span<const analysis::prediction> all) : ops_(analysis::ops_by_share(all)) {}
 
   [[nodiscard]] std::string fill(const std::string& op) const {
     return fmt::format("url(#kind{})", std::ranges::find(ops_, op) - ops_.begin());

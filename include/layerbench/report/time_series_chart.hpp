@@ -23,7 +23,7 @@ namespace detail {
     const double seconds = y.low + part * (y.high - y.low);
     const double at = y(seconds);
     drawn += path(fmt::format("M{:.1f} {:.1f}H{:.1f}", left, at, drawing_width), "axis");
-    drawn += label(left - 6, at + 4, report::detail::milliseconds(seconds), "end", "faint");
+    drawn += label(left - 6, at + 4, format::milliseconds(seconds), "end", "faint");
   }
   return drawn;
 }
@@ -46,7 +46,7 @@ namespace detail {
   if (i == 0 || !analysis::changed(of.points[i - 1], of.points[i]))
     return dot(x, y, 4, "predicted");
   const std::string words =
-      report::detail::signed_percent(analysis::change(of.points[i - 1], of.points[i]));
+      format::signed_percent(analysis::change(of.points[i - 1], of.points[i]));
   const bool last = x + 9 + label_width(words) > drawing_width;
   return path(fmt::format("M{:.1f} {:.1f}l6 6l-6 6l-6-6z", x, y - 6), "changed") +
          label(last ? x - 9 : x + 9, y - 6, words, last ? "end" : "start");
