@@ -77,7 +77,7 @@ struct prediction {
   result::configuration_name configuration;
   std::vector<std::string> files;    ///< whose rows could be used
   std::string cache;                 ///< cache state of the timings used
-  std::string method;                ///< in words
+  std::string method;                ///< description of the method
   bool derived = false;              ///< the step is from a shape file, not from a manifest
   std::int64_t threads = 0;          ///< 0: the files do not say
   double coverage = 0;               ///< executions measured / executions in a step
