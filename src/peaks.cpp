@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/roofline/peaks.hpp>
-#include <layerbench/analysis/roofline/peaks_text.hpp>
+#include <layerbench/analysis/roofline/text.hpp>
 
 namespace layerbench::programs {
 
 void print_peaks(const result::results& results, const run::options& /*o*/, bool machine_format) {
   fmt::print(machine_format ? stderr : stdout, "\n{}",
-             report::text(analysis::peaks_in({&results})));
+             analysis::text(analysis::peaks_in({&results})));
 }
 
 }  // namespace layerbench::programs

@@ -11,6 +11,7 @@
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 
 namespace layerbench::programs {
 
@@ -26,11 +27,11 @@ void print_predictions(const result::results& results, const run::options& o, bo
     if (const auto isa = results.context_value(backend + "_isa")) machine += ' ' + *isa;
   }
   std::FILE* out = machine_format ? stderr : stdout;
-  fmt::print(out, "\non {}\n\n{}{}", machine, report::text(predictions),
-             report::text(analysis::contentions(std::span(&results, 1))));
+  fmt::print(out, "\non {}\n\n{}{}", machine, analysis::text(predictions),
+             analysis::text(analysis::contentions(std::span(&results, 1))));
   if (!results.chains.empty()) {
     const analysis::options models{.models = o.models, .shapes = o.shapes};
-    fmt::print(out, "\n{}", report::text(analysis::validate(std::span(&results, 1), models)));
+    fmt::print(out, "\n{}", analysis::text(analysis::validate(std::span(&results, 1), models)));
   }
 }
 
