@@ -30,7 +30,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/onednn/list.hpp>
 #include <layerbench/backend/reference/list.hpp>
-#include <layerbench/cli/context.hpp>
+#include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
@@ -87,7 +87,8 @@ class experiment {
             .count = primitive.count(),
             .request = {.type = type},
             .signature = "",
-            .around = [&, primitive, way] { return surroundings_of(step_, primitive, way); }};
+            .around = [&, primitive, way] { return surroundings_of(step_, primitive, way); },
+            .expected = reference::oracle(op::builtin{}).of(primitive.op, primitive.pass)};
         rows_[way].push_back(std::make_unique<run::benchmark_case>(std::move(row), memory_));
         rows_[way].back()->prepare({});
       }

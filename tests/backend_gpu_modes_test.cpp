@@ -109,8 +109,8 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   o.timing = timing;
   o.phase = phase;
   o.list = true;
-  const suite all = make_suite(o, what, op::builtin{}, backend_list<gpu, reference::backend>{},
-                               op::catalog_of(op::builtin{}));
+  const registry known = registry_of<gpu, reference::backend>(op::builtin{});
+  const suite all = make_suite(o, what, known);
   std::vector<std::string> names;
   for (const auto& item : all.cases) names.push_back(item->name().text());
   for (const chain_plan& chain : all.chains) names.push_back(chain.configuration.text());

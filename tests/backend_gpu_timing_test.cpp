@@ -221,10 +221,12 @@ class GpuVisit : public GpuTiming {
     row what{.name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
              .op = op::any(product),
              .signature = {},
-             .around = [cache] {
-               return op_in_context{
-                   .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
-             }};
+             .around =
+                 [cache] {
+                   return op_in_context{
+                       .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
+                 },
+             .expected = reference::exact_value_of(product, op::pass::fwd)};
     benchmark_case one(std::move(what), memory_);
     one.prepare({});
     work_queue plan({&one}, {}, {});

@@ -78,7 +78,7 @@ class Autotuner : public ::testing::Test {
   }
 
   device_context context_{std::make_unique<backend_device<toy, op::activation>>(1)};
-  autotuner measuring_{/*measures=*/true, 1};
+  autotuner measuring_{/*measures=*/true, 1, reference::oracle(op::list<op::activation>{})};
 };
 
 TEST_F(Autotuner, TakesTheFastestAndSaysSo) {
@@ -161,7 +161,7 @@ class ReplayedPlans : public Autotuner {
 };
 
 TEST_F(ReplayedPlans, AreThoseOfTheFile) {
-  autotuner replaying(/*measures=*/false, 1);
+  autotuner replaying(/*measures=*/false, 1, {});
   replaying.restore(file_, {{"toy_version", "2"}});
   EXPECT_EQ(choice(replaying, 3), "slower");
   EXPECT_EQ(choice(replaying, 4), "quick");
@@ -170,7 +170,7 @@ TEST_F(ReplayedPlans, AreThoseOfTheFile) {
 }
 
 TEST_F(ReplayedPlans, OfOtherThreadsAreNotTheSame) {
-  autotuner replaying(/*measures=*/false, 1);
+  autotuner replaying(/*measures=*/false, 1, {});
   replaying.restore(file_, {});
   const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
   EXPECT_EQ(replaying.choose("toy", 2, context_, relu, {}), "");
@@ -179,7 +179,7 @@ TEST_F(ReplayedPlans, OfOtherThreadsAreNotTheSame) {
 }
 
 TEST_F(ReplayedPlans, OfAnotherLibraryAreRefused) {
-  autotuner replaying(/*measures=*/false, 1);
+  autotuner replaying(/*measures=*/false, 1, {});
   for (const auto& [now, was] : {std::pair("toy_version", "2"), std::pair("gpu", "not known")}) {
     try {
       replaying.restore(file_, {{now, "3"}});

@@ -49,10 +49,6 @@ class layout_plan final : public any_plan {
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address>, address) const override {
     return nullptr;
   }
-  [[nodiscard]] reference::sum expected(reference::tensors, std::size_t,
-                                        std::int64_t) const override {
-    return {};
-  }
 
  private:
   std::vector<plan_operand> operands_;

@@ -35,7 +35,8 @@ class agenda_test : public ::testing::Test {
                   .op = op::any(op::add{{4}}),
                   .count = count,
                   .signature = {},
-                  .around = [share] { return run::op_in_context{.share = share}; }};
+                  .around = [share] { return run::op_in_context{.share = share}; },
+                  .expected = reference::exact_value_of(op::add{{4}}, op::pass::fwd)};
     fixtures_.push_back(std::make_unique<run::fixture>(std::move(what), memory_));
     return fixtures_.back().get();
   }

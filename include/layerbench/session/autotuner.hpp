@@ -85,7 +85,8 @@ class candidate {
 /// else the fastest one, if the autotuner measures; else the library's own choice.
 class autotuner {
  public:
-  autotuner(bool measures, std::uint64_t seed) : measures_(measures), seed_(seed) {}
+  autotuner(bool measures, std::uint64_t seed, reference::oracle oracle)
+      : measures_(measures), seed_(seed), oracle_(std::move(oracle)) {}
 
   /// Reads the plans that a result file names. `now` has the context fields that must agree: other
   /// libraries use the same names for other plans. Throws bad_input where they differ.
@@ -164,7 +165,8 @@ class autotuner {
     std::vector<double> seconds;
     for (const auto& candidate : candidates) seconds.push_back(candidate->seconds());
     std::size_t best = detail::shortest(seconds);
-    while (best != 0 && !is_correct(work, device, candidates[best]->plan())) {
+    const reference::exact_value expected = oracle_.of(op, request.pass);
+    while (best != 0 && !is_correct(work, device, candidates[best]->plan(), expected)) {
       seconds[best] = std::numeric_limits<double>::infinity();
       best = detail::shortest(seconds);
     }
@@ -211,9 +213,9 @@ class autotuner {
   }
 
   [[nodiscard]] bool is_correct(const std::string& work, compute_device& device,
-                                const any_plan& plan) {
+                                const any_plan& plan, const reference::exact_value& expected) {
     try {
-      verify(device, plan, seed_, /*every_output=*/false);
+      verify(device, plan, expected, seed_, /*every_output=*/false);
       return true;
     } catch (const wrong_result& e) {
       notes_.push_back(fmt::format("{}: {} is out: {}", work, plan.algorithm(), e.what()));
@@ -223,6 +225,7 @@ class autotuner {
 
   bool measures_;
   std::uint64_t seed_;
+  reference::oracle oracle_;
   std::map<std::string, std::string> known_;  ///< algorithms by work
   std::vector<std::string> notes_;
   bool used_ = false;  ///< whether choose() found anything in `known_`

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/device.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/update.hpp>
@@ -50,6 +52,15 @@ class planned_calls {
   plan_request request_;
   std::map<std::string, plan_memory> known_;
 };
+
+/// The layer's name of a reorder before `reader`, of one of its operands; the second of other work
+/// gets a 2 behind it, and so on.
+[[nodiscard]] inline std::string reorder_name(const model::call& reader,
+                                              const op::operand& source) {
+  const std::string pass =
+      op::is_backward(reader.pass) ? '_' + std::string(op::name(reader.pass)) : "";
+  return fmt::format("{}{}_{}_reorder", reader.layer, pass, source.name);
+}
 
 namespace detail {
 
@@ -198,11 +209,8 @@ class reorder_inserter {
     const std::string order = wanted(from, source).value_or(current);
     if (order == current) return current_[tensor];
     const std::size_t reordered = result_.new_tensor();
-    const std::string pass =
-        op::is_backward(reader.pass) ? '_' + std::string(op::name(reader.pass)) : "";
     op::any work(op::reorder{from.extents, current, order});
-    const std::string name =
-        name_of(fmt::format("{}{}_{}_reorder", reader.layer, pass, source.logical.name), work);
+    const std::string name = name_of(reorder_name(reader, source.logical), work);
     result_.calls.push_back(
         {name, std::move(work), op::pass::fwd, {current_[tensor], reordered}, true, reader.part});
     return reordered;

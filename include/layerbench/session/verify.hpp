@@ -14,6 +14,7 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/oracle.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::run {
@@ -149,7 +150,7 @@ class trial_run {
 
 /// Compares element by element. Throws wrong_result where an error exceeds its bound. Returns the
 /// root mean square of the errors, each in units of what rounding explains.
-[[nodiscard]] inline double compare(const any_plan& plan,
+[[nodiscard]] inline double compare(const any_plan& plan, const reference::exact_value& expected,
                                     std::span<const std::vector<float>> inputs, std::size_t output,
                                     const std::vector<float>& got, bool every_output) {
   const op::operand& logical = plan.operands()[output].logical;
@@ -157,7 +158,7 @@ class trial_run {
   const auto count = static_cast<std::int64_t>(got.size());
   double squares = 0;
   const auto check = [&](std::int64_t i) {
-    reference::sum exact = plan.expected(in, output, i);
+    reference::sum exact = plan.as_stored(output, expected(in, output, i));
     const double bound = error_bound(logical, exact);
     const double explained = explained_square(logical, exact);
     if (logical.type == dtype::s8) {
@@ -181,12 +182,14 @@ class trial_run {
 
 }  // namespace detail
 
-/// Runs `plan` on random data and compares its outputs with the reference formula: every element,
-/// or a sample. Checks every element for NaN, and that the plan wrote it. Throws wrong_result.
-inline void verify(compute_device& device, const any_plan& plan, std::uint64_t seed,
-                   bool every_output) {
+/// Runs `plan` on random data and compares its outputs with the reference formula, `expected`:
+/// every element, or a sample. Checks every element for NaN, and that the plan wrote it. Throws
+/// wrong_result.
+inline void verify(compute_device& device, const any_plan& plan,
+                   const reference::exact_value& expected, std::uint64_t seed, bool every_output) {
   constexpr std::byte not_a_number{0xFF};
   constexpr std::byte other_poison{0x3F};
+  if (!expected) throw error("no reference formula to check the plan against");
   detail::trial_run trial(device, plan, seed);
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const op::operand& logical = plan.operands()[i].logical;
@@ -206,7 +209,7 @@ inline void verify(compute_device& device, const any_plan& plan, std::uint64_t s
         }
       }
     }
-    const double rms = detail::compare(plan, trial.inputs(), i, got, every_output);
+    const double rms = detail::compare(plan, expected, trial.inputs(), i, got, every_output);
     if (rms > 1) {
       throw wrong_result(fmt::format(
           "{} is less precise than {}: its errors are {:.3g} times what rounding explains "

@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include <layerbench/backend/device.hpp>
 #include <layerbench/base/stats.hpp>
 
 namespace layerbench::run {
@@ -36,18 +37,6 @@ struct lap {
     return {std::max(seconds - cost.seconds, 1e-9), std::max(wall - cost.wall, 0.0),
             std::max(cpu - cost.cpu, 0.0)};
   }
-};
-
-/// A timer on a device, such as a pair of CUDA events. stop() waits for the work enqueued since
-/// start() and returns the seconds that it took.
-class device_clock {
- public:
-  device_clock() = default;
-  device_clock(const device_clock&) = delete;
-  device_clock& operator=(const device_clock&) = delete;
-  virtual ~device_clock() = default;
-  virtual void start() = 0;
-  [[nodiscard]] virtual double stop() = 0;
 };
 
 /// Times work. Reports CPU time for one thread, since waiting for a processor does not lengthen it;
@@ -111,5 +100,12 @@ class stopwatch {
   double wall_ = 0;
   double cpu_ = 0;
 };
+
+/// The clock that counts of a device's work.
+[[nodiscard]] inline stopwatch stopwatch_of(compute_device& target) {
+  const bool waits = target.waits() || target.timing() == timing_mode::single;
+  const bool cpu_counts = target.threads() == 1 && !waits;
+  return stopwatch(cpu_counts ? 1 : 2, target.clock());
+}
 
 }  // namespace layerbench::run

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include "suite.hpp"
+#include "parts.hpp"
 
 #include <cstdio>
 #include <set>
@@ -10,18 +10,11 @@
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
-#include <layerbench/analysis/roofline/peaks.hpp>
-#include <layerbench/analysis/roofline/peaks_text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
-#include <layerbench/cli/main.hpp>
-#include <layerbench/op/list.hpp>
 
-namespace {
+namespace layerbench::programs {
 
-/// Prints what the rows add up to: below them, or on stderr where stdout is for a machine.
-void print_predictions(const layerbench::result::results& results,
-                       const layerbench::run::options& o, bool machine_format) {
-  using namespace layerbench;
+void print_predictions(const result::results& results, const run::options& o, bool machine_format) {
   const auto predictions = analysis::predict(std::span(&results, 1));
   std::string machine = results.device();
   std::set<std::string> backends;
@@ -41,21 +34,4 @@ void print_predictions(const layerbench::result::results& results,
   }
 }
 
-/// Prints what the rows show of this machine, likewise.
-void print_peaks(const layerbench::result::results& results, const layerbench::run::options& /*o*/,
-                 bool machine_format) {
-  using namespace layerbench;
-  fmt::print(machine_format ? stderr : stdout, "\n{}",
-             report::text(analysis::peaks_in({&results})));
-}
-
-}  // namespace
-
-int run_suite(int argc, char** argv, const layerbench::run::program& what,
-              const layerbench::run::communicator_factory& make_communicator) {
-  using namespace layerbench;
-  run::epilogue after;
-  if (what.whole_model()) after = &print_predictions;
-  if (what.peaks) after = &print_peaks;
-  return run::main(argc, argv, what, op::builtin{}, after, built_backends{}, make_communicator);
-}
+}  // namespace layerbench::programs
