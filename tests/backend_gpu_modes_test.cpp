@@ -50,7 +50,7 @@ class GpuChain : public testing::on_gpu {
     const int before = host_launches;
     outcome result{};
     for (int i = 0; i < 4; ++i) {
-      whole->ready();
+      whole->set_up();
       gpu::calls.clear();
       whole->run(0, whole->layers());
       whole->device().synchronize();
@@ -88,9 +88,9 @@ TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
                              {.order = layout::nchw}, memory_);
   work_queue plan({}, {{{"gpu", "f32", "lenet5", 1, {}}, {}, {}, {{0}}}}, {});
   measured_configuration& configuration = plan.groups().front().cases.front();
-  configuration.whole = planned.make_chain(3);
+  configuration.chain_run = planned.make_chain(3);
   measurer visits(plan, frequency_probe_of);
-  const auto layers = static_cast<double>(configuration.whole->layers());
+  const auto layers = static_cast<double>(configuration.chain_run->layers());
   EXPECT_NEAR(visits.time_chain(configuration).mean_seconds(), layers * 1e-6, 1e-9);
   EXPECT_GT(host_launches, 0);
   visits.clock_layers(configuration);

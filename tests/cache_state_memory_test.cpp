@@ -25,7 +25,7 @@ namespace run_memory_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::owner_of;
+using testing::configuration_of;
 using ::testing::SizeIs;
 
 constexpr std::size_t too_much = std::size_t{1} << 60U;
@@ -77,7 +77,7 @@ TEST(Chain, TakesTheMemoryThatItsPlansSay) {
   }
 }
 
-class memory_test : public testing::agenda_test {
+class memory_test : public testing::work_queue_test {
  protected:
   result::results result_;
 
@@ -95,9 +95,9 @@ class memory_test : public testing::agenda_test {
 using Memory = memory_test;
 
 TEST_F(Memory, OfAChainIsAskedForBeforeAnythingElse) {
-  const result::configuration_name large = owner_of("f32", 1000, "1");
+  const result::configuration_name large = configuration_of("f32", 1000, "1");
   add_row(large, "a");
-  add_row(owner_of("f32", 1, "1"), "b");
+  add_row(configuration_of("f32", 1, "1"), "b");
   measure(large, too_much, []() -> std::unique_ptr<chain> {
     ADD_FAILURE() << "there is no room for it";
     return nullptr;
@@ -112,7 +112,7 @@ TEST_F(Memory, OfAChainIsAskedForBeforeAnythingElse) {
 }
 
 TEST_F(Memory, OfAChainThatIsNotThereAfterAllIsNoReasonToStop) {
-  const result::configuration_name configuration = owner_of("f32", 1, "1");
+  const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "a");
   measure(configuration, 1, []() -> std::unique_ptr<chain> { throw not_enough_memory(2, 1); });
   ASSERT_THAT(result_.chains, SizeIs(1));
