@@ -75,7 +75,7 @@ class experiment {
  public:
   experiment(const model::graph& graph, dtype type, int threads, bool by_layer)
       : by_layer_(by_layer),
-        memory_(make_arena(threads)),
+        memory_(make_context(threads)),
         watch_(threads),
         step_(model::inference_step(graph, type, {"activation"}), {.type = type}, memory_),
         chain_(step_.make_chain(1)) {
@@ -128,18 +128,18 @@ class experiment {
 
   void print_layers() {
     for (const model::primitive& primitive : model::primitives(step_.step())) {
-      const double truth = clocks_.seconds(primitive.calls).value();
-      fmt::print("{:24} x{:<3}{:9.1f}", primitive.layer, primitive.count(), 1e6 * truth);
+      const double true_value = clocks_.seconds(primitive.calls).value();
+      fmt::print("{:24} x{:<3}{:9.1f}", primitive.layer, primitive.count(), 1e6 * true_value);
       for (const std::string& way : ways) {
         const double row = stats::mean(layers_[way][primitive.layer]);
-        fmt::print("; {} {:.1f} ({:+.1f} %)", way, 1e6 * row, 100 * (row / truth - 1));
+        fmt::print("; {} {:.1f} ({:+.1f} %)", way, 1e6 * row, 100 * (row / true_value - 1));
       }
       fmt::print("\n");
     }
   }
 
  private:
-  static std::shared_ptr<run::device_context> make_arena(int threads) {
+  static std::shared_ptr<run::device_context> make_context(int threads) {
     const auto make = [&]<class... Ops>(op::list<Ops...> /*all*/) {
       return std::make_unique<run::backend_device<onednn::backend, Ops...>>(threads);
     };
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: ablation MODEL BATCH DTYPE THREADS [ROUNDS [layers]]\n");
     return 2;
   }
-  run::settle_threads(argv);
+  run::configure_threads(argv);
   const auto type = dtype_from(argv[3]);
   if (!type) return 2;
   const int rounds = argc > 5 ? std::atoi(argv[5]) : 7;

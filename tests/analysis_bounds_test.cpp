@@ -84,7 +84,7 @@ TEST(PeaksIn, LeavesOutRowsThatFailed) {
   EXPECT_DOUBLE_EQ(peaks_in({&file}).front().flops, 50e9);
 }
 
-TEST(PeaksIn, AreKeptApartByTypeAndThreads) {
+TEST(PeaksIn, AreSeparatedByTypeAndThreads) {
   results file = peak_file();
   result::measurement other = file.rows.front();
   other.name.configuration.dtype = "bf16";

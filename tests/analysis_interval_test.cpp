@@ -64,7 +64,7 @@ stats::interval interval_of(std::span<const term> terms) {
 /// `mean` times what it would be without drift and noise.
 double coverage(std::int64_t rounds, const drift_of& drift, double noise, double mean) {
   constexpr std::size_t layers = 4;
-  const double truth = 2 * (1 + 2 + 3 + 4) * mean;
+  const double true_value = 2 * (1 + 2 + 3 + 4) * mean;
   constexpr int trials = 400;
   machine m(7);
   int held = 0;
@@ -72,7 +72,7 @@ double coverage(std::int64_t rounds, const drift_of& drift, double noise, double
     const auto measured = m.measure(layers, rounds, drift, noise);
     const stats::interval found = interval_of(terms_of(measured));
     // Where nothing varies sums still round.
-    if (found.low <= truth * (1 + 1e-12) && truth * (1 - 1e-12) <= found.high) ++held;
+    if (found.low <= true_value * (1 + 1e-12) && true_value * (1 - 1e-12) <= found.high) ++held;
   }
   return static_cast<double>(held) / trials;
 }
@@ -81,14 +81,14 @@ double coverage(std::int64_t rounds, double drift, double noise) {
   return coverage(rounds, [=](double drawn) { return std::exp(drift * drawn); }, noise, mean);
 }
 
-TEST(Interval, HoldsTheTruthUnderDriftThatLayersShare) {
+TEST(Interval, CoversTheTrueValueUnderDriftThatLayersShare) {
   // 95 % is for many rounds; the fewer they are, the less can their spread show.
   EXPECT_GE(coverage(5, 0.1, 0.01), 0.88);
   EXPECT_GE(coverage(10, 0.1, 0.01), 0.9);
   EXPECT_GE(coverage(25, 0.1, 0.01), 0.92);
 }
 
-TEST(Interval, HoldsTheTruthUnderNoiseOfEachLayersOwn) {
+TEST(Interval, CoversTheTrueValueUnderNoiseOfEachLayersOwn) {
   EXPECT_GE(coverage(10, 0, 0.1), 0.9);
   EXPECT_GE(coverage(25, 0, 0.1), 0.92);
 }
@@ -96,7 +96,7 @@ TEST(Interval, HoldsTheTruthUnderNoiseOfEachLayersOwn) {
 /// What 400 trials may find where 87 % is true.
 constexpr double about_87_percent = 0.84;
 
-TEST(Interval, HoldsTheTruthWhereSomeRoundsAreFarOff) {
+TEST(Interval, CoversTheTrueValueWhereSomeRoundsAreFarOff) {
   const auto heavy_tails = [](double drawn) { return std::exp(0.02 * drawn * drawn * drawn); };
   const auto a_tenth_is_slow = [](double drawn) {
     return drawn > 1.2816 ? 3 : std::exp(0.02 * drawn);
@@ -107,7 +107,7 @@ TEST(Interval, HoldsTheTruthWhereSomeRoundsAreFarOff) {
   }
 }
 
-TEST(Interval, HoldsTheTruthOnAMachineOfTwoSpeeds) {
+TEST(Interval, CoversTheTrueValueOnAMachineOfTwoSpeeds) {
   // The slower one in 40 % of the rounds.
   constexpr double noise = 0.01;
   const auto two_speeds = [](double drawn) { return drawn > 0.2533 ? 1.3 : 1.0; };
@@ -116,9 +116,9 @@ TEST(Interval, HoldsTheTruthOnAMachineOfTwoSpeeds) {
   }
 }
 
-TEST(Interval, HoldsTheTruthWhereNothingVaries) { EXPECT_EQ(coverage(5, 0, 0), 1); }
+TEST(Interval, CoversTheTrueValueWhereNothingVaries) { EXPECT_EQ(coverage(5, 0, 0), 1); }
 
-TEST(Interval, OfFewRoundsIsARangeThatHoldsTheTruthAsOftenAsIsSaid) {
+TEST(Interval, OfFewRoundsIsARangeThatCoversTheTrueValueAsOftenAsIsSaid) {
   // The median, here close to the mean, lies outside of n values in 2^(1-n) of cases.
   EXPECT_NEAR(coverage(4, 0.1, 0.01), 0.875, 0.04);
   EXPECT_NEAR(coverage(3, 0.1, 0.01), 0.75, 0.05);

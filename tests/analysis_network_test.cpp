@@ -33,17 +33,17 @@ TEST(Link, FollowsTheFormulasOfRingAndTree) {
 
 TEST(Fit, FindsTheLinkOfExactTimes) {
   for (const topology how : {topology::ring, topology::tree}) {
-    const link truth{how, 5e-6, 10e9};
+    const link true_value{how, 5e-6, 10e9};
     std::vector<measured_allreduce> all;
     for (const std::int64_t n : {2, 4, 8}) {
       for (double bytes = 4; bytes < 1e9; bytes *= 8) {
-        all.push_back({n, bytes, truth.seconds(bytes, n)});
+        all.push_back({n, bytes, true_value.seconds(bytes, n)});
       }
     }
     const fitted_link found = fit(all);
     EXPECT_EQ(found.link.topology, how);
-    EXPECT_NEAR(found.link.alpha, truth.alpha, 1e-9 * truth.alpha);
-    EXPECT_NEAR(found.link.beta, truth.beta, 1e-6 * truth.beta);
+    EXPECT_NEAR(found.link.alpha, true_value.alpha, 1e-9 * true_value.alpha);
+    EXPECT_NEAR(found.link.beta, true_value.beta, 1e-6 * true_value.beta);
     EXPECT_LT(found.residual, 1e-9);
   }
 }
@@ -79,17 +79,17 @@ TEST(Table, CarriesTheIntervalOfItsRounds) {
 }
 
 TEST(Table, ScalesToOtherNumbersOfDevicesByTheFit) {
-  const link truth{topology::ring, 5e-6, 10e9};
+  const link true_value{topology::ring, 5e-6, 10e9};
   std::vector<result::measurement> rows;
   for (const std::int64_t n : {2, 4}) {
     for (std::int64_t bytes = 4; bytes < 100'000'000; bytes *= 4) {
-      rows.push_back(reduced(n, bytes, truth.seconds(static_cast<double>(bytes), n)));
+      rows.push_back(reduced(n, bytes, true_value.seconds(static_cast<double>(bytes), n)));
     }
   }
   const collective_table table(reduced_file(rows));
   for (const std::int64_t n : {3, 8, 64, 4096}) {
     EXPECT_FALSE(table.measured(4e6, n));
-    EXPECT_NEAR(table.time(4e6, n).seconds / truth.seconds(4e6, n), 1, 0.01) << n;
+    EXPECT_NEAR(table.time(4e6, n).seconds / true_value.seconds(4e6, n), 1, 0.01) << n;
   }
   EXPECT_THAT(table.devices(), ElementsAre(2, 4));
   EXPECT_TRUE(table.measured(4e6, 4));

@@ -138,7 +138,7 @@ struct words {
 };
 
 /// Pairs drift by 20 %, their runs vary by `noise`.
-words simulate(std::size_t pairs, double noise, double truth) {
+words simulate(std::size_t pairs, double noise, double true_value) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   constexpr int trials = 1000;
@@ -149,16 +149,16 @@ words simulate(std::size_t pairs, double noise, double truth) {
     for (std::size_t n = 0; n < pairs; ++n) {
       const double drift = std::exp(0.2 * normal(random));
       old.push_back(drift * std::exp(noise * normal(random)));
-      now.push_back(drift * truth * std::exp(noise * normal(random)));
+      now.push_back(drift * true_value * std::exp(noise * normal(random)));
     }
     const time_ratio found = pairs_of(steady_runs(old), steady_runs(now));
-    if (found.low <= truth && truth <= found.high) sum.held += 1. / trials;
+    if (found.low <= true_value && true_value <= found.high) sum.held += 1. / trials;
     if (found.p.value() < 0.01) sum.alarm += 1. / trials;
   }
   return sum;
 }
 
-TEST(Pairs, HaveAnIntervalThatHoldsTheTruth) {
+TEST(Pairs, HaveAnIntervalThatCoversTheTrueValue) {
   for (const std::size_t pairs : {5U, 8U, 20U}) {
     for (const double noise : {0.002, 0.01, 0.1}) {
       EXPECT_NEAR(simulate(pairs, noise, 1.25).held, 0.95, 0.02) << pairs << " " << noise;

@@ -159,17 +159,17 @@ double coverage(std::size_t runs, std::size_t rounds, double noise, double drift
     return some_runs(all);
   };
   constexpr int trials = 1000;
-  constexpr double truth = 1.25;
+  constexpr double true_value = 1.25;
   int held = 0;
   for (int i = 0; i < trials; ++i) {
     const timing old = measure(4);
-    const time_ratio found = ratio_of(old, measure(4 * truth));
-    if (found.low <= truth && truth <= found.high) ++held;
+    const time_ratio found = ratio_of(old, measure(4 * true_value));
+    if (found.low <= true_value && true_value <= found.high) ++held;
   }
   return static_cast<double>(held) / trials;
 }
 
-TEST(Ratio, HasAnIntervalThatHoldsTheTruth) {
+TEST(Ratio, HasAnIntervalThatCoversTheTrueValue) {
   EXPECT_GE(coverage(1, 5, 0.03, 0), 0.93);
   EXPECT_GE(coverage(1, 20, 0.1, 0), 0.93);
   EXPECT_GE(coverage(2, 5, 0.01, 0.03), 0.93);

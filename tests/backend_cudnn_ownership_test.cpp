@@ -182,7 +182,7 @@ TEST(Operands, LieInMemoryInTheOrderAskedFor) {
   }
 }
 
-TEST(Operands, ThatBatchNormHandsOnLieAsTheLibraryWantsThem) {
+TEST(Operands, ThatBatchNormPassesOnLieAsTheLibraryWantsThem) {
   fake = libraries{};
   cudnn::backend device(1);
   const std::vector<float> variances{0.75, 3.75, 0, 15.75};

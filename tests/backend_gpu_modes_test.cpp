@@ -179,7 +179,7 @@ TEST_F(GpuClock, WarmsUpUntilTheClockIsSteady) {
   EXPECT_EQ(worked, 0) << "it does not say";
 }
 
-TEST(Gauges, GiveTheRowWhatTheySayBeforeAndAfter) {
+TEST(Telemetry, GiveTheRowWhatTheySayBeforeAndAfter) {
   result::measurement row;
   row.seconds = 0.002;
   add_telemetry(

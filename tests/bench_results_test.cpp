@@ -134,7 +134,7 @@ TEST(Results, SayWhereTheyComeFrom) {
   EXPECT_EQ(result.context.at("by"), "a=b");
   EXPECT_EQ(result.context.contains("onednn_version"), testing::has_onednn);
   EXPECT_EQ(result.context.contains("onednn_compiled_version"), testing::has_onednn);
-  for (const char* name : {"directory", "threads", "clock", "l1d_bytes", "l2_bytes", "l3_bytes",
+  for (const char* name : {"device", "threads", "clock", "l1d_bytes", "l2_bytes", "l3_bytes",
                            "kernel", "OMP_PROC_BIND", "date", "host_name"}) {
     EXPECT_NE(result.context[name], "") << name;
   }

@@ -24,8 +24,8 @@ namespace layerbench::run {
 namespace run_memory_test {
 
 using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::configuration_of;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr std::size_t too_much = std::size_t{1} << 60U;
@@ -59,7 +59,8 @@ TEST(Verifying, NeedsRoomForTheElementsToo) {
 void expect_known(const model::graph& graph, const std::string& phase, layout order) {
   testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
     SCOPED_TRACE(fmt::format("{} {} {}", B::name, phase, name(order)));
-    planned_step planned(model::step_of(graph, phase), {.order = order}, testing::make_arena<B>(1),
+    planned_step planned(model::step_of(graph, phase), {.order = order},
+                         testing::make_context<B>(1),
                          /*reordered=*/true);
     const std::size_t bytes = planned.chain_bytes();
     const std::unique_ptr<chain> result = planned.make_chain(1);

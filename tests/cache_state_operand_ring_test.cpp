@@ -8,14 +8,14 @@
 #include "support/recorder.hpp"
 
 namespace layerbench::run {
-namespace run_rotation_test {
+namespace operand_ring_test {
 
 using namespace recorded;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::SizeIs;
 
-TEST_F(Rotation, HotMeansTheSameOperandsEveryCall) {
+TEST_F(OperandRing, HotMeansTheSameOperandsEveryCall) {
   operand_ring hot = turn(conv, {});
   make_calls(hot, 3);
   hot.set_up(1000);
@@ -27,7 +27,7 @@ TEST_F(Rotation, HotMeansTheSameOperandsEveryCall) {
   }
 }
 
-TEST_F(Rotation, ASourceIsWrittenByItsProducerJustBefore) {
+TEST_F(OperandRing, ASourceIsWrittenByItsProducerJustBefore) {
   operand_ring turns = turn(conv, after_relu(8 << 20));
   make_calls(turns, 30);
   const auto sources = places("conv", 0);
@@ -37,7 +37,7 @@ TEST_F(Rotation, ASourceIsWrittenByItsProducerJustBefore) {
   }
 }
 
-TEST_F(Rotation, OneCallIsMadeReadyInAModelsStateAndManyElse) {
+TEST_F(OperandRing, OneCallIsMadeReadyInAModelsStateAndManyElse) {
   EXPECT_EQ(turn(conv, after_relu(8 << 20)).most_calls(), 1);
   EXPECT_EQ(turn(conv, after_relu(1000)).most_calls(), 1) << "its code is cold all the same";
   EXPECT_GT(turn(conv, {}).most_calls(), 1'000'000);
@@ -50,7 +50,7 @@ TEST_F(Rotation, OneCallIsMadeReadyInAModelsStateAndManyElse) {
   EXPECT_THAT(recorder::calls, SizeIs(calls));
 }
 
-TEST_F(Rotation, WeightsComeBackAfterTheModelsFootprint) {
+TEST_F(OperandRing, WeightsComeBackAfterTheModelsFootprint) {
   // A call of the pair touches the weights, the relu's source and the convolution's two tensors.
   constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
   constexpr int turns_to_make = 20;
@@ -64,7 +64,7 @@ TEST_F(Rotation, WeightsComeBackAfterTheModelsFootprint) {
   }
 }
 
-TEST_F(Rotation, WhatAWholeNumberOfWindowsLacksIsTouchedBeforeEachCall) {
+TEST_F(OperandRing, WhatAWholeNumberOfWindowsLacksIsTouchedBeforeEachCall) {
   // Two and a half calls' worth: two windows, and the rest is written by halves.
   constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
   operand_ring turns = turn(conv, after_relu(5 * touched / 2));
@@ -81,14 +81,14 @@ TEST_F(Rotation, WhatAWholeNumberOfWindowsLacksIsTouchedBeforeEachCall) {
   EXPECT_NE(recorder::calls[0].operands[1], recorder::calls[2].operands[0]);
 }
 
-TEST_F(Rotation, AModelThatFitsOneCallStaysInPlace) {
+TEST_F(OperandRing, AModelThatFitsOneCallStaysInPlace) {
   operand_ring turns = turn(conv, after_relu(1000));
   make_calls(turns, 5);
   const auto weights = places("conv", 1);
   EXPECT_EQ(std::set(weights.begin(), weights.end()).size(), 1U);
 }
 
-TEST_F(Rotation, WhatElseACallNeedsIsOldInAModelThatIsLargerThanTheCoresCaches) {
+TEST_F(OperandRing, WhatElseACallNeedsIsOldInAModelThatIsLargerThanTheCoresCaches) {
   operand_ring large = turn(conv, after_relu(8 << 20));
   large.set_up(1);
   EXPECT_THAT(recorder::threads_worked, ElementsAre(0, 1)) << "before its source is written, after";
@@ -101,7 +101,7 @@ TEST_F(Rotation, WhatElseACallNeedsIsOldInAModelThatIsLargerThanTheCoresCaches) 
   EXPECT_EQ(small.evicted_bytes(), 0U);
 }
 
-TEST_F(Rotation, ColdTouchesMoreThanAllCachesHold) {
+TEST_F(OperandRing, ColdTouchesMoreThanAllCachesHold) {
   operand_ring cold = turn(conv, {.cache = cache_state::cold, .operands = {from_relu(0)}});
   EXPECT_GE(cold.ring_bytes(), 4U * recorder::backend::cache_bytes() - weights_bytes);
   EXPECT_EQ(cold.touched_bytes(), 0U);
@@ -111,14 +111,14 @@ TEST_F(Rotation, ColdTouchesMoreThanAllCachesHold) {
   EXPECT_EQ(std::set(sources.begin(), sources.end()).size(), 10U);
 }
 
-TEST_F(Rotation, BeyondTheCachesALargerFootprintChangesNothing) {
+TEST_F(OperandRing, BeyondTheCachesALargerFootprintChangesNothing) {
   const std::size_t large = turn(conv, after_relu(std::int64_t{1} << 34U)).ring_bytes();
   const std::size_t larger = turn(conv, after_relu(std::int64_t{1} << 40U)).ring_bytes();
   EXPECT_EQ(large, larger);
   EXPECT_LE(large, 4U * recorder::backend::cache_bytes() + 64U * 4096);  // in whole pages
 }
 
-TEST_F(Rotation, SettlingReadsTheRingsInModelsThatTheLastCacheKeepsAPartOf) {
+TEST_F(OperandRing, SettlingReadsTheRingsInModelsThatTheLastCacheKeepsAPartOf) {
   const auto reads_of = [&](std::int64_t footprint) {
     operand_ring turns = turn(conv, after_relu(footprint));
     recorder::threads_worked.clear();
@@ -135,7 +135,7 @@ TEST_F(Rotation, SettlingReadsTheRingsInModelsThatTheLastCacheKeepsAPartOf) {
   EXPECT_THAT(recorder::threads_worked, SizeIs(1)) << "but nothing else comes before the call";
 }
 
-TEST_F(Rotation, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeantime) {
+TEST_F(OperandRing, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeantime) {
   constexpr double step = 0.02;  // seconds
   operand_ring turns = turn(conv, after_relu(2 << 20));
   turns.set_step_seconds(step);
@@ -154,5 +154,5 @@ TEST_F(Rotation, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeantime)
   EXPECT_LT(large.turn_seconds(), 1e5) << "nothing stays in a cache anyway";
 }
 
-}  // namespace run_rotation_test
+}  // namespace operand_ring_test
 }  // namespace layerbench::run

@@ -24,7 +24,7 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
+TEST_F(OperandRing, AnInPlaceOpWritesItsSource) {
   op_in_context how = after_relu(8 << 20);
   how.operands = {from_conv(0), {.distance = 0, .same_as = 0}};
   operand_ring turns = turn(relu, how);
@@ -33,7 +33,7 @@ TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
   EXPECT_EQ(places("activation", 0), places("conv", 2));
 }
 
-TEST_F(Rotation, AnInPlaceProducerWritesOverWhatWasCopiedThere) {
+TEST_F(OperandRing, AnInPlaceProducerWritesOverWhatWasCopiedThere) {
   op_in_context how = after_relu(8 << 20);
   how.operands.front().overwritten = 0;
   how.operands.front().producer_distances = {1 << 20, std::nullopt};
@@ -48,7 +48,7 @@ TEST_F(Rotation, AnInPlaceProducerWritesOverWhatWasCopiedThere) {
   }
 }
 
-TEST_F(Rotation, WhatAProducerReadsIsAsFreshAsInTheModel) {
+TEST_F(OperandRing, WhatAProducerReadsIsAsFreshAsInTheModel) {
   // A whole number of windows: weights, the convolution's tensors, the relu's source, its copy's.
   constexpr std::size_t touched = weights_bytes + 4 * tensor_bytes;
   op_in_context how = after_relu(19 * touched);
@@ -70,7 +70,7 @@ TEST_F(Rotation, WhatAProducerReadsIsAsFreshAsInTheModel) {
   EXPECT_THAT(recorder::copies, IsEmpty()) << "no core's own cache has it any more";
 }
 
-TEST_F(Rotation, AProducerReadsWhatNobodyWrites) {
+TEST_F(OperandRing, AProducerReadsWhatNobodyWrites) {
   op_in_context how = after_relu(8 << 20);
   operand_ring turns = turn(conv, how);
   make_calls(turns, 200);
@@ -81,7 +81,7 @@ TEST_F(Rotation, AProducerReadsWhatNobodyWrites) {
   }
 }
 
-TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
+TEST_F(OperandRing, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   const op::add add{{1, 64, 8, 8}};
   op_in_context how{.cache = cache_state::model,
                     .footprint = 64 << 20,
@@ -113,7 +113,7 @@ TEST_F(Rotation, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   for (std::size_t i = 0; i < lead; ++i) EXPECT_EQ(next[i].second, read[60 + i]);
 }
 
-TEST_F(Rotation, WeightsThatTheStepReadBeforeAreTouchedAgain) {
+TEST_F(OperandRing, WeightsThatTheStepReadBeforeAreTouchedAgain) {
   op_in_context how = after_relu(8 << 20);
   how.operands.push_back({.distance = 0});
   operand_ring turns = turn(conv, how);
@@ -122,7 +122,7 @@ TEST_F(Rotation, WeightsThatTheStepReadBeforeAreTouchedAgain) {
   EXPECT_LT(turn(conv, how).touched_bytes(), weights_bytes);
 }
 
-TEST_F(Rotation, AProducerOfSeveralResultsWritesTheOneThatIsRead) {
+TEST_F(OperandRing, AProducerOfSeveralResultsWritesTheOneThatIsRead) {
   const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
   const op::any producer(norm);
   constexpr std::size_t dst = 5;
@@ -141,7 +141,7 @@ TEST_F(Rotation, AProducerOfSeveralResultsWritesTheOneThatIsRead) {
   for (std::size_t i = 0; i < read.size(); ++i) EXPECT_NE(beside[i], read[i]);
 }
 
-TEST_F(Rotation, StatisticsOfProducersAreValid) {
+TEST_F(OperandRing, StatisticsOfProducersAreValid) {
   const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
   constexpr std::size_t dst = 5;
   constexpr std::size_t variance = 4;
@@ -159,7 +159,7 @@ TEST_F(Rotation, StatisticsOfProducersAreValid) {
   }
 }
 
-TEST_F(Rotation, PositionsInWindowsAreValid) {
+TEST_F(OperandRing, PositionsInWindowsAreValid) {
   const op::pool pool{.n = 1, .c = 64, .h = 8, .w = 8, .r = 2, .s = 2, .stride = {2, 2}};
   op_in_context how{
       .request = {.pass = op::pass::bwd},
@@ -175,7 +175,7 @@ TEST_F(Rotation, PositionsInWindowsAreValid) {
   }
 }
 
-TEST_F(Rotation, OfWhatAProducerWritesBesideItsResultACopyIsEnough) {
+TEST_F(OperandRing, OfWhatAProducerWritesBesideItsResultACopyIsEnough) {
   const op::any norm(op::batchnorm{.n = 1, .c = 64, .h = 8, .w = 8});
   constexpr std::size_t mean = 6;
   op_in_context how{.request = {.pass = op::pass::bwd},
@@ -201,7 +201,7 @@ op_in_context read_before(std::int64_t distance) {
   return how;
 }
 
-TEST_F(Rotation, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
+TEST_F(OperandRing, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
   constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
   for (const std::size_t lead : {1U, 3U}) {
     recorder::calls.clear();
@@ -222,7 +222,7 @@ TEST_F(Rotation, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
       << "one thread has nobody to tell";
 }
 
-TEST_F(Rotation, WeightsThatTheStepUpdatesAreWrittenBefore) {
+TEST_F(OperandRing, WeightsThatTheStepUpdatesAreWrittenBefore) {
   op_in_context how = read_before(0);
   how.footprint = 5 * (weights_bytes + 2 * tensor_bytes);
   how.operands[2].last_use.reset();
@@ -236,7 +236,7 @@ TEST_F(Rotation, WeightsThatTheStepUpdatesAreWrittenBefore) {
   for (const std::byte* place : places("activation", 1)) EXPECT_THAT(used, Contains(place));
 }
 
-TEST_F(Rotation, OfASourceManyTimesTheCoresCachesACopyIsEnough) {
+TEST_F(OperandRing, OfASourceManyTimesTheCoresCachesACopyIsEnough) {
   const dims large{1, 64, 64, 64};
   op::conv reads = conv;
   reads.h = reads.w = 64;
@@ -255,7 +255,7 @@ TEST_F(Rotation, OfASourceManyTimesTheCoresCachesACopyIsEnough) {
   }
 }
 
-TEST_F(Rotation, StatisticsThatAreUpdatedInPlaceAreValid) {
+TEST_F(OperandRing, StatisticsThatAreUpdatedInPlaceAreValid) {
   const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
   constexpr std::size_t variance = 4;
   op_in_context how{.request = {.pass = op::pass::fwd_training},
@@ -271,7 +271,7 @@ TEST_F(Rotation, StatisticsThatAreUpdatedInPlaceAreValid) {
   EXPECT_THAT(std::vector<float>(values, values + norm.c), Each(Ge(0.25F)));
 }
 
-TEST_F(Rotation, StatisticsAreValidInEveryCopy) {
+TEST_F(OperandRing, StatisticsAreValidInEveryCopy) {
   const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
   operand_ring turns =
       turn(norm, {.cache = cache_state::model, .footprint = 4 << 20, .operands = {from_conv(0)}});

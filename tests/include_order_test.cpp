@@ -47,8 +47,8 @@ const room_order below = [] {
   add("tools", {"report"});
   add("backend", {"op"});
   // timing/measurement_pass.hpp and machine/telemetry.hpp fill in result::measurement.
-  add("machine", {"backend", "result"});
-  add("timing", {"machine"});
+  add("timing", {"backend", "result"});
+  add("machine", {"timing"});
   add("cache_state", {"timing"});
   all["cache_state"].erase("result");
   all["cache_state"].erase("model");

@@ -184,13 +184,13 @@ TEST(Host, DisturbsARoundOfWhichItTakesMoreThanTwoPercent) {
   EXPECT_TRUE(disturbed_by(1000, 1000));
 }
 
-TEST(Host, IsNotJudgedWithinHalfASecond) {
+TEST(Host, IsNotAssessedWithinHalfASecond) {
   EXPECT_FALSE(disturbed_by(99, 50));
   EXPECT_TRUE(disturbed_by(100, 50));
   EXPECT_FALSE(disturbed_by(0, 0));
 }
 
-TEST(Host, IsNotJudgedWhereTheSystemDoesNotSay) {
+TEST(Host, IsNotAssessedWhereTheSystemDoesNotSay) {
   const processor_times some{1000, 5000, 3, 2};
   EXPECT_FALSE(run::host_disturbed(std::nullopt, some));
   EXPECT_FALSE(run::host_disturbed(some, std::nullopt));

@@ -13,7 +13,7 @@
 #include <layerbench/machine/core_latency.hpp>
 
 namespace layerbench::run {
-namespace run_round_trip_test {
+namespace core_latency_test {
 
 using ::testing::AllOf;
 using ::testing::Ge;
@@ -34,7 +34,7 @@ struct threads_backend : reference::backend {
   }
 };
 
-TEST(RoundTrip, IsThatBetween_two_threads) {
+TEST(CoreLatency, IsThatBetween_two_threads) {
   backend_device<threads_backend> device(2);
   threads_backend::at_once = true;
   std::optional<double> taken;
@@ -46,7 +46,7 @@ TEST(RoundTrip, IsThatBetween_two_threads) {
   EXPECT_THAT(taken.value_or(1e-9), AllOf(Ge(1e-9), Le(1e-3)));
 }
 
-TEST(RoundTrip, IsNotKnownOfThreadsThatDoNotRunAtOnce) {
+TEST(CoreLatency, IsNotKnownOfThreadsThatDoNotRunAtOnce) {
   backend_device<threads_backend> device(2);
   threads_backend::at_once = false;
   EXPECT_EQ(longest_core_latency(device), std::nullopt);
@@ -54,5 +54,5 @@ TEST(RoundTrip, IsNotKnownOfThreadsThatDoNotRunAtOnce) {
   EXPECT_EQ(longest_core_latency(single), std::nullopt);
 }
 
-}  // namespace run_round_trip_test
+}  // namespace core_latency_test
 }  // namespace layerbench::run

@@ -200,7 +200,7 @@ struct step {
   std::vector<double> seconds;
   std::vector<std::pair<std::size_t, std::size_t>> runs = {};  ///< what was asked for
 
-  static constexpr std::size_t steps_to_settle() { return 5; }
+  static constexpr std::size_t warm_up_steps() { return 5; }
 
   void set_up() {}
   [[nodiscard]] std::size_t layers() const { return seconds.size(); }

@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: planted_delay PERCENT [options of bench_model]\n");
     return 2;
   }
-  run::settle_threads(argv);  // may start this program again, with all of its arguments
+  run::configure_threads(argv);  // may start this program again, with all of its arguments
   planted_share = std::atof(argv[1]) / 100;
   argv[1] = argv[0];
   return run::main(argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}},

@@ -72,7 +72,7 @@ TEST(TrainingChain, OfLenetLearnsAlikeOnAllBackends) {
 
 TEST(TrainingChain, IsGivenOtherRightClassesEachStep) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 8);
-  const std::shared_ptr<device_context> memory = testing::make_arena<reference::backend>(1);
+  const std::shared_ptr<device_context> memory = testing::make_context<reference::backend>(1);
   chain whole(memory, model::training_step(lenet, dtype::f32), {}, 3);
   std::set<std::vector<float>> seen;
   for (int i = 0; i < 4; ++i) {

@@ -11,16 +11,16 @@
 #include "support/work_queue.hpp"
 
 namespace layerbench::run {
-namespace run_agenda_test {
+namespace stopping_test {
 
+using testing::configuration_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::configuration_of;
 using ::testing::SizeIs;
 
-using Agenda = testing::work_queue_test;
+using WorkQueue = testing::work_queue_test;
 
-TEST_F(Agenda, AWholeModelIsDoneWhenItsSumIsPrecise) {
+TEST_F(WorkQueue, AWholeModelIsDoneWhenItsSumIsPrecise) {
   add_row(configuration_of("f32", 1, "1"), "a", "model", 3);
   add_row(configuration_of("f32", 1, "1"), "b");
   work_queue all = queue_of({.whole_models = true});
@@ -39,7 +39,7 @@ TEST_F(Agenda, AWholeModelIsDoneWhenItsSumIsPrecise) {
   EXPECT_TRUE(only.done);
 }
 
-TEST_F(Agenda, RowsAreDoneEachForItself) {
+TEST_F(WorkQueue, RowsAreDoneEachForItself) {
   add_row(configuration_of("f32", 1, "1"), "steady");
   add_row(configuration_of("f32", 1, "1"), "noisy");
   work_queue all = queue_of({});
@@ -53,7 +53,7 @@ TEST_F(Agenda, RowsAreDoneEachForItself) {
   EXPECT_FALSE(only.done);
 }
 
-TEST_F(Agenda, TimeEndsWhatIsNotPrecise) {
+TEST_F(WorkQueue, TimeEndsWhatIsNotPrecise) {
   add_row(configuration_of("f32", 1, "1"), "noisy");
   work_queue all = queue_of({.most_time = 10, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
@@ -69,7 +69,7 @@ TEST_F(Agenda, TimeEndsWhatIsNotPrecise) {
   }
 }
 
-TEST_F(Agenda, ACaseIsBehindWhenItsRoundsHadMoreThanTheirShareOfTheTime) {
+TEST_F(WorkQueue, ACaseIsBehindWhenItsRoundsHadMoreThanTheirShareOfTheTime) {
   add_row(configuration_of("f32", 1, "1"), "slow");
   work_queue all = queue_of({.rounds = 4, .most_time = 8, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
@@ -87,7 +87,7 @@ TEST_F(Agenda, ACaseIsBehindWhenItsRoundsHadMoreThanTheirShareOfTheTime) {
   EXPECT_TRUE(all.over_budget(only));
 }
 
-TEST_F(Agenda, AStepsTimeFollowsFromTheShareOfTheRowsThatAreKnown) {
+TEST_F(WorkQueue, AStepsTimeFollowsFromTheShareOfTheRowsThatAreKnown) {
   add_row(configuration_of("f32", 1, "1"), "a", "model", 2, 0.25)->prepare({});
   add_row(configuration_of("f32", 1, "1"), "b", "model", 1, 0.5)->prepare({});
   add_row(configuration_of("f32", 1, "1"), "a", "hot", 2, 0.25)->prepare({});
@@ -101,7 +101,7 @@ TEST_F(Agenda, AStepsTimeFollowsFromTheShareOfTheRowsThatAreKnown) {
   EXPECT_DOUBLE_EQ(all.step_seconds(only), (2 * 3 + 9) / 0.75);
 }
 
-TEST_F(Agenda, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
+TEST_F(WorkQueue, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
   add_row(configuration_of("f32", 1, "1"), "slow");
   work_queue all = queue_of({.rounds = 3, .most_time = 0, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
@@ -112,7 +112,7 @@ TEST_F(Agenda, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
   }
 }
 
-TEST_F(Agenda, ACaseOfWhichAllFailedIsDoneAndNothingIsSaidOfItsPrecision) {
+TEST_F(WorkQueue, ACaseOfWhichAllFailedIsDoneAndNothingIsSaidOfItsPrecision) {
   for (const bool whole_models : {true, false}) {
     cases_.clear();
     add_row(configuration_of("f32", 1, "1"), "a");
@@ -124,7 +124,7 @@ TEST_F(Agenda, ACaseOfWhichAllFailedIsDoneAndNothingIsSaidOfItsPrecision) {
   }
 }
 
-TEST_F(Agenda, ARowThatFailedDoesNotKeepTheOthersFromBeingPrecise) {
+TEST_F(WorkQueue, ARowThatFailedDoesNotKeepTheOthersFromBeingPrecise) {
   add_row(configuration_of("f32", 1, "1"), "fails");
   add_row(configuration_of("f32", 1, "1"), "runs");
   work_queue all = queue_of({.whole_models = true});
@@ -138,7 +138,7 @@ TEST_F(Agenda, ARowThatFailedDoesNotKeepTheOthersFromBeingPrecise) {
   EXPECT_THAT(ending, HasSubstr("precise enough"));
 }
 
-TEST_F(Agenda, PrecisionNeedsSixRoundsHoweverSteadyTheyAre) {
+TEST_F(WorkQueue, PrecisionNeedsSixRoundsHoweverSteadyTheyAre) {
   add_row(configuration_of("f32", 1, "1"), "steady");
   work_queue all = queue_of({.rounds = 2, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
@@ -148,7 +148,7 @@ TEST_F(Agenda, PrecisionNeedsSixRoundsHoweverSteadyTheyAre) {
   }
 }
 
-TEST_F(Agenda, WhatATooShortRunLeavesUnknownIsCalledSo) {
+TEST_F(WorkQueue, WhatATooShortRunLeavesUnknownIsCalledSo) {
   add_row(configuration_of("f32", 1, "1"), "a");
   work_queue all = queue_of({.rounds = 2, .most_time = 0, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
@@ -157,7 +157,7 @@ TEST_F(Agenda, WhatATooShortRunLeavesUnknownIsCalledSo) {
   EXPECT_THAT(all.end_round(only), HasSubstr("not known"));
 }
 
-TEST_F(Agenda, CasesThatPeopleCompareShareTheirRounds) {
+TEST_F(WorkQueue, CasesThatPeopleCompareShareTheirRounds) {
   add_row(configuration_of("f32", 1, "1"), "a");
   add_row(configuration_of("bf16", 1, "1"), "a");
   add_row(configuration_of("f32", 1, "2"), "a");
@@ -167,7 +167,7 @@ TEST_F(Agenda, CasesThatPeopleCompareShareTheirRounds) {
   EXPECT_THAT(all.groups()[0].cases, SizeIs(2));
 }
 
-TEST_F(Agenda, EarlierRoundsCountAndAreNotContinued) {
+TEST_F(WorkQueue, EarlierRoundsCountAndAreNotContinued) {
   const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
   add_row(configuration_of("f32", 1, "1"), "b");
   work_queue all = queue_of({.rounds = 3});
@@ -177,7 +177,7 @@ TEST_F(Agenda, EarlierRoundsCountAndAreNotContinued) {
   EXPECT_FALSE(all.groups().at(0).cases.at(0).rows[1].done);
 }
 
-TEST_F(Agenda, AChainThatLacksRoundsHasThemBesideItsRows) {
+TEST_F(WorkQueue, AChainThatLacksRoundsHasThemBesideItsRows) {
   const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
   chain_plan wanted{known->name().configuration, [] { return nullptr; }, {}};
   work_queue all(rows(), {wanted}, {.rounds = 2});
@@ -193,7 +193,7 @@ TEST_F(Agenda, AChainThatLacksRoundsHasThemBesideItsRows) {
   EXPECT_FALSE(all.groups().at(0).cases.at(0).open());
 }
 
-TEST_F(Agenda, RowsOfAnEarlierRunDoNotKeepTheirCaseOpen) {
+TEST_F(WorkQueue, RowsOfAnEarlierRunDoNotKeepTheirCaseOpen) {
   const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
   add_row(configuration_of("f32", 1, "1"), "b");
   work_queue all = queue_of({.rounds = 2, .precision = 0, .most_time = 1e9, .whole_models = true});
@@ -206,5 +206,5 @@ TEST_F(Agenda, RowsOfAnEarlierRunDoNotKeepTheirCaseOpen) {
   EXPECT_TRUE(one.done);
 }
 
-}  // namespace run_agenda_test
+}  // namespace stopping_test
 }  // namespace layerbench::run

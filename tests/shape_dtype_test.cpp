@@ -147,7 +147,7 @@ TEST(round_to, gives_integers_for_s8) {
   EXPECT_TRUE(std::isnan(round_to(dtype::s8, NAN)));
 }
 
-TEST(round_to, gives_multiples_of_the_quantum_for_s8) {
+TEST(round_to, gives_multiples_of_the_scale_for_s8) {
   EXPECT_EQ(round_to(dtype::s8, 0.30, 0.25), 0.25);
   EXPECT_EQ(round_to(dtype::s8, 0.375, 0.25), 0.5);
   EXPECT_EQ(round_to(dtype::s8, 40, 0.25), 31.75);

@@ -123,7 +123,7 @@ class on_gpu : public ::testing::Test {
 
   [[nodiscard]] run::compute_device& device() const { return memory_->device(); }
 
-  std::shared_ptr<run::device_context> memory_ = make_arena<gpu>(1);
+  std::shared_ptr<run::device_context> memory_ = make_context<gpu>(1);
 };
 
 }  // namespace testing

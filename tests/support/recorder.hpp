@@ -75,9 +75,9 @@ inline const op::activation relu{.kind = op::activation_kind::relu, .dims = {1, 
 inline constexpr std::size_t tensor_bytes = 64 * 64 * 4;  // 4 pages
 inline constexpr std::size_t weights_bytes = 64 * 64 * 9 * 4;
 
-class Rotation : public ::testing::Test {
+class OperandRing : public ::testing::Test {
  protected:
-  Rotation() {
+  OperandRing() {
     recorder::calls.clear();
     recorder::threads_worked.clear();
     recorder::copies.clear();

@@ -26,7 +26,7 @@
 namespace layerbench::testing {
 
 template <backend B>
-std::shared_ptr<run::device_context> make_arena(int threads) {
+std::shared_ptr<run::device_context> make_context(int threads) {
   const auto make = [&]<class... Ops>(op::list<Ops...> /*all*/) {
     return std::make_unique<run::backend_device<B, Ops...>>(threads);
   };
@@ -122,7 +122,8 @@ struct lesson {
   int threads = 1;
   int steps = 20;
   std::int64_t kinds = 3;
-  run::background_collectives* beside = nullptr;  ///< what sends gradients while others are computed
+  run::background_collectives* beside =
+      nullptr;  ///< what sends gradients while others are computed
 };
 
 /// What became of it.
@@ -133,7 +134,7 @@ struct trained {
 
 template <backend B>
 trained train(const model::graph& graph, const lesson& given) {
-  const std::shared_ptr<run::device_context> memory = make_arena<B>(given.threads);
+  const std::shared_ptr<run::device_context> memory = make_context<B>(given.threads);
   memory->device().set_between_ranks([](const op::any& op, const plan_request& request) {
     return std::make_unique<equal_ranks>(op, request);
   });

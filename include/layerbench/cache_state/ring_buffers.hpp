@@ -44,9 +44,9 @@ class ring_buffers {
 
   /// Sets the number of slots of each ring, after the last add().
   void set_slots(std::size_t slots) {
-    for (ring& each : rings_) {
-      each.slot_bytes = rounded_up(each.slot_bytes, each.alignment);
-      each.bytes = slots * each.slot_bytes;
+    for (ring& one : rings_) {
+      one.slot_bytes = rounded_up(one.slot_bytes, one.alignment);
+      one.bytes = slots * one.slot_bytes;
     }
     ring& own = ring_of(buffer_kind::own);
     own.bytes = std::min(slots, max_own_slots()) * own.slot_bytes;

@@ -212,7 +212,7 @@ inline void add_collective_options(CLI::App& app, options& o) {
 }
 
 /// Works out what depends on several options. Throws usage_error.
-inline void settle(options& o, const registry& known) {
+inline void complete_options(options& o, const registry& known) {
   const auto chosen = [&](std::string_view name) {
     return o.backends.empty() || std::ranges::find(o.backends, name) != o.backends.end();
   };
@@ -283,7 +283,7 @@ inline void settle(options& o, const registry& known) {
                                   detail::about_variable(detail::plain_words(e), o.variables),
                                   what.name));
   }
-  detail::settle(o, known);
+  detail::complete_options(o, known);
   return o;
 }
 

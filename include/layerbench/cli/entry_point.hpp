@@ -13,9 +13,9 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/threads.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/backends.hpp>
+#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
 
@@ -39,7 +39,7 @@ using program_runner = exit_code (*)(const options& o, char* self, const program
                                      const registry& known, const epilogue& after,
                                      const communicator_factory& make_ranks,
                                      option_parser parse_options, program_runner run_program) {
-  settle_threads(argv);
+  configure_threads(argv);
   if (detail::served_first_rank(known)) return static_cast<int>(exit_code::done);
   std::optional<options> parsed;
   try {

@@ -26,8 +26,8 @@
 #include <layerbench/machine/core_latency.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/watch.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/ranks/worker.hpp>
+#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/suite.hpp>
 

@@ -22,7 +22,7 @@ namespace layerbench::run {
 /// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:
 /// threads bound to neighbouring cores, which is both faster and more repeatable than free
 /// ones. Values that the user set stay. Restarts the program where something was to be set.
-inline void settle_threads(char** argv) {
+inline void configure_threads(char** argv) {
   // A launcher of several binds each; all would bind their threads to the same first cores.
   if (launched_processes() > 1) return;
   bool changed = false;

@@ -42,11 +42,11 @@ class training_maker {
     const auto* softmax = last.op.get<op::softmax>();
     const bool own_softmax = softmax != nullptr && softmax->dims.size() == 2;
     const std::size_t layers = graph_.layers.size() - (own_softmax ? 1 : 0);
-    const std::size_t judged = own_softmax ? last.inputs.front() : layers - 1;
-    if (judged == model_input) throw unsupported("a model of a softmax alone cannot be trained");
+    const std::size_t scored = own_softmax ? last.inputs.front() : layers - 1;
+    if (scored == model_input) throw unsupported("a model of a softmax alone cannot be trained");
     for (std::size_t i = 0; i < layers; ++i) forward(graph_.layers[i]);
     gradients_.resize(layers);
-    add_loss(judged);
+    add_loss(scored);
     for (std::size_t i = layers; i-- > 0;) backward(i);
     if (ranks_ > 1) reductions(result_, parameters_.all(), ranks_).insert();
     zero_gradients();
@@ -112,16 +112,16 @@ class training_maker {
   }
 
   /// The loss of what layer `judged` wrote, and its gradient.
-  void add_loss(std::size_t judged) {
-    const dims logits = result_of(graph_.layers[judged]);
+  void add_loss(std::size_t scored) {
+    const dims logits = result_of(graph_.layers[scored]);
     const op::any loss(op::cross_entropy{logits.front(), elements(logits) / logits.front()});
     const std::size_t probabilities = result_.new_tensor();
     const std::size_t value = result_.new_tensor();
-    add({"loss", loss, op::pass::fwd, {names_[judged].at("dst"), target, probabilities, value}});
+    add({"loss", loss, op::pass::fwd, {names_[scored].at("dst"), target, probabilities, value}});
     const std::size_t gradient = result_.new_tensor();
     part_ = step_part::backward;
     add({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
-    give(judged, gradient);
+    give(scored, gradient);
   }
 
   /// Whether nobody but layer `i` still needs its gradient.

@@ -154,7 +154,7 @@ class file_reader {
   bool end_array() { return close(); }
 
   bool key(const std::string& name) {
-    if (depth_ == 1) in_ = name == "context" ? part::context : rows_or_other(name);
+    if (depth_ == 1) in_ = name == "context" ? section::context : rows_or_other(name);
     if (in_row_ && depth_ == row_depth) row_.add(name);
     key_ = name;
     return true;
@@ -166,15 +166,15 @@ class file_reader {
   }
 
  private:
-  enum class part : std::uint8_t { other, context, rows };
+  enum class section : std::uint8_t { other, context, rows };
   static constexpr std::size_t row_depth = 3;  ///< in the file's object, in its list
 
-  static part rows_or_other(std::string_view name) {
-    return name == "benchmarks" ? part::rows : part::other;
+  static section rows_or_other(std::string_view name) {
+    return name == "benchmarks" ? section::rows : section::other;
   }
 
   bool take(nlohmann::json value) {
-    if (in_ == part::context) {
+    if (in_ == section::context) {
       put(std::move(value));
     } else if (in_row_ && depth_ == row_depth) {
       row_.set(std::move(value));
@@ -188,11 +188,11 @@ class file_reader {
     if (++depth_ > most_levels) {
       throw bad_input(into_.file, "", "nested too deeply for a result file");
     }
-    if (in_ == part::context) open_.push_back(put(kind));
-    if (in_ == part::rows && depth_ == row_depth - 1) {
+    if (in_ == section::context) open_.push_back(put(kind));
+    if (in_ == section::rows && depth_ == row_depth - 1) {
       has_rows_ = kind == nlohmann::json::value_t::array;
     }
-    if (in_ == part::rows && has_rows_ && depth_ == row_depth) {
+    if (in_ == section::rows && has_rows_ && depth_ == row_depth) {
       in_row_ = kind == nlohmann::json::value_t::object;
       row_.clear();
     }
@@ -202,7 +202,7 @@ class file_reader {
   bool close() {
     if (in_row_ && depth_ == row_depth) take_row();
     if (!open_.empty()) open_.pop_back();
-    if (--depth_ == 1) in_ = part::other;
+    if (--depth_ == 1) in_ = section::other;
     return true;
   }
 
@@ -227,7 +227,7 @@ class file_reader {
 
   results& into_;
   std::size_t depth_ = 0;  ///< lists and objects that are open
-  part in_ = part::other;
+  section in_ = section::other;
   std::string key_;
   nlohmann::json context_;
   std::vector<nlohmann::json*> open_;  ///< of the context

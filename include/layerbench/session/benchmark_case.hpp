@@ -10,8 +10,8 @@
 #include <utility>
 
 #include <layerbench/cache_state/operand_ring.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/verify.hpp>
 
 namespace layerbench::run {

@@ -17,8 +17,8 @@
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/test_data.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/ranks/communicator.hpp>
 
 namespace layerbench::run {
 
@@ -150,7 +150,7 @@ class chain {
 
   /// Steps after which the caches hold what they hold in an endless loop of steps: caches that
   /// adapt to how they are used need their own size several times over. One at least.
-  [[nodiscard]] std::size_t steps_to_settle() const {
+  [[nodiscard]] std::size_t warm_up_steps() const {
     return 1 + 2 * device().cache_bytes() / bytes_;
   }
 

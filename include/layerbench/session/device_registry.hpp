@@ -10,8 +10,8 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/cache_state/device_context.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/autotuner.hpp>
+#include <layerbench/ranks/communicator.hpp>
 
 namespace layerbench::run::detail {
 

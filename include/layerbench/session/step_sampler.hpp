@@ -75,7 +75,7 @@ class step_sampler {
 
   /// Makes them in the last of the steps that warm up.
   void make_stretches() {
-    for (std::size_t i = 1; i < whole_.steps_to_settle() && !stop_(); ++i) {
+    for (std::size_t i = 1; i < whole_.warm_up_steps() && !stop_(); ++i) {
       whole_.set_up();
       whole_.run(0, whole_.layers());
     }

@@ -23,12 +23,12 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/backends.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/chain.hpp>
+#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/device_registry.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>

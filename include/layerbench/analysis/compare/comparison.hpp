@@ -96,13 +96,13 @@ struct comparison {
 namespace detail {
 
 /// The files of a side and their timings.
-struct side {
+struct run_group {
   group files;
   timings measured;
   std::vector<identified_row> rows;  ///< rows with a timing, each identity once
   double disturbed = 0;              ///< share of the timings
 
-  explicit side(const group& all) : files(all) {
+  explicit run_group(const group& all) : files(all) {
     std::set<std::string> seen;
     double timed = 0;
     for (const result::results* file : all) {
@@ -129,7 +129,7 @@ struct side {
   return paired ? ratio_of_pairs(old, now) : ratio_of(old, now);
 }
 
-inline void compare_layers(const side& old, const side& now, comparison& all) {
+inline void compare_layers(const run_group& old, const run_group& now, comparison& all) {
   for (const identified_row& row : old.rows) {
     const std::optional<timing> before = old.find(row.id);
     const std::optional<timing> after = now.find(row.id);
@@ -185,15 +185,16 @@ inline void compare_layers(const side& old, const side& now, comparison& all) {
 }
 
 /// Layers without a timing, in the cache state that lacks the fewest.
-[[nodiscard]] inline std::vector<std::string> missing(const planned_case& planned, const side& of) {
+[[nodiscard]] inline std::vector<std::string> missing(const planned_case& planned,
+                                                      const run_group& of) {
   const auto model = find_timings(planned, of.measured, "model").missing;
   const auto hot = find_timings(planned, of.measured, "hot").missing;
   return model.size() <= hot.size() ? model : hot;
 }
 
 /// The reason why a case that both sides planned is not compared.
-[[nodiscard]] inline uncompared uncompared_case(const planned_case& before, const side& old,
-                                                const planned_case& after, const side& now) {
+[[nodiscard]] inline uncompared uncompared_case(const planned_case& before, const run_group& old,
+                                                const planned_case& after, const run_group& now) {
   const std::vector<std::string> from_old = missing(before, old);
   const std::vector<std::string> from_new = missing(after, now);
   std::vector<std::string> reasons;
@@ -209,8 +210,8 @@ inline void compare_layers(const side& old, const side& now, comparison& all) {
 }
 
 /// Compares a case by timings of cache state `model`, or of `hot` if a side lacks some of those.
-inline void compare_case(const planned_case& before, const side& old, const planned_case& after,
-                         const side& now, comparison& all) {
+inline void compare_case(const planned_case& before, const run_group& old,
+                         const planned_case& after, const run_group& now, comparison& all) {
   for (const std::string cache : {"model", "hot"}) {
     const covered_step first = find_timings(before, old.measured, cache);
     const covered_step second = find_timings(after, now.measured, cache);
@@ -226,7 +227,7 @@ inline void compare_case(const planned_case& before, const side& old, const plan
   all.left_out.push_back(uncompared_case(before, old, after, now));
 }
 
-inline void compare_models(const side& old, const side& now, comparison& all) {
+inline void compare_models(const run_group& old, const run_group& now, comparison& all) {
   const std::vector<planned_case> before = planned_cases(old.files);
   const std::vector<planned_case> after = planned_cases(now.files);
   const auto find = [](const std::vector<planned_case>& in, const planned_case& of) {
@@ -273,8 +274,8 @@ inline void compare_models(const side& old, const side& now, comparison& all) {
     const std::vector<result::results> after = detail::with_threads_in_context(now, *after_named);
     return compare(group_of(before), group_of(after), chosen);
   }
-  const detail::side before(old);
-  const detail::side after(now);
+  const detail::run_group before(old);
+  const detail::run_group after(now);
   comparison all;
   for (const result::results* file : old) all.old_files.push_back(file->file);
   for (const result::results* file : now) all.new_files.push_back(file->file);
@@ -288,7 +289,7 @@ inline void compare_models(const side& old, const side& now, comparison& all) {
   detail::compare_layers(before, after, all);
   detail::compare_models(before, after, all);
   if (!all.layers.empty() || !all.models.empty()) return all;
-  const auto example = [](const detail::side& of) {
+  const auto example = [](const detail::run_group& of) {
     return of.rows.empty() ? std::string("no rows") : "rows such as " + of.rows.front().name;
   };
   throw nothing_matched(

@@ -37,14 +37,14 @@ class primitive_plan {
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     const port& at = ports_[operand];
-    if (quantum_of(operand) == 0) {
+    if (scale_of(operand) == 0) {
       // The library reads the values only: its interface has no pointer to const.
       copy(at.exchanged, const_cast<float*>(values.data()), at.stored, to);
       return;
     }
     std::vector<std::int8_t> integers(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      integers[i] = static_cast<std::int8_t>(std::lround(values[i] / quantum_of(operand)));
+      integers[i] = static_cast<std::int8_t>(std::lround(values[i] / scale_of(operand)));
     }
     copy(at.exchanged, integers.data(), at.stored, to);
   }
@@ -52,14 +52,14 @@ class primitive_plan {
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
     const port& at = ports_[operand];
-    if (quantum_of(operand) == 0) {
+    if (scale_of(operand) == 0) {
       copy(at.stored, from, at.exchanged, values.data());
       return;
     }
     std::vector<std::int8_t> integers(values.size());
     copy(at.stored, from, at.exchanged, integers.data());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<float>(integers[i] * quantum_of(operand));
+      values[i] = static_cast<float>(integers[i] * scale_of(operand));
     }
   }
 
@@ -84,7 +84,7 @@ class primitive_plan {
       bound.memories.push_back(std::move(device));
     }
     for (const std::size_t operand : scaled_) {
-      bound.scales.push_back(static_cast<float>(quantum_of(operand)));
+      bound.scales.push_back(static_cast<float>(scale_of(operand)));
       const dnnl::memory::desc one({1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
       bound.memories.emplace_back(one, engine_, &bound.scales.back());
       bound.pass(DNNL_ARG_ATTR_SCALES | ports_[operand].argument, bound.memories.back());
@@ -204,7 +204,7 @@ class primitive_plan {
     }
   }
 
-  [[nodiscard]] double quantum_of(std::size_t operand) const {
+  [[nodiscard]] double scale_of(std::size_t operand) const {
     const op::operand& logical = operands_[operand].logical;
     return logical.type == dtype::s8 ? logical.scale : 0;
   }

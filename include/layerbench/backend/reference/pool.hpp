@@ -14,7 +14,7 @@ struct formula<op::pool> {
   [[nodiscard]] static sum at(const op::pool& o, op::pass pass, tensors in, std::size_t output,
                               std::int64_t index) {
     if (pass == op::pass::bwd) return gradient(o, in, index);
-    const window over = window_of(o, index);
+    const pool_window over = window_of(o, index);
     const std::int64_t plane = index / (o.q() * o.p()) * o.h * o.w;
     double largest = -std::numeric_limits<double>::infinity();
     std::int64_t tap = 0;
@@ -39,7 +39,7 @@ struct formula<op::pool> {
 
  private:
   /// Where the window of an output lies; negative in the padding.
-  struct window {
+  struct pool_window {
     std::int64_t top;
     std::int64_t left;
 
@@ -54,7 +54,7 @@ struct formula<op::pool> {
       return static_cast<double>(rows * columns);
     }
   };
-  static window window_of(const op::pool& o, std::int64_t output) {
+  static pool_window window_of(const op::pool& o, std::int64_t output) {
     return {output / o.q() % o.p() * o.stride.v - o.pad.top,
             output % o.q() * o.stride.h - o.pad.left};
   }
@@ -69,7 +69,7 @@ struct formula<op::pool> {
     for (std::int64_t p = 0; p < o.p(); ++p) {
       for (std::int64_t q = 0; q < o.q(); ++q) {
         const std::int64_t output = plane + p * o.q() + q;
-        const window over = window_of(o, output);
+        const pool_window over = window_of(o, output);
         const std::int64_t down = y - over.top;
         const std::int64_t across = x - over.left;
         if (down < 0 || down >= o.r || across < 0 || across >= o.s) continue;
