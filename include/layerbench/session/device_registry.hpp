@@ -11,8 +11,8 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/list.hpp>
 #include <layerbench/cache_state/device_context.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/autotuner.hpp>
+#include <layerbench/session/collectives.hpp>
 
 namespace layerbench::run::detail {
 
@@ -24,7 +24,7 @@ template <op::operation... Ops, backend... Bs>
 class device_registry<op::list<Ops...>, backend_list<Bs...>> {
  public:
   /// Both pointers may be null.
-  device_registry(std::shared_ptr<autotuner> tuner, communicator* ranks, timing_mode timing)
+  device_registry(std::shared_ptr<autotuner> tuner, data_parallel_group* ranks, timing_mode timing)
       : tuner_(std::move(tuner)), ranks_(ranks), timing_(timing) {}
 
   [[nodiscard]] std::shared_ptr<device_context> of(const std::string& backend_name, int threads) {
@@ -52,7 +52,7 @@ class device_registry<op::list<Ops...>, backend_list<Bs...>> {
 
  private:
   std::shared_ptr<autotuner> tuner_;
-  communicator* ranks_;
+  data_parallel_group* ranks_;
   timing_mode timing_;
   std::map<std::pair<std::string, int>, std::shared_ptr<device_context>> contexts_;
 };

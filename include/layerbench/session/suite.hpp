@@ -18,12 +18,12 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/backends.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/chain.hpp>
+#include <layerbench/session/collectives.hpp>
 #include <layerbench/session/device_registry.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>
@@ -37,7 +37,7 @@ struct suite {
   result::manifest manifest;
   std::map<result::configuration_name, std::int64_t>
       footprint;                          ///< distinct bytes that a step touches
-  std::vector<chain_plan> chains;         ///< of programs that run whole models
+  std::vector<chain_case> chains;         ///< of programs that run whole models
   std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
   std::vector<std::string> notes;         ///< what a user should know, for stderr
 };
@@ -66,7 +66,7 @@ struct conditions {
 template <class Ops, class Backends>
 class suite_maker {
  public:
-  suite_maker(const options& o, const program& what, suite& all, communicator* ranks,
+  suite_maker(const options& o, const program& what, suite& all, data_parallel_group* ranks,
               timing_mode timing)
       : o_(o),
         what_(what),
@@ -193,7 +193,8 @@ class suite_maker {
 
   /// The step run whole; with `beside` gradients are sent while it computes.
   void add_chain(const conditions& c, const std::shared_ptr<planned_step>& step,
-                 const std::vector<model::primitive>& primitives, communicator* beside = nullptr) {
+                 const std::vector<model::primitive>& primitives,
+                 data_parallel_group* beside = nullptr) {
     const auto make = [step, beside, seed = o_.seed] {
       std::unique_ptr<chain> result = step->make_chain(seed);
       if (beside != nullptr) result->overlap(*beside);
@@ -226,7 +227,7 @@ class suite_maker {
   const options& o_;
   const program& what_;
   suite& all_;
-  communicator* ranks_;
+  data_parallel_group* ranks_;
   timing_mode timing_;
   device_registry<Ops, Backends> device_registry_;
 };
@@ -239,7 +240,7 @@ class suite_maker {
 /// models that these train together. Throws bad_input, usage_error, unavailable.
 template <class Ops, class Backends>
 [[nodiscard]] suite make_suite(const options& o, const program& what, Ops /*ops*/, Backends built,
-                               const op::catalog& catalog, communicator* ranks = nullptr) {
+                               const op::catalog& catalog, data_parallel_group* ranks = nullptr) {
   suite all;
   const std::vector<std::string> backends = detail::chosen_backends(o, what, built, all.notes);
   if (!o.list && !o.list_tests) {
