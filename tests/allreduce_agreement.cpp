@@ -68,10 +68,15 @@ class suite_row {
  public:
   explicit suite_row(std::int64_t bytes)
       : row_({.name = {},
-              .op = op::any(op::allreduce{bytes, mpi::rank_group::all().size(), true}),
-              .signature = {}},
+              .op = op::any(sizes_of(bytes)),
+              .signature = {},
+              .expected = reference::exact_value_of(sizes_of(bytes), op::pass::fwd)},
              std::make_shared<run::device_context>(
                  std::make_unique<run::backend_device<mpi::backend, op::allreduce>>(1))) {}
+
+  [[nodiscard]] static op::allreduce sizes_of(std::int64_t bytes) {
+    return {bytes, mpi::rank_group::all().size(), true};
+  }
 
   double round() {
     if (mpi::backend::serve_first_rank()) return 0;

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/reference/list.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
 
@@ -40,6 +41,7 @@ struct layerbench::plan<hungry, layerbench::op::activation>
 namespace layerbench {
 namespace run_program_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::CaptureStdout;
@@ -59,7 +61,7 @@ int run_with_it(std::vector<std::string> words) {
   const int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
   return run::main(count, arguments.data(), {"bench_relu", "Times activations.", {"activation"}},
-                   op::list<op::activation>{}, {}, backend_list<elsewhere>{});
+                   run::registry_of<elsewhere>(op::list<op::activation>{}));
 }
 
 TEST(ABackendThatCannotRun, IsListedNevertheless) {
@@ -73,7 +75,7 @@ TEST(ABackendThatCannotRun, IsListedNevertheless) {
 TEST(ABackendThatCannotRun, IsRefusedWithItsReason) {
   CaptureStderr();
   EXPECT_EQ(run_with_it({"--backend=elsewhere"}), 77);
-  EXPECT_THAT(GetCapturedStderr(), HasSubstr("backend elsewhere cannot run here: no such device"));
+  EXPECT_THAT(GetCapturedStderr(), AllOf(HasSubstr("elsewhere"), HasSubstr("no such device")));
 }
 
 TEST(APlan, NeedsNoMoreScratchMemoryThanIsAllowed) {
@@ -92,11 +94,11 @@ struct several : reference::backend {
 };
 
 TEST(ADevice, IsOfTheBackendsThatHaveSeveral) {
-  using both = backend_list<several, reference::backend>;
-  run::detail::choose_device(3, {"several", "reference"}, both{});
+  const run::registry both = run::registry_of<several, reference::backend>(op::list<>{});
+  run::detail::choose_device(3, {"several", "reference"}, both);
   EXPECT_EQ(several::chosen, 3);
-  EXPECT_THROW(run::detail::choose_device(1, {"reference"}, both{}), usage_error);
-  EXPECT_NO_THROW(run::detail::choose_device(0, {"reference"}, both{}));
+  EXPECT_THROW(run::detail::choose_device(1, {"reference"}, both), usage_error);
+  EXPECT_NO_THROW(run::detail::choose_device(0, {"reference"}, both));
   EXPECT_EQ(several::chosen, 3);
 }
 
@@ -116,7 +118,8 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
     run::options o;
     o.backends = named;
     std::vector<std::string> notes;
-    return run::detail::chosen_backends(o, what, backend_list<complete, partial>{}, notes);
+    return run::detail::chosen_backends(o, what, run::registry_of<complete, partial>(op::list<>{}),
+                                        notes);
   };
   const run::program one_op{"bench_relu", "", {"activation"}};
   const run::program whole{"bench_model", "", {}};
@@ -127,22 +130,24 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
 
 /// Three ranks, of which this is the leader.
 struct leader : run::communicator {
-  std::vector<std::string> heard = {};  ///< by the others
+  std::vector<std::string> received = {};  ///< by the workers
 
   [[nodiscard]] int size() const override { return 3; }
   [[nodiscard]] int ranks_on_host() const override { return 3; }
   [[nodiscard]] bool is_leader() const override { return true; }
-  void send(const run::command& /*next*/) override { heard.emplace_back("deed"); }
+  void send(const run::command& /*next*/) override { received.emplace_back("command"); }
   [[nodiscard]] run::command receive() override { return {}; }
-  void barrier() override { heard.emplace_back("meet"); }
+  void barrier() override { received.emplace_back("barrier"); }
   void prepare_background_allreduce() override {}
-  void send(run::bound_plan& /*collective*/) override {}
+  void post(run::bound_plan& /*collective*/) override {}
   void wait_for_posted() override {}
-  void begin_background_allreduce() override { heard.emplace_back("begin reducing"); }
+  void begin_background_allreduce() override { received.emplace_back("begin reducing"); }
   [[nodiscard]] bool background_allreduce_running() const override { return false; }
-  void end_background_allreduce() override { heard.emplace_back("end reducing"); }
+  void end_background_allreduce() override { received.emplace_back("end reducing"); }
   [[nodiscard]] run::allreduce_times allreduce_seconds() const override { return {}; }
-  [[noreturn]] void abort_all(const std::string& why) override { throw error("abandoned: " + why); }
+  [[noreturn]] void abort_all(const std::string& reason) override {
+    throw error("aborted: " + reason);
+  }
   [[nodiscard]] std::unique_ptr<run::any_plan> plan(const op::any& /*op*/,
                                                     const plan_request& /*request*/) override {
     return nullptr;
@@ -152,13 +157,13 @@ struct leader : run::communicator {
 TEST(Ranks, AddUpNumbersAsLongAsWorkGoesOnBesideThem) {
   using ::testing::ElementsAre;
   leader all;
-  const run::command_sender others(all, 0);
-  EXPECT_EQ(others.run_overlapped([&] { return all.heard.size(); }), 2U);
-  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
-  all.heard.clear();
+  const run::command_sender workers(all, 0);
+  EXPECT_EQ(workers.run_overlapped([&] { return all.received.size(); }), 2U);
+  EXPECT_THAT(all.received, ElementsAre("command", "begin reducing", "end reducing"));
+  all.received.clear();
   const auto fails = [] { throw error("no memory"); };
-  EXPECT_THROW(others.run_overlapped(fails), error);
-  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
+  EXPECT_THROW(workers.run_overlapped(fails), error);
+  EXPECT_THAT(all.received, ElementsAre("command", "begin reducing", "end reducing"));
 }
 
 /// One whose memory is not this program's.
@@ -175,25 +180,54 @@ TEST(Ranks, AreNotForBackendsWithMemoryOfTheirOwn) {
     run::options o;
     o.backends = named;
     o.data_parallel = ranks;
-    return run::detail::chosen_backends(o, whole, backend_list<complete, remote>{}, notes);
+    return run::detail::chosen_backends(o, whole, run::registry_of<complete, remote>(op::list<>{}),
+                                        notes);
   };
   EXPECT_THAT(chosen(false, {}), ::testing::ElementsAre("complete", "remote"));
   EXPECT_THAT(notes, ::testing::IsEmpty());
   EXPECT_THAT(chosen(true, {}), ::testing::ElementsAre("complete"));
-  EXPECT_THAT(notes, ::testing::ElementsAre(HasSubstr("remote is left out: --ranks")));
+  EXPECT_THAT(notes, ::testing::ElementsAre(AllOf(HasSubstr("remote"), HasSubstr("--ranks"))));
   EXPECT_THROW(chosen(true, {"complete", "remote"}), usage_error);
 }
 
 TEST(Ranks, EndTogetherWhereTheLeaderCannotGetReady) {
   leader all;
-  const run::command_sender others(all, 0);
-  others.send_and_barrier(run::command::kind::step, 0, [&] { all.heard.emplace_back("ready"); });
-  EXPECT_THAT(all.heard, ::testing::ElementsAre("deed", "ready", "meet"));
+  const run::command_sender workers(all, 0);
+  workers.send_and_barrier(run::command::kind::run_step, 0,
+                           [&] { all.received.emplace_back("ready"); });
+  EXPECT_THAT(all.received, ::testing::ElementsAre("command", "ready", "barrier"));
   const auto fail = [] { throw error("no memory"); };
-  EXPECT_THAT([&] { others.send_and_barrier(run::command::kind::step, 0, fail); },
-              ::testing::ThrowsMessage<error>(HasSubstr("abandoned: no memory")));
-  EXPECT_THAT([&] { run::command_sender().send_and_barrier(run::command::kind::step, 0, fail); },
-              ::testing::ThrowsMessage<error>("no memory"));
+  EXPECT_THAT([&] { workers.send_and_barrier(run::command::kind::run_step, 0, fail); },
+              ::testing::ThrowsMessage<error>(HasSubstr("aborted: no memory")));
+}
+
+TEST(Ranks, ExecuteWhatTheLeadersCaseDoes) {
+  const op::add sum{{4}};
+  const auto one_case = [&] {
+    run::row what{.name = {},
+                  .op = op::any(sum),
+                  .signature = {},
+                  .expected = reference::exact_value_of(sum, op::pass::fwd)};
+    return run::benchmark_case(
+        std::move(what),
+        std::make_shared<run::device_context>(
+            std::make_unique<run::backend_device<reference::backend, op::add>>(1)));
+  };
+  const auto use = [](run::benchmark_case& row) {
+    row.prepare({});
+    row.prepare({});
+    row.set_up(1);
+    row.call(1);
+    row.release();
+  };
+  leader all;
+  run::benchmark_case local = one_case();
+  use(local);
+  EXPECT_THAT(all.received, ::testing::IsEmpty());
+  EXPECT_FALSE(local.prepared());
+  run::distributed_case distributed(one_case(), run::command_sender(all, 0));
+  use(distributed);
+  EXPECT_THAT(all.received, ::testing::ElementsAre("command", "command", "barrier", "command"));
 }
 
 }  // namespace run_program_test

@@ -94,16 +94,6 @@ namespace layerbench::run::detail {
   return variables;
 }
 
-/// `complaint`, which begins with an option, with that option replaced by the environment variable
-/// that set it.
-[[nodiscard]] inline std::string about_variable(
-    const std::string& complaint, const std::map<std::string, std::string>& variables) {
-  const std::size_t end = complaint.find_first_of(":= ");
-  const auto found = variables.find(complaint.substr(0, end));
-  if (found == variables.end()) return complaint;
-  return fmt::format("environment variable {}{}", found->second, complaint.substr(end));
-}
-
 /// CLI11's message, rewritten so that it begins with the option.
 [[nodiscard]] inline std::string plain_words(const CLI::ParseError& e) {
   std::string text = e.what();

@@ -60,7 +60,7 @@ class measurer {
     if (row.contended()) {
       timed = contended_pass(row.threads(), [&] {
         samples taken;
-        row.run_contended([&] { taken = take(wall_, any_speed{}); });
+        row.run_contended([&] { taken = take(wall_, no_frequency_probe{}); });
         return taken;
       });
     } else if (row.device().timing() == timing_mode::graph) {
@@ -93,7 +93,7 @@ class measurer {
     result::measurement timed =
         model.overlaps()
             ? contended_pass(model.threads(),
-                             [&] { return take(watch, any_speed{}, step_parts::whole); })
+                             [&] { return take(watch, no_frequency_probe{}, step_parts::whole); })
             : best_pass(model.device(), watch, limits,
                         [&](stopwatch& own, auto&& probe) { return take(own, probe, parts); });
     timed.counters["count"] = 1;
@@ -190,7 +190,7 @@ class measurer {
         best = std::move(timed);
       }
       best.counters["retries"] = retry;
-      if (!quality.pushed_off) break;
+      if (!quality.preempted) break;
     }
     return best;
   }

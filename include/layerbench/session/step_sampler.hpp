@@ -42,7 +42,7 @@ class step_sampler {
     std::vector<samples> all;
     for (const stretch& part : stretches_) {
       all.emplace_back().calls_a_sample = 1;
-      all.back().unusual = part.unusual();
+      all.back().all_slowed = part.unusual();
       for (const lap& passage : part.laps()) all.back().add(passage);
     }
     return all;
@@ -140,7 +140,7 @@ class step_sampler {
   [[nodiscard]] samples composed_steps() {
     samples result;
     result.calls_a_sample = 1;
-    result.unusual = !complete();
+    result.all_slowed = !complete();
     std::vector<std::vector<lap>> passages;
     std::size_t steps = SIZE_MAX;
     for (const stretch& part : stretches_) {
@@ -187,7 +187,7 @@ class step_sampler {
 
   Chain& chain_;
   Stopwatch& watch_;
-  stretch_watch<Speed> look_;
+  speed_monitor<Speed> look_;
   bool (*stop_)();
   step_parts parts_;
   std::vector<stretch> stretches_;

@@ -21,7 +21,6 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/mpi/allreduce.hpp>
-#include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/timing/clock.hpp>
@@ -36,9 +35,7 @@ class collective_plan final : public any_plan {
  public:
   /// Throws as mpi::operands_of does.
   collective_plan(const op::allreduce& o, const plan_request& request)
-      : op_(o),
-        arrays_(mpi::arguments_of(o, request.type)),
-        operands_(mpi::operands_of(o, request)) {}
+      : arrays_(mpi::arguments_of(o, request.type)), operands_(mpi::operands_of(o, request)) {}
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
@@ -57,10 +54,6 @@ class collective_plan final : public any_plan {
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                  address /*workspace*/) const override {
     return std::make_unique<bound_allreduce>(arrays_, operands);
-  }
-  [[nodiscard]] reference::sum expected(reference::tensors inputs, std::size_t output,
-                                        std::int64_t index) const override {
-    return reference::formula<op::allreduce>::at(op_, op::pass::fwd, inputs, output, index);
   }
 
  private:
@@ -84,7 +77,6 @@ class collective_plan final : public any_plan {
 
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(arrays_.count); }
 
-  op::allreduce op_;
   mpi::allreduce_arguments arrays_;
   std::vector<plan_operand> operands_;
 };
