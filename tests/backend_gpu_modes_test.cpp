@@ -50,7 +50,7 @@ class GpuChain : public testing::on_gpu {
     const int before = host_launches;
     outcome result{};
     for (int i = 0; i < 4; ++i) {
-      whole->ready();
+      whole->set_up();
       gpu::calls.clear();
       whole->run(0, whole->layers());
       whole->device().synchronize();

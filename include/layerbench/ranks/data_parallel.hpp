@@ -20,7 +20,7 @@
 namespace layerbench::run {
 
 /// A case that all ranks execute. With --during=allreduce it is contended: its calls overlap with
-/// background all-reduces, and each worker sets up its own.
+/// background all-reduces, and the workers repeat the call without barriers.
 class distributed_case final : public benchmark_case {
  public:
   distributed_case(benchmark_case&& local, const command_sender& workers)

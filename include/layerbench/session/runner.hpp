@@ -314,8 +314,8 @@ class runner {
     }
   }
 
-  /// Makes a checkpoint if the latest one was at least so many seconds ago, and at least twenty
-  /// times as long ago as it took.
+  /// Makes a checkpoint if the latest one ended at least `seconds` ago, and at least twenty times
+  /// as long ago as it took.
   void checkpoint_after(double seconds) {
     const double begin = stopwatch::now();
     if (begin - checkpoint_time_ < std::max(seconds, 20 * checkpoint_seconds_)) return;
