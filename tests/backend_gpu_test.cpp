@@ -9,6 +9,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/timing/clock.hpp>
 
 #include "support/host_cuda.hpp"
 
