@@ -5,7 +5,7 @@
 namespace layerbench::programs {
 
 run::suite make_suite(const run::options& o, const run::program& what, const run::registry& known,
-                      run::communicator* ranks, const run::name_filter& wanted) {
+                      run::data_parallel_group* ranks, const run::name_filter& wanted) {
   return run::make_suite(o, what, known, ranks, wanted);
 }
 

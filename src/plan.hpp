@@ -8,6 +8,6 @@ namespace layerbench::programs {
 
 /// run::make_suite.
 run::suite make_suite(const run::options& o, const run::program& what, const run::registry& known,
-                      run::communicator* ranks, const run::name_filter& wanted);
+                      run::data_parallel_group* ranks, const run::name_filter& wanted);
 
 }  // namespace layerbench::programs

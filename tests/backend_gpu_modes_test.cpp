@@ -16,8 +16,8 @@
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/measurer.hpp>
 #include <layerbench/session/planned_step.hpp>
+#include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/suite.hpp>
-#include <layerbench/session/work_queue.hpp>
 
 #include "support/host_gpu.hpp"
 
@@ -86,15 +86,15 @@ TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);
   const planned_step planned(model::step_of(lenet, "inference", dtype::f32, {}, {}),
                              {.order = layout::nchw}, memory_);
-  work_queue plan({}, {{{"gpu", "f32", "lenet5", 1, {}}, {}, {}, {{0}}}}, {});
-  measured_configuration& configuration = plan.groups().front().cases.front();
-  configuration.chain_run = planned.make_chain(3);
-  measurer visits(plan, frequency_probe_of);
-  const auto layers = static_cast<double>(configuration.chain_run->layers());
-  EXPECT_NEAR(visits.time_chain(configuration).mean_seconds(), layers * 1e-6, 1e-9);
+  const std::unique_ptr<chain> whole = planned.make_chain(3);
+  const pass_limits limits{.min_time = stopping_limits{}.min_time};
+  layer_clocks clocks;
+  measurer passes(frequency_probe_of);
+  const auto layers = static_cast<double>(whole->layers());
+  EXPECT_NEAR(passes.time_chain(*whole, limits).mean_seconds(), layers * 1e-6, 1e-9);
   EXPECT_GT(host_launches, 0);
-  visits.clock_layers(configuration);
-  EXPECT_NEAR(configuration.clocks->seconds({0}).value(), 1e-6, 1e-9);
+  passes.time_layers(*whole, clocks, limits);
+  EXPECT_NEAR(clocks.seconds({0}).value(), 1e-6, 1e-9);
 }
 
 /// Rows of a program that measures on these backends.
@@ -113,7 +113,7 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   const suite all = make_suite(o, what, known);
   std::vector<std::string> names;
   for (const auto& item : all.cases) names.push_back(item->name().text());
-  for (const chain_plan& chain : all.chains) names.push_back(chain.configuration.text());
+  for (const chain_case& chain : all.chains) names.push_back(chain.configuration.text());
   for (const auto& [configuration, step] : all.manifest) names.push_back(configuration.text());
   return names;
 }

@@ -12,7 +12,7 @@
 
 #include <layerbench/session/measurer.hpp>
 #include <layerbench/session/recorded_calls.hpp>
-#include <layerbench/session/work_queue.hpp>
+#include <layerbench/session/stopping_criterion.hpp>
 
 #include "support/host_gpu.hpp"
 
@@ -229,10 +229,10 @@ class GpuVisit : public GpuTiming {
              .expected = reference::exact_value_of(product, op::pass::fwd)};
     benchmark_case one(std::move(what), memory_);
     one.prepare({});
-    work_queue plan({&one}, {}, {});
-    measurer visits(plan, frequency_probe_of);
-    measured_configuration& configuration = plan.groups().front().cases.front();
-    return visits.time_row(configuration, configuration.rows.front());
+    const stopping_limits limits;
+    measurer passes(frequency_probe_of);
+    return passes.time_row(one,
+                           {.min_time = limits.min_time / static_cast<double>(limits.min_rounds)});
   }
 };
 

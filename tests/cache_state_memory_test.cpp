@@ -82,12 +82,12 @@ class memory_test : public testing::work_queue_test {
  protected:
   result::results result_;
 
-  /// Measures all rows, and a chain of this case that takes so many bytes.
+  /// Measures all rows, and a chain of this configuration that takes `bytes`.
   void measure(const result::configuration_name& configuration, std::size_t bytes,
                std::function<std::unique_ptr<chain>()> make) {
-    scheduler all(
+    runner all(
         rows(), {{configuration, std::move(make), [=] { return bytes; }}},
-        {.rounds = 1, .least_time = 0, .most_time = 0, .whole_models = true},
+        {.min_rounds = 1, .min_time = 0, .max_time = 0, .sum_rows = true}, {},
         [] { return std::nullopt; },
         [](compute_device&) { return std::make_unique<frequency_probe>([] { return 1.0; }); });
     EXPECT_FALSE(all.run(result_, [] {}));

@@ -131,22 +131,24 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
 
 /// Three ranks, of which this is the leader.
 struct leader : run::communicator {
-  std::vector<std::string> heard = {};  ///< by the others
+  std::vector<std::string> received = {};  ///< by the workers
 
   [[nodiscard]] int size() const override { return 3; }
   [[nodiscard]] int ranks_on_host() const override { return 3; }
   [[nodiscard]] bool is_leader() const override { return true; }
-  void send(const run::command& /*next*/) override { heard.emplace_back("deed"); }
+  void send(const run::command& /*next*/) override { received.emplace_back("command"); }
   [[nodiscard]] run::command receive() override { return {}; }
-  void barrier() override { heard.emplace_back("meet"); }
+  void barrier() override { received.emplace_back("barrier"); }
   void prepare_background_allreduce() override {}
-  void send(run::bound_plan& /*collective*/) override {}
+  void post(run::bound_plan& /*collective*/) override {}
   void wait_for_posted() override {}
-  void begin_background_allreduce() override { heard.emplace_back("begin reducing"); }
+  void begin_background_allreduce() override { received.emplace_back("begin reducing"); }
   [[nodiscard]] bool background_allreduce_running() const override { return false; }
-  void end_background_allreduce() override { heard.emplace_back("end reducing"); }
+  void end_background_allreduce() override { received.emplace_back("end reducing"); }
   [[nodiscard]] run::allreduce_times allreduce_seconds() const override { return {}; }
-  [[noreturn]] void abort_all(const std::string& why) override { throw error("abandoned: " + why); }
+  [[noreturn]] void abort_all(const std::string& reason) override {
+    throw error("aborted: " + reason);
+  }
   [[nodiscard]] std::unique_ptr<run::any_plan> plan(const op::any& /*op*/,
                                                     const plan_request& /*request*/) override {
     return nullptr;
@@ -156,13 +158,13 @@ struct leader : run::communicator {
 TEST(Ranks, AddUpNumbersAsLongAsWorkGoesOnBesideThem) {
   using ::testing::ElementsAre;
   leader all;
-  const run::command_sender others(all, 0);
-  EXPECT_EQ(others.run_overlapped([&] { return all.heard.size(); }), 2U);
-  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
-  all.heard.clear();
+  const run::command_sender workers(all, 0);
+  EXPECT_EQ(workers.run_overlapped([&] { return all.received.size(); }), 2U);
+  EXPECT_THAT(all.received, ElementsAre("command", "begin reducing", "end reducing"));
+  all.received.clear();
   const auto fails = [] { throw error("no memory"); };
-  EXPECT_THROW(others.run_overlapped(fails), error);
-  EXPECT_THAT(all.heard, ElementsAre("deed", "begin reducing", "end reducing"));
+  EXPECT_THROW(workers.run_overlapped(fails), error);
+  EXPECT_THAT(all.received, ElementsAre("command", "begin reducing", "end reducing"));
 }
 
 /// One whose memory is not this program's.
@@ -191,14 +193,42 @@ TEST(Ranks, AreNotForBackendsWithMemoryOfTheirOwn) {
 
 TEST(Ranks, EndTogetherWhereTheLeaderCannotGetReady) {
   leader all;
-  const run::command_sender others(all, 0);
-  others.send_and_barrier(run::command::kind::step, 0, [&] { all.heard.emplace_back("ready"); });
-  EXPECT_THAT(all.heard, ::testing::ElementsAre("deed", "ready", "meet"));
+  const run::command_sender workers(all, 0);
+  workers.send_and_barrier(run::command::kind::run_step, 0,
+                           [&] { all.received.emplace_back("ready"); });
+  EXPECT_THAT(all.received, ::testing::ElementsAre("command", "ready", "barrier"));
   const auto fail = [] { throw error("no memory"); };
-  EXPECT_THAT([&] { others.send_and_barrier(run::command::kind::step, 0, fail); },
-              ::testing::ThrowsMessage<error>(HasSubstr("abandoned: no memory")));
-  EXPECT_THAT([&] { run::command_sender().send_and_barrier(run::command::kind::step, 0, fail); },
-              ::testing::ThrowsMessage<error>("no memory"));
+  EXPECT_THAT([&] { workers.send_and_barrier(run::command::kind::run_step, 0, fail); },
+              ::testing::ThrowsMessage<error>(HasSubstr("aborted: no memory")));
+}
+
+TEST(Ranks, ExecuteWhatTheLeadersCaseDoes) {
+  const op::add sum{{4}};
+  const auto one_case = [&] {
+    run::row what{.name = {},
+                  .op = op::any(sum),
+                  .signature = {},
+                  .expected = reference::exact_value_of(sum, op::pass::fwd)};
+    return run::benchmark_case(
+        std::move(what),
+        std::make_shared<run::device_context>(
+            std::make_unique<run::backend_device<reference::backend, op::add>>(1)));
+  };
+  const auto use = [](run::benchmark_case& row) {
+    row.prepare({});
+    row.prepare({});
+    row.set_up(1);
+    row.call(1);
+    row.release();
+  };
+  leader all;
+  run::benchmark_case local = one_case();
+  use(local);
+  EXPECT_THAT(all.received, ::testing::IsEmpty());
+  EXPECT_FALSE(local.prepared());
+  run::distributed_case distributed(one_case(), run::command_sender(all, 0));
+  use(distributed);
+  EXPECT_THAT(all.received, ::testing::ElementsAre("command", "command", "barrier", "command"));
 }
 
 }  // namespace run_program_test

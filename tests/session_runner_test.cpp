@@ -15,14 +15,15 @@
 #include "support/work_queue.hpp"
 
 namespace layerbench::run {
-namespace run_scheduler_test {
+namespace run_runner_test {
 
+using testing::configuration_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::configuration_of;
 using ::testing::SizeIs;
 
-/// Readings of two processors: each round takes a second, in the `stolen` ones the host has 5 %.
+/// Readings of two processors: each round takes a second, and in the `stolen` rounds the host takes
+/// 5 %.
 class clock_of_host {
  public:
   explicit clock_of_host(std::set<std::int64_t> stolen) : stolen_(std::move(stolen)) {}
@@ -43,20 +44,20 @@ class clock_of_host {
   machine::processor_times seen_{1000, 5000, 3, 2};
 };
 
-class scheduler_test : public testing::work_queue_test {
+class runner_test : public testing::work_queue_test {
  protected:
   result::results result_;
 
   /// Readings of the processors' speed after the first ones: twice as long where they are slow.
   bool slow_ = false;
 
-  void measure(const run_configuration& plan, const processor_reader& host) {
+  void measure(const stopping_limits& limits, const processor_reader& host) {
     const probe_maker speed = [&](compute_device&) {
       auto result = std::make_unique<frequency_probe>([&] { return slow_ ? 2.0 : 1.0; });
       slow_ = slow_after_a_while_;
       return result;
     };
-    scheduler measure(rows(), {}, plan, host, speed);
+    runner measure(rows(), {}, limits, {}, host, speed);
     EXPECT_FALSE(measure.run(result_, [] {}));
     for (const auto& [configuration, ending] : measure.endings()) endings_.push_back(ending);
   }
@@ -72,53 +73,52 @@ class scheduler_test : public testing::work_queue_test {
   }
   std::vector<std::string> endings_;
 };
-using Scheduler = scheduler_test;
+using Runner = runner_test;
 
-TEST_F(Scheduler, MarksEveryRowOfARoundInWhichTheHostTookTime) {
+TEST_F(Runner, MarksEveryRowOfARoundInWhichTheHostTookTime) {
   const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "a", "hot");
   add_row(configuration, "b", "hot");
-  measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true},
-          clock_of_host({0, 2}));
+  measure({.min_rounds = 3, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0, 2}));
   EXPECT_THAT(result_.rows, SizeIs(6));
   EXPECT_THAT(marks(0), ElementsAre(1, 1));
   EXPECT_THAT(marks(2), ElementsAre(1, 1));
 }
 
-TEST_F(Scheduler, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
+TEST_F(Runner, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
   benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a", "hot");
   result::measurement before;
   before.name = known->name();
   before.counters["disturbed"] = 0;
   result_.rows.push_back(before);
-  measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
+  measure({.min_rounds = 2, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
   EXPECT_THAT(marks(0), ElementsAre(0)) << "what was timed in an earlier run";
   EXPECT_THAT(marks(1), ElementsAre(1));
 }
 
-TEST_F(Scheduler, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
+TEST_F(Runner, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
   slow_after_a_while_ = true;
   add_row(configuration_of("f32", 1, "1"), "a", "hot");
-  measure({.rounds = 1, .least_time = 0, .most_time = 0, .whole_models = true},
+  measure({.min_rounds = 1, .min_time = 0, .max_time = 0, .sum_rows = true},
           [] { return std::nullopt; });
   EXPECT_THAT(marks(0), ElementsAre(1));
   EXPECT_EQ(result_.rows.at(0).counters.at("slowed"), result_.rows.at(0).counters.at("samples"));
 }
 
-TEST_F(Scheduler, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
+TEST_F(Runner, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
   add_row(configuration_of("f32", 1, "1"), "a", "hot");
-  measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true},
+  measure({.min_rounds = 2, .min_time = 0, .max_time = 0, .sum_rows = true},
           [] { return std::nullopt; });
   EXPECT_THAT(result_.rows, SizeIs(2));
 }
 
-TEST_F(Scheduler, GoesOnWithoutACaseThatCannotRun) {
+TEST_F(Runner, GoesOnWithoutACaseThatCannotRun) {
   add_row(configuration_of("f128", 1, "1"), "fails", "hot");
   add_row(configuration_of("f32", 1, "1"), "runs", "hot");
   cases_.front() = std::make_unique<benchmark_case>(
       row{.name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
       memory_);  // the device has no plan of it
-  measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true}, clock_of_host({0}));
+  measure({.min_rounds = 3, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
   EXPECT_THAT(endings_, ElementsAre(HasSubstr("time was up")));
   ASSERT_THAT(result_.rows, SizeIs(4));
   for (const result::measurement& row : result_.rows) {
@@ -127,5 +127,5 @@ TEST_F(Scheduler, GoesOnWithoutACaseThatCannotRun) {
   }
 }
 
-}  // namespace run_scheduler_test
+}  // namespace run_runner_test
 }  // namespace layerbench::run

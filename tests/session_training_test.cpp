@@ -116,12 +116,12 @@ TEST(TrainingChain, OfSeveralRanksAddsUpEveryGradient) {
   }
 }
 
-/// Sends nothing before it must.
+/// Runs posted collectives as late as possible.
 struct late_collectives final : background_collectives {
   std::vector<bound_plan*> waiting = {};
   std::size_t sent = 0;
 
-  void send(bound_plan& collective) override { waiting.push_back(&collective); }
+  void post(bound_plan& collective) override { waiting.push_back(&collective); }
   void wait_for_posted() override {
     for (bound_plan* plan : waiting) plan->run();
     sent += waiting.size();

@@ -122,8 +122,7 @@ struct lesson {
   int threads = 1;
   int steps = 20;
   std::int64_t kinds = 3;
-  run::background_collectives* beside =
-      nullptr;  ///< what sends gradients while others are computed
+  run::background_collectives* beside = nullptr;  ///< all-reduces gradients in the background
 };
 
 /// What became of it.

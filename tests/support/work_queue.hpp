@@ -11,14 +11,15 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/work_queue.hpp>
 
 /// Work queues of rows that cost nothing.
 namespace layerbench::testing {
 
 [[nodiscard]] inline result::configuration_name configuration_of(const std::string& dtype,
-                                                         std::int64_t batch,
-                                                         const std::string& threads) {
+                                                                 std::int64_t batch,
+                                                                 const std::string& threads) {
   return {"reference", dtype, "tiny", batch, {{"threads", threads}}};
 }
 
@@ -28,9 +29,9 @@ class work_queue_test : public ::testing::Test {
       std::make_unique<run::backend_device<reference::backend, op::add>>(1));
   std::vector<std::unique_ptr<run::benchmark_case>> cases_;
 
-  run::benchmark_case* add_row(const result::configuration_name& configuration, const std::string& layer,
-                        const std::string& cache = "model", std::int64_t count = 1,
-                        double share = 0) {
+  run::benchmark_case* add_row(const result::configuration_name& configuration,
+                               const std::string& layer, const std::string& cache = "model",
+                               std::int64_t count = 1, double share = 0) {
     run::row what{.name = {configuration, "add", "fwd", layer, cache},
                   .op = op::any(op::add{{4}}),
                   .count = count,
@@ -42,14 +43,27 @@ class work_queue_test : public ::testing::Test {
   }
   [[nodiscard]] std::vector<run::benchmark_case*> rows() const {
     std::vector<run::benchmark_case*> all;
-    for (const auto& row : cases_) all.push_back(row.get());
+    for (const auto& one : cases_) all.push_back(one.get());
     return all;
   }
-  [[nodiscard]] run::work_queue queue_of(const run::run_configuration& plan) const {
-    return {rows(), {}, plan};
+  run::work_queue queue_;
+
+  /// Queues all rows; decisions about them are up to the result.
+  run::stopping_criterion queue_rows(const run::stopping_limits& limits) {
+    queue_ = run::make_work_queue(rows(), {});
+    return run::stopping_criterion(limits);
   }
-  /// A file with so many rounds of a row.
-  [[nodiscard]] static result::results rounds_of(const run::benchmark_case& of, std::int64_t rounds) {
+  /// Takes over the rounds of a file; returns the number of the next round.
+  std::int64_t resume(const result::results& earlier, const run::stopping_criterion& criterion) {
+    const std::int64_t next = run::restore(earlier, queue_);
+    for (run::configuration_group& group : queue_) {
+      for (run::configuration_state& configuration : group) criterion.mark_done(configuration);
+    }
+    return next;
+  }
+  /// A result file with `rounds` rounds of a row.
+  [[nodiscard]] static result::results rounds_of(const run::benchmark_case& of,
+                                                 std::int64_t rounds) {
     result::results file;
     for (std::int64_t i = 0; i < rounds; ++i) {
       result::measurement& row = file.rows.emplace_back();
@@ -59,10 +73,12 @@ class work_queue_test : public ::testing::Test {
     }
     return file;
   }
-  /// Rounds of the only case's rows: a value a row.
-  static void add_round(run::measured_configuration& of, std::int64_t round,
+  /// Adds a round with one value per row of the configuration.
+  static void add_round(run::configuration_state& configuration, std::int64_t round,
                         const std::vector<double>& seconds) {
-    for (std::size_t i = 0; i < of.rows.size(); ++i) of.rows[i].rounds[round] = seconds[i];
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      configuration.rows.at(i).rounds[round] = seconds[i];
+    }
   }
 };
 

@@ -20,14 +20,16 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/entry_point.hpp>
+#include <layerbench/cli/measure.hpp>
+#include <layerbench/cli/result_sink.hpp>
 #include <layerbench/cli/select.hpp>
-#include <layerbench/cli/session.hpp>
 #include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/core_latency.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/watch.hpp>
-#include <layerbench/ranks/worker.hpp>
 #include <layerbench/ranks/communicator.hpp>
+#include <layerbench/ranks/data_parallel.hpp>
+#include <layerbench/ranks/worker.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/suite.hpp>
 
@@ -158,7 +160,7 @@ inline exit_code check_machine(const suite& planned,
 }
 
 /// Predictions and the like, below the rows or on stderr where stdout is for a machine.
-inline void print_summary(session& measured, const options& o, const program& what,
+inline void print_summary(result_sink& measured, const options& o, const program& what,
                           const epilogue& after) {
   const bool machine_format = o.format != "console";
   const std::string cut = measured.keep_predictable();
@@ -208,11 +210,11 @@ inline exit_code run_program(const options& o, char* self, const program& what,
     worker(*ranks, all, {.seed = o.seed, .verify_every_output = o.verify}).serve();
     return exit_code::done;
   }
-  if (ranks) lead(all, *ranks);
+  if (ranks) distribute(all, *ranks);
   for (const std::string& text : all.notes) note(text);
   const machine::resource_request resource_request = resources_of(o, all, known);
   if (o.check_machine) return check_machine(all, resource_request, known);
-  std::vector<benchmark_case*> selected = select(all.cases, o.filter);
+  const std::vector<benchmark_case*> selected = select(all.cases, o.filter);
   if (selected.empty()) {
     const std::vector<std::string> names =
         names_of(plan(o, what, known, ranks.get(), /*wanted=*/{}).cases);
@@ -235,8 +237,8 @@ inline exit_code run_program(const options& o, char* self, const program& what,
     results.context[name] = printable(value);
   }
   add_user_context(o, results);
-  session measuring(o, all, watch, what.whole_model(), std::move(selected), std::move(results));
-  const bool interrupted = measuring.run();
+  result_sink sink(o, all, watch, selected, std::move(results));
+  const bool interrupted = measure(o, all, limits_of(o, what.whole_model()), selected, sink);
   if (all.tuner) {
     for (const std::string& text : all.tuner->notes()) note("plan of " + text);
     if (all.tuner->fits_nothing()) {
@@ -246,11 +248,11 @@ inline exit_code run_program(const options& o, char* self, const program& what,
                       o.plans));
     }
   }
-  const std::size_t failures = measuring.report_failures();
-  measuring.report_disturbance();
-  if (after) print_summary(measuring, o, what, after);
+  const std::size_t failures = sink.report_failures();
+  sink.report_disturbance();
+  if (after) print_summary(sink, o, what, after);
   if (interrupted) {
-    note(measuring.interruption());
+    note(sink.interruption());
     return exit_code::interrupted;
   }
   return failures == 0 ? exit_code::done : exit_code::incomplete;

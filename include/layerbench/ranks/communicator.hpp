@@ -8,147 +8,103 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include <fmt/format.h>
+#include <layerbench/backend/mpi/command.hpp>
+#include <layerbench/session/collectives.hpp>
 
-#include <layerbench/backend/device.hpp>
-
-/// Several ranks that train together: processes that do the same at the same time, as one of them
-/// says.
+/// Data-parallel training: several ranks execute the same rows and chains at the same time. Rank 0,
+/// the leader, measures and sends commands; all others are workers.
 namespace layerbench::run {
 
-/// What all ranks do next. The leader does it, too, and decides with its own clock.
-struct command {
-  enum class kind : std::int64_t {
-    end,                ///< nothing more
-    prepare,            ///< a row: see fixture
-    release,            ///< the row
-    pace,               ///< of the row: see rotation::set_step_seconds
-    warm_shared_cache,  ///< the row; argument: whether a warm-up follows
-    calls,              ///< of the row, so many: all meet in between being ready and calling
-    run_alongside,      ///< the row: calls, over and over, beside all-reduces while these go on
-    make_chain,         ///< of a case
-    drop_chain,
-    step,  ///< of the chain, whole: all meet before
-  };
-  kind what = kind::end;
-  std::int64_t index = 0;  ///< of the row or the chain in the suite
-  std::int64_t argument = 0;
-  double seconds = 0;
-};
+using mpi::command;
 
-/// Seconds of an all-reduce of a bucket.
+/// Seconds per all-reduce of one bucket.
 struct allreduce_times {
-  double alone = 0;   ///< while all ranks do nothing else
-  double beside = 0;  ///< while they compute: the mean of those that ended before that did
+  double alone = 0;   ///< while all ranks are idle
+  double beside = 0;  ///< while they compute: mean of the calls that ended before that did
 };
 
-/// What this rank does together with others, beside what it does alone.
-class background_collectives {
+/// The ranks of this program, seen from one of them.
+class communicator : public data_parallel_group {
  public:
-  background_collectives() = default;
-  background_collectives(const background_collectives&) = delete;
-  background_collectives& operator=(const background_collectives&) = delete;
-  virtual ~background_collectives() = default;
-
-  /// Has a call of a collective run until await_sent() returns, behind those before it. Meanwhile
-  /// this rank does nothing else with the others.
-  virtual void send(bound_plan& collective) = 0;
-  virtual void wait_for_posted() = 0;
-};
-
-/// The ranks, as one of them sees them.
-class communicator : public background_collectives {
- public:
-  [[nodiscard]] virtual int size() const = 0;
-  /// How many are on this machine.
-  [[nodiscard]] virtual int ranks_on_host() const = 0;
   [[nodiscard]] virtual bool is_leader() const = 0;
-  /// The leader's: tells the others.
+  /// The leader sends a command to all workers.
   virtual void send(const command& next) = 0;
-  /// The others': waits for what the leader says.
+  /// A worker waits for the leader's next command.
   [[nodiscard]] virtual command receive() = 0;
-  /// Waits until all are here.
+  /// Waits until all ranks are here.
   virtual void barrier() = 0;
-  /// Makes ready for all-reduces beside other work. Throws unsupported.
+  /// Allocates what background all-reduces need. Throws unsupported.
   virtual void prepare_background_allreduce() = 0;
-  /// Beside what each does from now on, all ranks add up numbers, over and over; returns when they
-  /// have done so alone. They do nothing else together meanwhile.
+  /// Starts all-reduces in the background, one after the other, on all ranks. Returns after one was
+  /// timed while the ranks were idle. No other communication is possible meanwhile.
   virtual void begin_background_allreduce() = 0;
-  /// Whether that goes on.
+  /// Whether the leader has not yet ended the background all-reduces.
   [[nodiscard]] virtual bool background_allreduce_running() const = 0;
-  /// Ends it, where this is the leader; the others wait until it has.
+  /// The leader ends the background all-reduces; workers wait until it has.
   virtual void end_background_allreduce() = 0;
-  /// Of what went on last.
+  /// The times of the latest background all-reduces.
   [[nodiscard]] virtual allreduce_times allreduce_seconds() const = 0;
-  /// Ends all ranks: this one cannot go on.
-  [[noreturn]] virtual void abort_all(const std::string& why) = 0;
-  /// The plan of a collective op between the ranks. Throws unsupported.
-  [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
-                                                       const plan_request& request) = 0;
+  /// Ends all ranks because this rank failed.
+  [[noreturn]] virtual void abort_all(const std::string& reason) = 0;
 };
 
-/// Finds the other ranks.
+/// Makes the communicator of the ranks that a launcher started.
 using communicator_factory = std::function<std::unique_ptr<communicator>()>;
 
-/// All ranks add up numbers while it lives.
+/// Background all-reduces run on all ranks during the lifetime of this object.
 class background_allreduce_scope {
  public:
-  explicit background_allreduce_scope(communicator& all) : all_(all) {
-    all_.begin_background_allreduce();
+  explicit background_allreduce_scope(communicator& ranks) : ranks_(ranks) {
+    ranks_.begin_background_allreduce();
   }
   background_allreduce_scope(const background_allreduce_scope&) = delete;
   background_allreduce_scope& operator=(const background_allreduce_scope&) = delete;
-  ~background_allreduce_scope() { all_.end_background_allreduce(); }
+  ~background_allreduce_scope() { ranks_.end_background_allreduce(); }
 
  private:
-  communicator& all_;
+  communicator& ranks_;
 };
 
-/// What tells the others of a row or a chain, where there are any.
+/// Sends the leader's commands for one row or one chain.
 class command_sender {
  public:
-  command_sender() = default;
-  command_sender(communicator& with, std::size_t index)
-      : with_(&with), index_(static_cast<std::int64_t>(index)) {}
+  /// `index` is the place of the row or the chain in the suite.
+  command_sender(communicator& ranks, std::size_t index)
+      : ranks_(ranks), index_(static_cast<std::int64_t>(index)) {}
 
-  void send(command::kind what, std::int64_t argument = 0, double seconds = 0) const {
-    if (with_ != nullptr) with_->send({what, index_, argument, seconds});
+  void send(command::kind what, std::int64_t count = 0, double seconds = 0) const {
+    ranks_.send({.what = what, .index = index_, .count = count, .seconds = seconds});
   }
-  /// Tells the others, does `work` as they do, and waits for them. Where it fails here all ranks
-  /// end: the others would wait for ever.
+  /// Sends the command, does `work` while the workers do the same, and waits for them. All ranks
+  /// end if `work` throws: the workers would wait at the barrier for ever.
   template <class Work>
-  void send_and_barrier(command::kind what, std::int64_t argument, Work&& work) const {
-    send(what, argument);
-    share(work);
-    if (with_ != nullptr) with_->barrier();
+  void send_and_barrier(command::kind what, std::int64_t count, Work&& work) const {
+    send(what, count);
+    run_or_abort(work);
+    ranks_.barrier();
   }
-  /// Does `work` as the others do. Where it fails here all ranks end, likewise.
+  /// Does `work`, in which all ranks communicate. All ranks end if it throws.
   template <class Work>
-  void share(Work&& work) const {
+  void run_or_abort(Work&& work) const {
     try {
       work();
     } catch (const std::exception& e) {
-      if (with_ != nullptr) with_->abort_all(e.what());
-      throw;
+      ranks_.abort_all(e.what());
     }
   }
-  /// Does `work` while all ranks add up numbers; the others make calls of the row meanwhile.
+  /// Does `work` while background all-reduces run; the workers call the row meanwhile.
   template <class Work>
   auto run_overlapped(Work&& work) const {
     send(command::kind::run_alongside);
-    const background_allreduce_scope all(*with_);
+    const background_allreduce_scope allreduces(ranks_);
     return work();
   }
-  /// How long that took them.
-  [[nodiscard]] allreduce_times allreduce_seconds() const { return with_->allreduce_seconds(); }
-  /// Whether there are others.
-  [[nodiscard]] bool any() const { return with_ != nullptr; }
+  [[nodiscard]] allreduce_times allreduce_seconds() const { return ranks_.allreduce_seconds(); }
 
  private:
-  communicator* with_ = nullptr;
-  std::int64_t index_ = 0;
+  communicator& ranks_;
+  std::int64_t index_;
 };
 
 }  // namespace layerbench::run

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
 #include <cstddef>
 #include <exception>
 #include <map>
@@ -19,22 +18,19 @@
 
 namespace layerbench::run {
 
-/// Any rank but the leader: does with its own plans and memory what that says.
+/// Any rank but the leader: executes the leader's commands with its own plans and memory.
 class worker {
  public:
-  /// `all` is the same suite as the leader's.
-  worker(communicator& with, const suite& all, const preparation_options& how)
-      : with_(with), all_(all), how_(how) {}
+  /// `local` equals the leader's suite.
+  worker(communicator& ranks, const suite& local, const preparation_options& options)
+      : ranks_(ranks), suite_(local), options_(options) {}
 
-  /// Goes on to the end. Signals to stop are the leader's to heed. Ends all ranks where it cannot.
+  /// Executes commands up to the end. An error ends all ranks.
   void serve() {
-    std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGTERM, SIG_IGN);
     try {
-      for (command next = with_.receive(); next.what != command::kind::end; next = with_.receive())
-        execute(next);
+      mpi::serve(ranks_, [&](const command& next) { execute(next); });
     } catch (const std::exception& e) {
-      with_.abort_all(e.what() + failed_);
+      ranks_.abort_all(e.what() + last_failure_);
     }
   }
 
@@ -43,75 +39,61 @@ class worker {
     const auto index = static_cast<std::size_t>(next.index);
     switch (next.what) {
       case command::kind::make_chain:
-        return attempt([&] { chains_[index] = all_.chains.at(index).make(); });
+        return attempt([&] { chains_[index] = suite_.chains.at(index).make(); });
       case command::kind::drop_chain: chains_.erase(index); return;
-      case command::kind::step: return run_step(*chains_.at(index));
-      default: return execute(next, *all_.cases.at(index));
+      case command::kind::run_step: return run_step(*chains_.at(index));
+      default: return execute(next, *suite_.cases.at(index));
     }
   }
 
   void execute(const command& next, benchmark_case& row) {
     row.activate();
     switch (next.what) {
-      case command::kind::prepare: return attempt([&] { row.prepare(how_); });
+      case command::kind::prepare: return attempt([&] { row.prepare(options_); });
       case command::kind::release: return row.release();
-      case command::kind::pace: return row.set_step_seconds(next.seconds);
-      case command::kind::warm_shared_cache: return row.warm_shared_cache(next.argument != 0);
-      case command::kind::calls:
-        row.set_up(next.argument);
-        with_.barrier();
-        return row.call(next.argument);
+      case command::kind::set_step_seconds: return row.set_step_seconds(next.seconds);
+      case command::kind::warm_shared_cache: return row.warm_shared_cache(next.count != 0);
+      case command::kind::call:
+        row.set_up(next.count);
+        ranks_.barrier();
+        return row.call(next.count);
       case command::kind::run_alongside: return run_alongside(row);
-      default: throw error("the leader asks for what this version does not know");
+      default: throw error("the leader sent a command that this version does not know");
     }
   }
 
   void run_alongside(benchmark_case& row) {
-    const background_allreduce_scope all(with_);
+    const background_allreduce_scope allreduces(ranks_);
     row.warm_shared_cache(/*warm_up_follows=*/true);
-    while (with_.background_allreduce_running()) {
+    while (ranks_.background_allreduce_running()) {
       row.set_up(1);
       row.call(1);
     }
   }
 
-  void run_step(chain& whole) {
-    whole.activate();
-    whole.set_up();
-    with_.barrier();
-    whole.run(0, whole.layers());
+  void run_step(chain& step) {
+    step.activate();
+    step.set_up();
+    ranks_.barrier();
+    step.run(0, step.layers());
   }
 
-  /// What fails here fails in the leader, too, which says so and asks for it no more.
+  /// Does `work`. What fails on a worker fails on the leader, too; the leader reports it and sends
+  /// no further commands for that row or chain.
   template <class Work>
   void attempt(Work&& work) {
     try {
       work();
     } catch (const std::exception& e) {
-      failed_ = fmt::format(" (before that: {})", e.what());
+      last_failure_ = fmt::format(" (before that: {})", e.what());
     }
   }
 
-  communicator& with_;
-  const suite& all_;
-  preparation_options how_;
-  std::string failed_;                                    ///< the last of what did
+  communicator& ranks_;
+  const suite& suite_;
+  preparation_options options_;
+  std::string last_failure_;
   std::map<std::size_t, std::unique_ptr<chain>> chains_;  ///< by their place in the suite
 };
-
-/// Has all that is measured of `all` done by the others, too.
-inline void lead(suite& all, communicator& with) {
-  std::size_t row = 0;
-  for (const auto& item : all.cases) item->lead({with, row++});
-  std::size_t index = 0;
-  for (chain_plan& plan : all.chains) {
-    plan.make = [make = plan.make, others = command_sender(with, index++)] {
-      others.send(command::kind::make_chain);
-      std::unique_ptr<chain> result = make();
-      result->lead(others);
-      return result;
-    };
-  }
-}
 
 }  // namespace layerbench::run

@@ -18,35 +18,35 @@
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/test_data.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/ranks/communicator.hpp>
+#include <layerbench/session/collectives.hpp>
 
 namespace layerbench::run {
 
-/// A step's tensors in one block of memory, each at a page of its own, or behind the others that it
-/// lies together with.
+/// Where the tensors of a step lie in one block of memory: each on its own page, or behind the
+/// other parts of a packed tensor.
 struct step_layout {
-  std::vector<std::size_t> starts;  ///< of each tensor
+  std::vector<std::size_t> starts;  ///< offset of each tensor
   std::vector<std::size_t> sizes;
   std::size_t bytes = 0;
 
-  /// `operands(i)` are those of the plan of call `i`.
+  /// `operands(i)` returns the operands of the plan of call `i`.
   template <class Operands>
   step_layout(const model::step& step, const Operands& operands) : sizes(step.tensors, 0) {
     for (std::size_t i = 0; i < step.calls.size(); ++i) {
-      const std::vector<plan_operand>& its = operands(i);
-      for (std::size_t j = 0; j < its.size(); ++j) {
+      const std::vector<plan_operand>& of_call = operands(i);
+      for (std::size_t j = 0; j < of_call.size(); ++j) {
         std::size_t& size = sizes[step.calls[i].tensors[j]];
-        size = std::max(size, its[j].bytes);  // a reader may see more than the writer
+        size = std::max(size, of_call[j].bytes);  // a reader may pad more than the writer
       }
     }
-    for (const model::packed_tensor& item : step.packed) sizes[item.whole] = 0;
+    for (const model::packed_tensor& packed : step.packed) sizes[packed.whole] = 0;
     std::vector<bool> is_part(step.tensors, false);
     starts.resize(step.tensors, 0);
-    for (const model::packed_tensor& tensor : step.packed) {
-      std::size_t& size = sizes[tensor.whole];
-      for (const std::size_t part : tensor.parts) {
+    for (const model::packed_tensor& packed : step.packed) {
+      std::size_t& size = sizes[packed.whole];
+      for (const std::size_t part : packed.parts) {
         constexpr std::size_t line = 64;
-        starts[part] = size;  // in the whole
+        starts[part] = size;  // in the packed tensor
         size += (sizes[part] + line - 1) / line * line;
         is_part[part] = true;
       }
@@ -57,15 +57,15 @@ struct step_layout {
       starts[i] = bytes;
       bytes += (sizes[i] + page - 1) / page * page;
     }
-    for (const model::packed_tensor& packed_tensor : step.packed) {
-      for (const std::size_t part : packed_tensor.parts)
-        starts[part] += starts[packed_tensor.whole];
+    for (const model::packed_tensor& packed : step.packed) {
+      for (const std::size_t part : packed.parts) starts[part] += starts[packed.whole];
     }
   }
 };
 
-/// A model's step run as it is: the plans of all its calls in order, each on the tensors that it
-/// has in the step. The truth that predictions are held against.
+/// A model's step, run end to end: the plans of all its calls in order, on the tensors of the step.
+/// Predictions are validated against its time. Virtual functions are for chains that several ranks
+/// run together (ranks/data_parallel.hpp).
 class chain {
  public:
   /// Throws `unsupported` where a call has no plan.
@@ -73,72 +73,68 @@ class chain {
         std::uint64_t seed)
       : memory_(std::move(memory)) {
     std::map<std::string, std::shared_ptr<any_plan>> by_work;
-    for (const model::call& item : step.calls) {
-      request.pass = item.pass;
-      auto& result = by_work[model::work_of(item.op, item.pass)];
-      if (!result) result = memory_->device().plan(item.op, request);
-      plans_.push_back(result);
-    }
-    const step_layout tensors(step, [&](std::size_t i) -> auto& { return plans_[i]->operands(); });
-    bytes_ = tensors.bytes;
-    for (std::size_t i = 0; i < plans_.size(); ++i) widen_reduction(i, step, tensors, request);
-    find_uses(step, tensors);
-    block_ = memory_->device().allocate(bytes_);
     for (const model::call& call : step.calls) {
-      is_sent_.push_back(call.op.name() == op::allreduce::name);
-      if (call.part != model::step_part::update) first_update_ = is_sent_.size();
+      request.pass = call.pass;
+      auto& plan = by_work[model::work_of(call.op, call.pass)];
+      if (!plan) plan = device().plan(call.op, request);
+      plans_.push_back(plan);
+    }
+    const step_layout layout(step, [&](std::size_t i) -> auto& { return plans_[i]->operands(); });
+    bytes_ = layout.bytes;
+    for (std::size_t i = 0; i < plans_.size(); ++i) widen_allreduce(i, step, layout, request);
+    find_uses(step, layout);
+    block_ = device().allocate(bytes_);
+    for (const model::call& call : step.calls) {
+      is_collective_.push_back(call.op.name() == op::allreduce::name);
+      if (call.part != model::step_part::update) first_update_ = is_collective_.size();
     }
     for (const auto& plan : plans_) {
       workspace_bytes_ = std::max(workspace_bytes_, plan->workspace_bytes());
     }
     for (std::size_t i = 0; i < plans_.size(); ++i) {
-      std::vector<address> places;
+      std::vector<address> operands;
       for (const std::size_t tensor : step.calls[i].tensors) {
-        places.push_back(at(tensors.starts[tensor]));
+        operands.push_back(at(layout.starts[tensor]));
       }
-      calls_.push_back(plans_[i]->bind(places, memory_->workspace(workspace_bytes_)));
+      calls_.push_back(plans_[i]->bind(operands, memory_->workspace(workspace_bytes_)));
     }
-    for (const model::kept_tensor& kept_tensor : step.kept) {
-      write(kept_tensor.tensor,
-            random_values(kept_tensor.logical, operand_seed(seed, kept_tensor.values)));
+    for (const model::kept_tensor& kept : step.kept) {
+      write(kept.tensor, random_values(kept.logical, operand_seed(seed, kept.values)));
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) make_versions(i, seed);
-    set_up();  // which takes memory, too
+    write_inputs();  // allocates memory, too
   }
+  chain(chain&&) = default;
+  chain& operator=(chain&&) = delete;
+  virtual ~chain() = default;
 
   /// Bytes of all tensors of the step: input, activations, weights, gradients.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// Bytes of scratch memory, of which calls have one after the other.
+  /// Bytes of scratch memory, which all calls share.
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
 
-  chain(const chain&) = delete;
-  chain& operator=(const chain&) = delete;
-  ~chain() { others_.send(command::kind::drop_chain); }
-  /// From now on `others` run its steps, too.
-  void lead(const command_sender& others) { others_ = others; }
-  /// From now on this rank sends gradients to the others while it computes; the update waits.
-  void overlap(background_collectives& with) { beside_ = &with; }
-  [[nodiscard]] bool overlaps() const { return beside_ != nullptr; }
-  /// Whether others take part in its steps.
-  [[nodiscard]] bool is_shared() const { return others_.any(); }
+  /// From now on collectives run in the background of `collectives`; the update waits for them.
+  void overlap(background_collectives& collectives) { background_ = &collectives; }
+  [[nodiscard]] bool overlaps() const { return background_ != nullptr; }
+  /// Whether steps wait for other ranks.
+  [[nodiscard]] virtual bool communicates() const { return false; }
 
   [[nodiscard]] compute_device& device() const { return memory_->device(); }
   [[nodiscard]] int threads() const { return device().threads(); }
-  void activate() { memory_->device().activate(); }
+  void activate() { device().activate(); }
 
-  /// Writes fresh inputs; untimed. A whole step follows, which others begin when all are ready.
-  void set_up() {
-    others_.send_and_barrier(command::kind::step, 0, [&] { write_inputs(); });
-    const bool records = device().timing() == timing_mode::graph && ran_ && !recorded_;
-    if (records) recorded_ = device().record([&] { run_each(0, layers()); });
+  /// Writes fresh inputs, untimed. A whole step follows.
+  virtual void set_up() {
+    write_inputs();
+    record_step();
   }
 
-  /// Writes a tensor, given in the row-major order of the first call that uses it.
+  /// Writes a tensor. `values` are in row-major order, as the first call that uses it sees them.
   void write(std::size_t tensor, std::span<const float> values) {
     const use& first = first_uses_.at(tensor);
     plans_[first.call]->upload(first.operand, values, at(first.start));
   }
-  /// Reads one likewise.
+  /// Reads a tensor in the same order.
   [[nodiscard]] std::vector<float> read(std::size_t tensor) const {
     const use& first = first_uses_.at(tensor);
     const any_plan& plan = *plans_[first.call];
@@ -148,27 +144,47 @@ class chain {
     return values;
   }
 
-  /// Steps after which the caches hold what they hold in an endless loop of steps: caches that
-  /// adapt to how they are used need their own size several times over. One at least.
+  /// Number of steps after which the caches hold what they hold in an endless loop of steps; at
+  /// least one. Adaptive replacement policies need the cache's size several times over.
   [[nodiscard]] std::size_t warm_up_steps() const {
     return 1 + 2 * device().cache_bytes() / bytes_;
   }
 
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
 
-  /// Runs the layers from `first` to the one before `end`, to their end; but the device's own
-  /// clock, where it has one, waits for that. What is sent beside them ends before the update. On
-  /// devices that record, all layers together are a replay, but for the first time: then libraries
-  /// still load what they need. A part of them is not: there are no clocks in a graph.
-  void run(std::size_t first, std::size_t end) {
-    others_.share([&] {
-      if (recorded_ && first == 0 && end == layers()) {
-        recorded_->launch();
-      } else {
-        run_each(first, end);
-      }
-      memory_->device().finish();
-    });
+  /// Runs the layers [first, end) and waits for them, unless the device's clock does. Background
+  /// collectives end before the update. A device that records replays whole steps as a graph, from
+  /// the second step on: in the first one libraries still load code. Parts of a step are enqueued
+  /// call by call, since a graph has no room for clocks.
+  virtual void run(std::size_t first, std::size_t end) {
+    if (recorded_ && first == 0 && end == layers()) {
+      recorded_->launch();
+    } else {
+      enqueue(first, end);
+    }
+    device().finish();
+  }
+
+ protected:
+  void write_inputs() {
+    constexpr std::size_t shift = 64;
+    for (input_tensor& input : inputs_) {
+      const std::size_t step = input.versions ? input.bytes : shift;
+      const std::size_t steps = input.versions ? versions : input.bytes / shift + 1;
+      input.offset = (input.offset + step) % (steps * step);
+      const void* values =
+          input.versions ? input.versions->data() : memory_->constants(2 * input.bytes + shift);
+      device().copy(at(input.start), static_cast<const std::byte*>(values) + input.offset,
+                    input.bytes);
+    }
+    device().synchronize();
+  }
+
+  /// Records the step as a graph, if the device is to replay one, a step has run and none is
+  /// recorded yet.
+  void record_step() {
+    const bool records = device().timing() == timing_mode::graph && ran_ && !recorded_;
+    if (records) recorded_ = device().record([&] { enqueue(0, layers()); });
   }
 
  private:
@@ -176,90 +192,75 @@ class chain {
     return static_cast<std::byte*>(block_->data()) + offset;
   }
 
-  void run_each(std::size_t first, std::size_t end) {
+  void enqueue(std::size_t first, std::size_t end) {
     const bool waits = device().timing() == timing_mode::single;
     for (std::size_t i = first; i < end; ++i) {
-      run(i);
+      enqueue(i);
       if (waits) device().finish();
     }
     if (end < layers()) return;
-    wait_for_posted();
+    wait_for_collectives();
     ran_ = true;
   }
 
-  void run(std::size_t call) {
-    if (call == first_update_) wait_for_posted();
-    if (beside_ != nullptr && is_sent_[call]) {
-      beside_->send(*calls_[call]);
+  void enqueue(std::size_t call) {
+    if (call == first_update_) wait_for_collectives();
+    if (background_ != nullptr && is_collective_[call]) {
+      background_->post(*calls_[call]);
     } else {
       calls_[call]->run();
     }
   }
 
-  void wait_for_posted() {
-    if (beside_ != nullptr) beside_->wait_for_posted();
+  void wait_for_collectives() {
+    if (background_ != nullptr) background_->wait_for_posted();
   }
 
-  void write_inputs() {
-    constexpr std::size_t shift = 64;
-    for (input& item : inputs_) {
-      const std::size_t on = item.versions ? item.bytes : shift;
-      const std::size_t shifts = item.versions ? versions : item.bytes / shift + 1;
-      item.shift = (item.shift + on) % (shifts * on);
-      const void* values =
-          item.versions ? item.versions->data() : memory_->constants(2 * item.bytes + shift);
-      memory_->device().copy(at(item.start), static_cast<const std::byte*>(values) + item.shift,
-                             item.bytes);
-    }
-    memory_->device().synchronize();
-  }
-
-  /// Gradients that are added up together lie with the library's padding, which then is added up,
-  /// too.
-  void widen_reduction(std::size_t i, const model::step& step, const step_layout& of,
+  /// Makes an all-reduce as long as its bucket of gradients, which includes the library's padding.
+  void widen_allreduce(std::size_t i, const model::step& step, const step_layout& layout,
                        plan_request request) {
-    const auto* sizes = step.calls[i].op.get<op::allreduce>();
-    if (sizes == nullptr) return;
-    op::allreduce wider = *sizes;
-    wider.bytes = static_cast<std::int64_t>(of.sizes[step.calls[i].tensors.front()]);
+    const auto* allreduce = step.calls[i].op.get<op::allreduce>();
+    if (allreduce == nullptr) return;
+    op::allreduce wider = *allreduce;
+    wider.bytes = static_cast<std::int64_t>(layout.sizes[step.calls[i].tensors.front()]);
     request.pass = step.calls[i].pass;
-    plans_[i] = memory_->device().plan(op::any(wider), request);
+    plans_[i] = device().plan(op::any(wider), request);
   }
 
-  void find_uses(const model::step& step, const step_layout& of) {
+  void find_uses(const model::step& step, const step_layout& layout) {
     for (std::size_t i = 0; i < step.inputs; ++i) {
-      inputs_.push_back({of.starts[i], of.sizes[i], 0, {}});
+      inputs_.push_back({layout.starts[i], layout.sizes[i], 0, {}});
     }
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       const std::vector<std::size_t>& tensors = step.calls[i].tensors;
       for (std::size_t j = 0; j < tensors.size(); ++j) {
-        first_uses_.try_emplace(tensors[j], use{i, j, of.starts[tensors[j]]});
+        first_uses_.try_emplace(tensors[j], use{i, j, layout.starts[tensors[j]]});
       }
     }
   }
 
   static constexpr std::size_t versions = 16;
 
-  /// An input that cannot be just any numbers, such as the right class of each image, has values of
-  /// its own.
+  /// Makes versions of an input whose values mean something, such as labels; other inputs take any
+  /// random numbers.
   void make_versions(std::size_t tensor, std::uint64_t seed) {
     const use& first = first_uses_.at(tensor);
     const any_plan& plan = *plans_[first.call];
     const op::operand& logical = plan.operands()[first.operand].logical;
     if (!op::needs_values(logical)) return;
-    input& own = inputs_[tensor];
-    own.versions = memory_->device().allocate(versions * own.bytes);
+    input_tensor& input = inputs_[tensor];
+    input.versions = device().allocate(versions * input.bytes);
     for (std::size_t i = 0; i < versions; ++i) {
       plan.upload(first.operand, random_values(logical, operand_seed(seed + i, tensor)),
-                  static_cast<std::byte*>(own.versions->data()) + i * own.bytes);
+                  static_cast<std::byte*>(input.versions->data()) + i * input.bytes);
     }
   }
 
-  struct input {
+  struct input_tensor {
     std::size_t start;  ///< in the block
     std::size_t bytes;
-    std::size_t shift;                        ///< where its last values came from, in random memory
-    std::unique_ptr<device_memory> versions;  ///< or in its own
+    std::size_t offset;                       ///< of the latest values, in their memory
+    std::unique_ptr<device_memory> versions;  ///< null: values come from the shared random memory
   };
   struct use {
     std::size_t call;
@@ -268,26 +269,25 @@ class chain {
   };
 
   std::shared_ptr<device_context> memory_;
-  std::vector<std::shared_ptr<any_plan>> plans_;  ///< of the calls
+  std::vector<std::shared_ptr<any_plan>> plans_;  ///< of each call
   std::unique_ptr<device_memory> block_;
   std::size_t bytes_ = 0;
   std::size_t workspace_bytes_ = 0;
-  std::vector<input> inputs_;
+  std::vector<input_tensor> inputs_;
   std::map<std::size_t, use> first_uses_;  ///< of each tensor
   std::vector<std::unique_ptr<bound_plan>> calls_;
-  std::vector<bool> is_sent_;     ///< of each call: whether it is one of all ranks
-  std::size_t first_update_ = 0;  ///< the call behind the backward part
-  command_sender others_;
-  background_collectives* beside_ = nullptr;
-  bool ran_ = false;  ///< to its end
+  std::vector<bool> is_collective_;  ///< of each call
+  std::size_t first_update_ = 0;     ///< the first call after the backward part
+  background_collectives* background_ = nullptr;
+  bool ran_ = false;  ///< a whole step
   std::unique_ptr<recording> recorded_ = {};
 };
 
-/// A model run whole beside its rows.
-struct chain_plan {
+/// A configuration whose model is also run end to end.
+struct chain_case {
   result::configuration_name configuration;
   std::function<std::unique_ptr<chain>()> make;
-  std::function<std::size_t()> bytes;                     ///< of memory that it will take
+  std::function<std::size_t()> bytes;                     ///< of memory that the chain will take
   std::vector<std::vector<std::size_t>> primitives = {};  ///< calls of each, as in the manifest
 };
 

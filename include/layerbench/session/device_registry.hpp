@@ -11,7 +11,7 @@
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/session/autotuner.hpp>
-#include <layerbench/ranks/communicator.hpp>
+#include <layerbench/session/collectives.hpp>
 
 namespace layerbench::run::detail {
 
@@ -19,8 +19,8 @@ namespace layerbench::run::detail {
 class device_registry {
  public:
   /// `ranks` and `tuner` may be null.
-  device_registry(const registry& known, std::shared_ptr<autotuner> tuner, communicator* ranks,
-                  timing_mode timing)
+  device_registry(const registry& known, std::shared_ptr<autotuner> tuner,
+                  data_parallel_group* ranks, timing_mode timing)
       : known_(known), tuner_(std::move(tuner)), ranks_(ranks), timing_(timing) {}
 
   [[nodiscard]] std::shared_ptr<device_context> of(const std::string& backend, int threads) {
@@ -50,7 +50,7 @@ class device_registry {
 
   const registry& known_;
   std::shared_ptr<autotuner> tuner_;
-  communicator* ranks_;
+  data_parallel_group* ranks_;
   timing_mode timing_;
   std::map<std::pair<std::string, int>, std::shared_ptr<device_context>> contexts_;
 };

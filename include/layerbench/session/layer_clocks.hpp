@@ -20,38 +20,41 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// The wall clock alone, since others are calls of the system, which short layers would feel; or
-/// the device's own.
+/// The device's clock, or else the wall clock alone: reading CPU time takes a system call, which
+/// would slow down short layers.
 class wall_watch {
  public:
-  explicit wall_watch(device_clock* own)
-      : own_(own),
-        cost_{own == nullptr ? stopwatch(2).cost().wall : stopwatch(2, own).cost().seconds, 0, 0} {}
+  explicit wall_watch(device_clock* device)
+      : device_(device),
+        cost_{device == nullptr ? stopwatch(2).cost().wall : stopwatch(2, device).cost().seconds, 0,
+              0} {}
 
   [[nodiscard]] const lap& cost() const { return cost_; }
   [[nodiscard]] static double now() { return run::now(clock::wall); }
   void start() {
     start_ = now();
-    if (own_ != nullptr) own_->start();
+    if (device_ != nullptr) device_->start();
   }
-  [[nodiscard]] lap stop() const { return {own_ == nullptr ? now() - start_ : own_->stop(), 0, 0}; }
+  [[nodiscard]] lap stop() const {
+    return {device_ == nullptr ? now() - start_ : device_->stop(), 0, 0};
+  }
 
  private:
-  device_clock* own_;
+  device_clock* device_;
   lap cost_;
   double start_ = 0;
 };
 
 }  // namespace detail
 
-/// Wall clocks between the layers of a chain: which layers its time goes to. They run in steps of
-/// their own, so that the chain's time is free of them.
+/// Clocks between the layers of a chain: they tell which layers its time goes to. They run in
+/// separate steps, so that the chain's time does not include them.
 class layer_clocks {
  public:
-  /// Runs steps of `whole` as `how` says: a round.
-  void measure_pass(chain& whole, frequency_probe& speed, const sampling& how) {
-    if (!watch_) watch_.emplace(whole.device().clock());
-    step_sampler steps(whole, *watch_, speed, &interrupt_guard::interrupted, step_parts::layers);
+  /// Times the layers in steps of `model`: one round.
+  void measure_pass(chain& model, frequency_probe& probe, const sampling& how) {
+    if (!watch_) watch_.emplace(model.device().clock());
+    step_sampler steps(model, *watch_, probe, &interrupt_guard::interrupted, step_parts::layers);
     std::vector<samples> layers = steps.sample_parts(how);
     if (layers.empty() || layers.front().seconds.empty()) return;
     rounds_.resize(layers.size());
@@ -62,8 +65,8 @@ class layer_clocks {
     }
   }
 
-  /// Seconds of a call of a primitive that `layers` share, as usual over the rounds; nothing
-  /// before the first.
+  /// Seconds per call of a primitive that `layers` share: the usual value over the rounds; nothing
+  /// before the first round.
   [[nodiscard]] std::optional<double> seconds(const std::vector<std::size_t>& layers) const {
     if (rounds_.empty()) return std::nullopt;
     double sum = 0;
@@ -76,7 +79,7 @@ class layer_clocks {
 
  private:
   std::optional<detail::wall_watch> watch_;
-  std::vector<by_speed<std::vector<double>>> rounds_;  ///< of each layer: its mean in each
+  std::vector<by_speed<std::vector<double>>> rounds_;  ///< of each layer: its means
 };
 
 }  // namespace layerbench::run

@@ -15,192 +15,179 @@
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/telemetry.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/chain.hpp>
+#include <layerbench/session/layer_clocks.hpp>
 #include <layerbench/session/recorded_calls.hpp>
 #include <layerbench/session/step_sampler.hpp>
-#include <layerbench/session/work_queue.hpp>
 #include <layerbench/timing/measurement_pass.hpp>
 #include <layerbench/timing/sampler.hpp>
 
 namespace layerbench::run {
 
-/// Takes the samples of a round: of rows, of chains, and of the clocks inside them.
+/// How long a pass samples.
+struct pass_limits {
+  double min_time;           ///< seconds
+  bool over_budget = false;  ///< one sample is enough, and none waits for the usual frequency
+  double step_seconds = 0;   ///< of the row's model, as far as known
+  double call_seconds = 0;   ///< of the row in its latest round, as far as known
+};
+
+/// Times passes: samples one row or one chain, again where other programs disturbed it. Keeps a
+/// stopwatch and a frequency probe per device.
 class measurer {
  public:
-  /// `what` must outlive this; `speed` makes what says how fast a device's processors are.
-  measurer(const work_queue& what, probe_maker speed)
-      : work_queue_(what), speed_(std::move(speed)) {}
+  /// `make_probe` makes the frequency probe of a device's processors.
+  explicit measurer(probe_maker make_probe) : make_probe_(std::move(make_probe)) {}
 
-  /// A round's timing of a row; without calls when it was interrupted before the first.
-  [[nodiscard]] result::measurement time_row(const measured_configuration& configuration,
-                                             const measured_row& row) {
-    benchmark_case& what = *row.what;
-    what.activate();
-    what.set_step_seconds(work_queue_.step_seconds(configuration));
-    const sampling how = sampled_for(configuration, row);
-    warm_up_once(what.device(), [&] {
-      const std::int64_t some = std::min<std::int64_t>(how.most_calls, 64);
-      what.set_up(some);
-      what.call(some);
+  /// Times one pass of a row. The result has no calls if an interrupt came before the first sample.
+  [[nodiscard]] result::measurement time_row(benchmark_case& row, const pass_limits& limits) {
+    row.activate();
+    row.set_step_seconds(limits.step_seconds);
+    const sampling how = sampling_of(row, limits);
+    warm_up_once(row.device(), [&] {
+      const std::int64_t calls = std::min<std::int64_t>(how.most_calls, 64);
+      row.set_up(calls);
+      row.call(calls);
     });
-    const auto sampled = [&](stopwatch& watch, auto&& speed) {
-      what.warm_shared_cache(how.warm_up > 0);
+    const auto take = [&](stopwatch& watch, auto&& probe) {
+      row.warm_shared_cache(how.warm_up > 0);
       return sample(
-          watch, [&](std::int64_t n) { what.set_up(n); }, [&](std::int64_t n) { what.call(n); },
-          how, &interrupt_guard::interrupted, speed);
+          watch, [&](std::int64_t calls) { row.set_up(calls); },
+          [&](std::int64_t calls) { row.call(calls); }, how, &interrupt_guard::interrupted, probe);
     };
     result::measurement timed;
-    if (what.contended()) {
-      timed = overlapped_pass(what.threads(), [&] {
-        return what.run_overlapped([&] { return sampled(wall_, no_frequency_probe{}); });
+    if (row.contended()) {
+      timed = contended_pass(row.threads(), [&] {
+        samples taken;
+        row.run_contended([&] { taken = take(wall_, no_frequency_probe{}); });
+        return taken;
       });
-      add_allreduce_times(what.allreduce_seconds(), timed);
-    } else if (what.device().timing() == timing_mode::graph) {
-      timed = recorded_pass(configuration, what, how);
+    } else if (row.device().timing() == timing_mode::graph) {
+      timed = recorded_pass(row, how, limits);
     } else {
-      stopwatch& watch = watch_of(what.device(), what.is_shared());
-      timed = best_pass(what.device(), watch,
-                        [&] { return sampled(watch, speed_of(what.device(), configuration)); });
+      timed = best_pass(row.device(), watch_of(row.device(), row.communicates()), limits, take);
     }
-    timed.name = what.name();
-    timed.label = {what.what().op.key(), what.plan().algorithm(), what.what().signature,
-                   what.what().inserted};
-    what.describe(timed);
+    timed.name = row.name();
+    timed.label = {row.what().op.key(), row.plan().algorithm(), row.what().signature,
+                   row.what().inserted};
+    row.describe(timed);
     return timed;
   }
 
-  /// The same of the case's chain.
-  [[nodiscard]] result::measurement time_chain(const measured_configuration& configuration) {
-    chain& whole = *configuration.chain_run;
-    whole.activate();
-    warm_up_once(whole.device(), [&] {
-      whole.set_up();
-      whole.run(0, whole.layers());
+  /// Times one pass of a chain; the caller names the result.
+  [[nodiscard]] result::measurement time_chain(chain& model, const pass_limits& limits) {
+    model.activate();
+    warm_up_once(model.device(), [&] {
+      model.set_up();
+      model.run(0, model.layers());
     });
-    stopwatch& watch = watch_of(whole.device(), whole.is_shared());
-    // What is enqueued or recorded as a whole is nowhere interrupted.
-    const step_parts parts =
-        whole.device().has_graphs() ? step_parts::whole : step_parts::stretches;
-    const auto sampled = [&](auto&& speed, step_parts in) {
-      step_sampler steps(whole, watch, speed, &interrupt_guard::interrupted, in);
-      return steps.sample(sampled_for(configuration, work_queue_.plan().least_time));
+    const auto take = [&](stopwatch& watch, auto&& probe, step_parts parts) {
+      step_sampler steps(model, watch, probe, &interrupt_guard::interrupted, parts);
+      return steps.sample(sampling_of(limits));
     };
+    // A step that is enqueued as a whole, or replayed, cannot be interrupted between layers.
+    const step_parts parts =
+        model.device().has_graphs() ? step_parts::whole : step_parts::stretches;
+    stopwatch& watch = watch_of(model.device(), model.communicates());
     result::measurement timed =
-        whole.overlaps()
-            ? overlapped_pass(whole.threads(),
-                              [&] { return sampled(no_frequency_probe{}, step_parts::whole); })
-            : best_pass(whole.device(), watch,
-                        [&] { return sampled(speed_of(whole.device(), configuration), parts); });
-    timed.name = result::row_name::chain(configuration.configuration);
+        model.overlaps()
+            ? contended_pass(model.threads(),
+                             [&] { return take(watch, no_frequency_probe{}, step_parts::whole); })
+            : best_pass(model.device(), watch, limits,
+                        [&](stopwatch& own, auto&& probe) { return take(own, probe, parts); });
     timed.counters["count"] = 1;
-    timed.counters["footprint_bytes"] = static_cast<double>(whole.bytes());
-    timed.counters["workspace_bytes"] = static_cast<double>(whole.workspace_bytes());
+    timed.counters["footprint_bytes"] = static_cast<double>(model.bytes());
+    timed.counters["workspace_bytes"] = static_cast<double>(model.workspace_bytes());
     return timed;
   }
 
-  /// Runs a round of the clocks inside the case's chain.
-  void clock_layers(measured_configuration& item) {
-    item.chain_run->activate();
-    item.clocks->measure_pass(*item.chain_run, speed_of(item.chain_run->device(), item),
-                              sampled_for(item, work_queue_.plan().least_time));
+  /// Times one pass of the layers inside a chain.
+  void time_layers(chain& model, layer_clocks& clocks, const pass_limits& limits) {
+    model.activate();
+    clocks.measure_pass(model, probe_of(model.device(), limits), sampling_of(limits));
   }
 
-  /// Share of the time in which the processors were slower than usual; nothing before one looked.
+  /// Share of the time in which the processors were slower than usual; nothing before a probe was
+  /// used.
   [[nodiscard]] std::optional<double> slow_share() const {
-    std::optional<double> most;
-    for (const auto& [device, speed] : probes_) {
-      most = std::max(most, std::optional(speed->slow_share()));
+    std::optional<double> largest;
+    for (const auto& [device, probe] : probes_) {
+      largest = std::max(largest, std::optional(probe->slow_share()));
     }
-    return most;
+    return largest;
   }
-  /// What longest_round_trip() says now, at most, of the devices that were measured.
+  /// The longest core-to-core latency among the measured devices, measured now.
   [[nodiscard]] std::optional<double> core_latency() const {
-    std::optional<double> most;
-    for (const auto& [device, speed] : probes_)
-      most = std::max(most, longest_core_latency(*device));
-    return most;
+    std::optional<double> longest;
+    for (const auto& [device, probe] : probes_) {
+      longest = std::max(longest, longest_core_latency(*device));
+    }
+    return longest;
   }
 
  private:
-  static constexpr int most_retries = 2;
+  static constexpr int max_retries = 2;
 
-  /// Of a case that is behind schedule one sample is enough: rounds are what counts.
-  [[nodiscard]] sampling sampled_for(const measured_configuration& configuration,
-                                     double least_time) const {
-    const std::size_t least = work_queue_.over_budget(configuration) ? 1 : 2;
-    return {.least_time = least_time, .most_time = 4 * least_time, .least_samples = least};
+  [[nodiscard]] static sampling sampling_of(const pass_limits& limits) {
+    return {.least_time = limits.min_time,
+            .most_time = 4 * limits.min_time,
+            .least_samples = limits.over_budget ? 1U : 2U};
   }
 
-  [[nodiscard]] sampling sampled_for(const measured_configuration& configuration,
-                                     const measured_row& row) const {
-    sampling how = sampled_for(configuration, work_queue_.least_time(configuration, row));
-    how.most_calls = row.what->calls().most_calls();
-    if (row.what->contended()) {
-      constexpr double some_reductions = 4;  // those that end count, and are slower beside work
-      how.least_time =
-          std::max({how.least_time, 0.05, some_reductions * row.what->allreduce_seconds().alone});
-      how.most_time = 4 * how.least_time;
-    }
-    // What one call leaves behind is no help to the next where each is made ready alone, and the
-    // processors' way to their usual clock counts little in long ones.
-    const bool alone = how.most_calls == 1;
-    const double known = row.rounds.empty() ? 0 : row.rounds.rbegin()->second;
-    if (alone && known > how.most_time) how.warm_up = 0;
+  [[nodiscard]] static sampling sampling_of(benchmark_case& row, const pass_limits& limits) {
+    sampling how = sampling_of(limits);
+    how.least_time = std::max(how.least_time, row.min_pass_seconds());
+    how.most_time = 4 * how.least_time;
+    how.most_calls = row.calls().most_calls();
+    // A warm-up is useless for long calls that are set up one by one: a call then leaves nothing in
+    // the caches for the next one, and the processor's frequency rises early in the call.
+    const bool one_by_one = how.most_calls == 1;
+    if (one_by_one && limits.call_seconds > how.most_time) how.warm_up = 0;
     return how;
   }
 
-  /// Of a row whose calls are recorded.
-  result::measurement recorded_pass(const measured_configuration& configuration,
-                                    benchmark_case& what, const sampling& how) {
-    stopwatch& watch = watch_of(what.device(), /*shared=*/false);
-    recorded_calls calls(what.calls(), what.device(), watch);
-    result::measurement timed = best_pass(what.device(), watch, [&] {
-      return sample(
-          calls, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t) { calls.call(); }, how,
-          &interrupt_guard::interrupted, speed_of(what.device(), configuration));
-    });
+  /// Times a pass of a row whose calls are replayed as a graph.
+  result::measurement recorded_pass(benchmark_case& row, const sampling& how,
+                                    const pass_limits& limits) {
+    stopwatch& watch = watch_of(row.device(), /*communicates=*/false);
+    recorded_calls calls(row.calls(), row.device(), watch);
+    result::measurement timed =
+        best_pass(row.device(), watch, limits, [&](stopwatch& /*watch*/, auto&& probe) {
+          return sample(
+              calls, [&](std::int64_t count) { calls.set_up(count); },
+              [&](std::int64_t /*count*/) { calls.call(); }, how, &interrupt_guard::interrupted,
+              probe);
+        });
     calls.describe(timed);
     return timed;
   }
 
-  /// Before the first timing on a device that tells its clock.
-  template <class Work>
-  void warm_up_once(compute_device& target, Work&& work) {
-    if (!warm_.insert(&target).second) return;
-    warm_up(target, [&] {
-      work();
-      target.synchronize();
-    });
-  }
-
-  /// Once: what shares its processors is always disturbed.
+  /// Times a pass that shares its processors on purpose: once, since it is always disturbed.
   template <class Take>
-  result::measurement overlapped_pass(int threads, Take&& take) {
+  result::measurement contended_pass(int threads, Take&& take) {
     result::measurement timed;
     measure_pass(threads, wall_, take, timed, /*contended=*/true);
     timed.counters["retries"] = 0;
     return timed;
   }
 
-  static void add_allreduce_times(const allreduce_times& of, result::measurement& to) {
-    if (of.beside == 0) return;  // none ended in that time
-    to.counters["reduction_alone_s"] = of.alone;
-    to.counters["reduction_s"] = of.beside;
-  }
-
-  /// Visits again what was disturbed; the best visit is what counts.
+  /// Times a pass, again if other programs took its processors; returns the least disturbed one.
   template <class Take>
-  result::measurement best_pass(compute_device& device, const stopwatch& watch, Take&& take) {
+  result::measurement best_pass(compute_device& device, stopwatch& watch, const pass_limits& limits,
+                                Take&& take) {
     result::measurement best;
-    std::optional<pass_quality> known;
-    for (int retry = 0; retry <= most_retries && !interrupt_guard::interrupted(); ++retry) {
-      result::measurement row;
+    std::optional<pass_quality> best_quality;
+    for (int retry = 0; retry <= max_retries && !interrupt_guard::interrupted(); ++retry) {
+      result::measurement timed;
       const telemetry_reading before = telemetry_reading::of(device);
-      const pass_quality quality = measure_pass(device.threads(), watch, take, row);
-      if (row.calls == 0) break;  // interrupted
-      add_telemetry(before, telemetry_reading::of(device), row);
-      if (!known || quality.better_than(*known)) {
-        known = quality;
-        best = std::move(row);
+      const pass_quality quality = measure_pass(
+          device.threads(), watch, [&] { return take(watch, probe_of(device, limits)); }, timed);
+      if (timed.calls == 0) break;  // interrupted
+      add_telemetry(before, telemetry_reading::of(device), timed);
+      if (!best_quality || quality.better_than(*best_quality)) {
+        best_quality = quality;
+        best = std::move(timed);
       }
       best.counters["retries"] = retry;
       if (!quality.preempted) break;
@@ -208,26 +195,36 @@ class measurer {
     return best;
   }
 
-  /// Waiting is part of what is shared with other ranks: it has wall time on any number of threads.
-  stopwatch& watch_of(compute_device& target, bool shared) {
-    if (shared && target.clock() == nullptr) return wall_;
-    auto& known = watches_[&target];
-    if (!known) known = std::make_unique<stopwatch>(stopwatch_of(target));
+  /// Does `work` before the first timing on a device, so that its clock frequency has risen.
+  template <class Work>
+  void warm_up_once(compute_device& device, Work&& work) {
+    if (!warm_.insert(&device).second) return;
+    warm_up(device, [&] {
+      work();
+      device.synchronize();
+    });
+  }
+
+  /// The stopwatch of the device. Calls that wait for other ranks need wall time on any number of
+  /// threads.
+  stopwatch& watch_of(compute_device& device, bool communicates) {
+    if (communicates && device.clock() == nullptr) return wall_;
+    auto& known = watches_[&device];
+    if (!known) known = std::make_unique<stopwatch>(stopwatch_of(device));
     return *known;
   }
 
-  /// For a visit of the case.
-  frequency_probe& speed_of(compute_device& device, const measured_configuration& configuration) {
+  /// The frequency probe of the device, set for a pass.
+  frequency_probe& probe_of(compute_device& device, const pass_limits& limits) {
     auto known = probes_.find(&device);
-    if (known == probes_.end()) known = probes_.emplace(&device, speed_(device)).first;
-    known->second->set_over_budget(work_queue_.over_budget(configuration));
+    if (known == probes_.end()) known = probes_.emplace(&device, make_probe_(device)).first;
+    known->second->set_over_budget(limits.over_budget);
     return *known->second;
   }
 
-  const work_queue& work_queue_;
-  probe_maker speed_;
-  stopwatch wall_{2};                     ///< as of several threads
-  std::set<const compute_device*> warm_;  ///< or there is no telling
+  probe_maker make_probe_;
+  stopwatch wall_{2};                     ///< of two threads: reads wall time
+  std::set<const compute_device*> warm_;  ///< devices that warm_up_once() warmed up
   std::map<const compute_device*, std::unique_ptr<stopwatch>> watches_;
   std::map<compute_device*, std::unique_ptr<frequency_probe>> probes_;
 };

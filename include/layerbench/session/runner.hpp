@@ -3,51 +3,62 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/progress.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/measurer.hpp>
+#include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/work_queue.hpp>
 
 namespace layerbench::run {
 
-/// Measures rows in rounds: each round visits every row of a group once, in an order of its own, so
-/// that the machine's drift is common to all of them. Rows measured before (of a resumed file)
-/// count as rounds done.
-class scheduler {
+/// Measures rows and chains in rounds. Each round has one pass of every row of a group, in a new
+/// random order, so that drift of the machine affects all of them alike.
+class runner {
  public:
-  /// `processors` says what became of the processors' time, `speed` how fast they are.
-  scheduler(const std::vector<benchmark_case*>& rows, const std::vector<chain_plan>& chains,
-            run_configuration plan, processor_reader processors = processor_times_now,
-            probe_maker speed = frequency_probe_of)
-      : work_queue_(rows, chains, plan),
-        measurer_(work_queue_, std::move(speed)),
-        processors_(std::move(processors)) {}
-  scheduler(const scheduler&) = delete;
-  scheduler& operator=(const scheduler&) = delete;
-  ~scheduler() = default;
+  /// `read_processors` reads what the host of a virtual machine took, `make_probe` makes frequency
+  /// probes.
+  runner(const std::vector<benchmark_case*>& rows, const std::vector<chain_case>& chains,
+         const stopping_limits& limits, const preparation_options& preparation = {},
+         processor_reader read_processors = processor_times_now,
+         probe_maker make_probe = frequency_probe_of)
+      : queue_(make_work_queue(rows, chains)),
+        criterion_(limits),
+        preparation_(preparation),
+        measurer_(std::move(make_probe)),
+        read_processors_(std::move(read_processors)) {}
+  runner(const runner&) = delete;
+  runner& operator=(const runner&) = delete;
+  ~runner() = default;
 
-  /// Runs until all is done or the user interrupts. `into` is added to; `checkpoint` is called
-  /// after rounds, and within long ones, as often as its own time permits. Returns whether it was
-  /// interrupted.
-  bool run(result::results& into, const std::function<void()>& checkpoint) {
+  /// Measures until all is done or the user interrupts; returns whether the user did. Adds to
+  /// `results`, whose rows count as rounds of an earlier run. Calls `checkpoint` after rounds, and
+  /// within long ones, so often that it takes at most a twentieth of the time.
+  bool run(result::results& results, const std::function<void()>& checkpoint) {
     const interrupt_guard guard;
-    into_ = &into;
+    results_ = &results;
     checkpoint_ = &checkpoint;
-    next_round_ = work_queue_.restore(into);
-    display_ = std::make_unique<progress>(work_queue_.passes_to_do());
+    next_round_ = restore(results, queue_);
+    for (configuration_group& group : queue_) {
+      for (configuration_state& configuration : group) criterion_.mark_done(configuration);
+    }
+    display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
     refuse_too_large();
-    for (configuration_group& group : work_queue_.groups()) {
+    for (configuration_group& group : queue_) {
       run_group(group);
       if (interrupt_guard::interrupted()) break;
     }
@@ -55,11 +66,11 @@ class scheduler {
     return interrupt_guard::interrupted();
   }
 
-  /// See visitor.
+  /// See measurer.
   [[nodiscard]] std::optional<double> slow_share() const { return measurer_.slow_share(); }
   [[nodiscard]] std::optional<double> core_latency() const { return measurer_.core_latency(); }
 
-  /// What ended each case, in words.
+  /// Why each configuration ended, in words.
   [[nodiscard]] const std::vector<std::pair<result::configuration_name, std::string>>& endings()
       const {
     return endings_;
@@ -68,119 +79,135 @@ class scheduler {
  private:
   static constexpr double seconds_between_checkpoints = 10;
 
-  /// Visits of a chain in a round: of a step that takes long only before and after the rows.
-  [[nodiscard]] static int chain_passes(const measured_configuration& of) {
-    constexpr double long_step = 0.5;  // seconds
-    if (!of.chain_run) return 0;
-    return of.step_seconds > long_step ? 2 : 3;
-  }
-
-  void run_group(configuration_group& members) {
-    if (std::ranges::all_of(members.cases, &measured_configuration::done)) return;
-    prepare(members);
+  void run_group(configuration_group& group) {
+    if (std::ranges::all_of(group, &configuration_state::done)) return;
+    prepare(group);
     for (std::int64_t round = next_round_; !interrupt_guard::interrupted(); ++round) {
-      if (!run_round(members, round)) break;
+      if (!run_round(group, round)) break;
     }
-    for (measured_configuration& configuration : members.cases) {
-      configuration.chain_run.reset();
-      for (measured_row& row : configuration.rows) row.what->release();
+    for (configuration_state& configuration : group) {
+      if (configuration.end_to_end) configuration.end_to_end->chain.reset();
+      for (row_state& row : configuration.rows) row.benchmark->release();
     }
   }
 
-  void prepare(configuration_group& members) {
-    for (measured_configuration& configuration : members.cases) {
-      for (measured_row& row : configuration.rows) {
+  void prepare(configuration_group& group) {
+    for (configuration_state& configuration : group) {
+      for (row_state& row : configuration.rows) {
         if (row.done || interrupt_guard::interrupted()) continue;
-        display_->note("preparing " + row.what->name().text());
-        row.done = !attempt(*row.what, [&] { row.what->prepare(work_queue_.plan().how); });
-        if (row.done) row.rounds.clear();
+        display_->note("preparing " + row.benchmark->name().text());
+        attempt(row, [&] { row.benchmark->prepare(preparation_); });
+        row.share = row.benchmark->share();
       }
-      if (!configuration.end_to_end.make || configuration.done) continue;
-      display_->note("preparing the chain of " + configuration.configuration.text());
-      attempt_chain(configuration,
-                    [&] { configuration.chain_run = configuration.end_to_end.make(); });
-      if (!configuration.chain_run) work_queue_.mark_done(configuration);
+      if (!configuration.end_to_end || configuration.done) continue;
+      display_->note("preparing the chain of " + configuration.name.text());
+      attempt_chain(configuration, [&] {
+        configuration.end_to_end->chain = configuration.end_to_end->model.make();
+      });
+      if (!configuration.end_to_end) criterion_.mark_done(configuration);
     }
   }
 
-  /// Runs `work` for a row; a row that fails is reported and has no timing.
-  template <class Work>
-  bool attempt(const benchmark_case& what, Work&& work) {
-    result::measurement failed;
-    try {
-      work();
-      return true;
-    } catch (const not_enough_memory& e) {
-      failed.error =
-          fmt::format("{}; use a smaller --batch, or leave it out (--benchmark_filter)", e.what());
-    } catch (const std::bad_alloc&) {
-      failed.error = "not enough memory for its operands";
-    } catch (const std::exception& e) {  // whatever it is, the other rows are worth having
-      failed.error = e.what();
-    }
-    failed.name = what.name();
-    failed.label = {what.what().op.key(), "", what.what().signature, what.what().inserted};
-    std::erase_if(into_->rows, [&](const auto& row) { return row.name == failed.name; });
-    into_->rows.push_back(std::move(failed));
-    return false;
-  }
-
-  /// Leaves out cases whose chains need more memory than there is, before they have any.
+  /// Leaves out configurations whose chains need more memory than there is, before anything is
+  /// allocated.
   void refuse_too_large() {
-    for (configuration_group& members : work_queue_.groups()) {
-      for (measured_configuration& configuration : members.cases) {
-        if (!configuration.end_to_end.bytes || configuration.done || interrupt_guard::interrupted())
-          continue;
-        display_->note("planning the chain of " + configuration.configuration.text());
+    for (configuration_group& group : queue_) {
+      for (configuration_state& configuration : group) {
+        if (!configuration.end_to_end || configuration.done) continue;
+        const chain_case& model = configuration.end_to_end->model;
+        if (!model.bytes || interrupt_guard::interrupted()) continue;
+        display_->note("planning the chain of " + configuration.name.text());
         attempt_chain(configuration, [&] {
-          configuration.rows.front().what->device().require_memory(
-              configuration.end_to_end.bytes());
+          configuration.rows.front().benchmark->device().require_memory(model.bytes());
         });
       }
     }
   }
 
-  /// Runs `work` for a case's chain. Where that needs too much memory its rows are left out, too:
-  /// they would tell of a step that cannot run here.
+  /// Does `work` for a row. A row that fails is reported, and is done without a timing.
   template <class Work>
-  void attempt_chain(measured_configuration& item, Work&& work) {
+  void attempt(row_state& row, Work&& work) {
+    const benchmark_case& benchmark = *row.benchmark;
+    result::measurement failed;
+    try {
+      work();
+      return;
+    } catch (const not_enough_memory& e) {
+      failed.error =
+          fmt::format("{}; use a smaller --batch, or leave it out (--benchmark_filter)", e.what());
+    } catch (const std::bad_alloc&) {
+      failed.error = "not enough memory for its operands";
+    } catch (const std::exception& e) {  // no error of one row may cost the timings of the others
+      failed.error = e.what();
+    }
+    row.done = true;
+    row.rounds.clear();
+    failed.name = benchmark.name();
+    failed.label = {benchmark.what().op.key(), "", benchmark.what().signature,
+                    benchmark.what().inserted};
+    std::erase_if(results_->rows, [&](const auto& other) { return other.name == failed.name; });
+    results_->rows.push_back(std::move(failed));
+  }
+
+  /// Does `work` for a configuration's chain. A chain that fails is reported and dropped. If it
+  /// needs too much memory the rows are left out, too: they would predict a step that cannot run
+  /// here.
+  template <class Work>
+  void attempt_chain(configuration_state& configuration, Work&& work) {
     result::measurement failed;
     try {
       work();
       return;
     } catch (const not_enough_memory& e) {
       failed.error = fmt::format("{}; use a smaller --batch, or do without --chain", e.what());
-      for (measured_row& row : item.rows) row.done = true;
-      item.done = true;
+      for (row_state& row : configuration.rows) row.done = true;
+      configuration.done = true;
     } catch (const std::exception& e) {
       failed.error = e.what();
     }
-    item.end_to_end.make = nullptr;
-    item.chain_run.reset();
-    failed.name = result::row_name::chain(item.configuration);
-    into_->chains.push_back(std::move(failed));
+    configuration.end_to_end.reset();
+    failed.name = result::row_name::chain(configuration.name);
+    results_->chains.push_back(std::move(failed));
   }
 
-  /// One visit of a round: a row, or the chain of a case where `row` is null.
+  /// Runs all passes of a round. Returns false if nothing was left to measure, or on an interrupt.
+  bool run_round(configuration_group& group, std::int64_t round) {
+    const std::vector<scheduled_pass> order = order_of(group, round);
+    if (order.empty()) return false;
+    next_round_ = round + 1;
+    const auto before = read_processors_();
+    const bool complete = run_passes(order, round);
+    if (host_disturbed(before, read_processors_())) mark_disturbed(round);
+    if (!complete) return false;
+    for (configuration_state& configuration : group) time_layers(configuration);
+    for (configuration_state& configuration : group) {
+      std::string ending = criterion_.end_round(configuration, queue_);
+      if (!ending.empty()) endings_.emplace_back(configuration.name, std::move(ending));
+    }
+    checkpoint_after(0);
+    return true;
+  }
+
+  /// One pass of a round: of a row, or of the configuration's chain if `row` is null.
   struct scheduled_pass {
-    measured_configuration* configuration;
-    measured_row* row;
+    configuration_state* configuration;
+    row_state* row;
   };
 
-  /// Case by case in random order, so that what adds up is measured close together, and among its
-  /// own kind: a case's rows in random order, its chain at equal distances between them.
-  [[nodiscard]] std::vector<scheduled_pass> order_of(configuration_group& members,
+  /// Shuffles the configurations, and the rows within each: what adds up to a step is measured
+  /// close together. Passes of the chain stand at equal distances between the rows.
+  [[nodiscard]] std::vector<scheduled_pass> order_of(configuration_group& group,
                                                      std::int64_t round) const {
-    std::mt19937_64 random(work_queue_.plan().how.seed + static_cast<std::uint64_t>(round));
-    std::vector<measured_configuration*> cases;
-    for (measured_configuration& item : members.cases) {
-      if (item.open()) cases.push_back(&item);
+    std::mt19937_64 random(preparation_.seed + static_cast<std::uint64_t>(round));
+    std::vector<configuration_state*> configurations;
+    for (configuration_state& configuration : group) {
+      if (configuration.open()) configurations.push_back(&configuration);
     }
-    std::ranges::shuffle(cases, random);
+    std::ranges::shuffle(configurations, random);
     std::vector<scheduled_pass> order;
-    for (measured_configuration* configuration : cases) {
+    for (configuration_state* configuration : configurations) {
       const auto first = static_cast<std::ptrdiff_t>(order.size());
-      for (measured_row& row : configuration->rows) {
+      for (row_state& row : configuration->rows) {
         if (!row.done) order.push_back({configuration, &row});
       }
       std::shuffle(order.begin() + first, order.end(), random);
@@ -193,27 +220,16 @@ class scheduler {
     return order;
   }
 
-  /// Visits all that is not done. False when nothing was left to visit.
-  bool run_round(configuration_group& members, std::int64_t round) {
-    const std::vector<scheduled_pass> order = order_of(members, round);
-    if (order.empty()) return false;
-    next_round_ = round + 1;
-    const auto before = processors_();
-    const bool chain_run = measure_all(order, round);
-    if (host_disturbed(before, processors_())) mark_disturbed(round);
-    if (!chain_run) return false;
-    for (measured_configuration& item : members.cases) clock_layers(item);
-    for (measured_configuration& configuration : members.cases) {
-      std::string ending = work_queue_.end_round(configuration);
-      if (!ending.empty()) endings_.emplace_back(configuration.configuration, std::move(ending));
-    }
-    save_after(0);
-    return true;
+  /// Passes of a chain per round: at both ends of the round, and in its middle if steps are short.
+  [[nodiscard]] static int chain_passes(const configuration_state& configuration) {
+    constexpr double long_step = 0.5;  // seconds
+    if (!configuration.end_to_end || !configuration.end_to_end->chain) return 0;
+    return configuration.end_to_end->step_seconds > long_step ? 2 : 3;
   }
 
-  /// False when it was interrupted; then the round has no chains.
-  bool measure_all(const std::vector<scheduled_pass>& order, std::int64_t round) {
-    std::map<measured_configuration*, std::vector<result::measurement>> chains;
+  /// Returns false on an interrupt; the round then has no chains.
+  bool run_passes(const std::vector<scheduled_pass>& order, std::int64_t round) {
+    std::map<configuration_state*, std::vector<result::measurement>> chains;
     for (const scheduled_pass& pass : order) {
       const double start = stopwatch::now();
       if (pass.row != nullptr) {
@@ -223,85 +239,103 @@ class scheduler {
       }
       pass.configuration->spent += stopwatch::now() - start;
       if (interrupt_guard::interrupted()) return false;
-      save_after(seconds_between_checkpoints);
+      checkpoint_after(seconds_between_checkpoints);
     }
     for (auto& [configuration, passes] : chains) {
       if (passes.empty()) continue;
-      into_->chains.push_back(merged_passes(std::move(passes)));
+      results_->chains.push_back(merged_passes(std::move(passes)));
       ++configuration->chain_rounds;
     }
     return true;
   }
 
-  /// Marks all that was timed in the round: it is not known which visits the host disturbed.
+  void measure_row(const configuration_state& configuration, row_state& row, std::int64_t round) {
+    display_->step(row.benchmark->name().text());
+    result::measurement timed;
+    attempt(row, [&] {
+      pass_limits limits = limits_of(configuration);
+      limits.min_time = criterion_.pass_time(configuration, row);
+      limits.step_seconds = configuration.step_seconds();
+      limits.call_seconds = row.latest_seconds();
+      timed = measurer_.time_row(*row.benchmark, limits);
+    });
+    if (timed.calls == 0) return;
+    timed.round = round;
+    row.rounds[round] = timed.mean_seconds();
+    results_->rows.push_back(std::move(timed));
+  }
+
+  void measure_chain(configuration_state& configuration, std::int64_t round,
+                     std::vector<result::measurement>& passes) {
+    if (!configuration.end_to_end) return;  // an earlier pass of this round failed
+    display_->note("chain of " + configuration.name.text());
+    result::measurement timed;
+    attempt_chain(configuration, [&] {
+      timed = measurer_.time_chain(*configuration.end_to_end->chain, limits_of(configuration));
+    });
+    if (!configuration.end_to_end) passes.clear();
+    if (timed.calls == 0) return;
+    timed.name = result::row_name::chain(configuration.name);
+    timed.round = round;
+    configuration.end_to_end->step_seconds = timed.seconds;
+    passes.push_back(std::move(timed));
+  }
+
+  /// Times the layers inside the chain, if that is wanted, and adds them to the manifest.
+  void time_layers(configuration_state& configuration) {
+    if (configuration.done || !configuration.end_to_end) return;
+    end_to_end_run& whole = *configuration.end_to_end;
+    if (!whole.chain || !whole.clocks) return;
+    display_->note("clocks in the chain of " + configuration.name.text());
+    const double start = stopwatch::now();
+    attempt_chain(configuration, [&] {
+      measurer_.time_layers(*whole.chain, *whole.clocks, limits_of(configuration));
+    });
+    if (!configuration.end_to_end) return;
+    std::vector<result::planned>& step = results_->manifest[configuration.name];
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      step[i].chain_seconds = whole.clocks->seconds(whole.model.primitives.at(i));
+    }
+    configuration.spent += stopwatch::now() - start;
+  }
+
+  /// The limits of a pass of the configuration's chain.
+  [[nodiscard]] pass_limits limits_of(const configuration_state& configuration) const {
+    return {.min_time = criterion_.limits().min_time,
+            .over_budget = criterion_.over_budget(configuration, queue_)};
+  }
+
+  /// Marks all timings of the round: the readings do not tell which pass the host disturbed.
   void mark_disturbed(std::int64_t round) {
-    for (auto* rows : {&into_->rows, &into_->chains}) {
+    for (auto* rows : {&results_->rows, &results_->chains}) {
       for (result::measurement& row : *rows) {
         if (row.round == round && row.error.empty()) row.counters["disturbed"] = 1;
       }
     }
   }
 
-  /// Not before so many seconds, and so that it takes no more than a twentieth of the time.
-  void save_after(double seconds) {
+  /// Makes a checkpoint if the latest one ended at least `seconds` ago, and at least twenty times
+  /// as long ago as it took.
+  void checkpoint_after(double seconds) {
     const double begin = stopwatch::now();
-    if (begin - saved_ < std::max(seconds, 20 * saving_)) return;
+    if (begin - checkpoint_time_ < std::max(seconds, 20 * checkpoint_seconds_)) return;
     (*checkpoint_)();
-    saved_ = stopwatch::now();
-    saving_ = saved_ - begin;
+    checkpoint_time_ = stopwatch::now();
+    checkpoint_seconds_ = checkpoint_time_ - begin;
   }
 
-  void measure_row(const measured_configuration& configuration, measured_row& row,
-                   std::int64_t round) {
-    display_->step(row.what->name().text());
-    result::measurement timed;
-    if (!attempt(*row.what, [&] { timed = measurer_.time_row(configuration, row); })) {
-      row.done = true;
-      row.rounds.clear();
-    }
-    if (timed.calls == 0) return;
-    timed.round = round;
-    row.rounds[round] = timed.mean_seconds();
-    into_->rows.push_back(std::move(timed));
-  }
-
-  void measure_chain(measured_configuration& configuration, std::int64_t round,
-                     std::vector<result::measurement>& passes) {
-    if (!configuration.chain_run) return;  // it failed earlier in this round
-    display_->note("chain of " + configuration.configuration.text());
-    result::measurement timed;
-    attempt_chain(configuration, [&] { timed = measurer_.time_chain(configuration); });
-    if (!configuration.chain_run) passes.clear();
-    if (timed.calls == 0) return;
-    timed.round = round;
-    configuration.step_seconds = timed.seconds;
-    passes.push_back(std::move(timed));
-  }
-
-  /// Runs a round of the clocks inside the chain, where they are wanted.
-  void clock_layers(measured_configuration& item) {
-    if (!item.chain_run || !item.clocks || item.done) return;
-    display_->note("clocks in the chain of " + item.configuration.text());
-    const double start = stopwatch::now();
-    attempt_chain(item, [&] { measurer_.clock_layers(item); });
-    if (!item.chain_run) return;
-    std::vector<result::planned>& step = into_->manifest[item.configuration];
-    for (std::size_t i = 0; i < step.size(); ++i) {
-      step[i].chain_seconds = item.clocks->seconds(item.end_to_end.primitives.at(i));
-    }
-    item.spent += stopwatch::now() - start;
-  }
-
-  work_queue work_queue_;
+  work_queue queue_;
+  stopping_criterion criterion_;
+  preparation_options preparation_;
   measurer measurer_;
-  processor_reader processors_;
-  result::results* into_ = nullptr;
+  processor_reader read_processors_;
+  result::results* results_ = nullptr;
   const std::function<void()>* checkpoint_ = nullptr;
   std::unique_ptr<progress> display_;
   std::vector<std::pair<result::configuration_name, std::string>> endings_;
   std::int64_t next_round_ = 0;
-  double saved_ = stopwatch::now();
-  double saving_ = 0;  ///< seconds that it took
+  double checkpoint_time_ = stopwatch::now();  ///< when the latest one ended
+  double checkpoint_seconds_ = 0;              ///< how long it took
 };
 
 }  // namespace layerbench::run

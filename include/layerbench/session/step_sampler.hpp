@@ -12,47 +12,49 @@
 
 namespace layerbench::run {
 
-/// What a step is timed in.
+/// The parts in which a step is timed.
 enum class step_parts : std::uint8_t {
-  stretches,  ///< of layers, as short as one looks at the processors' speed
-  layers,
-  whole  ///< from end to end, and nothing is left out
+  stretches,  ///< of layers, each about as long as the interval of the frequency probe
+  layers,     ///< one by one
+  whole       ///< from end to end, stalls included
 };
 
-/// Samples whole steps of a chain. A long step is hardly ever undisturbed from end to end: it is
-/// timed in stretches of layers, between which one looks at the processors' speed, and what was
-/// disturbed is left out stretch by stretch, as it is of rows. Short steps are a single stretch.
+/// Samples steps of a chain. A long step is hardly ever undisturbed from end to end, so it is timed
+/// in stretches of layers. The processors' speed is probed between them, and disturbed stretches
+/// are left out, as samples of rows are. A short step is a single stretch.
 template <class Chain, class Stopwatch, class Speed>
 class step_sampler {
  public:
-  step_sampler(Chain& whole, Stopwatch& watch, Speed& speed, bool (*stop)(),
+  step_sampler(Chain& chain, Stopwatch& watch, Speed& speed, bool (*stop)(),
                step_parts parts = step_parts::stretches)
-      : whole_(whole), watch_(watch), look_(speed), stop_(stop), parts_(parts) {}
+      : chain_(chain), watch_(watch), look_(speed), stop_(stop), parts_(parts) {}
 
-  /// As sample() does; goes on for a while where a stretch has not been seen undisturbed.
+  /// Samples whole steps, as sample() does calls. Continues for a while if every passage of some
+  /// stretch was disturbed.
   [[nodiscard]] samples sample(const sampling& how) {
     take(how);
-    return composed();
+    return composed_steps();
   }
 
-  /// The same part by part: one samples each.
+  /// Samples the parts of steps; returns the samples of each.
   [[nodiscard]] std::vector<samples> sample_parts(const sampling& how) {
     take(how);
     std::vector<samples> all;
-    for (const stretch& stretche : stretches_) {
+    for (const stretch& part : stretches_) {
       all.emplace_back().calls_a_sample = 1;
-      all.back().all_slowed = stretche.unusual();
-      for (const lap& one : stretche.laps()) all.back().add(one);
+      all.back().all_slowed = part.unusual();
+      for (const lap& passage : part.laps()) all.back().add(passage);
     }
     return all;
   }
 
  private:
   struct stretch {
-    std::size_t first;  ///< of its layers
-    std::size_t end;    ///< behind the last
+    std::size_t first;  ///< layer
+    std::size_t end;    ///< one past the last layer
     by_speed<std::vector<lap>> taken = {};
 
+    /// Whether the speed was below the usual one in all passages.
     [[nodiscard]] bool unusual() const { return taken.at_usual_speed.empty(); }
     [[nodiscard]] const std::vector<lap>& laps() const {
       return unusual() ? taken.slowed : taken.at_usual_speed;
@@ -70,89 +72,93 @@ class step_sampler {
       timed += step();
       ++steps;
     }
-    judge();
+    end_probing();
   }
 
-  /// Makes them in the last of the steps that warm up.
+  /// Runs the steps that warm up the caches; divides the last of them into stretches.
   void make_stretches() {
-    for (std::size_t i = 1; i < whole_.warm_up_steps() && !stop_(); ++i) {
-      whole_.set_up();
-      whole_.run(0, whole_.layers());
+    for (std::size_t i = 1; i < chain_.warm_up_steps() && !stop_(); ++i) {
+      chain_.set_up();
+      chain_.run(0, chain_.layers());
     }
-    whole_.set_up();
+    chain_.set_up();
     double start = watch_.now();
     std::size_t first = 0;
-    for (std::size_t i = 0; i < whole_.layers(); ++i) {
-      whole_.run(i, i + 1);
-      const bool goes_on = parts_ == step_parts::whole || (parts_ == step_parts::stretches &&
+    for (std::size_t i = 0; i < chain_.layers(); ++i) {
+      chain_.run(i, i + 1);
+      const bool extends = parts_ == step_parts::whole || (parts_ == step_parts::stretches &&
                                                            watch_.now() - start < Speed::interval);
-      if (goes_on && i + 1 < whole_.layers()) continue;
+      if (extends && i + 1 < chain_.layers()) continue;
       stretches_.push_back({first, i + 1});
       first = i + 1;
       start = watch_.now();
     }
   }
 
-  /// Returns the seconds that were timed.
+  /// Times one step; returns its seconds.
   double step() {
     double timed = 0;
-    open();
-    whole_.set_up();
-    for (stretch& stretche : stretches_) {
-      open();
+    begin_probing();
+    chain_.set_up();
+    for (stretch& part : stretches_) {
+      begin_probing();
       watch_.start();
-      whole_.run(stretche.first, stretche.end);
-      unjudged_.emplace_back(&stretche, watch_.stop().without(watch_.cost()));
-      timed += unjudged_.back().second.seconds;
-      if (watch_.now() - begun_ >= Speed::interval) judge();
+      chain_.run(part.first, part.end);
+      pending_.emplace_back(&part, watch_.stop().without(watch_.cost()));
+      timed += pending_.back().second.seconds;
+      if (watch_.now() - begun_ >= Speed::interval) end_probing();
     }
     return timed;
   }
 
-  void open() {
-    if (open_) return;
+  /// Probes the speed, unless laps are pending.
+  void begin_probing() {
+    if (probing_) return;
     look_.begin();
     begun_ = watch_.now();
-    open_ = true;
+    probing_ = true;
   }
 
-  void judge() {
-    if (!open_) return;
+  /// Probes the speed again, and sorts the pending laps by the result.
+  void end_probing() {
+    if (!probing_) return;
     const bool at_usual_speed = look_.end();
-    for (const auto& [in, item] : unjudged_) in->taken.at(at_usual_speed).push_back(item);
-    unjudged_.clear();
-    open_ = false;
+    for (const auto& [part, passage] : pending_) {
+      part->taken.at(at_usual_speed).push_back(passage);
+    }
+    pending_.clear();
+    probing_ = false;
   }
 
   [[nodiscard]] bool complete() const {
     return std::ranges::none_of(stretches_, &stretch::unusual);
   }
 
-  /// As many samples as there are passages of the stretch that has fewest: each the sum over the
-  /// stretches of the mean of as large a share of their passages.
-  [[nodiscard]] samples composed() {
+  /// Composes samples of whole steps from the passages of stretches. There are as many samples as
+  /// the rarest stretch has passages. Each sample sums, over the stretches, the mean of an equal
+  /// share of their passages.
+  [[nodiscard]] samples composed_steps() {
     samples result;
     result.calls_a_sample = 1;
     result.all_slowed = !complete();
     std::vector<std::vector<lap>> passages;
     std::size_t steps = SIZE_MAX;
-    for (const stretch& stretche : stretches_) {
-      result.slowed = std::max(result.slowed, stretche.taken.slowed.size());
-      passages.push_back(parts_ == step_parts::whole
-                             ? stretche.laps()
-                             : without_stalls(stretche.laps(), result.stalls));
+    for (const stretch& part : stretches_) {
+      result.slowed = std::max(result.slowed, part.taken.slowed.size());
+      passages.push_back(parts_ == step_parts::whole ? part.laps()
+                                                     : without_stalls(part.laps(), result.stalls));
       steps = std::min(steps, passages.back().size());
     }
     for (std::size_t i = 0; i < steps; ++i) {
-      lap all{};
-      for (const std::vector<lap>& passage : passages) add_share(passage, i, steps, all);
-      result.add(all);
+      lap step{};
+      for (const std::vector<lap>& laps : passages) add_share(laps, i, steps, step);
+      result.add(step);
     }
     return result;
   }
 
-  /// Adds the mean of share `i` of `shares` equal ones of the laps: passages at its ends count in
-  /// part.
+  /// Adds the mean of share `i` of `shares` equal shares of the laps. A lap on the border of two
+  /// shares counts in part.
   static void add_share(const std::vector<lap>& laps, std::size_t i, std::size_t shares, lap& to) {
     const auto size = static_cast<double>(laps.size()) / static_cast<double>(shares);
     const double first = static_cast<double>(i) * size;
@@ -170,23 +176,23 @@ class step_sampler {
                                                        std::ptrdiff_t& stalls) {
     if (laps.empty()) return laps;
     std::vector<double> sorted;
-    for (const lap& element : laps) sorted.push_back(element.seconds);
+    for (const lap& passage : laps) sorted.push_back(passage.seconds);
     std::ranges::sort(sorted);
     const double limit = stall_limit(sorted).seconds;
     const auto left_out =
-        std::erase_if(laps, [&](const lap& item) { return item.seconds > limit; });
+        std::erase_if(laps, [&](const lap& passage) { return passage.seconds > limit; });
     stalls += static_cast<std::ptrdiff_t>(left_out);
     return laps;
   }
 
-  Chain& whole_;
+  Chain& chain_;
   Stopwatch& watch_;
   speed_monitor<Speed> look_;
   bool (*stop_)();
   step_parts parts_;
   std::vector<stretch> stretches_;
-  std::vector<std::pair<stretch*, lap>> unjudged_;
-  bool open_ = false;  ///< since begun_ nobody looked at the speed
+  std::vector<std::pair<stretch*, lap>> pending_;
+  bool probing_ = false;  ///< the speed was probed at begun_ and not since
   double begun_ = 0;
 };
 

@@ -28,7 +28,7 @@
 #include <layerbench/session/backends.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/chain.hpp>
-#include <layerbench/ranks/communicator.hpp>
+#include <layerbench/session/collectives.hpp>
 #include <layerbench/session/device_registry.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>
@@ -42,7 +42,7 @@ struct suite {
   result::manifest manifest;
   std::map<result::configuration_name, std::int64_t>
       footprint;                          ///< distinct bytes that a step touches
-  std::vector<chain_plan> chains;         ///< of programs that run whole models
+  std::vector<chain_case> chains;         ///< of programs that run whole models
   std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
   std::vector<std::string> notes;         ///< what a user should know, for stderr
 };
@@ -52,7 +52,7 @@ using name_filter = std::function<bool(const std::vector<std::string>& names)>;
 
 /// make_suite.
 using suite_factory = suite (*)(const options& o, const program& what, const registry& known,
-                                communicator* ranks, const name_filter& wanted);
+                                data_parallel_group* ranks, const name_filter& wanted);
 
 namespace detail {
 
@@ -79,7 +79,7 @@ struct conditions {
 class suite_maker {
  public:
   suite_maker(const options& o, const program& what, const registry& known, suite& all,
-              communicator* ranks, timing_mode timing, name_filter wanted)
+              data_parallel_group* ranks, timing_mode timing, name_filter wanted)
       : o_(o),
         what_(what),
         known_(known),
@@ -246,7 +246,8 @@ class suite_maker {
 
   /// The step run whole; with `beside` gradients are sent while it computes.
   void add_chain(const conditions& c, const std::shared_ptr<planned_step>& step,
-                 const std::vector<model::primitive>& primitives, communicator* beside = nullptr) {
+                 const std::vector<model::primitive>& primitives,
+                 data_parallel_group* beside = nullptr) {
     const auto make = [step, beside, seed = o_.seed] {
       std::unique_ptr<chain> result = step->make_chain(seed);
       if (beside != nullptr) result->overlap(*beside);
@@ -280,7 +281,7 @@ class suite_maker {
   const program& what_;
   const registry& known_;
   suite& all_;
-  communicator* ranks_;
+  data_parallel_group* ranks_;
   timing_mode timing_;
   name_filter wanted_;
   device_registry device_registry_;
@@ -294,7 +295,7 @@ class suite_maker {
 /// models that these train together. Where no row of a case is `wanted` it is not planned, and in
 /// none of the lists. Throws bad_input, usage_error, unavailable.
 [[nodiscard]] inline suite make_suite(const options& o, const program& what, const registry& known,
-                                      communicator* ranks = nullptr,
+                                      data_parallel_group* ranks = nullptr,
                                       const name_filter& wanted = {}) {
   suite all;
   const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);

@@ -17,7 +17,7 @@
 
 namespace layerbench::mpi {
 
-/// The leader's part of MPI.
+/// The leader's side of MPI: the rank that measures.
 class backend : public host_thread {
  public:
   static constexpr std::string_view name = "mpi";
@@ -29,7 +29,8 @@ class backend : public host_thread {
   static std::optional<std::string> probe() noexcept { return std::nullopt; }
   static int ranks() { return rank_group::all().size(); }
 
-  /// Does what the leader says, to its end, and returns true, unless this is the leader.
+  /// Returns false on the leader. On a worker, executes the leader's commands up to the end, then
+  /// returns true.
   static bool serve_first_rank() {
     if (rank_group::all().is_leader()) return false;
     worker(rank_group::all()).serve();
@@ -40,8 +41,8 @@ class backend : public host_thread {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     MPI_Get_library_version(text.data(), &length);
-    const std::string_view all(text.data(), static_cast<std::size_t>(length));
-    facts["mpi_version"] = all.substr(0, all.find_first_of(",\n"));
+    const std::string_view version(text.data(), static_cast<std::size_t>(length));
+    facts["mpi_version"] = version.substr(0, version.find_first_of(",\n"));
     facts["mpi_clock"] = "wall time of the first rank";
     facts["mpi_ranks"] = std::to_string(rank_group::all().size());
     facts["mpi_hosts"] = std::to_string(rank_group::all().hosts());

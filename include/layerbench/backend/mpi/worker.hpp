@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
-#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <vector>
@@ -14,11 +14,11 @@
 
 namespace layerbench::mpi {
 
-/// Reduces a rank's arrays so often, in step with the others: every rank does this at once.
+/// An all-reduce of this rank's arrays. All ranks make the same calls.
 class reduction {
  public:
-  /// In place `to` gets the values of `from` first.
-  reduction(const order& what, const void* from, void* to)
+  /// In place, the constructor copies `from` to `to` first.
+  reduction(const allreduce_arguments& what, const void* from, void* to)
       : from_(what.in_place != 0 ? MPI_IN_PLACE : from),
         to_(to),
         count_(static_cast<int>(what.count)),
@@ -27,12 +27,16 @@ class reduction {
     if (what.in_place != 0 && from != to) std::memcpy(to, from, bytes);
   }
 
-  static void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
-  void meet_after(std::int64_t calls) const {
-    for (std::int64_t i = 0; i < calls; ++i) run();
-    barrier();
+  void run(std::int64_t calls = 1) const {
+    for (std::int64_t i = 0; i < calls; ++i) {
+      MPI_Allreduce(from_, to_, count_, type_, MPI_SUM, MPI_COMM_WORLD);
+    }
   }
-  void run() const { MPI_Allreduce(from_, to_, count_, type_, MPI_SUM, MPI_COMM_WORLD); }
+  /// Makes untimed calls, then waits until all ranks have.
+  void warm_up(std::int64_t calls) const {
+    run(calls);
+    rank_group::barrier();
+  }
 
  private:
   const void* from_;
@@ -41,70 +45,76 @@ class reduction {
   MPI_Datatype type_;
 };
 
-/// Any rank but the first.
+/// Any rank but the leader, in a program that measures collectives.
 class worker {
  public:
-  explicit worker(const rank_group& all) : all_(all) {}
+  explicit worker(const rank_group& ranks) : ranks_(ranks) {}
 
-  /// Does what the leader says until that is done. Signals to stop are the leader's to heed. Ends
-  /// all ranks where it cannot.
+  /// Executes the leader's commands up to the end. An error ends all ranks.
   void serve() {
-    std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGTERM, SIG_IGN);
     try {
-      for (order now = all_.receive(); now.task != task::end; now = all_.receive()) execute(now);
+      mpi::serve(ranks_, [&](const command& next) { execute(next); });
     } catch (const std::exception& e) {
-      all_.abort_all(e.what());
+      ranks_.abort_all(e.what());
     }
   }
 
  private:
-  void execute(const order& now) {
-    const auto count = static_cast<std::size_t>(now.count);
-    make_room(count * traits(now.type).bytes);
-    const auto operand = static_cast<std::size_t>(now.operand);
-    const typed_span its(now.type, arrays_.at(operand).data());
-    std::vector<float> piece;
-    switch (now.task) {
-      case task::take:
-        std::memset(arrays_.back().data(), 0xFF, bytes_);  // results are to be written, not left
-        in_pieces(count, [&](std::size_t first, std::size_t some) {
-          piece.resize(some);
-          MPI_Recv(piece.data(), static_cast<int>(some), MPI_FLOAT, 0, 0, MPI_COMM_WORLD,
-                   MPI_STATUS_IGNORE);
-          its.store(first, piece);
-        });
-        break;
-      case task::give:
-        in_pieces(count, [&](std::size_t first, std::size_t some) {
-          piece.resize(some);
-          its.load(first, piece);
-          MPI_Send(piece.data(), static_cast<int>(some), MPI_FLOAT, 0, 0, MPI_COMM_WORLD);
-        });
-        break;
-      case task::reduce: {
-        const reduction own(now, arrays_.front().data(), arrays_.back().data());
-        own.meet_after(now.warm_up);
-        for (std::int64_t i = 0; i < now.calls; ++i) own.run();
-        break;
+  void execute(const command& next) {
+    const auto count = static_cast<std::size_t>(next.arrays.count);
+    reserve(count * traits(next.arrays.type).bytes);
+    switch (next.what) {
+      case command::kind::upload: return receive_operand(next, count);
+      case command::kind::download: return send_operand(next, count);
+      case command::kind::allreduce: {
+        const reduction calls(next.arrays, arrays_.front().data(), arrays_.back().data());
+        calls.warm_up(next.warm_up);
+        return calls.run(next.count);
       }
-      case task::join:
-      case task::end: break;
+      default: throw error("the leader sent a command that this program does not know");
     }
   }
 
-  /// Arrays of at least that size; new ones hold numbers, lest memory stays a page of zeros.
-  void make_room(std::size_t bytes) {
+  [[nodiscard]] typed_span operand_of(const command& next) {
+    return {next.arrays.type, arrays_.at(static_cast<std::size_t>(next.index)).data()};
+  }
+
+  void receive_operand(const command& next, std::size_t count) {
+    const typed_span operand = operand_of(next);
+    // NaN everywhere: verification fails unless the all-reduce writes its results.
+    std::memset(arrays_.back().data(), 0xFF, bytes_);
+    std::vector<float> values;
+    for_each_chunk(count, [&](std::size_t first, std::size_t size) {
+      values.resize(size);
+      MPI_Recv(values.data(), static_cast<int>(size), MPI_FLOAT, 0, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+      operand.store(first, values);
+    });
+  }
+
+  void send_operand(const command& next, std::size_t count) {
+    const typed_span operand = operand_of(next);
+    std::vector<float> values;
+    for_each_chunk(count, [&](std::size_t first, std::size_t size) {
+      values.resize(size);
+      operand.load(first, values);
+      MPI_Send(values.data(), static_cast<int>(size), MPI_FLOAT, 0, 0, MPI_COMM_WORLD);
+    });
+  }
+
+  /// Grows the arrays to at least `bytes`. New arrays are written, because the system maps
+  /// unwritten memory to one page of zeros, which stays in the caches.
+  void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
     bytes_ = bytes;
     for (host_buffer& array : arrays_) {
-      array = {};  // first, so that both are never there together
+      array = {};  // frees the old array first
       array = host_buffer(bytes);
       std::memset(array.data(), 0x3F, bytes);
     }
   }
 
-  const rank_group& all_;
+  const rank_group& ranks_;
   std::array<host_buffer, 2> arrays_;  ///< src and dst
   std::size_t bytes_ = 0;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -21,76 +22,84 @@
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/result_file.hpp>
-#include <layerbench/session/runner.hpp>
 #include <layerbench/session/suite.hpp>
 
 namespace layerbench::run::detail {
 
-/// The file to resume; throws bad_input when it was not measured under the same conditions as what
-/// would follow.
+/// Reads the file to resume. Throws bad_input if its context differs from that of the results to
+/// come.
 [[nodiscard]] inline result::results resumed(const std::string& file, const result::results& now) {
-  result::results before = result::read(file);
+  result::results earlier = result::read(file);
   result::results comparable = now;
-  // Google Benchmark adds these itself when it writes; the caches are among ours too.
+  // Google Benchmark adds these when it writes. Our own context has the caches, too.
   comparable.context["host_name"] = benchmark::SystemInfo::Get().name;
   comparable.context["num_cpus"] = std::to_string(benchmark::CPUInfo::Get().num_cpus);
-  comparable.context["caches"] = before.context["caches"];
-  const std::vector<std::string> differing = result::differing_context(before, comparable);
+  comparable.context["caches"] = earlier.context["caches"];
+  const std::vector<std::string> differing = result::differing_context(earlier, comparable);
   if (!differing.empty()) {
     throw bad_input(file, "/context",
                     fmt::format("measured under other conditions, cannot be resumed; differing: {}",
                                 fmt::join(differing, " ")));
   }
-  // What failed may work now; it is tried again.
+  // Rows that failed are tried again.
   const auto failed = [](const result::measurement& row) { return !row.error.empty(); };
-  std::erase_if(before.rows, failed);
-  std::erase_if(before.chains, failed);
-  return before;
+  std::erase_if(earlier.rows, failed);
+  std::erase_if(earlier.chains, failed);
+  return earlier;
 }
 
-/// The measuring part of a program: everything after the cases are known.
-class session {
+/// Takes the results of a run: reads the file to resume, writes checkpoints and the final file,
+/// prints the rows, and reports on stderr.
+class result_sink {
  public:
-  /// Throws bad_input when the file to resume is of another machine, setting or shape.
-  session(const options& o, const suite& all, const machine_watch& watch, bool whole_models,
-          std::vector<benchmark_case*> selected, result::results results)
+  /// Throws bad_input if the file to resume is of another machine, setting or shape.
+  result_sink(const options& o, const suite& all, const machine_watch& watch,
+              std::vector<benchmark_case*> selected, result::results results)
       : o_(o),
         all_(all),
         watch_(watch),
-        whole_models_(whole_models),
         selected_(std::move(selected)),
         results_(std::move(results)) {
     results_.manifest = all.manifest;
     if (!o.resume.empty()) {
-      result::results before = resumed(o.resume, results_);
-      results_.rows = std::move(before.rows);
-      results_.chains = std::move(before.chains);
+      result::results earlier = resumed(o.resume, results_);
+      results_.rows = std::move(earlier.rows);
+      results_.chains = std::move(earlier.chains);
       refuse_other_shapes();
-      results_.manifest.merge(before.manifest);  // rows of other models still need theirs
+      results_.manifest.merge(earlier.manifest);  // rows of other models still need theirs
     }
     if (!o.out.empty()) file_.emplace(o.out, o.resume);
-  }
-
-  /// Measures, writes and prints. Returns whether it was interrupted.
-  bool run() {
     if (file_ && file_->keeps_old()) {
       note(fmt::format("{} is there already: it is replaced at the end; until then rows go to {}",
                        file_->path(), file_->partial_path()));
     }
-    scheduler measure(selected_, chains(), plan());
-    const auto take_stock = [&] {
-      in_order(results_);
-      slow_share_ = measure.slow_share();
-      core_latency_ = std::max(core_latency_, measure.core_latency());
-    };
-    const bool interrupted = measure.run(results_, [&] {
-      take_stock();
-      save_so_far();
-    });
-    take_stock();
-    for (const auto& [configuration, ending] : measure.endings()) {
-      results_.context["stopped"] += fmt::format("{}: {}; ", configuration.text(), ending);
+  }
+
+  /// All results; a runner adds to them.
+  [[nodiscard]] result::results& results() { return results_; }
+  [[nodiscard]] const result::results& results() const { return results_; }
+
+  /// Notes how the processors have been since measuring began.
+  void set_machine_state(std::optional<double> slow_share, std::optional<double> core_latency) {
+    slow_share_ = slow_share;
+    core_latency_ = std::max(core_latency_, core_latency);
+  }
+
+  /// Saves the results so far. If that fails it says so once: a disk that is full now need not be
+  /// at the end.
+  void checkpoint() {
+    sort_rows();
+    if (!file_) return;
+    try {
+      file_->save(file_text(true));
+    } catch (const error& e) {
+      if (!std::exchange(unsaved_, true)) note(std::string(e.what()) + "; measuring goes on");
     }
+  }
+
+  /// Writes the results of the whole run, or of an interrupted one, and prints them.
+  void finish(bool interrupted) {
+    sort_rows();
     try {
       if (file_ && interrupted) {
         file_->interrupt(file_text(true));
@@ -102,10 +111,9 @@ class session {
       throw;
     }
     print_rows(interrupted);
-    return interrupted;
   }
 
-  /// Where an interrupted run's rows are, and how to go on.
+  /// Says where an interrupted run's rows are, and how to resume it.
   [[nodiscard]] std::string interruption() const {
     if (!file_) return "interrupted";
     std::string text = "interrupted";
@@ -119,26 +127,26 @@ class session {
                               file_->path());
   }
 
-  /// Drops from the manifest what this run is not to predict: cases that it was not asked for, that
-  /// were refused as a whole, and those of which the filter left out rows that nobody measured.
-  /// Says in words which the latter are; empty: none.
+  /// Drops from the manifest the configurations that this run cannot predict: those that it was not
+  /// asked for, those that were refused as a whole, and those of which the filter left out rows
+  /// that no run measured. Lists the last kind in words; empty if there is none.
   std::string keep_predictable() {
-    std::set<result::row_name> there;
+    std::set<result::row_name> known;
     std::map<result::configuration_name, std::size_t> left_out;
-    for (const benchmark_case* element : selected_) {
-      there.insert(element->name());
-      left_out[element->name().configuration] = 0;
+    for (const benchmark_case* row : selected_) {
+      known.insert(row->name());
+      left_out[row->name().configuration] = 0;
     }
-    for (const result::measurement& row : results_.rows) there.insert(row.name);
+    for (const result::measurement& row : results_.rows) known.insert(row.name);
     for (const result::measurement& chain : results_.chains) {
-      const auto owns = [&](const auto& row) {
+      const auto belongs = [&](const auto& row) {
         return row.name.configuration == chain.name.configuration;
       };
-      if (std::ranges::none_of(results_.rows, owns)) left_out.erase(chain.name.configuration);
+      if (std::ranges::none_of(results_.rows, belongs)) left_out.erase(chain.name.configuration);
     }
-    for (const auto& item : all_.cases) {
-      const auto found = left_out.find(item->name().configuration);
-      if (found != left_out.end() && !there.contains(item->name())) ++found->second;
+    for (const auto& row : all_.cases) {
+      const auto found = left_out.find(row->name().configuration);
+      if (found != left_out.end() && !known.contains(row->name())) ++found->second;
     }
     std::string cut;
     const result::manifest all = results_.manifest;
@@ -153,9 +161,7 @@ class session {
     return cut;
   }
 
-  [[nodiscard]] const result::results& results() const { return results_; }
-
-  /// Says on stderr which rows have no timing; returns their number.
+  /// Reports on stderr the rows that failed; returns their number.
   [[nodiscard]] std::size_t report_failures() const {
     std::size_t failures = 0;
     for (const result::measurement& row : all_rows()) {
@@ -166,12 +172,12 @@ class session {
     return failures;
   }
 
-  /// Says on stderr when something else used the processors in more than a tenth of the timings.
+  /// Warns on stderr if other programs disturbed more than a tenth of the timings.
   void report_disturbance() const {
     const std::vector<result::measurement> all = all_rows();
     const auto disturbed = std::ranges::count_if(all, &result::measurement::disturbed);
-    const double much = result::much_disturbed * static_cast<double>(all.size());
-    if (static_cast<double>(disturbed) <= much) return;
+    const double tolerated = result::much_disturbed * static_cast<double>(all.size());
+    if (static_cast<double>(disturbed) <= tolerated) return;
     note(
         fmt::format("{} of {} timings were disturbed: something else used the processors; measure "
                     "again when the machine is idle (--check-machine)",
@@ -179,59 +185,23 @@ class session {
   }
 
  private:
-  /// A disk that is full now need not be at the end.
-  void save_so_far() {
-    if (!file_) return;
-    try {
-      file_->save(file_text(true));
-    } catch (const error& e) {
-      if (!std::exchange(unsaved_, true)) note(std::string(e.what()) + "; measuring goes on");
-    }
-  }
-
-  [[nodiscard]] run_configuration plan() const {
-    run_configuration result{.how = {.seed = o_.seed, .verify_every_output = o_.verify},
-                             .rounds = o_.repetitions,
-                             .least_time = std::stod(o_.min_time),
-                             .precision = std::stod(o_.precision) / 100,
-                             .most_time = std::stod(o_.most_time),
-                             .whole_models = whole_models_};
-    if (!o_.budget.empty()) result.budget = std::stod(o_.budget);
-    return result;
-  }
-
-  /// The chains of the cases of which a row was selected.
-  [[nodiscard]] std::vector<chain_plan> chains() const {
-    std::vector<chain_plan> wanted;
-    if (o_.chain.empty()) return wanted;
-    for (const chain_plan& chain : all_.chains) {
-      const auto owned = [&](const benchmark_case* row) {
-        return row->name().configuration == chain.configuration;
-      };
-      if (std::ranges::none_of(selected_, owned)) continue;
-      wanted.push_back(chain);
-      if (o_.chain != "layers") wanted.back().primitives.clear();
-    }
-    return wanted;
-  }
-
-  /// Rounds visit rows in random order; people and files get them in that of the model.
-  void in_order(result::results& results) const {
+  /// Sorts the rows, which rounds measure in random order, into the order of the model.
+  void sort_rows() {
     std::map<result::row_name, std::size_t> place;
-    for (const benchmark_case* item : selected_) place.emplace(item->name(), place.size());
+    for (const benchmark_case* row : selected_) place.emplace(row->name(), place.size());
     const auto key = [&](const result::measurement& row) {
       const auto found = place.find(row.name);
       return std::pair(found == place.end() ? place.size() : found->second, row.round);
     };
-    std::ranges::stable_sort(results.rows, {}, key);
+    std::ranges::stable_sort(results_.rows, {}, key);
   }
 
-  /// A model file may have changed since: its rows keep their names, but not their work, nor the
-  /// state in which it finds its operands.
+  /// Refuses rows to resume whose model file has changed since: they have the same names, but other
+  /// work or another cache state.
   void refuse_other_shapes() const {
     std::map<result::row_name, result::label> known;
-    for (const benchmark_case* item : selected_) {
-      known[item->name()] = {item->what().op.key(), {}, item->what().signature};
+    for (const benchmark_case* row : selected_) {
+      known[row->name()] = {row->what().op.key(), {}, row->what().signature};
     }
     const auto refuse = [&](std::string_view what, interned result::label::* part) {
       for (const result::measurement& row : results_.rows) {
@@ -281,13 +251,12 @@ class session {
   const options& o_;
   const suite& all_;
   const machine_watch& watch_;
-  bool whole_models_;
   std::vector<benchmark_case*> selected_;
   result::results results_;
   std::optional<double> slow_share_;
   std::optional<double> core_latency_;  ///< the longest so far
   std::optional<result_file> file_;
-  bool unsaved_ = false;  ///< rows could not be saved, which was said
+  bool unsaved_ = false;  ///< a checkpoint failed, and the user was told
 };
 
 }  // namespace layerbench::run::detail
