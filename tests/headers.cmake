@@ -27,7 +27,7 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   add_test(NAME headers.self_contained
            COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG>
                    --target ${headers_alone})
-  set_tests_properties(headers.self_contained PROPERTIES TIMEOUT 1800 RUN_SERIAL TRUE)
+  set_tests_properties(headers.self_contained PROPERTIES TIMEOUT 1800 RUN_SERIAL TRUE LABELS full)
 endif()
 
 # All in two files, in opposite orders, linked into one program.
