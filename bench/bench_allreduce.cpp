@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/cli/main.hpp>
-#include <layerbench/op/allreduce.hpp>
+#include "suite.hpp"
 
 int main(int argc, char** argv) {
   using namespace layerbench;
-  return run::main(argc, argv,
-                   {.name = "bench_allreduce",
-                    .purpose = "Times all-reduces of the gradients of deep-learning models. Start "
-                               "several ranks with mpirun -np N.",
-                    .ops = {"allreduce"},
-                    .collective = true},
-                   op::list<op::allreduce>{}, {}, collective_backends{});
+  return programs::run_suite(argc, argv,
+                             {.name = "bench_allreduce",
+                              .purpose = "Times all-reduces of the gradients of deep-learning "
+                                         "models. Start several ranks with mpirun -np N.",
+                              .ops = {"allreduce"},
+                              .collective = true},
+                             programs::collective_registry());
 }

@@ -3,8 +3,9 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return run_suite(argc, argv,
-                   {.name = "bench_batchnorm",
-                    .purpose = "Times the batch normalisations of deep-learning models.",
-                    .ops = {"batchnorm"}});
+  return layerbench::programs::run_suite(
+      argc, argv,
+      {.name = "bench_batchnorm",
+       .purpose = "Times the batch normalisations of deep-learning models.",
+       .ops = {"batchnorm"}});
 }

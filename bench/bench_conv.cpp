@@ -3,8 +3,9 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return run_suite(argc, argv,
-                   {.name = "bench_conv",
-                    .purpose = "Times the convolutions of deep-learning models.",
-                    .ops = {"conv"}});
+  return layerbench::programs::run_suite(
+      argc, argv,
+      {.name = "bench_conv",
+       .purpose = "Times the convolutions of deep-learning models.",
+       .ops = {"conv"}});
 }

@@ -3,8 +3,9 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return run_suite(argc, argv,
-                   {.name = "bench_elementwise",
-                    .purpose = "Times the activations and additions of deep-learning models.",
-                    .ops = {"activation", "add"}});
+  return layerbench::programs::run_suite(
+      argc, argv,
+      {.name = "bench_elementwise",
+       .purpose = "Times the activations and additions of deep-learning models.",
+       .ops = {"activation", "add"}});
 }

@@ -3,7 +3,7 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return run_suite(
+  return layerbench::programs::run_suite(
       argc, argv,
       {.name = "bench_gemm",
        .purpose = "Times the matrix products (fully connected layers) of deep-learning models.",

@@ -3,10 +3,11 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return run_suite(argc, argv,
-                   {.name = "bench_peak",
-                    .purpose = "Measures how fast this machine is at best: FLOP/s of large matrix "
-                               "products, bytes/s of each level of memory.",
-                    .ops = {"gemm", "stream"},
-                    .peaks = true});
+  return layerbench::programs::run_suite(
+      argc, argv,
+      {.name = "bench_peak",
+       .purpose = "Measures how fast this machine is at best: FLOP/s of large matrix "
+                  "products, bytes/s of each level of memory.",
+       .ops = {"gemm", "stream"},
+       .peaks = true});
 }

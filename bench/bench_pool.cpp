@@ -3,8 +3,9 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return run_suite(argc, argv,
-                   {.name = "bench_pool",
-                    .purpose = "Times the pooling layers of deep-learning models.",
-                    .ops = {"pool"}});
+  return layerbench::programs::run_suite(
+      argc, argv,
+      {.name = "bench_pool",
+       .purpose = "Times the pooling layers of deep-learning models.",
+       .ops = {"pool"}});
 }

@@ -3,8 +3,9 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return run_suite(argc, argv,
-                   {.name = "bench_softmax",
-                    .purpose = "Times the softmax layers of deep-learning models.",
-                    .ops = {"softmax"}});
+  return layerbench::programs::run_suite(
+      argc, argv,
+      {.name = "bench_softmax",
+       .purpose = "Times the softmax layers of deep-learning models.",
+       .ops = {"softmax"}});
 }

@@ -30,7 +30,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/onednn/list.hpp>
 #include <layerbench/backend/reference/list.hpp>
-#include <layerbench/cli/context.hpp>
+#include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
@@ -55,16 +55,16 @@ run::op_in_context surroundings_of(run::planned_step& step, const model::primiti
   run::op_in_context result =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
   const bool has_users = way == "users" || way == "final";
-  result.shared_cache_warmed = has_users || way == "settled";
-  result.private_evicted = result.shared_cache_warmed || way == "displaced";
+  result.warm_shared_cache = has_users || way == "settled";
+  result.evict_private_caches = result.warm_shared_cache || way == "displaced";
   for (run::operand_history& operand : result.operands) {
-    if (!has_users) operand.used.reset();
+    if (!has_users) operand.last_use.reset();
     if (!operand.distance) continue;
     if (way == "rotate") operand.distance.reset();
     if (way == "touch") operand = {.distance = 0, .same_as = operand.same_as};
     if (way == "predecessor") {
-      operand.over.reset();
-      operand.before.clear();
+      operand.overwritten.reset();
+      operand.producer_distances.clear();
     }
   }
   return result;
@@ -87,7 +87,8 @@ class experiment {
             .count = primitive.count(),
             .request = {.type = type},
             .signature = "",
-            .around = [&, primitive, way] { return surroundings_of(step_, primitive, way); }};
+            .around = [&, primitive, way] { return surroundings_of(step_, primitive, way); },
+            .expected = reference::oracle(op::builtin{}).of(primitive.op, primitive.pass)};
         rows_[way].push_back(std::make_unique<run::benchmark_case>(std::move(row), memory_));
         rows_[way].back()->prepare({});
       }
@@ -158,7 +159,7 @@ class experiment {
     const run::sampling how{
         .least_time = row_seconds, .most_time = 4 * row_seconds, .most_calls = calls.most_calls()};
     return mean_of([&] {
-      calls.settle();
+      calls.warm_shared_cache();
       return run::sample(
           watch_, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
           how, &run::interrupt_guard::interrupted, *speed_);

@@ -68,10 +68,15 @@ class suite_row {
  public:
   explicit suite_row(std::int64_t bytes)
       : row_({.name = {},
-              .op = op::any(op::allreduce{bytes, mpi::rank_group::all().size(), true}),
-              .signature = {}},
+              .op = op::any(sizes_of(bytes)),
+              .signature = {},
+              .expected = reference::exact_value_of(sizes_of(bytes), op::pass::fwd)},
              std::make_shared<run::device_context>(
                  std::make_unique<run::backend_device<mpi::backend, op::allreduce>>(1))) {}
+
+  [[nodiscard]] static op::allreduce sizes_of(std::int64_t bytes) {
+    return {bytes, mpi::rank_group::all().size(), true};
+  }
 
   double round() {
     if (mpi::backend::serve_first_rank()) return 0;
@@ -79,7 +84,7 @@ class suite_row {
     row_.prepare({});
     row_.activate();
     run::operand_ring& calls = row_.calls();
-    calls.settle();
+    calls.warm_shared_cache();
     const run::samples taken = run::sample(
         wall, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
         {.least_time = seconds_a_round, .most_time = 10, .least_samples = 3});

@@ -83,7 +83,7 @@ TEST(Compare, ComparesNumbersOfThreads) {
   EXPECT_EQ(all.layers[0].row.name, "conv/fwd/reference/f32/net/a/batch:4/cache:hot");
   EXPECT_DOUBLE_EQ(all.layers[0].ratio.value(), 0.5);
   EXPECT_THAT(all.difference.fields, ElementsAre("threads"));
-  EXPECT_EQ(all.difference.compared_dimension, compared_dimension::settings);
+  EXPECT_EQ(all.difference.dimension, compared_dimension::settings);
   ASSERT_THAT(all.models, SizeIs(1));
   EXPECT_EQ(all.models[0].old_threads, 1);
   EXPECT_EQ(all.models[0].new_threads, 3);

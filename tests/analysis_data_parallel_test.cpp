@@ -92,7 +92,7 @@ TEST(ParallelStep, TellsWhenEachCallRuns) {
   compute_step step = step_of(4, {1});
   using enum model::step_part;
   step.calls = {{"f", forward, 1}, {"b1", backward, 1}, {"b2", backward, 3}, {"u", update, 0.5}};
-  const std::vector<sending> when = computing(step, run(step, 10, 2), 2);
+  const std::vector<time_span> when = call_spans(step, run(step, 10, 2), 2);
   ASSERT_THAT(when, SizeIs(4));
   EXPECT_DOUBLE_EQ(when[1].end, 2);
   EXPECT_DOUBLE_EQ(when[2].end, 2 + 6) << "3 s of work at half the speed";
@@ -105,7 +105,7 @@ TEST(ParallelStep, TellsWhenEachCallRuns) {
 struct sample {
   std::string model;
   double images_per_second;
-  network joined;
+  network interconnect;
   slowdowns slower;  ///< no worse than taking turns
 };
 
@@ -130,7 +130,7 @@ std::vector<sample> samples() {
 
 scaled_step on(const sample& of, const compute_step& element, std::int64_t devices) {
   const used_contention used{{of.slower, of.slower, of.slower}};
-  return scale(element, 16, devices, of.joined, used, 16 / element.whole.seconds);
+  return scale(element, 16, devices, of.interconnect, used, 16 / element.whole.seconds);
 }
 
 TEST(DataParallel, LiesBetweenItsBoundsAndNeverBelowComputing) {
@@ -182,9 +182,9 @@ TEST(DataParallel, SendsEveryGradientOnce) {
 TEST(DataParallel, TakesLongerOnASlowerNetworkAndWithMoreContention) {
   for (const sample& item : samples()) {
     const compute_step step = computed(item.model, 16, item.images_per_second);
-    const link fast = std::get<link>(item.joined.how);
+    const link fast = std::get<link>(item.interconnect.how);
     sample slower = item;
-    slower.joined = ring_of(2 * fast.alpha, fast.beta / 2);
+    slower.interconnect = ring_of(2 * fast.alpha, fast.beta / 2);
     EXPECT_GE(on(slower, step, 8).step.seconds * tiny, on(item, step, 8).step.seconds);
     sample contended = item;
     contended.slower.computing *= 1.5;

@@ -39,7 +39,7 @@ difference between(const fields& changes, std::optional<compared_dimension> word
                    bool force = false) {
   const result::results old = file_of("old.json", {});
   const result::results now = file_of("new.json", changes);
-  return differing_sides({&old}, {&now}, words, force);
+  return difference_between({&old}, {&now}, words, force);
 }
 
 /// What is said to those who compare files that differ so.
@@ -55,7 +55,7 @@ std::string refusal(const fields& changes, std::optional<compared_dimension> wor
 
 TEST(Across, IsNothingWhereNothingDiffers) {
   const difference same = between({{"date", "tomorrow"}, {"load_at_start", "1"}});
-  EXPECT_FALSE(same.compared_dimension);
+  EXPECT_FALSE(same.dimension);
   EXPECT_FALSE(same.inferred);
   EXPECT_THAT(same.fields, IsEmpty());
   EXPECT_THAT(same.forced, IsEmpty());
@@ -64,8 +64,8 @@ TEST(Across, IsNothingWhereNothingDiffers) {
 TEST(Across, FollowsFromTheFieldsThatDiffer) {
   const auto inferred = [](const fields& changes) {
     const difference found = between(changes);
-    EXPECT_EQ(found.inferred, found.compared_dimension.has_value());
-    return found.compared_dimension;
+    EXPECT_EQ(found.inferred, found.dimension.has_value());
+    return found.dimension;
   };
   EXPECT_EQ(inferred({{"onednn_version", "4"}}), compared_dimension::version);
   EXPECT_EQ(inferred({{"onednn_version", "4"}, {"onednn_hash", "2"}}), compared_dimension::version);
@@ -101,15 +101,13 @@ TEST(Across, RefusesWhatDiffersInMoreThanOneThingAndNamesIt) {
 }
 
 TEST(Across, AllowsWhatComesWithWhatIsSaid) {
-  EXPECT_EQ(
-      between({{"kernel", "6.2"}, {"threads", "4"}}, compared_dimension::device).compared_dimension,
-      compared_dimension::device);
+  EXPECT_EQ(between({{"kernel", "6.2"}, {"threads", "4"}}, compared_dimension::device).dimension,
+            compared_dimension::device);
   const difference words = between({{"onednn_version", "4"}}, compared_dimension::version);
   EXPECT_FALSE(words.inferred);
   EXPECT_THAT(words.fields, ElementsAre("onednn_version"));
   EXPECT_THAT(words.forced, IsEmpty());
-  EXPECT_EQ(between({}, compared_dimension::version).compared_dimension,
-            compared_dimension::version);
+  EXPECT_EQ(between({}, compared_dimension::version).dimension, compared_dimension::version);
 }
 
 TEST(Across, RefusesWhatDoesNotComeWithIt) {
@@ -127,10 +125,10 @@ TEST(Across, RefusesWhatDoesNotComeWithIt) {
 TEST(Across, MarksWhatIsForced) {
   const difference words =
       between({{"onednn_version", "4"}, {"kernel", "6.2"}}, compared_dimension::version, true);
-  EXPECT_EQ(words.compared_dimension, compared_dimension::version);
+  EXPECT_EQ(words.dimension, compared_dimension::version);
   EXPECT_THAT(words.forced, ElementsAre("kernel"));
   const difference unsaid = between({{"onednn_version", "4"}, {"kernel", "6.2"}}, {}, true);
-  EXPECT_FALSE(unsaid.compared_dimension);
+  EXPECT_FALSE(unsaid.dimension);
   EXPECT_THAT(unsaid.forced, ElementsAre("kernel", "onednn_version"));
   EXPECT_THAT(between({{"kernel", "6.2"}}, {}, true).forced, IsEmpty()) << "nothing to force";
 }
@@ -140,12 +138,12 @@ TEST(Across, RefusesSidesWhoseOwnFilesDiffer) {
   const result::results second = file_of("b.json", {{"threads", "4"}});
   try {
     static_cast<void>(
-        differing_sides({&first, &second}, {&first}, compared_dimension::settings, false));
+        difference_between({&first, &second}, {&first}, compared_dimension::settings, false));
     ADD_FAILURE() << "not refused";
   } catch (const bad_input& e) {
     EXPECT_THAT(e.what(), AllOf(HasSubstr("b.json"), HasSubstr("a.json"), HasSubstr("threads")));
   }
-  const difference forced = differing_sides({&first}, {&first, &second}, {}, true);
+  const difference forced = difference_between({&first}, {&first, &second}, {}, true);
   EXPECT_THAT(forced.forced, ElementsAre("threads"));
   EXPECT_THAT(forced.fields, IsEmpty());
 }

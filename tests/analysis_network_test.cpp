@@ -117,14 +117,14 @@ TEST(Table, TakesRowsInPlaceWhereThereAreSome) {
 
 TEST(Table, SaysThatItsTimingsWereDisturbed) {
   std::vector<result::measurement> rows{reduced(2, 100, 1e-6), reduced(2, 10'000, 9e-6)};
-  const auto words = [&] {
+  const auto description = [&] {
     network result{"measured", "", "", {}, {}};
     result.how = collective_table(reduced_file(rows));
     return text(result);
   };
-  EXPECT_THAT(context_value(), ::testing::Not(HasSubstr("something else")));
+  EXPECT_THAT(description(), ::testing::Not(HasSubstr("something else")));
   rows.back().counters["disturbed"] = 1;
-  EXPECT_THAT(context_value(),
+  EXPECT_THAT(description(),
               HasSubstr("something else used the processors during 50 % of its timings"));
 }
 

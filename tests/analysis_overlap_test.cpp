@@ -43,7 +43,7 @@ prediction two_ranks(double seconds) {
   return result;
 }
 
-prediction beside(const prediction& of, const sure_slowdowns& factors = {}) {
+prediction beside(const prediction& of, const slowdown_interval& factors = {}) {
   return overlapped(of, factors, shipped("lenet5", batch), {});
 }
 

@@ -181,7 +181,7 @@ TEST(Ratio, HasAnIntervalThatHoldsTheTruth) {
 std::vector<verdict> verdicts(const std::vector<time_ratio>& ratios, double margin = 0.02) {
   std::vector<compared> all;
   for (const time_ratio& ratio : ratios) all.push_back({ratio});
-  judge(all, margin);
+  set_verdicts(all, margin);
   std::vector<verdict> words;
   for (const compared& item : all) words.push_back(item.verdict);
   return words;

@@ -88,11 +88,11 @@ TEST(WeakScaling, StartsFromOneDevice) {
 
 /// What was measured of two ranks at that batch.
 measured_contention contention_at(const divided& cases, std::int64_t batch, double factor) {
-  result::configuration_name joined = cases.single.front().configuration;
-  joined.batch = batch;
-  joined.parameters["ranks"] = "2";
+  result::configuration_name of_ranks = cases.single.front().configuration;
+  of_ranks.batch = batch;
+  of_ranks.parameters["ranks"] = "2";
   const auto both = [](double its) { return slowdowns{its, 1.25}; };
-  return {joined, 0, "", {"r.json"}, {both(factor), both(0.9 * factor), both(1.1 * factor)}};
+  return {of_ranks, 0, "", {"r.json"}, {both(factor), both(0.9 * factor), both(1.1 * factor)}};
 }
 
 TEST(Contention, CountsAsMeasuredOfWhatADeviceComputes) {
@@ -117,7 +117,7 @@ TEST(Contention, CountsAsMeasuredOfWhatADeviceComputes) {
   EXPECT_EQ(strong[0].steps[1].contention.from, contention_source::assumed);
   EXPECT_EQ(strong[0].steps[2].contention.factors.usual.computing, 1.5) << "of its part";
   EXPECT_THAT(
-      report::text(strong),
+      text(strong),
       AllOf(HasSubstr("1 to 1.5 times as long"), HasSubstr("sending 1 to 1.25 times"),
             HasSubstr("as measured in r.json"), HasSubstr("none assumed at other batches")));
   how.contention = 1.25;
@@ -151,7 +151,7 @@ TEST(Contention, ThatWasMeasuredInSeveralWaysIsNoneOfThem) {
     return predict_data_parallel(cases.single, {}, cases.chosen, as, measured);
   };
   EXPECT_THROW(static_cast<void>(predicted(how)), error);
-  EXPECT_THAT(predicted({how.devices, how.joined, 1.1}), SizeIs(1));
+  EXPECT_THAT(predicted({how.devices, how.interconnect, 1.1}), SizeIs(1));
 }
 
 TEST(WeakScaling, NeedsTheShapeFileOfAModel) {

@@ -87,7 +87,8 @@ template <class B, class Op>
 bool agrees(run::compute_device& device, const Op& op, const plan_request& request,
             std::uint64_t seed) {
   try {
-    run::verify(device, *device.plan(op::any(op), request), seed, true);
+    run::verify(device, *device.plan(op::any(op), request),
+                reference::exact_value_of(op, request.pass), seed, true);
   } catch (const unsupported& gap) {
     const bool excused = on_gpu<B> || (!std::is_same_v<B, reference::backend> &&
                                        (is_known_gap(op, request) || !has_type<B>(request.type)));

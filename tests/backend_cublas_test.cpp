@@ -33,7 +33,8 @@ TEST(Gemm, AgreesWithTheReferenceInEveryFormAndPass) {
       const plan_request request{pass, d.pick({dtype::f32, dtype::tf32, dtype::f16, dtype::bf16}),
                                  layout::nhwc};
       SCOPED_TRACE(fmt::format("{} {} {}", name(pass), name(request.type), key(o)));
-      ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request), 1, true));
+      ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request),
+                                  reference::exact_value_of(o, pass), 1, true));
       ++ran;
     }
   }
@@ -56,7 +57,8 @@ TEST(Gemm, InEightBitsAgreesWithTheReferenceWhereTheLibraryHasIt) {
       const bool has = pass == op::pass::fwd && (!o.a_transposed || o.m == 1) && o.b_transposed &&
                        o.n % 16 == 0 && o.k % 16 == 0;
       if (has) {
-        ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request), 1, true));
+        ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request),
+                                    reference::exact_value_of(o, pass), 1, true));
         ++ran;
       } else {
         ASSERT_THROW(static_cast<void>(device.plan(op::any(o), request)), unsupported);

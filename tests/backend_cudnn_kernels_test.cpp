@@ -47,7 +47,8 @@ void expect_right(device_for<Op>& device, const Op& o, const plan_request& reque
                   bool every_output = true) {
   SCOPED_TRACE(fmt::format("{} {} {} {}", name(request.pass), name(request.type),
                            name(request.order), key(o)));
-  ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request), 1, every_output));
+  ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request),
+                              reference::exact_value_of(o, request.pass), 1, every_output));
 }
 
 /// Random ops in each of `passes`, as `change` makes them fit.

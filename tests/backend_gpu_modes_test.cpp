@@ -50,7 +50,7 @@ class GpuChain : public testing::on_gpu {
     const int before = host_launches;
     outcome result{};
     for (int i = 0; i < 4; ++i) {
-      whole->ready();
+      whole->set_up();
       gpu::calls.clear();
       whole->run(0, whole->layers());
       whole->device().synchronize();
@@ -88,9 +88,9 @@ TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
                              {.order = layout::nchw}, memory_);
   work_queue plan({}, {{{"gpu", "f32", "lenet5", 1, {}}, {}, {}, {{0}}}}, {});
   measured_configuration& configuration = plan.groups().front().cases.front();
-  configuration.whole = planned.make_chain(3);
+  configuration.chain_run = planned.make_chain(3);
   measurer visits(plan, frequency_probe_of);
-  const auto layers = static_cast<double>(configuration.whole->layers());
+  const auto layers = static_cast<double>(configuration.chain_run->layers());
   EXPECT_NEAR(visits.time_chain(configuration).mean_seconds(), layers * 1e-6, 1e-9);
   EXPECT_GT(host_launches, 0);
   visits.clock_layers(configuration);
@@ -109,8 +109,8 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   o.timing = timing;
   o.phase = phase;
   o.list = true;
-  const suite all = make_suite(o, what, op::builtin{}, backend_list<gpu, reference::backend>{},
-                               op::catalog_of(op::builtin{}));
+  const registry known = registry_of<gpu, reference::backend>(op::builtin{});
+  const suite all = make_suite(o, what, known);
   std::vector<std::string> names;
   for (const auto& item : all.cases) names.push_back(item->name().text());
   for (const chain_plan& chain : all.chains) names.push_back(chain.configuration.text());

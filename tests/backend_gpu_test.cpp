@@ -9,6 +9,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/timing/clock.hpp>
 
 #include "support/host_cuda.hpp"
 
@@ -25,7 +26,7 @@ TEST(Gpu, IsTimedByItsOwnClock) {
   run::backend_device<gpu, op::gemm> device(1);
   ASSERT_NE(device.clock(), nullptr);
   run::stopwatch watch(1, device.clock());
-  EXPECT_TRUE(watch.of_device());
+  EXPECT_TRUE(watch.uses_device_clock());
   event_pace = 3;
   watch.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));

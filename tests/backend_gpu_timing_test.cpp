@@ -53,13 +53,13 @@ class GpuTiming : public testing::on_gpu {
 
   /// What one replay that is timed consists of.
   static calls_made replayed(recorded_calls& some, std::int64_t n) {
-    some.ready(n);
+    some.set_up(n);
     gpu::calls.clear();
     some.call();
     return gpu::calls;
   }
   static lap timed(recorded_calls& some, std::int64_t n) {
-    some.ready(n);
+    some.set_up(n);
     some.start();
     some.call();
     return some.stop().without(some.cost());
@@ -97,7 +97,7 @@ TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
   for (const gpu::call& call : result) results.insert(call.operands[2]);
   EXPECT_THAT(results, SizeIs(64));
   gpu::calls.clear();
-  some.ready(64);
+  some.set_up(64);
   ASSERT_THAT(gpu::calls, SizeIs(1));
   const std::size_t passed = gpu::calls.front().bytes + 64 * 6 * page;
   EXPECT_NEAR(static_cast<double>(passed), 4.0 * static_cast<double>(gpu::cache_bytes()),
@@ -107,7 +107,7 @@ TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
 
 TEST_F(GpuTiming, WhatMakesACallReadyComesRightBeforeItAndDoesNotCount) {
   operand_ring turns = in_model(20);
-  ASSERT_EQ(turns.turns(), 20);
+  ASSERT_EQ(turns.slots(), 20);
   ASSERT_EQ(turns.most_calls(), 20);
   take(2e-6, 7e-6, 5e-6);
   stopwatch watch = stopwatch_of(device());
@@ -155,10 +155,10 @@ TEST_F(GpuTiming, WhatIsWrittenAheadIsSoByTheSameBytesInEveryCall) {
   stopwatch watch = stopwatch_of(device());
   recorded_calls some(turns, device(), watch);
   for (const std::int64_t n : {3, 8, 20}) {
-    some.ready(n);
+    some.set_up(n);
     some.call();
     gpu::calls.clear();
-    some.ready(n);
+    some.set_up(n);
     const std::size_t first = gpu::calls.size();
     some.call();
     EXPECT_THAT(ages(gpu::calls, first), AllOf(SizeIs(n), Each(::testing::DoubleNear(5, 0.01))))
@@ -184,11 +184,11 @@ TEST_F(GpuTiming, ARowThatCannotBeRecordedSaysSo) {
   operand_ring turns = in_model(20);
   stopwatch watch = stopwatch_of(device());
   recorded_calls some(turns, device(), watch);
-  some.ready(2);
+  some.set_up(2);
   const int before = host_graphs;
   gpu::plans_wait = true;
   try {
-    some.ready(3);
+    some.set_up(3);
     FAIL() << "it waits";
   } catch (const unsupported& e) {
     EXPECT_THAT(e.what(), AllOf(HasSubstr("cannot be recorded in a graph"),
@@ -206,8 +206,8 @@ TEST_F(GpuTiming, RecordingsAreFreed) {
     operand_ring turns = in_model(20, 5);
     stopwatch watch = stopwatch_of(device());
     recorded_calls some(turns, device(), watch);
-    some.ready(2);
-    some.ready(7);
+    some.set_up(2);
+    some.set_up(7);
     EXPECT_EQ(host_graphs, before + 3);
   }
   EXPECT_EQ(host_graphs, before);
@@ -221,10 +221,12 @@ class GpuVisit : public GpuTiming {
     row what{.name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
              .op = op::any(product),
              .signature = {},
-             .around = [cache] {
-               return op_in_context{
-                   .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
-             }};
+             .around =
+                 [cache] {
+                   return op_in_context{
+                       .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
+                 },
+             .expected = reference::exact_value_of(product, op::pass::fwd)};
     benchmark_case one(std::move(what), memory_);
     one.prepare({});
     work_queue plan({&one}, {}, {});

@@ -101,9 +101,10 @@ TEST_P(Gpus, AgreeWithTheSerialSumInEveryElement) {
   run::backend_device<nccl::backend, op::allreduce> device(1);
   for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16}) {
     for (const bool in_place : {false, true}) {
-      const op::any o(op::allreduce{4096, GetParam(), in_place});
-      const auto plan = device.plan(o, {.type = type});
-      EXPECT_NO_THROW(run::verify(device, *plan, 1, true)) << name(type) << in_place;
+      const op::allreduce o{4096, GetParam(), in_place};
+      const auto plan = device.plan(op::any(o), {.type = type});
+      const auto expected = reference::exact_value_of(o, op::pass::fwd);
+      EXPECT_NO_THROW(run::verify(device, *plan, expected, 1, true)) << name(type) << in_place;
       EXPECT_EQ(plan->algorithm(), in_place ? "nccl:allreduce:in_place" : "nccl:allreduce");
     }
   }

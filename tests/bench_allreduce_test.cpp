@@ -13,6 +13,7 @@
 namespace layerbench {
 namespace bench_allreduce_test {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -23,9 +24,9 @@ using testing::texts;
 const std::string own_backend = testing::has_mpi ? "mpi" : "reference";
 
 /// `arguments`, after those that measure the model shortly.
-texts shortly(const testing::tiny_directory& device, const texts& arguments) {
-  texts all{"--model=" + device.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
-            "--max-time=0", "--benchmark_out=" + device.results};
+texts shortly(const testing::tiny_directory& directory, const texts& arguments) {
+  texts all{"--model=" + directory.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
+            "--max-time=0", "--benchmark_out=" + directory.results};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
 }
@@ -53,22 +54,22 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
 }
 
 TEST(AllReduce, RefusesTwoModelsOfOneName) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const testing::tiny_directory there;
-  const testing::outcome done =
-      testing::bench("bench_allreduce", {"--list", "--model=" + device.model + ',' + there.model});
+  const testing::outcome done = testing::bench(
+      "bench_allreduce", {"--list", "--model=" + directory.model + ',' + there.model});
   EXPECT_EQ(done.exit_code, 2);
-  EXPECT_THAT(done.err, HasSubstr("are both called 'tiny'"));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("--model"), HasSubstr("tiny")));
 }
 
 TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
-  const testing::tiny_directory device;
-  const testing::outcome done = testing::bench("bench_allreduce", shortly(device, {}));
+  const testing::tiny_directory directory;
+  const testing::outcome done = testing::bench("bench_allreduce", shortly(directory, {}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err,
               HasSubstr(testing::has_mpi ? "mpi: one rank, so nothing is communicated"
                                          : "reference: all ranks are in this program, so nothing"));
-  const result::results measured = result::read(device.results);
+  const result::results measured = result::read(directory.results);
   const std::string ranks = testing::has_mpi ? "1" : "2";
   for (const result::measurement& row : measured.rows) {
     EXPECT_THAT(row.label.key, HasSubstr(",ranks:" + ranks + ",in_place:1"));
@@ -78,15 +79,15 @@ TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
 }
 
 TEST(AllReduce, OfRanksInOneProgramIsTheReference) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const testing::outcome done = testing::bench(
       "bench_allreduce",
-      shortly(device, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
+      shortly(directory, {"--backend=reference", "--ranks=4", "--verify", "--out-of-place"}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_THAT(done.err, HasSubstr("reference: all ranks are in this program"));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("reference"), HasSubstr("communicat")));
   EXPECT_THAT(done.out, HasSubstr(" GB/s "));
   std::set<std::string> rows;
-  for (const result::measurement& row : result::read(device.results).rows) {
+  for (const result::measurement& row : result::read(directory.results).rows) {
     EXPECT_EQ(row.error, "");
     EXPECT_THAT(row.name.text(), HasSubstr("/batch:1/cache:hot/ranks:4"));
     EXPECT_EQ(row.counters.at("verified"), 1);
@@ -104,7 +105,8 @@ TEST(AllReduce, OfRanksInOneProgramIsTheReference) {
 TEST(AllReduce, RefusesWhatItHasNotGot) {
   const testing::outcome other = testing::bench("bench_allreduce", {"--backend=onednn"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.err, HasSubstr("unknown backend 'onednn'; known: "));
+  EXPECT_THAT(other.err,
+              AllOf(HasSubstr("--backend"), HasSubstr("onednn"), HasSubstr("reference")));
   const testing::outcome batch = testing::bench("bench_allreduce", {"--batch=3"});
   EXPECT_EQ(batch.exit_code, 2) << "gradients are of the weights' size";
   const testing::outcome model = testing::bench("bench_allreduce", {"--model=absent"});

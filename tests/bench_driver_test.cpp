@@ -15,6 +15,7 @@ namespace layerbench {
 namespace bench_driver_test {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using testing::texts;
 
@@ -74,7 +75,7 @@ TEST_P(NoGpu, IsExplainedWhereGpusWouldSendEachOther) {
                                        ::testing::Conditional(built, reason, HasSubstr(unbuilt)))));
   const testing::outcome asked = alone("bench_allreduce", {"--backend=nccl"});
   EXPECT_EQ(asked.exit_code, 77) << asked.err;
-  EXPECT_THAT(asked.err, HasSubstr("backend nccl cannot run here"));
+  EXPECT_THAT(asked.err, HasSubstr("nccl"));
 }
 
 TEST_P(NoGpu, RefusesItsBackendsAsUnavailable) {
@@ -103,8 +104,8 @@ TEST_P(NoGpu, LeavesTheOthersToRun) {
   const testing::outcome done = bench("bench_model", {});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("conv/fwd/" + testing::usable_backend + "/f32/tiny/conv1/"));
-  EXPECT_THAT(done.err, AllOf(HasSubstr("backend cudnn is left out: cudaGetDeviceCount"),
-                              HasSubstr("backend cublas is left out: cudaGetDeviceCount")));
+  EXPECT_THAT(done.err, AllOf(ContainsRegex("cudnn[^\n]*cudaGetDeviceCount"),
+                              ContainsRegex("cublas[^\n]*cudaGetDeviceCount")));
 }
 
 TEST_P(NoGpu, IsANoteInTheMachinesCheck) {

@@ -18,9 +18,9 @@ using ::testing::SizeIs;
 using testing::texts;
 
 TEST(CheckMachine, TellsEveryFactAndAVerdict) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   for (const char* program : {"bench_model", "bench_batchnorm"}) {  // the latter has no row there
-    const testing::outcome done = device.bench(program, {"--check-machine"});
+    const testing::outcome done = directory.bench(program, {"--check-machine"});
     const texts lines = testing::lines(done.out);
     ASSERT_FALSE(lines.empty()) << done.err;
     EXPECT_LE(lines.size(), 30U) << done.out;
@@ -35,13 +35,14 @@ TEST(CheckMachine, TellsEveryFactAndAVerdict) {
 }
 
 TEST(CheckMachine, IsForTheModelsAndThreadsThatAreAskedFor) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const testing::outcome large =
-      device.bench("bench_model", {"--check-machine", "--batch=2000000000"});
+      directory.bench("bench_model", {"--check-machine", "--batch=2000000000"});
   EXPECT_EQ(large.exit_code, 4) << large.err;
   EXPECT_THAT(large.out, AllOf(HasSubstr("BAD   memory"), HasSubstr("--batch")));
   if (!testing::has_onednn) return;  // the reference has one thread
-  const testing::outcome crowd = device.bench("bench_model", {"--check-machine", "--threads=4096"});
+  const testing::outcome crowd =
+      directory.bench("bench_model", {"--check-machine", "--threads=4096"});
   EXPECT_EQ(crowd.exit_code, 4);
   EXPECT_THAT(crowd.out, AllOf(HasSubstr("BAD   binding"), HasSubstr("remedy: --threads=")));
 }
@@ -51,18 +52,18 @@ TEST(CheckMachine, RefusesWhatMeasuringWouldRefuse) {
 }
 
 TEST(Results, SayWhetherTheMachineWasFit) {
-  const testing::tiny_directory device;
-  EXPECT_THAT(device.measure().context.at("machine_check"),
+  const testing::tiny_directory directory;
+  EXPECT_THAT(directory.measure().context.at("machine_check"),
               ::testing::MatchesRegex("fit|[a-z]+( [a-z]+)*"));
 }
 
 TEST(Results, OfAnUnfitMachineCanBeResumed) {
-  const testing::tiny_directory device;
-  static_cast<void>(device.measure({"--benchmark_filter=conv1"}));
-  json::value edited = device.written();
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure({"--benchmark_filter=conv1"}));
+  json::value edited = directory.written();
   edited["context"]["machine_check"] = "steal";
-  const std::string path = device.write("edited.json", edited.dump()).string();
-  EXPECT_EQ(device.bench("bench_model", {"--resume=" + path}).exit_code, 0);
+  const std::string path = directory.write("edited.json", edited.dump()).string();
+  EXPECT_EQ(directory.bench("bench_model", {"--resume=" + path}).exit_code, 0);
   EXPECT_THAT(testing::rounds_of(result::read(path)), ::testing::Not(SizeIs(0)));
 }
 

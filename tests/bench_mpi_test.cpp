@@ -22,6 +22,7 @@ namespace layerbench {
 namespace bench_mpi_test {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -49,12 +50,12 @@ testing::outcome run(int ranks, const texts& arguments,
 class Ranks : public ::testing::TestWithParam<int> {
  protected:
   texts shortly(const texts& arguments) const {
-    texts all{"--model=" + device_.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
-              "--max-time=0", "--benchmark_out=" + device_.results};
+    texts all{"--model=" + directory_.model, "--benchmark_min_time=0.003",
+              "--benchmark_repetitions=3", "--max-time=0", "--benchmark_out=" + directory_.results};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
   }
-  testing::tiny_directory device_;
+  testing::tiny_directory directory_;
 };
 
 TEST_P(Ranks, AgreeWithTheSerialSumInEveryElement) {
@@ -65,7 +66,7 @@ TEST_P(Ranks, AgreeWithTheSerialSumInEveryElement) {
     all.insert(all.end(), how.begin(), how.end());
     const testing::outcome done = run(GetParam(), all);
     EXPECT_EQ(done.exit_code, 0) << done.err;
-    const result::results measured = result::read(device_.results);
+    const result::results measured = result::read(directory_.results);
     EXPECT_THAT(measured.rows, SizeIs(9)) << "three sizes, three rounds";
     for (const result::measurement& row : measured.rows) {
       EXPECT_EQ(row.error, "");
@@ -75,7 +76,7 @@ TEST_P(Ranks, AgreeWithTheSerialSumInEveryElement) {
       EXPECT_GT(row.seconds, 0);
     }
     EXPECT_EQ(measured.context.at("mpi_ranks"), ranks);
-    std::filesystem::remove(device_.results);
+    std::filesystem::remove(directory_.results);
   }
 }
 
@@ -90,9 +91,9 @@ TEST_P(Ranks, HaveOneThatSpeaks) {
   const testing::outcome done = run(GetParam(), shortly({"--benchmark_format=json"}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_TRUE(json::value::parse(done.out).contains("benchmarks"));
-  EXPECT_TRUE(device_.written().contains("benchmarks"));
-  EXPECT_THAT(device_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
-  EXPECT_THAT(done.err, Not(HasSubstr("nothing is communicated")));
+  EXPECT_TRUE(directory_.written().contains("benchmarks"));
+  EXPECT_THAT(directory_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+  EXPECT_THAT(done.err, Not(HasSubstr("communicat")));
 
   const testing::outcome help = run(GetParam(), {"--help"});
   EXPECT_EQ(help.exit_code, 0);
@@ -106,7 +107,7 @@ TEST_P(Ranks, EndWithWhatTheFirstOneFinds) {
   EXPECT_EQ(run(GetParam(), {"--benchmark_filter=nothing_like_it"}).exit_code, 5);
   const testing::outcome typed = run(GetParam(), shortly({"--dtype=bf16"}));
   EXPECT_EQ(typed.exit_code, 4) << "every row failed";
-  EXPECT_THAT(typed.err, HasSubstr("MPI does not add up in bf16"));
+  EXPECT_THAT(typed.err, AllOf(HasSubstr("MPI"), HasSubstr("bf16")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, Ranks, ::testing::Values(2, 4));
@@ -115,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Few, Ranks, ::testing::Values(2, 4));
 class TrainingRanks : public ::testing::Test {
  protected:
   testing::outcome train(int ranks, const texts& arguments) {
-    texts all{"--model=" + device_.model,
+    texts all{"--model=" + directory_.model,
               "--phase=training",
               "--ranks",
               "--threads=1",
@@ -125,19 +126,19 @@ class TrainingRanks : public ::testing::Test {
               "--benchmark_repetitions=3",
               "--max-time=0",
               "--chain=layers",
-              "--benchmark_out=" + device_.results};
+              "--benchmark_out=" + directory_.results};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return run(ranks, all, "bench_model");
   }
-  testing::tiny_directory device_;
+  testing::tiny_directory directory_;
 };
 
 TEST_F(TrainingRanks, AreMeasuredWholeAndInParts) {
   for (const int ranks : {2, 3}) {
     const testing::outcome done = train(ranks, {"--verify"});
     EXPECT_EQ(done.exit_code, 0) << done.err;
-    EXPECT_THAT(device_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
-    const result::results measured = result::read(device_.results);
+    EXPECT_THAT(directory_.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+    const result::results measured = result::read(directory_.results);
     const std::string suffix = "/ranks:" + std::to_string(ranks);
     std::size_t allreduce_seconds = 0;
     for (const result::measurement& row : measured.rows) {
@@ -153,7 +154,7 @@ TEST_F(TrainingRanks, AreMeasuredWholeAndInParts) {
     EXPECT_EQ(predicted.coverage, 1);
     EXPECT_DOUBLE_EQ(predicted.images_per_second().value(),
                      2 * ranks / predicted.step.value().seconds);
-    std::filesystem::remove(device_.results);
+    std::filesystem::remove(directory_.results);
   }
 }
 
@@ -166,14 +167,14 @@ TEST_F(TrainingRanks, HaveOneThatSpeaks) {
 TEST_F(TrainingRanks, OfATypeThatMpiDoesNotAddUpFail) {
   const testing::outcome done = train(2, {"--dtype=bf16"});
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, HasSubstr("MPI does not add up in bf16"));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("MPI"), HasSubstr("bf16")));
 }
 
 TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
   const testing::outcome done = train(2, {"--during=allreduce"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("times as long while gradients are sent"));
-  const std::vector<result::results> measured{result::read(device_.results)};
+  EXPECT_THAT(done.out, ContainsRegex("[0-9.]+ times[^\n]*gradients"));
+  const std::vector<result::results> measured{result::read(directory_.results)};
   std::set<std::string> alone;
   std::set<std::string> beside;
   for (const result::measurement& row : measured.front().rows) {
@@ -190,7 +191,7 @@ TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
   EXPECT_TRUE(found.front().sending_known);
   EXPECT_THAT(analysis::predict(measured), SizeIs(1));
   EXPECT_THAT(measured.front().chains, SizeIs(6)) << "a step without and one beside them";
-  const analysis::validation held = analysis::validate(measured, {.models = {device_.model}});
+  const analysis::validation held = analysis::validate(measured, {.models = {directory_.model}});
   EXPECT_THAT(held.left_out, IsEmpty());
   ASSERT_THAT(held.cases, SizeIs(2));
   EXPECT_TRUE(held.cases.back().predicted.configuration.contended());
@@ -198,7 +199,7 @@ TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
 
 TEST_F(TrainingRanks, HaveWallTimeWhereTheyWaitForEachOther) {
   EXPECT_EQ(train(2, {}).exit_code, 0);
-  const result::results measured = result::read(device_.results);
+  const result::results measured = result::read(directory_.results);
   std::size_t seen = 0;
   for (const result::measurement& row : measured.rows) {
     if (row.name.op != "allreduce" || row.counters.at("stalls") > 0) continue;
@@ -212,22 +213,22 @@ TEST_F(TrainingRanks, AreMeasuredBesideAllReducesAlone) {
   const testing::outcome done =
       train(2, {"--during=allreduce", "--benchmark_filter=during:allreduce"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  const result::results measured = result::read(device_.results);
+  const result::results measured = result::read(directory_.results);
   EXPECT_THAT(measured.rows, Not(IsEmpty()));
   for (const result::measurement& row : measured.rows)
     EXPECT_TRUE(row.name.configuration.contended());
 }
 
 TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {
-  const testing::outcome alone = device_.bench("bench_model", {"--ranks", "--phase=training"});
+  const testing::outcome alone = directory_.bench("bench_model", {"--ranks", "--phase=training"});
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_THAT(alone.err, HasSubstr("mpirun -np N"));
-  const testing::outcome idle = device_.bench("bench_model", {"--ranks"});
+  const testing::outcome idle = directory_.bench("bench_model", {"--ranks"});
   EXPECT_EQ(idle.exit_code, 2);
   EXPECT_THAT(idle.err, HasSubstr("--phase=training"));
   EXPECT_EQ(train(2, {"--model=nowhere.json"}).exit_code, 3);
   EXPECT_EQ(train(2, {"--plans=measured"}).exit_code, 2);
-  const testing::outcome none = device_.bench("bench_model", {"--during=allreduce"});
+  const testing::outcome none = directory_.bench("bench_model", {"--during=allreduce"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("--ranks"));
 }
@@ -268,8 +269,8 @@ void PrintTo(const long_run& of, std::ostream* out) { *out << of.name; }
 class LongRun : public ::testing::TestWithParam<long_run> {
  protected:
   texts arguments() const {
-    texts all{"--model=" + device_.model, "--benchmark_repetitions=10000",
-              "--benchmark_out=" + device_.results};
+    texts all{"--model=" + directory_.model, "--benchmark_repetitions=10000",
+              "--benchmark_out=" + directory_.results};
     const texts& more = GetParam().options;
     all.insert(all.end(), more.begin(), more.end());
     return all;
@@ -279,13 +280,13 @@ class LongRun : public ::testing::TestWithParam<long_run> {
   LongRun()
       : running_(LAYERBENCH_MPIEXEC, started(GetParam().ranks, arguments(), GetParam().program),
                  launcher) {
-    for (int i = 0; i < 3000 && !std::filesystem::exists(device_.results); ++i) {
+    for (int i = 0; i < 3000 && !std::filesystem::exists(directory_.results); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
 
   void signal(int rank, int number) const {
-    const ::pid_t process = process_of(rank, device_.results);
+    const ::pid_t process = process_of(rank, directory_.results);
     ASSERT_NE(process, 0);
     ::kill(process, number);
   }
@@ -297,20 +298,20 @@ class LongRun : public ::testing::TestWithParam<long_run> {
     };
     const testing::outcome done = running_.wait();
     EXPECT_FALSE(late());
-    while (process_of(1, device_.results) != 0 && !late()) {
+    while (process_of(1, directory_.results) != 0 && !late()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    EXPECT_EQ(process_of(1, device_.results), 0) << "a rank is left";
+    EXPECT_EQ(process_of(1, directory_.results), 0) << "a rank is left";
     return done;
   }
   /// The rows so far are whole.
   void expect_rows() const {
-    const result::results left = result::read(device_.results);
+    const result::results left = result::read(directory_.results);
     EXPECT_THAT(left.rows, Not(IsEmpty()));
     EXPECT_EQ(left.context.at("interrupted"), "1");
   }
 
-  testing::tiny_directory device_;
+  testing::tiny_directory directory_;
   testing::child running_;
 };
 

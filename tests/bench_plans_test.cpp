@@ -11,6 +11,7 @@ namespace layerbench {
 namespace bench_plans_test {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using testing::texts;
 
@@ -20,33 +21,33 @@ class Plans : public ::testing::Test {
   /// Algorithms, by layer.
   std::map<std::string, std::string> algorithms(const texts& arguments) {
     std::map<std::string, std::string> found;
-    for (const result::measurement& row : device_.measure(arguments).rows) {
+    for (const result::measurement& row : directory_.measure(arguments).rows) {
       found[row.name.layer] = row.label.algorithm.text();
     }
     return found;
   }
   testing::outcome replay(const std::string& file) {
-    return device_.bench("bench_model", {"--plans=" + file, "--benchmark_out=" + second_});
+    return directory_.bench("bench_model", {"--plans=" + file, "--benchmark_out=" + second_});
   }
   /// What was measured, with other text in it, as a file.
   std::string with(const std::string& old, const std::string& changed) {
-    std::string text = json::read_text(device_.results);
+    std::string text = json::read_text(directory_.results);
     std::size_t at = text.find(old);
     EXPECT_NE(at, std::string::npos) << old;
     for (; at != std::string::npos; at = text.find(old, at + changed.size())) {
       text.replace(at, old.size(), changed);
     }
-    return device_.write("changed.json", text).string();
+    return directory_.write("changed.json", text).string();
   }
 
-  testing::tiny_directory device_;
-  std::string second_ = (device_.path() / "second.json").string();
+  testing::tiny_directory directory_;
+  std::string second_ = (directory_.path() / "second.json").string();
 };
 
 TEST_F(Plans, ThatWereMeasuredAreUsedAgain) {
   const auto measured = algorithms({"--plans=measured"});
-  EXPECT_EQ(device_.written()["context"]["plans"], "measured");
-  const testing::outcome done = replay(device_.results);
+  EXPECT_EQ(directory_.written()["context"]["plans"], "measured");
+  const testing::outcome done = replay(directory_.results);
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results again = result::read(second_);
   EXPECT_EQ(again.context.at("plans"), "replayed");
@@ -82,20 +83,20 @@ TEST_F(Plans, ThatAreNotThereFailTheirRowsAlone) {
 
 TEST_F(Plans, OfAnotherVersionAreRefused) {
   static_cast<void>(algorithms({"--benchmark_filter=conv1"}));
-  const std::string version = device_.written()["context"]["onednn_version"];
+  const std::string version = directory_.written()["context"]["onednn_version"];
   const testing::outcome done =
       replay(with("\"onednn_version\": \"" + version, "\"onednn_version\": \"1.0.0"));
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, AllOf(HasSubstr("changed.json: at /context/onednn_version"),
-                              HasSubstr("was 1.0.0, here it is " + version)));
+  EXPECT_THAT(done.err, AllOf(ContainsRegex("changed.json[^\n]*/context/onednn_version"),
+                              HasSubstr("1.0.0"), HasSubstr(version)));
 }
 
 TEST_F(Plans, ThatFitNothingAreSaidToDoSo) {
   static_cast<void>(algorithms({"--benchmark_filter=conv1"}));
   const std::string note = "no work of this run is in ";
-  EXPECT_THAT(replay(device_.results).err, ::testing::Not(HasSubstr(note)));
-  const testing::outcome done = device_.bench(
-      "bench_model", {"--plans=" + device_.results, "--batch=2", "--benchmark_out=" + second_});
+  EXPECT_THAT(replay(directory_.results).err, ::testing::Not(HasSubstr(note)));
+  const testing::outcome done = directory_.bench(
+      "bench_model", {"--plans=" + directory_.results, "--batch=2", "--benchmark_out=" + second_});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr(note));
 }
@@ -109,10 +110,10 @@ TEST_F(Plans, OfAFileThatIsNotThereAreRefused) {
 TEST_F(Plans, AreKeptWhereARunGoesOn) {
   const auto measured = algorithms({"--plans=measured", "--benchmark_filter=conv1"});
   const testing::outcome done =
-      device_.bench("bench_model", {"--plans=measured", "--resume=" + device_.results});
+      directory_.bench("bench_model", {"--plans=measured", "--resume=" + directory_.results});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, ::testing::Not(HasSubstr("plan of onednn/threads:1/f32/nhwc/conv/")));
-  for (const result::measurement& row : result::read(device_.results).rows) {
+  for (const result::measurement& row : result::read(directory_.results).rows) {
     if (row.name.layer == "conv1") {
       EXPECT_EQ(row.label.algorithm.text(), measured.at("conv1"));
     }

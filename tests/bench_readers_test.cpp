@@ -33,26 +33,26 @@ std::string throughput_of(const std::string& text) {
 }
 
 TEST(Predict, AgreesWithTheProgramThatMeasured) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const testing::outcome measured =
-      device.bench("bench_model", {"--benchmark_out=" + device.results, "--batch=3"});
+      directory.bench("bench_model", {"--benchmark_out=" + directory.results, "--batch=3"});
   ASSERT_EQ(measured.exit_code, 0) << measured.err;
-  const testing::outcome text = predict({device.results});
+  const testing::outcome text = predict({directory.results});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(throughput_of(text.out), HasSubstr(" ms a step"));
   EXPECT_EQ(throughput_of(text.out), throughput_of(measured.out));
 }
 
 TEST(Predict, AddsUpTheRoundsMedianMeans) {
-  const testing::tiny_directory device;
-  static_cast<void>(device.measure({"--batch=3"}));
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure({"--batch=3"}));
   double seconds = 0;
-  const json::value written = device.written();
+  const json::value written = directory.written();
   for (const json::value& row : written.at("benchmarks")) {
     if (!row.at("name").get<std::string>().ends_with("_median")) continue;
     seconds += row.at("count").get<double>() * row.at("mean_s").get<double>();
   }
-  const json::value all = json::value::parse(predict({device.results, "--format", "json"}).out);
+  const json::value all = json::value::parse(predict({directory.results, "--format", "json"}).out);
   ASSERT_THAT(all.at("predictions"), SizeIs(1));
   const json::value& found = all.at("predictions").at(0);
   EXPECT_EQ(found.at("model"), "tiny");
@@ -65,13 +65,13 @@ TEST(Predict, AddsUpTheRoundsMedianMeans) {
 }
 
 TEST(Validate, HoldsPredictionsAgainstChains) {
-  const testing::tiny_directory device;
-  const result::results result = device.measure({"--chain", "--cache=model,hot", "--batch=1,2"});
+  const testing::tiny_directory directory;
+  const result::results result = directory.measure({"--chain", "--cache=model,hot", "--batch=1,2"});
   EXPECT_THAT(result.rows, SizeIs(2 * 2 * 6 * 3));
   ASSERT_THAT(result.chains, SizeIs(2 * 3));
   for (const result::measurement& chain : result.chains) EXPECT_GT(chain.seconds, 0);
   const testing::outcome done =
-      testing::run(LAYERBENCH_TOOL, {"validate", device.results, "--format", "json"});
+      testing::run(LAYERBENCH_TOOL, {"validate", directory.results, "--format", "json"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const json::value found = json::value::parse(done.out);
   ASSERT_THAT(found.at("cases"), SizeIs(2));
@@ -83,8 +83,8 @@ TEST(Validate, HoldsPredictionsAgainstChains) {
 }
 
 TEST(Validate, ShowsWhereErrorsComeFromByClocksInTheChain) {
-  const testing::tiny_directory device;
-  const result::results result = device.measure({"--chain=layers", "--benchmark_min_time=0.03"});
+  const testing::tiny_directory directory;
+  const result::results result = directory.measure({"--chain=layers", "--benchmark_min_time=0.03"});
   EXPECT_THAT(result.chains, SizeIs(3));
   EXPECT_THAT(result.rows, SizeIs(6 * 3)) << "times from inside a chain are no rows";
   double inside = 0;
@@ -96,37 +96,38 @@ TEST(Validate, ShowsWhereErrorsComeFromByClocksInTheChain) {
     }
   }
   const testing::outcome done =
-      testing::run(LAYERBENCH_TOOL, {"validate", device.results, "--format", "json"});
+      testing::run(LAYERBENCH_TOOL, {"validate", directory.results, "--format", "json"});
   const json::value found = json::value::parse(done.out).at("cases").at(0);
   double ops = 0;
   for (const json::value& value : found.at("ops")) ops += value.at("chain_seconds").get<double>();
   EXPECT_NEAR(ops, inside, 1e-9 * inside);
   EXPECT_THAT(found.at("ops"), SizeIs(6));
   EXPECT_THAT(found.at("layers"), SizeIs(6));
-  const testing::outcome text = testing::run(LAYERBENCH_TOOL, {"validate", device.results});
+  const testing::outcome text = testing::run(LAYERBENCH_TOOL, {"validate", directory.results});
   EXPECT_THAT(text.out, AllOf(HasSubstr("by op: conv "), HasSubstr("furthest off: ")));
 }
 
 TEST(Chain, KeepsTheClocksOfAResumedRun) {
-  const testing::tiny_directory device;
-  static_cast<void>(device.measure({"--chain=layers"}));
-  const result::results again = device.measure({"--resume=" + device.results});
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure({"--chain=layers"}));
+  const result::results again = directory.measure({"--resume=" + directory.results});
   for (const auto& [configuration, step] : again.manifest) {
     for (const result::planned& planned : step) EXPECT_TRUE(planned.chain_seconds) << planned.layer;
   }
 }
 
 TEST(Predict, ServesAModelOfTheSameStatesFromTheTimingsOfAnother) {
-  const testing::tiny_directory device;
-  static_cast<void>(device.measure());
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure());
   std::string twin = testing::tiny_model;
   twin.replace(twin.find("\"tiny\""), 6, "\"twin\"");
-  const std::string path = device.write("twin.json", twin).string();
+  const std::string path = directory.write("twin.json", twin).string();
   const auto first_of = [](const testing::outcome& done) {
     return json::value::parse(done.out).at("predictions").at(0);
   };
-  const json::value own = first_of(predict({device.results, "--format=json"}));
-  const json::value other = first_of(predict({device.results, "--format=json", "--model=" + path}));
+  const json::value own = first_of(predict({directory.results, "--format=json"}));
+  const json::value other =
+      first_of(predict({directory.results, "--format=json", "--model=" + path}));
   EXPECT_EQ(other.at("derived"), true);
   EXPECT_EQ(other.at("cache"), "model");
   EXPECT_EQ(other.at("seconds_per_step"), own.at("seconds_per_step"));
@@ -134,17 +135,17 @@ TEST(Predict, ServesAModelOfTheSameStatesFromTheTimingsOfAnother) {
   twin.insert(twin.find("{\"name\": \"prob\""),
               R"({"name": "wide", "op": "gemm", "shape": {"m": "batch", "n": 10000, "k": 10}},
                  {"name": "back", "op": "gemm", "shape": {"m": "batch", "n": 10, "k": 10000}},)");
-  static_cast<void>(device.write("twin.json", twin));
-  const testing::outcome refused = predict({device.results, "--format=json", "--model=" + path});
+  static_cast<void>(directory.write("twin.json", twin));
+  const testing::outcome refused = predict({directory.results, "--format=json", "--model=" + path});
   EXPECT_EQ(refused.exit_code, 4);
   EXPECT_EQ(first_of(refused).at("cache"), "hot");
 }
 
 TEST(InPlace, IsAChoiceOfRowsAndChains) {
-  const testing::tiny_directory device;
+  const testing::tiny_directory directory;
   const auto in_place = [&](const std::string& ops) {
     texts layers;
-    const result::results result = device.measure({"--chain", "--in-place=" + ops});
+    const result::results result = directory.measure({"--chain", "--in-place=" + ops});
     EXPECT_EQ(result.context.at("in_place"), ops);
     for (const auto& [configuration, step] : result.manifest) {
       for (const result::planned& planned : step) {
@@ -161,15 +162,15 @@ TEST(InPlace, IsAChoiceOfRowsAndChains) {
 }
 
 TEST(Predict, RefusesAThroughputWithoutALayer) {
-  const testing::tiny_directory device;
-  static_cast<void>(device.measure());
-  json::value edited = device.written();
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure());
+  json::value edited = directory.written();
   json::value& rows = edited["benchmarks"];
   for (std::size_t i = rows.size(); i-- > 0;) {
     if (rows.at(i).at("name").get<std::string>().find("/fc1/") != std::string::npos) rows.erase(i);
   }
   ASSERT_THAT(rows, SizeIs(5 * (3 + 4)));
-  const testing::outcome done = predict({device.write("edited.json", edited.dump()).string()});
+  const testing::outcome done = predict({directory.write("edited.json", edited.dump()).string()});
   EXPECT_EQ(done.exit_code, 4);
   EXPECT_THAT(done.err, HasSubstr("fc1"));
 }
@@ -180,9 +181,9 @@ testing::outcome compare(texts arguments) {
 }
 
 TEST(Compare, PairsTheRowsOfTwoFiles) {
-  const testing::tiny_directory device;
-  const result::results result = device.measure();
-  const testing::outcome done = compare({"benchmarks", device.results, device.results});
+  const testing::tiny_directory directory;
+  const result::results result = directory.measure();
+  const testing::outcome done = compare({"benchmarks", directory.results, directory.results});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const texts lines = testing::lines(done.out);
   for (const result::measurement& row : result.rows) {
@@ -192,9 +193,9 @@ TEST(Compare, PairsTheRowsOfTwoFiles) {
 }
 
 TEST(Compare, PairsRowsOfOneFileByFilters) {
-  const testing::tiny_directory device;
-  static_cast<void>(device.measure({"--dtype=f32", "--batch=1,2"}));
-  const testing::outcome done = compare({"filters", device.results, "batch:1/", "batch:2/"});
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure({"--dtype=f32", "--batch=1,2"}));
+  const testing::outcome done = compare({"filters", directory.results, "batch:1/", "batch:2/"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   for (const std::string& layer : testing::tiny_layers) {
     EXPECT_THAT(testing::lines(done.out),

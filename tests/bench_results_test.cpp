@@ -249,8 +249,8 @@ TEST(Results, OfOperandsBeyondTheMemorySayHowMuchIsNeeded) {
       {"name": "fc", "op": "gemm", "shape": {"m": 1, "n": 1000000, "k": 4000000}}]})");
   const testing::outcome done = testing::bench("bench_gemm", testing::shortly(model, {}));
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, AllOf(HasSubstr("not enough memory: 32.0 TB are needed at once, "),
-                              HasSubstr("use a smaller --batch")))
+  EXPECT_THAT(done.err, AllOf(AllOf(HasSubstr("not enough memory"), HasSubstr("32.0 TB")),
+                              HasSubstr("--batch")))
       << "the weights, and their values to check the result";
 }
 
@@ -263,7 +263,7 @@ TEST(Results, OfStepsBeyondTheMemorySayHowMuchIsNeeded) {
     EXPECT_EQ(done.exit_code, 4);
     EXPECT_THAT(done.err,
                 AllOf(HasSubstr("/tiny/batch:1000000000"), HasSubstr(": not enough memory: "),
-                      HasSubstr(" TB are needed at once, "), HasSubstr("use a smaller --batch")));
+                      HasSubstr(" TB"), HasSubstr("--batch")));
     const result::results result = result::read(directory.results);
     for (const result::measurement& row : result.rows) EXPECT_EQ(row.name.configuration.batch, 1);
     EXPECT_FALSE(result.rows.empty()) << "the case that fits is measured";

@@ -44,7 +44,7 @@ TEST(TrainingResults, AddUpToAStep) {
   ASSERT_THAT(held.cases, SizeIs(1));
   EXPECT_EQ(held.cases.front().predicted.coverage, 1);
   std::vector<std::string> parts;
-  for (const analysis::part& step_part : held.cases.front().step_parts()) {
+  for (const analysis::validation_part& step_part : held.cases.front().step_parts()) {
     parts.push_back(step_part.name);
     EXPECT_GT(step_part.predicted, 0);
     EXPECT_GT(step_part.measured, 0);

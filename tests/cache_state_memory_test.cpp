@@ -25,7 +25,7 @@ namespace run_memory_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::owner_of;
+using testing::configuration_of;
 using ::testing::SizeIs;
 
 constexpr std::size_t too_much = std::size_t{1} << 60U;
@@ -49,8 +49,11 @@ TEST(HostBuffer, CountsWhatWasPromisedAndNotUsedYet) {
 TEST(Verifying, NeedsRoomForTheElementsToo) {
   backend_device<reference::backend, op::add> device(1);
   const auto size = static_cast<std::int64_t>(share_of_memory(0.25) / sizeof(float));
-  const auto plan = device.plan(op::any(op::add{{size}}), {});
-  EXPECT_THROW(verify(device, *plan, 1, false), not_enough_memory) << "three operands fit alone";
+  const op::add add{{size}};
+  const auto plan = device.plan(op::any(add), {});
+  const auto expected = reference::exact_value_of(add, op::pass::fwd);
+  EXPECT_THROW(verify(device, *plan, expected, 1, false), not_enough_memory)
+      << "three operands fit alone";
 }
 
 void expect_known(const model::graph& graph, const std::string& phase, layout order) {
@@ -74,7 +77,7 @@ TEST(Chain, TakesTheMemoryThatItsPlansSay) {
   }
 }
 
-class memory_test : public testing::agenda_test {
+class memory_test : public testing::work_queue_test {
  protected:
   result::results result_;
 
@@ -92,9 +95,9 @@ class memory_test : public testing::agenda_test {
 using Memory = memory_test;
 
 TEST_F(Memory, OfAChainIsAskedForBeforeAnythingElse) {
-  const result::configuration_name large = owner_of("f32", 1000, "1");
+  const result::configuration_name large = configuration_of("f32", 1000, "1");
   add_row(large, "a");
-  add_row(owner_of("f32", 1, "1"), "b");
+  add_row(configuration_of("f32", 1, "1"), "b");
   measure(large, too_much, []() -> std::unique_ptr<chain> {
     ADD_FAILURE() << "there is no room for it";
     return nullptr;
@@ -109,7 +112,7 @@ TEST_F(Memory, OfAChainIsAskedForBeforeAnythingElse) {
 }
 
 TEST_F(Memory, OfAChainThatIsNotThereAfterAllIsNoReasonToStop) {
-  const result::configuration_name configuration = owner_of("f32", 1, "1");
+  const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "a");
   measure(configuration, 1, []() -> std::unique_ptr<chain> { throw not_enough_memory(2, 1); });
   ASSERT_THAT(result_.chains, SizeIs(1));

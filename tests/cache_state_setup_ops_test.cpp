@@ -35,8 +35,8 @@ TEST_F(Rotation, AnInPlaceOpWritesItsSource) {
 
 TEST_F(Rotation, AnInPlaceProducerWritesOverWhatWasCopiedThere) {
   op_in_context how = after_relu(8 << 20);
-  how.operands.front().over = 0;
-  how.operands.front().before = {1 << 20, std::nullopt};
+  how.operands.front().overwritten = 0;
+  how.operands.front().producer_distances = {1 << 20, std::nullopt};
   operand_ring turns = turn(conv, how);
   make_calls(turns, 10);
   const auto read = places("activation", 0);
@@ -52,7 +52,7 @@ TEST_F(Rotation, WhatAProducerReadsIsAsFreshAsInTheModel) {
   // A whole number of windows: weights, the convolution's tensors, the relu's source, its copy's.
   constexpr std::size_t touched = weights_bytes + 4 * tensor_bytes;
   op_in_context how = after_relu(19 * touched);
-  how.operands.front().before = {0, std::nullopt};
+  how.operands.front().producer_distances = {0, std::nullopt};
   operand_ring turns = turn(conv, how);
   EXPECT_EQ(turns.touched_bytes(), 2 * tensor_bytes);
   make_calls(turns, 10);
@@ -62,7 +62,7 @@ TEST_F(Rotation, WhatAProducerReadsIsAsFreshAsInTheModel) {
     EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, read[i])));
     EXPECT_NE(read[i], places("conv", 0)[i]);
   }
-  how.operands.front().before = {1 << 20, std::nullopt};
+  how.operands.front().producer_distances = {1 << 20, std::nullopt};
   operand_ring older = turn(conv, how);
   make_calls(older, 1);
   recorder::copies.clear();  // those that filled memory
@@ -127,11 +127,12 @@ TEST_F(Rotation, AProducerOfSeveralResultsWritesTheOneThatIsRead) {
   const op::any producer(norm);
   constexpr std::size_t dst = 5;
   constexpr std::size_t mean = 6;
-  op_in_context how{
-      .cache = cache_state::model,
-      .footprint = 8 << 20,
-      .operands = {
-          {.distance = 0, .producer = producer, .pass = op::pass::fwd_training, .output = dst}}};
+  op_in_context how{.cache = cache_state::model,
+                    .footprint = 8 << 20,
+                    .operands = {{.distance = 0,
+                                  .producer = producer,
+                                  .producer_pass = op::pass::fwd_training,
+                                  .producer_output = dst}}};
   operand_ring turns = turn(conv, how);
   make_calls(turns, 10);
   EXPECT_EQ(places("batchnorm", dst), places("conv", 0));
@@ -144,9 +145,10 @@ TEST_F(Rotation, StatisticsOfProducersAreValid) {
   const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
   constexpr std::size_t dst = 5;
   constexpr std::size_t variance = 4;
-  op_in_context how{.cache = cache_state::model,
-                    .footprint = 4 << 20,
-                    .operands = {{.distance = 0, .producer = op::any(norm), .output = dst}}};
+  op_in_context how{
+      .cache = cache_state::model,
+      .footprint = 4 << 20,
+      .operands = {{.distance = 0, .producer = op::any(norm), .producer_output = dst}}};
   operand_ring turns = turn(relu, how);
   make_calls(turns, 40);
   const auto places_of_it = places("batchnorm", variance);
@@ -159,10 +161,11 @@ TEST_F(Rotation, StatisticsOfProducersAreValid) {
 
 TEST_F(Rotation, PositionsInWindowsAreValid) {
   const op::pool pool{.n = 1, .c = 64, .h = 8, .w = 8, .r = 2, .s = 2, .stride = {2, 2}};
-  op_in_context how{.request = {.pass = op::pass::bwd},
-                    .cache = cache_state::model,
-                    .footprint = 4 << 20,
-                    .operands = {{}, {.distance = 0, .producer = op::any(relu), .output = 1}}};
+  op_in_context how{
+      .request = {.pass = op::pass::bwd},
+      .cache = cache_state::model,
+      .footprint = 4 << 20,
+      .operands = {{}, {.distance = 0, .producer = op::any(relu), .producer_output = 1}}};
   operand_ring turns = turn(pool, how);
   make_calls(turns, 40);
   constexpr std::size_t workspace = 1;
@@ -179,8 +182,10 @@ TEST_F(Rotation, OfWhatAProducerWritesBesideItsResultACopyIsEnough) {
                     .cache = cache_state::model,
                     .footprint = 4 << 20,
                     .operands = {{}, {}, {}}};
-  how.operands.push_back(
-      {.distance = 0, .producer = norm, .pass = op::pass::fwd_training, .output = mean});
+  how.operands.push_back({.distance = 0,
+                          .producer = norm,
+                          .producer_pass = op::pass::fwd_training,
+                          .producer_output = mean});
   operand_ring turns = turn(op::batchnorm{.n = 1, .c = 64, .h = 8, .w = 8}, how);
   make_calls(turns, 10);
   EXPECT_THAT(recorder::calls, Each(::testing::Field(&recorder::call::operands, SizeIs(8))))
@@ -192,7 +197,7 @@ TEST_F(Rotation, OfWhatAProducerWritesBesideItsResultACopyIsEnough) {
 op_in_context read_before(std::int64_t distance) {
   constexpr std::int64_t footprint = 5 * (weights_bytes + 3 * tensor_bytes);
   op_in_context how{.cache = cache_state::model, .footprint = footprint, .operands = {{}, {}, {}}};
-  how.operands[2].used = {op::any(relu), op::pass::fwd, {0}, /*writes=*/false, distance};
+  how.operands[2].last_use = {op::any(relu), op::pass::fwd, {0}, /*writes=*/false, distance};
   return how;
 }
 
@@ -220,8 +225,8 @@ TEST_F(Rotation, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
 TEST_F(Rotation, WeightsThatTheStepUpdatesAreWrittenBefore) {
   op_in_context how = read_before(0);
   how.footprint = 5 * (weights_bytes + 2 * tensor_bytes);
-  how.operands[2].used.reset();
-  how.operands[1].used = {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, 300'000};
+  how.operands[2].last_use.reset();
+  how.operands[1].last_use = {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, 300'000};
   device_context shared(device_of(2));
   plan_ = shared.device().plan(op::any(conv), {});
   operand_ring turns(shared, *plan_, how, 1);
@@ -238,7 +243,7 @@ TEST_F(Rotation, OfASourceManyTimesTheCoresCachesACopyIsEnough) {
   const operand_history written{
       .distance = 0,
       .producer = op::any(op::activation{op::activation_kind::relu, large}),
-      .output = 1};
+      .producer_output = 1};
   operand_ring turns =
       turn(reads, {.cache = cache_state::model, .footprint = 64 << 20, .operands = {written}});
   make_calls(turns, 3);

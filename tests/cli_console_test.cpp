@@ -60,8 +60,7 @@ TEST(ConsoleTable, HasOneLineARowWithMediansAndSpread) {
 
 TEST(ConsoleTable, DefinesItsColumns) {
   EXPECT_THAT(console_table({}, false),
-              AllOf(HasSubstr("Benchmark"), HasSubstr("CPU time where a row has one thread"),
-                    HasSubstr("spread: (max - min) / median")));
+              AllOf(HasSubstr("Benchmark"), HasSubstr("CPU time"), HasSubstr("spread")));
 }
 
 TEST(ConsoleTable, FitsWithTheLongestNames) {
@@ -91,8 +90,7 @@ TEST(ConsoleTable, ShowsHowFastRowsMoveWhatIsSent) {
   row.counters["flops_exact"] = 0;
   row.counters["algorithm_bandwidth"] = 2.5e9;
   EXPECT_THAT(console_table({row}, false),
-              AllOf(HasSubstr("GB/s  spread"), HasSubstr("wall time of the first rank"),
-                    Not(HasSubstr("FLOP"))));
+              AllOf(HasSubstr("GB/s  spread"), HasSubstr("wall time"), Not(HasSubstr("FLOP"))));
   EXPECT_THAT(body({row}).at(0), EndsWith("   2.500       -"));
 }
 

@@ -104,7 +104,12 @@ double row_round(run::benchmark_case& row) {
 void compare(const model::primitive& p, int rounds) {
   const auto memory = std::make_shared<run::device_context>(
       std::make_unique<run::backend_device<onednn::backend, op::conv>>(1));
-  run::benchmark_case row({.name = {}, .op = p.op, .signature = {}}, memory);
+  run::benchmark_case row(
+      {.name = {},
+       .op = p.op,
+       .signature = {},
+       .expected = reference::exact_value_of(*p.op.get<op::conv>(), op::pass::fwd)},
+      memory);
   bare_loop bare(*p.op.get<op::conv>());
   std::vector<double> ratios;
   for (int i = 0; i < rounds; ++i) {

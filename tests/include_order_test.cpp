@@ -26,33 +26,54 @@ using ::testing::SizeIs;
 
 using strings = std::vector<std::string>;
 
-/// Modules whose headers each module may include, besides its own.
-const std::map<std::string, std::set<std::string>> below{
-    {"base", {}},
-    {"shape", {"base"}},
-    {"op", {"base", "shape"}},
-    {"model", {"base", "shape", "op"}},
-    {"result", {"base", "shape", "op", "model"}},
-    {"predict", {"base", "shape", "op", "model", "result"}},
-    {"report", {"base", "shape", "op", "model", "result", "predict"}},
-    {"tools", {"base", "shape", "op", "model", "result", "predict", "report"}},
-    {"backend", {"base", "shape", "op"}},
-    {"run", {"base", "shape", "op", "backend", "model", "result"}}};
+/// A room and the rooms whose headers it may include, besides its own.
+using room_order = std::map<std::string, std::set<std::string>>;
 
-/// What a line may name in the files whose paths begin so.
+/// The dependency order: each room may include the rooms named here.
+const room_order below = [] {
+  room_order all{{"base", {}},
+                 {"shape", {"base"}},
+                 {"op", {"base", "shape"}},
+                 {"model", {"base", "shape", "op"}},
+                 {"result", {"base", "shape", "op", "model"}}};
+  const auto add = [&](const std::string& room, const std::set<std::string>& parents) {
+    std::set<std::string> allowed = parents;
+    for (const std::string& parent : parents)
+      allowed.insert(all[parent].begin(), all[parent].end());
+    all[room] = allowed;
+  };
+  add("analysis", {"result"});
+  add("report", {"analysis"});
+  add("tools", {"report"});
+  add("backend", {"op"});
+  // timing/measurement_pass.hpp and machine/telemetry.hpp fill in result::measurement.
+  add("machine", {"backend", "result"});
+  add("timing", {"machine"});
+  add("cache_state", {"timing"});
+  all["cache_state"].erase("result");
+  all["cache_state"].erase("model");
+  add("session", {"cache_state", "result"});
+  add("ranks", {"session"});
+  add("cli", {"ranks", "report"});
+  add("bench", {"cli"});
+  return all;
+}();
+
+/// A header or macro, and the beginnings of the paths of the files that may name it.
 struct permission {
-  std::string what;
-  strings where;
+  std::string name;
+  strings files;
 };
 
 /// Every header that is neither ours nor the C++ standard library's needs a line here.
 const std::vector<permission> other_headers{
-    {"benchmark/", {"run/"}},
-    {"nlohmann/", {"shape/json.hpp", "result/google_json", "run/reporter.hpp"}},
-    {"CLI/", {"run/command_line.hpp", "run/option_values.hpp", "tools/"}},
+    {"benchmark/", {"cli/"}},
+    {"nlohmann/", {"shape/json.hpp", "result/google_json", "cli/reporter.hpp"}},
+    {"CLI/", {"cli/", "tools/"}},
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/"}},
+    {"hwloc", {"machine/"}},
     {"nvrtc.h", {"backend/cuda/"}},
     {"cudnn", {"backend/cudnn/"}},
     {"cublas", {"backend/cublas/"}},
@@ -66,17 +87,18 @@ const std::vector<permission> other_headers{
     {"time.h", {""}},
     {"unistd.h", {""}}};
 
-/// Every macro that is defined or asked for needs a line here.
+/// Every macro in a preprocessor condition or definition needs a line here.
 const std::vector<permission> macros{{"LAYERBENCH_ONEDNN", {"backend/list.hpp"}},
                                      {"LAYERBENCH_CUDA", {"backend/list.hpp"}},
                                      {"LAYERBENCH_NCCL", {"backend/list.hpp"}},
                                      {"LAYERBENCH_MPI", {"backend/list.hpp"}},
                                      {"LAYERBENCH_SHAPES_DIR", {"model/find.hpp"}},
+                                     {"LAYERBENCH_HAS_MPI", {"bench/bench_model.cpp"}},
                                      {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}}};
 
-bool permits(const std::vector<permission>& all, const std::string& what, const std::string& file) {
-  return std::ranges::any_of(all, [&](const permission& item) {
-    return what.starts_with(item.what) && std::ranges::any_of(item.where, [&](const auto& begin) {
+bool permits(const std::vector<permission>& all, const std::string& name, const std::string& file) {
+  return std::ranges::any_of(all, [&](const permission& one) {
+    return name.starts_with(one.name) && std::ranges::any_of(one.files, [&](const auto& begin) {
              return file.starts_with(begin);
            });
   });
@@ -86,9 +108,8 @@ bool permits(const std::vector<permission>& all, const std::string& what, const 
 std::vector<strings> matches(const std::string& text, const std::string& pattern) {
   const std::regex line(pattern, std::regex::ECMAScript | std::regex::multiline);
   std::vector<strings> found;
-  for (std::sregex_iterator sregex_iterator(text.begin(), text.end(), line), end;
-       sregex_iterator != end; ++sregex_iterator) {
-    found.emplace_back(sregex_iterator->begin() + 1, sregex_iterator->end());
+  for (std::sregex_iterator match(text.begin(), text.end(), line), end; match != end; ++match) {
+    found.emplace_back(match->begin() + 1, match->end());
   }
   return found;
 }
@@ -96,8 +117,8 @@ std::vector<strings> matches(const std::string& text, const std::string& pattern
 /// Our headers that `text` includes.
 strings included(const std::string& text) {
   strings ours;
-  for (const strings& matche : matches(text, R"(^\s*#\s*include\s*<layerbench/([^>]+)>)")) {
-    ours.push_back(matche[0]);
+  for (const strings& match : matches(text, R"(^\s*#\s*include\s*<layerbench/([^>]+)>)")) {
+    ours.push_back(match[0]);
   }
   return ours;
 }
@@ -105,15 +126,15 @@ strings included(const std::string& text) {
 std::string directory(const std::string& file) {
   return std::filesystem::path(file).parent_path().string();
 }
-std::string module(const std::string& file) { return file.substr(0, file.find('/')); }
+std::string room(const std::string& file) { return file.substr(0, file.find('/')); }
 
 /// Whether `file` may include our `header`.
 bool may_include(const std::string& file, const std::string& header) {
-  const std::string from = module(file);
-  const std::string to = module(header);
+  const std::string from = room(file);
+  const std::string to = room(header);
   if (from != to) return below.contains(from) && below.at(from).contains(to);
   if (from != "backend" || file == "backend/list.hpp") return true;
-  // A backend knows itself and what all of them share; those on NVIDIA GPUs share more.
+  // A backend may include itself and the shared headers; those on NVIDIA GPUs share more.
   const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl"};
   return directory(header) == directory(file) ||
          (directory(header) == "backend" && header != "backend/list.hpp") ||
@@ -121,7 +142,7 @@ bool may_include(const std::string& file, const std::string& header) {
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn");
 }
 
-/// What is wrong with the text of `file`, one text a violation.
+/// The violations in the text of `file`, one text each.
 strings violations(const std::string& file, const std::string& text) {
   strings found;
   const bool is_header = file.ends_with(".hpp");
@@ -132,22 +153,23 @@ strings violations(const std::string& file, const std::string& text) {
     found.push_back(is_header ? "begins without SPDX lines and #pragma once"
                               : "begins without SPDX lines");
   }
-  for (const std::string& word : included(text)) {
-    if (!may_include(file, word)) found.push_back("includes layerbench/" + word);
+  for (const std::string& header : included(text)) {
+    if (!may_include(file, header)) found.push_back("includes layerbench/" + header);
   }
-  for (const strings& item : matches(text, R"(^\s*#\s*include\s*([^\s]+))")) {
-    const std::string name = item[0].substr(1, item[0].size() - 2);
-    const bool quoted = item[0].front() != '<';
-    if (quoted && module(file) != "tools") found.push_back("includes in quotes " + name);
+  for (const strings& match : matches(text, R"(^\s*#\s*include\s*([^\s]+))")) {
+    const std::string name = match[0].substr(1, match[0].size() - 2);
+    const bool quoted = match[0].front() != '<';
+    if (quoted && room(file) != "tools" && room(file) != "bench")
+      found.push_back("includes in quotes " + name);
     if (quoted || name.starts_with("layerbench/") || name.find('.') == std::string::npos) continue;
     if (!permits(other_headers, name, file)) found.push_back("includes " + name);
   }
-  for (const strings& matche : matches(text, R"(^\s*#\s*((?:el)?if|define|undef)(.*))")) {
-    const std::vector<strings> names = matches(matche[1], R"(\b([A-Z][A-Z0-9_]+))");
+  for (const strings& match : matches(text, R"(^\s*#\s*((?:el)?if|define|undef)(.*))")) {
+    const std::vector<strings> names = matches(match[1], R"(\b([A-Z][A-Z0-9_]+))");
     const bool permitted = !names.empty() && std::ranges::all_of(names, [&](const strings& name) {
       return permits(macros, name[0], file);
     });
-    if (!permitted) found.push_back("preprocessor: " + matche[0] + matche[1]);
+    if (!permitted) found.push_back("preprocessor: " + match[0] + match[1]);
   }
   return found;
 }
@@ -182,13 +204,14 @@ std::string read(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// All files that the rules are for.
+/// All files that the rules apply to.
 const texts& library() {
   static const texts all = [] {
     const std::filesystem::path root = LAYERBENCH_SOURCE_DIR;
     texts found;
-    for (const auto& [folder, base] : {std::pair{root / "include", root / "include/layerbench"},
-                                       std::pair{root / "tools", root}}) {
+    for (const auto& [folder, base] :
+         {std::pair{root / "include", root / "include/layerbench"}, std::pair{root / "tools", root},
+          std::pair{root / "bench", root}}) {
       for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
         const std::string extension = entry.path().extension().string();
         if (extension != ".hpp" && extension != ".cpp") continue;
@@ -200,10 +223,10 @@ const texts& library() {
   return all;
 }
 
-TEST(IncludeOrder, FindsEveryModule) {
+TEST(IncludeOrder, FindsEveryRoom) {
   std::set<std::string> found;
-  for (const auto& [file, text] : library()) found.insert(module(file));
-  for (const auto& [name, others] : below) EXPECT_THAT(found, Contains(name));
+  for (const auto& [file, text] : library()) found.insert(room(file));
+  for (const auto& [name, allowed] : below) EXPECT_THAT(found, Contains(name));
   EXPECT_EQ(found.size(), below.size()) << ::testing::PrintToString(found);
 }
 
@@ -228,14 +251,25 @@ struct example {
 };
 
 TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
-  const std::vector<example> lawful{
+  const std::vector<example> allowed{
       {"base/a.hpp", "#include <vector>"},
       {"base/a.hpp", "#include <layerbench/base/b.hpp>"},
       {"shape/json.hpp", "#include <nlohmann/json.hpp>"},
       {"report/a.hpp", "#include <layerbench/model/graph.hpp>"},
-      {"run/a.hpp", "#include <layerbench/backend/list.hpp>"},
-      {"run/a.hpp", "#include <benchmark/benchmark.h>"},
-      {"run/a.hpp", "// #include <layerbench/analysis/predict/planned_cases.hpp>"},
+      {"session/a.hpp", "#include <layerbench/backend/list.hpp>"},
+      {"session/a.hpp", "#include <layerbench/result/name.hpp>"},
+      {"session/a.hpp", "#include <layerbench/cache_state/a.hpp>"},
+      {"session/a.hpp", "// #include <layerbench/analysis/predict/cases.hpp>"},
+      {"timing/a.hpp", "#include <layerbench/result/measurement.hpp>"},
+      {"timing/a.hpp", "#include <layerbench/machine/a.hpp>"},
+      {"ranks/a.hpp", "#include <layerbench/session/suite.hpp>"},
+      {"cli/a.hpp", "#include <benchmark/benchmark.h>"},
+      {"cli/a.hpp", "#include <CLI/CLI.hpp>"},
+      {"cli/a.hpp", "#include <layerbench/analysis/predict/text.hpp>"},
+      {"analysis/predict/a.hpp", "#include <layerbench/analysis/roofline/a.hpp>"},
+      {"analysis/predict/a.hpp", "#include <layerbench/base/table.hpp>"},
+      {"machine/a.hpp", "#include <hwloc.h>"},
+      {"bench/a.cpp", "#include <layerbench/cli/main.hpp>"},
       {"backend/list.hpp", "#include <layerbench/backend/b/a.hpp>"},
       {"backend/list.hpp", "#if !LAYERBENCH_ONEDNN"},
       {"backend/a/a.hpp", "#include <layerbench/backend/host.hpp>"},
@@ -244,7 +278,7 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"backend/cudnn/a.hpp", "#include <cudnn_backend.h>"},
       {"backend/onednn/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
       {"tools/a.hpp", "#include \"commands.hpp\""}};
-  for (const auto& [file, line] : lawful) {
+  for (const auto& [file, line] : allowed) {
     EXPECT_THAT(violations(file, header(line)), IsEmpty()) << file << ": " << line;
   }
 }
@@ -257,11 +291,26 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"model/a.hpp", "#include <layerbench/result/name.hpp>"},
       {"model/a.hpp", "#include <layerbench/session/suite.hpp>"},
       {"result/a.hpp", "#include <layerbench/backend/list.hpp>"},
-      {"predict/a.hpp", "#include <layerbench/base/table.hpp>"},
+      {"result/a.hpp", "#include <layerbench/analysis/predict/cases.hpp>"},
+      {"analysis/predict/a.hpp", "#include <layerbench/report/tables.hpp>"},
+      {"analysis/predict/a.hpp", "#include <layerbench/session/suite.hpp>"},
+      {"analysis/predict/a.hpp", "#include <layerbench/backend/backend.hpp>"},
       {"report/a.hpp", "#include <layerbench/cli/main.hpp>"},
-      {"run/a.hpp", "#include <layerbench/analysis/predict/planned_cases.hpp>"},
-      {"run/a.hpp", "#include <layerbench/base/table.hpp>"},
-      {"run/a.hpp", "#include <layerbench/new/table.hpp>"},
+      {"backend/a.hpp", "#include <layerbench/machine/a.hpp>"},
+      {"backend/a.hpp", "#include <layerbench/result/name.hpp>"},
+      {"machine/a.hpp", "#include <layerbench/timing/clock.hpp>"},
+      {"timing/a.hpp", "#include <layerbench/cache_state/a.hpp>"},
+      {"timing/a.hpp", "#include <layerbench/analysis/predict/cases.hpp>"},
+      {"cache_state/a.hpp", "#include <layerbench/result/name.hpp>"},
+      {"cache_state/a.hpp", "#include <layerbench/session/suite.hpp>"},
+      {"session/a.hpp", "#include <layerbench/ranks/a.hpp>"},
+      {"session/a.hpp", "#include <layerbench/analysis/predict/cases.hpp>"},
+      {"session/a.hpp", "#include <layerbench/new/table.hpp>"},
+      {"ranks/a.hpp", "#include <layerbench/cli/main.hpp>"},
+      {"tools/a.hpp", "#include <layerbench/cli/main.hpp>"},
+      {"tools/a.hpp", "#include <layerbench/session/suite.hpp>"},
+      {"session/a.hpp", "#include <benchmark/benchmark.h>"},
+      {"timing/a.hpp", "#include <hwloc.h>"},
       {"new/a.hpp", "#include <layerbench/base/error.hpp>"},
       {"tools/a.hpp", "#include <layerbench/backend/backend.hpp>"},
       {"backend/a.hpp", "#include <layerbench/model/graph.hpp>"},
@@ -273,15 +322,15 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"backend/host.hpp", "#include <layerbench/backend/a/a.hpp>"},
       {"result/a.hpp", "#include <benchmark/benchmark.h>"},
       {"model/a.hpp", "#include <nlohmann/json.hpp>"},
-      {"run/main.hpp", "#include <CLI/CLI.hpp>"},
-      {"run/clock.hpp", "#include <omp.h>"},
+      {"session/main.hpp", "#include <CLI/CLI.hpp>"},
+      {"timing/clock.hpp", "#include <omp.h>"},
       {"backend/a/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
       {"backend/a/a.hpp", "#include <cuda_runtime.h>"},
       {"base/a.hpp", "#include \"error.hpp\""},
       {"base/a.hpp", "#include PLUGIN"},
-      {"run/main.hpp", "#if LAYERBENCH_ONEDNN"},
-      {"run/main.hpp", "#  ifdef LAYERBENCH_ONEDNN"},
-      {"run/main.hpp", "#elif defined(LAYERBENCH_ONEDNN)"},
+      {"cli/main.hpp", "#if LAYERBENCH_ONEDNN"},
+      {"cli/main.hpp", "#  ifdef LAYERBENCH_ONEDNN"},
+      {"cli/main.hpp", "#elif defined(LAYERBENCH_ONEDNN)"},
       {"backend/list.hpp", "#if LAYERBENCH_ONEDNN && FOO"},
       {"base/a.hpp", "#define CHECK(x) x"}};
   for (const auto& [file, line] : wrong) {

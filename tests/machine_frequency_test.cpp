@@ -17,9 +17,9 @@
 #include <layerbench/session/step_sampler.hpp>
 #include <layerbench/timing/sampler.hpp>
 
-/// Measuring on processors that something slows down which the system does not know of.
+/// Measuring on processors that slow down without a trace in the system's counters.
 namespace layerbench::run {
-namespace run_speed_test {
+namespace run_frequency_probe_test {
 
 using ::testing::AllOf;
 using ::testing::DoubleNear;
@@ -32,7 +32,7 @@ using ::testing::SizeIs;
 constexpr double microsecond = 0x1p-20;
 constexpr double millisecond = 0x1p-10;
 
-/// Processors that are slower by half at times, and a stopwatch.
+/// Processors that at times need 1.5 times as long, and a stopwatch.
 struct machine {
   std::function<bool(double)> slow_at;
   double time = 0;
@@ -57,146 +57,146 @@ struct machine {
 };
 
 bool never(double /*time*/) { return false; }
-/// Slow for half of every 100 ms, first of all fast.
-bool by_turns(double time) { return std::fmod(time, 0.1) >= 0.05; }
-constexpr auto goes_on = [] { return false; };
+/// Fast for the first half of every 100 ms, slow for the second.
+bool alternating(double time) { return std::fmod(time, 0.1) >= 0.05; }
+constexpr auto never_stop = [] { return false; };
 
-/// As long as it takes for the probe to know the machine.
-void get_to_know(machine& target, frequency_probe& speed, double seconds) {
-  for (const double end = target.time + seconds; target.time < end; target.time += millisecond) {
+/// Lets the probe take readings for some seconds.
+void learn_speed(machine& cpu, frequency_probe& speed, double seconds) {
+  for (const double end = cpu.time + seconds; cpu.time < end; cpu.time += millisecond) {
     static_cast<void>(speed.at_usual_speed());
   }
 }
 
-TEST(SpeedProbe, FindsASteadySpeedUsual) {
-  machine device{never};
-  frequency_probe speed = device.probe();
+TEST(FrequencyProbe, FindsASteadySpeedUsual) {
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(speed.at_usual_speed());
 }
 
-TEST(SpeedProbe, TellsSlowProcessorsFromFastOnes) {
-  machine device{by_turns};
-  frequency_probe speed = device.probe();
-  for (; device.time < 2; device.time += millisecond) {
-    const bool slow = device.slow();
-    EXPECT_EQ(speed.at_usual_speed(), !slow) << "after " << device.time << " s";
+TEST(FrequencyProbe, TellsSlowProcessorsFromFastOnes) {
+  machine cpu{alternating};
+  frequency_probe speed = cpu.probe();
+  for (; cpu.time < 2; cpu.time += millisecond) {
+    const bool slow = cpu.slow();
+    EXPECT_EQ(speed.at_usual_speed(), !slow) << "after " << cpu.time << " s";
   }
 }
 
-TEST(SpeedProbe, SaysForWhichShareOfTheTimeTheyWereSlow) {
-  machine device{by_turns};
-  frequency_probe speed = device.probe();
-  get_to_know(device, speed, 2);
+TEST(FrequencyProbe, CountsTheSlowShareOfTheTime) {
+  machine cpu{alternating};
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 2);
   EXPECT_NEAR(speed.slow_share(), 0.5, 0.05);
   machine steady{never};
   EXPECT_EQ(steady.probe().slow_share(), 0);
 }
 
-TEST(SpeedProbe, LearnsThatTheFirstSpeedWasNotTheUsualOne) {
-  machine device{[](double time) { return time < 1; }};
-  frequency_probe speed = device.probe();
+TEST(FrequencyProbe, LearnsThatTheFirstSpeedWasNotTheUsualOne) {
+  machine cpu{[](double time) { return time < 1; }};
+  frequency_probe speed = cpu.probe();
   EXPECT_TRUE(speed.at_usual_speed()) << "nothing else is known";
-  get_to_know(device, speed, 2);
-  device.slow_at = [](double) { return true; };
+  learn_speed(cpu, speed, 2);
+  cpu.slow_at = [](double) { return true; };
   EXPECT_FALSE(speed.at_usual_speed());
 }
 
-TEST(SpeedProbe, TakesNoRareFasterReadingForUsual) {
-  machine device{never};
+TEST(FrequencyProbe, IgnoresRareFasterReadings) {
+  machine cpu{never};
   int readings = 0;
   frequency_probe speed(
       [&] {
-        device.time += millisecond;
+        cpu.time += millisecond;
         return ++readings % 50 == 0 ? 0.5 : 1.0;
       },
-      [&] { return device.time; });
+      [&] { return cpu.time; });
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(speed.at_usual_speed());
 }
 
-TEST(SpeedProbe, WaitsForTheUsualSpeed) {
-  machine device{by_turns};
-  frequency_probe speed = device.probe();
-  get_to_know(device, speed, 0.955);
-  ASSERT_TRUE(device.slow());
+TEST(FrequencyProbe, WaitsForTheUsualSpeed) {
+  machine cpu{alternating};
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 0.955);
+  ASSERT_TRUE(cpu.slow());
   EXPECT_TRUE(speed.wait());
-  EXPECT_FALSE(device.slow());
-  EXPECT_LT(device.time, 1.01);
+  EXPECT_FALSE(cpu.slow());
+  EXPECT_LT(cpu.time, 1.01);
 }
 
-TEST(SpeedProbe, WaitsNoLongerThanHalfOfTheTime) {
-  machine device{never};
-  frequency_probe speed = device.probe();
-  get_to_know(device, speed, 1);
-  device.slow_at = [](double) { return true; };
-  const double start = device.time;
+TEST(FrequencyProbe, WaitsNoLongerThanHalfOfTheTime) {
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 1);
+  cpu.slow_at = [](double) { return true; };
+  const double start = cpu.time;
   double waited = 0;
-  while (device.time < start + 10) {
-    const double before = device.time;
+  while (cpu.time < start + 10) {
+    const double before = cpu.time;
     EXPECT_FALSE(speed.wait());
-    waited += device.time - before;
-    EXPECT_LT(device.time - before, 0.51) << "at a time";
-    device.time += 0.1;
+    waited += cpu.time - before;
+    EXPECT_LT(cpu.time - before, 0.51) << "at a time";
+    cpu.time += 0.1;
   }
   EXPECT_THAT(waited, AllOf(Ge(4), Le(6)));
 }
 
-TEST(SpeedProbe, DoesNotWaitInAHurry) {
-  machine device{never};
-  frequency_probe speed = device.probe();
-  get_to_know(device, speed, 1);
-  device.slow_at = [](double) { return true; };
+TEST(FrequencyProbe, DoesNotWaitOverBudget) {
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 1);
+  cpu.slow_at = [](double) { return true; };
   speed.set_over_budget(true);
-  const double before = device.time;
+  const double before = cpu.time;
   EXPECT_FALSE(speed.wait());
-  EXPECT_LT(device.time - before, millisecond);
-  device.slow_at = never;
+  EXPECT_LT(cpu.time - before, millisecond);
+  cpu.slow_at = never;
   EXPECT_TRUE(speed.wait()) << "when there is nothing to wait for";
 }
 
-TEST(SpeedProbe, OfABackendOnThisMachineMeasuresIt) {
+TEST(FrequencyProbe, OfAHostBackendTimesItsProcessors) {
   backend_device<reference::backend, op::add> device(1);
   const std::unique_ptr<frequency_probe> speed = frequency_probe_of(device);
   const double begin = stopwatch::now();
-  bool came = speed->at_usual_speed();
-  while (!came && stopwatch::now() - begin < 60) came = speed->at_usual_speed();
-  EXPECT_TRUE(came) << "a speed that stays becomes the usual one, whatever else runs";
+  bool usual = speed->at_usual_speed();
+  while (!usual && stopwatch::now() - begin < 60) usual = speed->at_usual_speed();
+  EXPECT_TRUE(usual) << "a speed that stays becomes the usual one, whatever else runs";
 }
 
 /// Samples of calls of a millisecond.
-samples sampled(machine& target, const sampling& how) {
-  frequency_probe speed = target.probe();
-  get_to_know(target, speed, 1);
+samples sampled(machine& cpu, const sampling& how) {
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 1);
   return sample(
-      target, [](std::int64_t) {},
-      [&](std::int64_t times) { target.work(millisecond * static_cast<double>(times)); }, how,
-      goes_on, speed);
+      cpu, [](std::int64_t) {},
+      [&](std::int64_t times) { cpu.work(millisecond * static_cast<double>(times)); }, how,
+      never_stop, speed);
 }
 
 TEST(SamplerBesideOthers, LeavesOutWhatWasSlow) {
-  machine device{by_turns};
-  const samples taken = sampled(device, {.warm_up = 0, .least_time = 0.3, .most_time = 2});
+  machine cpu{alternating};
+  const samples taken = sampled(cpu, {.warm_up = 0, .least_time = 0.3, .most_time = 2});
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(290U)), Each(millisecond)));
   EXPECT_GT(taken.slowed, 0U) << "phases begin within a stretch";
-  EXPECT_FALSE(taken.unusual);
+  EXPECT_FALSE(taken.all_slowed);
 }
 
 TEST(SamplerBesideOthers, TakesWhatThereIsWhereAllIsSlow) {
-  machine device{[](double time) { return time > 1.2; }};
-  device.time = 0;
-  frequency_probe speed = device.probe();
-  get_to_know(device, speed, 1.2);
+  machine cpu{[](double time) { return time > 1.2; }};
+  cpu.time = 0;
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 1.2);
   const samples taken = sample(
-      device, [](std::int64_t) {},
-      [&](std::int64_t times) { device.work(millisecond * static_cast<double>(times)); },
-      {.warm_up = 0, .least_time = 0.01, .most_time = 0.04}, goes_on, speed);
-  EXPECT_TRUE(taken.unusual);
+      cpu, [](std::int64_t) {},
+      [&](std::int64_t times) { cpu.work(millisecond * static_cast<double>(times)); },
+      {.warm_up = 0, .least_time = 0.01, .most_time = 0.04}, never_stop, speed);
+  EXPECT_TRUE(taken.all_slowed);
   EXPECT_EQ(taken.slowed, taken.seconds.size());
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(2U)), Each(1.5 * millisecond)));
 }
 
 /// A model of layers that take so many seconds.
 struct step {
-  machine& target;
+  machine& cpu;
   std::vector<double> seconds;
   std::vector<std::pair<std::size_t, std::size_t>> runs = {};  ///< what was asked for
 
@@ -206,24 +206,24 @@ struct step {
   [[nodiscard]] std::size_t layers() const { return seconds.size(); }
   void run(std::size_t first, std::size_t end) {
     runs.emplace_back(first, end);
-    for (std::size_t i = first; i < end; ++i) target.work(seconds[i]);
+    for (std::size_t i = first; i < end; ++i) cpu.work(seconds[i]);
   }
 };
 
 TEST(StepSampler, RunsStepsUntilTheCachesHaveSettled) {
-  machine device{never};
-  frequency_probe speed = device.probe();
-  step model{device, {millisecond}};
-  step_sampler steps(model, device, speed, goes_on);
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
+  step model{cpu, {millisecond}};
+  step_sampler steps(model, cpu, speed, never_stop);
   const samples taken = steps.sample({.least_time = 0, .least_samples = 1});
   EXPECT_THAT(model.runs, SizeIs(taken.seconds.size() + 5));
 }
 
 TEST(StepSampler, TimesAShortStepAsAWhole) {
-  machine device{never};
-  frequency_probe speed = device.probe();
-  step model{device, {64 * microsecond, 32 * microsecond, 32 * microsecond}};
-  step_sampler steps(model, device, speed, goes_on);
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
+  step model{cpu, {64 * microsecond, 32 * microsecond, 32 * microsecond}};
+  step_sampler steps(model, cpu, speed, never_stop);
   const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(75U)), Each(128 * microsecond)));
   EXPECT_EQ(taken.calls, static_cast<std::int64_t>(taken.seconds.size()));
@@ -231,31 +231,31 @@ TEST(StepSampler, TimesAShortStepAsAWhole) {
 }
 
 TEST(StepSampler, FindsTheTimeOfALongStepThatIsNeverUndisturbed) {
-  machine device{by_turns};
-  frequency_probe speed = device.probe();
-  get_to_know(device, speed, 1);
-  step model{device, std::vector<double>(40, 8 * millisecond)};  // more than three phases long
-  step_sampler steps(model, device, speed, goes_on);
+  machine cpu{alternating};
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 1);
+  step model{cpu, std::vector<double>(40, 8 * millisecond)};  // more than three phases long
+  step_sampler steps(model, cpu, speed, never_stop);
   const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
-  EXPECT_FALSE(taken.unusual);
+  EXPECT_FALSE(taken.all_slowed);
   EXPECT_GT(taken.slowed, 0U);
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(1U)), Each(DoubleNear(40 * 8 * millisecond, 1e-9))));
 }
 
 TEST(StepSampler, CountsEveryPassageOfAStretchAlike) {
-  machine device{never};
-  frequency_probe speed = device.probe();
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
   // The first layer takes 8, 9, 10, ... ms. A stall in the second leaves that a passage less.
   struct slower_and_slower : step {
     double first = 7 * millisecond;
     int steps = 0;
     void run(std::size_t begin, std::size_t end) {
       if (begin == 0) seconds.front() = first += millisecond;
-      if (begin == 1) device.work((++steps == 8 ? 40 : 0) * millisecond);
+      if (begin == 1) cpu.work((++steps == 8 ? 40 : 0) * millisecond);
       step::run(begin, end);
     }
-  } model{{device, {0, 8 * millisecond}}};
-  step_sampler steps(model, device, speed, goes_on);
+  } model{{cpu, {0, 8 * millisecond}}};
+  step_sampler steps(model, cpu, speed, never_stop);
   const samples taken = steps.sample({.least_time = 0.3, .most_time = 1});
   const auto passages = static_cast<double>(taken.seconds.size() + 1);
   const double first = model.first - (passages - 1) / 2 * millisecond;  // the mean of the last ones
@@ -265,38 +265,38 @@ TEST(StepSampler, CountsEveryPassageOfAStretchAlike) {
 }
 
 TEST(StepSampler, LeavesOutARareStallOfAStretch) {
-  machine device{never};
-  frequency_probe speed = device.probe();
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
   struct stalling : step {
     int steps = 0;
     void run(std::size_t begin, std::size_t end) {
-      if (begin == 1) device.work((++steps == 8 ? 40 : 0) * millisecond);
+      if (begin == 1) cpu.work((++steps == 8 ? 40 : 0) * millisecond);
       step::run(begin, end);
     }
-  } model{{device, {8 * millisecond, 8 * millisecond}}};
-  step_sampler steps(model, device, speed, goes_on);
+  } model{{cpu, {8 * millisecond, 8 * millisecond}}};
+  step_sampler steps(model, cpu, speed, never_stop);
   const samples taken = steps.sample({.least_time = 0.2, .most_time = 1});
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(10U)), Each(DoubleNear(16 * millisecond, 1e-9))));
   EXPECT_EQ(taken.stalls, 1);
 }
 
 TEST(StepSampler, EndsWhereTheSpeedNeverComesBack) {
-  machine device{[](double time) { return time > 1.2; }};
-  frequency_probe speed = device.probe();
-  get_to_know(device, speed, 1.2);
-  step model{device, std::vector<double>(4, 8 * millisecond)};
-  step_sampler steps(model, device, speed, goes_on);
+  machine cpu{[](double time) { return time > 1.2; }};
+  frequency_probe speed = cpu.probe();
+  learn_speed(cpu, speed, 1.2);
+  step model{cpu, std::vector<double>(4, 8 * millisecond)};
+  step_sampler steps(model, cpu, speed, never_stop);
   const samples taken = steps.sample({.least_time = 0.01, .most_time = 0.04});
-  EXPECT_TRUE(taken.unusual);
+  EXPECT_TRUE(taken.all_slowed);
   EXPECT_THAT(taken.seconds, Each(1.5 * 4 * 8 * millisecond));
 }
 
 TEST(StepSampler, TimesLayersOneByOne) {
-  machine device{never};
-  frequency_probe speed = device.probe();
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
   const std::vector<double> seconds{64 * microsecond, 4 * millisecond, 16 * microsecond};
-  step model{device, seconds};
-  step_sampler steps(model, device, speed, goes_on, step_parts::layers);
+  step model{cpu, seconds};
+  step_sampler steps(model, cpu, speed, never_stop, step_parts::layers);
   const std::vector<samples> layers = steps.sample_parts({.least_time = 0.01, .most_time = 0.04});
   ASSERT_THAT(layers, SizeIs(3));
   for (std::size_t i = 0; i < 3; ++i) {
@@ -305,12 +305,12 @@ TEST(StepSampler, TimesLayersOneByOne) {
 }
 
 TEST(StepSampler, HasNoSamplesWhenStopped) {
-  machine device{never};
-  frequency_probe speed = device.probe();
-  step model{device, {millisecond}};
-  step_sampler steps(model, device, speed, [] { return true; });
+  machine cpu{never};
+  frequency_probe speed = cpu.probe();
+  step model{cpu, {millisecond}};
+  step_sampler steps(model, cpu, speed, [] { return true; });
   EXPECT_THAT(steps.sample({}).seconds, IsEmpty());
 }
 
-}  // namespace run_speed_test
+}  // namespace run_frequency_probe_test
 }  // namespace layerbench::run

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/onednn/list.hpp>
+#include <layerbench/backend/reference/list.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
@@ -30,7 +32,7 @@ template <class Op>
   requires layerbench::implements<layerbench::onednn::backend, Op>
 class layerbench::plan<planted, Op> : public plan<onednn::backend, Op> {
  public:
-  plan(const planted& target, const Op& o, const plan_request& request)
+  plan(const planted& device, const Op& o, const plan_request& request)
       : plan<onednn::backend, Op>(device, o, request) {}
 };
 
@@ -64,7 +66,7 @@ int main(int argc, char** argv) {
   run::settle_threads(argv);  // may start this program again, with all of its arguments
   planted_share = std::atof(argv[1]) / 100;
   argv[1] = argv[0];
-  return run::main(
-      argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}}, op::builtin{},
-      [](const result::results&, const run::options&, bool) {}, backend_list<planted>{});
+  return run::main(argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}},
+                   run::registry_of<planted>(op::builtin{}),
+                   [](const result::results&, const run::options&, bool) {});
 }

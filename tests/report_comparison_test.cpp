@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/result/google_json.hpp>
 

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/validation_json.hpp>
 #include <layerbench/report/page.hpp>
 #include <layerbench/result/google_json.hpp>
 
@@ -37,12 +38,12 @@ const std::vector<result::results>& golden() {
 }
 
 TEST(Page, NeedsNothingElseAndRunsNothing) {
-  const std::string result = page(digest_of(golden()));
+  const std::string result = page(analysis::report_data_of(golden()));
   EXPECT_THAT(result, StartsWith("<!DOCTYPE html>\n<html lang=\"en\">"));
   for (const char* entry : {"http", "<script", "@import", "src=", "javascript:", "url(\""}) {
     EXPECT_THAT(result, Not(HasSubstr(entry)));
   }
-  EXPECT_EQ(result, page(digest_of(golden())));
+  EXPECT_EQ(result, page(analysis::report_data_of(golden())));
   const json::value all = read_page(result);
   for (const char* element : {"script", "link", "img", "iframe", "object", "image", "use"}) {
     EXPECT_THAT(all.at("tags").get<strings>(), Not(Contains(element)));
@@ -53,7 +54,7 @@ TEST(Page, NeedsNothingElseAndRunsNothing) {
 }
 
 TEST(Page, HasOneTitleAndASectionForEachPart) {
-  const json::value all = read_page(page(digest_of(golden())));
+  const json::value all = read_page(page(analysis::report_data_of(golden())));
   EXPECT_THAT(all.at("headings").get<strings>(),
               ElementsAre("h1 layerbench: tiny, small", "h2 Summary", "h2 Cases", "h2 Validation",
                           "h2 Conditions", "h2 How to read this"));
@@ -74,7 +75,7 @@ strings summary_cells(const json::value& p) {
   const auto text = [&](const char* name) { return p.at(name).get<std::string>(); };
   const auto whole = [&](const char* name) { return std::to_string(p.at(name).get<int>()); };
   const auto seconds = [&](const char* name) {
-    return p.at(name).is_null() ? "" : detail::milliseconds(p.at(name).get<double>());
+    return p.at(name).is_null() ? "" : format::milliseconds(p.at(name).get<double>());
   };
   const bool refused = p.at("seconds_per_step").is_null();
   return {text("model"),
@@ -83,16 +84,16 @@ strings summary_cells(const json::value& p) {
           text("dtype"),
           whole("batch"),
           whole("threads"),
-          refused ? "refused" : detail::four_digits(p.at("images_per_second").get<double>()),
+          refused ? "refused" : format::four_digits(p.at("images_per_second").get<double>()),
           refused ? "refused" : seconds("seconds_per_step"),
           refused ? "" : seconds("seconds_low") + " to " + seconds("seconds_high"),
           seconds("naive_seconds"),
-          detail::percent_covered(p.at("coverage").get<double>()),
+          format::coverage(p.at("coverage").get<double>()),
           text("method")};
 }
 
 TEST(Page, HasTheNumbersOfThePrediction) {
-  const report_data of = digest_of(golden());
+  const report_data of = analysis::report_data_of(golden());
   const json::value expected = to_json(of.predictions).at("predictions");
   const json::value all = read_page(page(of));
   const std::vector<strings> summary = rows(all, "Time of a step, and images/s");
@@ -113,7 +114,7 @@ TEST(Page, HasTheNumbersOfThePrediction) {
       layers.push_back({value.at("name").get<std::string>(), value.at("op").get<std::string>(),
                         std::to_string(value.at("count").get<int>()), duration("seconds"),
                         duration("seconds_low") + " to " + duration("seconds_high"),
-                        detail::percent(value.at("share").get<double>())});
+                        format::percent(value.at("share").get<double>())});
     }
   }
   std::vector<strings> shown = rows(all, "Layers with most of the step's time");
@@ -122,15 +123,15 @@ TEST(Page, HasTheNumbersOfThePrediction) {
 }
 
 TEST(Page, DrawsTheSameNumbers) {
-  const report_data of = digest_of(golden());
+  const report_data of = analysis::report_data_of(golden());
   const json::value all = read_page(page(of));
   std::set<std::string> shares;
   for (const analysis::prediction& p : of.predictions) {
     for (const analysis::layer_time& layer : p.layers) {
-      shares.insert({layer.call_name(), detail::percent(layer.share)});
+      shares.insert({layer.call_name(), format::percent(layer.share)});
     }
-    for (const auto& [op, share] : detail::shares_by_op(p)) {
-      shares.insert(op + ' ' + detail::percent(share));
+    for (const auto& [op, share] : analysis::shares_by_op(p)) {
+      shares.insert(op + ' ' + format::percent(share));
     }
   }
   std::size_t drawn = 0;
@@ -143,12 +144,12 @@ TEST(Page, DrawsTheSameNumbers) {
 }
 
 TEST(Page, HoldsPredictionsAgainstSteps) {
-  const report_data of = digest_of(golden());
+  const report_data of = analysis::report_data_of(golden());
   const json::value all = read_page(page(of));
   const json::value cases = to_json(of.validation).at("cases");
   const std::vector<strings> table =
       rows(all, "Predictions against steps that ran as a whole, in ms");
-  EXPECT_EQ(table, detail::comparison(of.validation).rows);
+  EXPECT_EQ(table, analysis::validation_table(of.validation).rows);
   ASSERT_EQ(table.size(), cases.size());
   strings labels;
   for (const json::value& item : all.at("drawings")) {
@@ -164,7 +165,7 @@ TEST(Page, HoldsPredictionsAgainstSteps) {
 }
 
 TEST(Page, HasWhatEachFileSaysOfItsRun) {
-  const json::value all = read_page(page(digest_of(golden())));
+  const json::value all = read_page(page(analysis::report_data_of(golden())));
   const std::string& file = golden().front().file;
   EXPECT_THAT(rows(all, "Files"),
               ElementsAre(ElementsAre(file, "2026-01-02T03:04:05+00:00", "example CPU", "1",
@@ -183,7 +184,7 @@ TEST(Page, EscapesHostileNames) {
   for (result::measurement& row : files.front().chains) {
     if (row.name.configuration.model == "small") row.error = hostile;
   }
-  const std::string result = page(digest_of(files));
+  const std::string result = page(analysis::report_data_of(files));
   EXPECT_THAT(result, Not(HasSubstr("<script")));
   const json::value all = read_page(result);
   EXPECT_THAT(all.at("tags").get<strings>(), Not(Contains("script")));
@@ -202,7 +203,7 @@ TEST(Page, SaysWhatToMind) {
   files.back().file = "other.json";
   files.back().context["device"] = "another CPU";
   EXPECT_THAT(
-      warnings(digest_of(files, {.models = {}, .allow_partial = true})),
+      warnings(analysis::report_data_of(files, {.models = {}, .allow_partial = true})),
       ::testing::AllOf(Contains(HasSubstr("not fit: steal speed")),
                        Contains(HasSubstr("measuring was interrupted")),
                        Contains(HasSubstr("PARTIAL: coverage")),
@@ -212,12 +213,12 @@ TEST(Page, SaysWhatToMind) {
 
 TEST(Page, TellsCasesOfDifferentFilesApart) {
   std::vector<result::results> files = golden();
-  EXPECT_EQ(overview(digest_of(files).predictions).columns.back().title, "method");
+  EXPECT_EQ(overview(analysis::report_data_of(files).predictions).columns.back().title, "method");
   files.push_back(files.front());
   files.back().file = "other.json";
-  EXPECT_EQ(overview(digest_of(files).predictions).columns.back().title, "method");
+  EXPECT_EQ(overview(analysis::report_data_of(files).predictions).columns.back().title, "method");
   files.back().context["device"] = "another CPU";
-  const report_data of = digest_of(files);
+  const report_data of = analysis::report_data_of(files);
   const table t = overview(of.predictions);
   ASSERT_THAT(t.rows, SizeIs(6));
   EXPECT_EQ(t.columns.back().title, "files");
@@ -236,7 +237,7 @@ TEST(Page, ShowsHowStepsWentFromDateToDate) {
     row.seconds *= 2;
     if (row.counters.contains("mean_s")) row.counters["mean_s"] *= 2;
   }
-  const json::value all = read_page(page(digest_of(files)));
+  const json::value all = read_page(page(analysis::report_data_of(files)));
   EXPECT_THAT(all.at("headings").get<strings>(), Contains("h2 History"));
   const std::vector<strings> table =
       rows(all, "tiny inference, reference f32, batch 2, 1 thread, example CPU, cache:model");

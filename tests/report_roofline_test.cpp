@@ -60,7 +60,7 @@ class RooflineChart : public ::testing::Test {
  protected:
   std::vector<result::results> files_ = golden();
   std::vector<result::results> peaks_ = peaks();
-  report_data of_ = digest_of(files_, with(peaks_));
+  report_data of_ = analysis::report_data_of(files_, with(peaks_));
   analysis::prediction first_ = of_.predictions.at(0);
 
   [[nodiscard]] static std::string drawn(const analysis::prediction& p) {
@@ -74,7 +74,7 @@ TEST_F(RooflineChart, HasADotForEachLayer) {
   EXPECT_THAT(matches(chart, "<circle [^>]*cx=\"([0-9.]+)\""), SizeIs(first_.layers.size()));
   for (const analysis::layer_time& layer : first_.layers) {
     EXPECT_THAT(chart, HasSubstr("<title>" + layer.call_name() + ": " +
-                                 detail::percent(layer.share) + " of the step, "));
+                                 format::percent(layer.share) + " of the step, "));
   }
   first_.layers.front().flops = 0;
   EXPECT_THAT(matches(drawn(first_), "<circle [^>]*cx=\"([0-9.]+)\""),
@@ -100,14 +100,14 @@ TEST_F(RooflineChart, PlacesWhatIsAtThePeakOnItsLine) {
 TEST_F(RooflineChart, IsNotDrawnWithoutPeaks) {
   first_.limits.reset();
   EXPECT_EQ(drawn(first_), "");
-  EXPECT_THAT(page(digest_of(files_)), Not(HasSubstr("Layers under the roofs")));
+  EXPECT_THAT(page(analysis::report_data_of(files_)), Not(HasSubstr("Layers under the roofs")));
 }
 
 TEST_F(RooflineChart, StandsOnThePageWithItsTables) {
   EXPECT_THAT(page(of_), AllOf(HasSubstr("Layers under the roofs of the machine"),
                                HasSubstr("What the machine attains: bandwidths"),
                                HasSubstr("Layers with most time above their peak")));
-  EXPECT_THAT(markdown(of_), HasSubstr(text(candidates(first_))));
+  EXPECT_THAT(markdown(of_), HasSubstr(text(analysis::worth_optimising_table(first_))));
 }
 
 TEST_F(RooflineChart, EscapesNames) {

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/predict/validation_json.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/result/google_json.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
@@ -61,7 +62,7 @@ std::vector<strings> cells(const json::value& list, const char* title) {
 TEST(Versions, AreComparedOnThePageAsCompareDoes) {
   const std::vector<result::results> files = two_versions();
   const json::value expected = to_json(analysis::compare({&files[0]}, {&files[1]}));
-  const json::value all = read_page(page(digest_of(files)));
+  const json::value all = read_page(page(analysis::report_data_of(files)));
   EXPECT_THAT(all.at("headings").get<strings>(), Contains("h2 Comparison"));
   EXPECT_THAT(all.at("links").get<strings>(), Contains("#comparison"));
   std::vector<strings> models = rows(all, "Predicted steps, old and new");
@@ -78,12 +79,11 @@ TEST(Versions, AreComparedOnThePageAsCompareDoes) {
 TEST(Versions, AreComparedInMarkdown) {
   const std::vector<result::results> files = two_versions();
   const analysis::comparison all = analysis::compare({&files[0]}, {&files[1]});
-  const std::string result = markdown(digest_of(files));
-  EXPECT_THAT(result,
-              AllOf(HasSubstr("\n### Comparison: new.json against "),
-                    HasSubstr("\n- across version, as the files differ in nothing else"),
-                    HasSubstr(text(compared_models(all))), HasSubstr(text(compared_layers(all))),
-                    HasSubstr(" layers: 0 faster, ")));
+  const std::string result = markdown(analysis::report_data_of(files));
+  EXPECT_THAT(result, AllOf(HasSubstr("\n### Comparison: new.json against "),
+                            HasSubstr("\n- across version, as the files differ in nothing else"),
+                            HasSubstr(text(models_table(all))), HasSubstr(text(layers_table(all))),
+                            HasSubstr(" layers: 0 faster, ")));
 }
 
 TEST(Versions, AreEachHeldAgainstTheFirst) {
@@ -92,7 +92,7 @@ TEST(Versions, AreEachHeldAgainstTheFirst) {
   files.push_back(files.front());
   files.back().file = "newest.json";
   files.back().context["layerbench_version"] = "0.3.0";
-  const report_data of = digest_of(files);
+  const report_data of = analysis::report_data_of(files);
   ASSERT_THAT(of.comparisons, SizeIs(2));
   for (const analysis::comparison& comparison : of.comparisons) {
     EXPECT_THAT(comparison.old_files, ElementsAre(files[0].file, files[0].file));
@@ -105,7 +105,7 @@ TEST(Versions, AreEachHeldAgainstTheFirst) {
 TEST(Versions, AreNotComparedWhereMoreDiffers) {
   std::vector<result::results> files = two_versions();
   files.back().context["device"] = "another CPU";
-  const report_data of = digest_of(files);
+  const report_data of = analysis::report_data_of(files);
   EXPECT_THAT(of.comparisons, IsEmpty());
   EXPECT_THAT(of.uncompared,
               ElementsAre(AllOf(HasSubstr("new.json"), HasSubstr("device layerbench_version"))));
@@ -117,8 +117,9 @@ TEST(Versions, AreNotComparedWhereMoreDiffers) {
 
 TEST(Versions, AreNoPartOfAReportOfOne) {
   const std::vector<result::results> files = two_versions();
-  EXPECT_FALSE(digest_of({files.data(), 1}).has_comparison());
-  EXPECT_THAT(page(digest_of({files.data(), 1})), Not(HasSubstr("id=\"comparison\"")));
+  EXPECT_FALSE(analysis::report_data_of({files.data(), 1}).has_comparison());
+  EXPECT_THAT(page(analysis::report_data_of({files.data(), 1})),
+              Not(HasSubstr("id=\"comparison\"")));
 }
 
 }  // namespace report_versions_test

@@ -21,18 +21,18 @@
 struct toy : layerbench::reference::backend {
   static constexpr std::string_view name = "toy";
   using backend::backend;
-  /// Seconds that a call of each takes, by its name.
+  /// Seconds per call, by algorithm.
   static inline const std::map<std::string, double> cost{
       {"usual", 300e-6}, {"slower", 400e-6}, {"quick", 150e-6}, {"wrong", 110e-6}, {"naive", 5e-3}};
-  static inline std::vector<std::string> names;    ///< of what it offers, its own choice first
-  static inline std::map<std::string, int> calls;  ///< of each
+  static inline std::vector<std::string> names;    ///< algorithms offered, the own choice first
+  static inline std::map<std::string, int> calls;  ///< by algorithm
 };
 template <>
 struct layerbench::plan<toy, layerbench::op::activation>
     : plan<reference::backend, op::activation> {
   using base = plan<reference::backend, op::activation>;
   plan(toy& device, const op::activation& o, const plan_request& request)
-      : base(directory, o, request),
+      : base(device, o, request),
         name_(request.algorithm.empty() ? toy::names.front() : request.algorithm) {}
 
   [[nodiscard]] const std::string& algorithm() const { return name_; }
@@ -50,7 +50,7 @@ struct layerbench::plan<toy, layerbench::op::activation>
 };
 
 namespace layerbench::run {
-namespace run_plan_chooser_test {
+namespace run_autotuner_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -65,23 +65,23 @@ TEST(TheShortestTime, IsThatOfTheFirstOfThoseThatAreTied) {
   EXPECT_EQ(detail::shortest({1.05, 1.01, 1.0}), 1U);
 }
 
-class PlanChooser : public ::testing::Test {
+class Autotuner : public ::testing::Test {
  protected:
-  PlanChooser() {
+  Autotuner() {
     toy::names = {"usual", "slower", "quick"};
     toy::calls.clear();
   }
 
   std::string choice(autotuner& of, std::int64_t size = 3) {
     const op::any relu(op::activation{op::activation_kind::relu, {2, size}});
-    return of.choose("toy", 1, memory_, relu, {});
+    return of.choose("toy", 1, context_, relu, {});
   }
 
-  device_context memory_{std::make_unique<backend_device<toy, op::activation>>(1)};
-  autotuner measuring_{/*measures=*/true, 1};
+  device_context context_{std::make_unique<backend_device<toy, op::activation>>(1)};
+  autotuner measuring_{/*measures=*/true, 1, reference::oracle(op::list<op::activation>{})};
 };
 
-TEST_F(PlanChooser, TakesTheFastestAndSaysSo) {
+TEST_F(Autotuner, TakesTheFastestAndSaysSo) {
   EXPECT_EQ(choice(measuring_), "quick");
   ASSERT_EQ(measuring_.notes().size(), 1U);
   EXPECT_THAT(measuring_.notes()[0],
@@ -90,7 +90,7 @@ TEST_F(PlanChooser, TakesTheFastestAndSaysSo) {
   EXPECT_GT(toy::calls["slower"], 5);
 }
 
-TEST_F(PlanChooser, AsksOnce) {
+TEST_F(Autotuner, MeasuresEachWorkOnce) {
   static_cast<void>(choice(measuring_));
   const auto calls = toy::calls;
   EXPECT_EQ(choice(measuring_), "quick");
@@ -99,7 +99,7 @@ TEST_F(PlanChooser, AsksOnce) {
   EXPECT_NE(toy::calls, calls) << "other work";
 }
 
-TEST_F(PlanChooser, LeavesItToTheLibraryWhereNothingIsFaster) {
+TEST_F(Autotuner, KeepsTheLibrarysChoiceWhereNothingIsFaster) {
   toy::names = {"quick", "usual"};
   EXPECT_EQ(choice(measuring_), "");
   EXPECT_THAT(measuring_.notes(), IsEmpty());
@@ -109,31 +109,31 @@ TEST_F(PlanChooser, LeavesItToTheLibraryWhereNothingIsFaster) {
   EXPECT_THAT(toy::calls, IsEmpty()) << "there is no choice";
 }
 
-TEST_F(PlanChooser, TakesNoneThatIsWrong) {
+TEST_F(Autotuner, RejectsWrongResults) {
   toy::names = {"usual", "wrong", "quick"};
   EXPECT_EQ(choice(measuring_), "quick");
   ASSERT_EQ(measuring_.notes().size(), 2U);
   EXPECT_THAT(measuring_.notes()[0], HasSubstr(": wrong is out: "));
 }
 
-TEST_F(PlanChooser, LooksAtSlowOnesOnce) {
+TEST_F(Autotuner, TriesFarSlowerCandidatesOnce) {
   toy::names = {"usual", "naive", "quick"};
   EXPECT_EQ(choice(measuring_), "quick");
   EXPECT_EQ(toy::calls["naive"], 1);
 }
 
-TEST_F(PlanChooser, TellsTheDeviceWhichPlanIsWanted) {
-  memory_.directory().set_choice([&](const op::any& op, const plan_request& request) {
-    return measuring_.choose("toy", 1, memory_, op, request);
+TEST_F(Autotuner, ChoosesThePlansOfADevice) {
+  context_.device().set_choice([&](const op::any& op, const plan_request& request) {
+    return measuring_.choose("toy", 1, context_, op, request);
   });
   const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
-  EXPECT_EQ(memory_.directory().plan(relu, {})->algorithm(), "quick");
-  EXPECT_EQ(memory_.directory().plan(relu, {.algorithm = "slower"})->algorithm(), "slower");
-  EXPECT_EQ(memory_.directory().make_plan(relu, {})->algorithm(), "usual");
+  EXPECT_EQ(context_.device().plan(relu, {})->algorithm(), "quick");
+  EXPECT_EQ(context_.device().plan(relu, {.algorithm = "slower"})->algorithm(), "slower");
+  EXPECT_EQ(context_.device().make_plan(relu, {})->algorithm(), "usual");
 }
 
-/// What two rows of relu were timed with.
-class ReplayedPlans : public PlanChooser {
+/// A result file that names the plans of two rows.
+class ReplayedPlans : public Autotuner {
  protected:
   ReplayedPlans() {
     json::value rows = json::value::array();
@@ -161,7 +161,7 @@ class ReplayedPlans : public PlanChooser {
 };
 
 TEST_F(ReplayedPlans, AreThoseOfTheFile) {
-  autotuner replaying(/*measures=*/false, 1);
+  autotuner replaying(/*measures=*/false, 1, {});
   replaying.restore(file_, {{"toy_version", "2"}});
   EXPECT_EQ(choice(replaying, 3), "slower");
   EXPECT_EQ(choice(replaying, 4), "quick");
@@ -170,16 +170,16 @@ TEST_F(ReplayedPlans, AreThoseOfTheFile) {
 }
 
 TEST_F(ReplayedPlans, OfOtherThreadsAreNotTheSame) {
-  autotuner replaying(/*measures=*/false, 1);
+  autotuner replaying(/*measures=*/false, 1, {});
   replaying.restore(file_, {});
   const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
-  EXPECT_EQ(replaying.choose("toy", 2, memory_, relu, {}), "");
-  EXPECT_EQ(replaying.choose("toy", 1, memory_, relu, {.type = dtype::bf16}), "");
-  EXPECT_EQ(replaying.choose("toy", 1, memory_, relu, {.order = layout::nchw}), "");
+  EXPECT_EQ(replaying.choose("toy", 2, context_, relu, {}), "");
+  EXPECT_EQ(replaying.choose("toy", 1, context_, relu, {.type = dtype::bf16}), "");
+  EXPECT_EQ(replaying.choose("toy", 1, context_, relu, {.order = layout::nchw}), "");
 }
 
 TEST_F(ReplayedPlans, OfAnotherLibraryAreRefused) {
-  autotuner replaying(/*measures=*/false, 1);
+  autotuner replaying(/*measures=*/false, 1, {});
   for (const auto& [now, was] : {std::pair("toy_version", "2"), std::pair("gpu", "not known")}) {
     try {
       replaying.restore(file_, {{now, "3"}});
@@ -192,5 +192,5 @@ TEST_F(ReplayedPlans, OfAnotherLibraryAreRefused) {
   }
 }
 
-}  // namespace run_plan_chooser_test
+}  // namespace run_autotuner_test
 }  // namespace layerbench::run

@@ -17,10 +17,10 @@ namespace run_budget_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::owner_of;
+using testing::configuration_of;
 using ::testing::SizeIs;
 
-class budget_test : public testing::agenda_test {
+class budget_test : public testing::work_queue_test {
  protected:
   /// Seconds after which the case is done for want of time: rounds of a second each, that never
   /// agree.
@@ -37,9 +37,9 @@ class budget_test : public testing::agenda_test {
 using Budget = budget_test;
 
 TEST_F(Budget, TheBudgetIsSharedAmongTheCasesThatAreLeft) {
-  add_row(owner_of("f32", 1, "1"), "a");
-  add_row(owner_of("f32", 2, "1"), "a");
-  work_queue all = result({.rounds = 1, .most_time = 1000, .budget = 20, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("f32", 2, "1"), "a");
+  work_queue all = queue_of({.rounds = 1, .most_time = 1000, .budget = 20, .whole_models = true});
   ASSERT_THAT(all.groups(), SizeIs(2));
   measured_configuration& first = all.groups()[0].cases.at(0);
   measured_configuration& second = all.groups()[1].cases.at(0);
@@ -56,8 +56,8 @@ TEST_F(Budget, TheBudgetIsSharedAmongTheCasesThatAreLeft) {
 }
 
 TEST_F(Budget, WhatACaseLeavesOfTheBudgetGoesToTheOthers) {
-  for (const std::int64_t batch : {1, 2, 4}) add_row(owner_of("f32", batch, "1"), "a");
-  work_queue all = result({.rounds = 6, .most_time = 1000, .budget = 30, .whole_models = true});
+  for (const std::int64_t batch : {1, 2, 4}) add_row(configuration_of("f32", batch, "1"), "a");
+  work_queue all = queue_of({.rounds = 6, .most_time = 1000, .budget = 30, .whole_models = true});
   ASSERT_THAT(all.groups(), SizeIs(3));
   measured_configuration& quick = all.groups()[0].cases.at(0);
   quick.spent = 2;
@@ -69,8 +69,8 @@ TEST_F(Budget, WhatACaseLeavesOfTheBudgetGoesToTheOthers) {
 }
 
 TEST_F(Budget, WhatACaseOverdrawsIsTakenFromAllOthersAlike) {
-  for (const std::int64_t batch : {1, 2, 4}) add_row(owner_of("f32", batch, "1"), "a");
-  work_queue all = result({.rounds = 1, .most_time = 1000, .budget = 30, .whole_models = true});
+  for (const std::int64_t batch : {1, 2, 4}) add_row(configuration_of("f32", batch, "1"), "a");
+  work_queue all = queue_of({.rounds = 1, .most_time = 1000, .budget = 30, .whole_models = true});
   measured_configuration& slow = all.groups().at(0).cases.at(0);
   add_round(slow, 0, {1});
   slow.spent = 20;  // in its first round
@@ -80,9 +80,9 @@ TEST_F(Budget, WhatACaseOverdrawsIsTakenFromAllOthersAlike) {
 }
 
 TEST_F(Budget, CasesOfOneGroupShareTheBudgetToo) {
-  add_row(owner_of("f32", 1, "1"), "a");
-  add_row(owner_of("bf16", 1, "1"), "a");
-  work_queue all = result({.rounds = 1, .most_time = 1000, .budget = 20, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("bf16", 1, "1"), "a");
+  work_queue all = queue_of({.rounds = 1, .most_time = 1000, .budget = 20, .whole_models = true});
   ASSERT_THAT(all.groups(), SizeIs(1));
   std::vector<measured_configuration>& both = all.groups()[0].cases;
   EXPECT_DOUBLE_EQ(ends_after(all, both.at(0)), 10);
@@ -92,9 +92,9 @@ TEST_F(Budget, CasesOfOneGroupShareTheBudgetToo) {
 TEST_F(Budget, ACaseHasItsOwnLimitWithinAnyBudget) {
   for (const double budget : {20.0, 1000.0, std::numeric_limits<double>::infinity()}) {
     cases_.clear();
-    add_row(owner_of("f32", 1, "1"), "a");
-    add_row(owner_of("f32", 2, "1"), "a");
-    work_queue all = result({.rounds = 1, .most_time = 8, .budget = budget, .whole_models = true});
+    add_row(configuration_of("f32", 1, "1"), "a");
+    add_row(configuration_of("f32", 2, "1"), "a");
+    work_queue all = queue_of({.rounds = 1, .most_time = 8, .budget = budget, .whole_models = true});
     EXPECT_DOUBLE_EQ(ends_after(all, all.groups().at(0).cases.at(0)), 8) << budget;
     EXPECT_DOUBLE_EQ(ends_after(all, all.groups().at(1).cases.at(0)), 8) << budget;
   }
@@ -103,9 +103,9 @@ TEST_F(Budget, ACaseHasItsOwnLimitWithinAnyBudget) {
 TEST_F(Budget, ABudgetThatIsTooSmallLeavesTheLeastRoundsToEveryCase) {
   for (const double budget : {0.0, 1e-9, 1.0}) {
     cases_.clear();
-    add_row(owner_of("f32", 1, "1"), "a");
-    add_row(owner_of("f32", 2, "1"), "a");
-    work_queue all = result({.rounds = 3, .budget = budget, .whole_models = true});
+    add_row(configuration_of("f32", 1, "1"), "a");
+    add_row(configuration_of("f32", 2, "1"), "a");
+    work_queue all = queue_of({.rounds = 3, .budget = budget, .whole_models = true});
     for (configuration_group& group : all.groups()) {
       measured_configuration& configuration = group.cases.at(0);
       for (std::int64_t round = 0; round < 3; ++round) {
@@ -119,18 +119,18 @@ TEST_F(Budget, ABudgetThatIsTooSmallLeavesTheLeastRoundsToEveryCase) {
 }
 
 TEST_F(Budget, WhatFailedNeedsNoBudget) {
-  for (const std::int64_t batch : {1, 2}) add_row(owner_of("f32", batch, "1"), "a");
-  add_row(owner_of("f32", 1, "1"), "b");
-  work_queue all = result({.rounds = 1, .most_time = 1000, .budget = 20, .whole_models = true});
+  for (const std::int64_t batch : {1, 2}) add_row(configuration_of("f32", batch, "1"), "a");
+  add_row(configuration_of("f32", 1, "1"), "b");
+  work_queue all = queue_of({.rounds = 1, .most_time = 1000, .budget = 20, .whole_models = true});
   // As the scheduler leaves rows that cannot be prepared: done, without a timing.
   for (measured_row& row : all.groups().at(0).cases.at(0).rows) row.done = true;
   EXPECT_DOUBLE_EQ(ends_after(all, all.groups().at(1).cases.at(0)), 20);
 }
 
 TEST_F(Budget, RowsThatMakeUpMostOfTheStepGetMoreTime) {
-  add_row(owner_of("f32", 1, "1"), "heavy");
-  add_row(owner_of("f32", 1, "1"), "light");
-  work_queue all = result({.rounds = 5, .least_time = 0.5, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "heavy");
+  add_row(configuration_of("f32", 1, "1"), "light");
+  work_queue all = queue_of({.rounds = 5, .least_time = 0.5, .whole_models = true});
   const measured_configuration& only = all.groups().at(0).cases.at(0);
   EXPECT_DOUBLE_EQ(all.least_time(only, only.rows[0]), 0.1);
   add_round(all.groups()[0].cases[0], 0, {3, 1});
@@ -139,11 +139,11 @@ TEST_F(Budget, RowsThatMakeUpMostOfTheStepGetMoreTime) {
 }
 
 TEST_F(Budget, TimeWithinACaseFollowsCountsButStaysWithinBounds) {
-  const result::configuration_name configuration = owner_of("f32", 1, "1");
+  const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "once");
   add_row(configuration, "often", "model", 3);
   for (int i = 0; i < 8; ++i) add_row(configuration, "tiny" + std::to_string(i));
-  work_queue all = result({.rounds = 5, .least_time = 0.5, .whole_models = true});
+  work_queue all = queue_of({.rounds = 5, .least_time = 0.5, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   add_round(only, 0, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
   EXPECT_DOUBLE_EQ(all.least_time(only, only.rows[0]), 0.1 * 10 / 4);
@@ -153,9 +153,9 @@ TEST_F(Budget, TimeWithinACaseFollowsCountsButStaysWithinBounds) {
 }
 
 TEST_F(Budget, RowsThatAreNotAddedUpHaveEqualTimes) {
-  add_row(owner_of("f32", 1, "1"), "heavy");
-  add_row(owner_of("f32", 1, "1"), "light");
-  work_queue all = result({.rounds = 5, .least_time = 0.5});
+  add_row(configuration_of("f32", 1, "1"), "heavy");
+  add_row(configuration_of("f32", 1, "1"), "light");
+  work_queue all = queue_of({.rounds = 5, .least_time = 0.5});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   add_round(only, 0, {3, 1});
   for (const measured_row& row : only.rows) EXPECT_DOUBLE_EQ(all.least_time(only, row), 0.1);

@@ -17,7 +17,7 @@
 #include <layerbench/model/training.hpp>
 #include <layerbench/session/reorders.hpp>
 
-/// Which reorders a training step gets, on a device that says how operands lie and computes
+/// Which reorders a training step gets, on a device whose plans have memory orders and compute
 /// nothing.
 namespace layerbench::run {
 namespace run_reorders_test {
@@ -25,11 +25,11 @@ namespace run_reorders_test {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Images and filters lie channels last, but as one pass of convolutions wants its filters.
-class paper_plan final : public any_plan {
+/// Images and filters are channels last, except the filters of the pass in `other`.
+class layout_plan final : public any_plan {
  public:
-  paper_plan(const op::any& op, const plan_request& request,
-             const std::optional<std::pair<op::pass, std::string>>& other) {
+  layout_plan(const op::any& op, const plan_request& request,
+              const std::optional<std::pair<op::pass, std::string>>& other) {
     for (op::operand& operand : op.operands(request.pass, request.type)) {
       std::string order = operand.extents.size() == 4 ? "acdb" : op::plain_order(operand.extents);
       const bool filters = operand.extents.size() == 4 && operand.name.ends_with("weights");
@@ -42,26 +42,22 @@ class paper_plan final : public any_plan {
   }
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
-  [[nodiscard]] std::string algorithm() const override { return "paper"; }
+  [[nodiscard]] std::string algorithm() const override { return "layout"; }
   [[nodiscard]] std::vector<std::string> alternatives() override { return {}; }
   void upload(std::size_t, std::span<const float>, address) const override {}
   void download(std::size_t, address, std::span<float>) const override {}
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address>, address) const override {
     return nullptr;
   }
-  [[nodiscard]] reference::sum expected(reference::tensors, std::size_t,
-                                        std::int64_t) const override {
-    return {};
-  }
 
  private:
   std::vector<plan_operand> operands_;
 };
 
-class paper_device final : public compute_device {
+class layout_device final : public compute_device {
  public:
-  explicit paper_device(std::optional<std::pair<op::pass, std::string>> other)
-      : device(1), other_(std::move(other)) {}
+  explicit layout_device(std::optional<std::pair<op::pass, std::string>> other)
+      : compute_device(1), other_(std::move(other)) {}
   [[nodiscard]] bool waits() const override { return false; }
   [[nodiscard]] bool is_host() const override { return false; }
   [[nodiscard]] std::size_t cache_bytes() const override { return 0; }
@@ -81,7 +77,7 @@ class paper_device final : public compute_device {
   }
   [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& op,
                                                     const plan_request& request) override {
-    return std::make_unique<paper_plan>(op, request, other_);
+    return std::make_unique<layout_plan>(op, request, other_);
   }
 
  protected:
@@ -91,19 +87,18 @@ class paper_device final : public compute_device {
   std::optional<std::pair<op::pass, std::string>> other_;
 };
 
-/// Reorders, as layer and orders, in a training step of LeNet-5 where filters lie channels last,
-/// but in `other` pass.
+/// The reorders, as layer and orders, of a training step of LeNet-5.
 std::vector<std::string> reorders(
     const model::training& how, dtype type,
     std::optional<std::pair<op::pass, std::string>> other = std::nullopt) {
-  paper_device device(std::move(other));
+  layout_device device(std::move(other));
   planned_calls planned(device, {.type = type});
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   std::vector<std::string> found;
   for (const model::call& call :
        with_reorders(model::training_step(lenet, type, {}, how), planned).calls) {
-    if (const auto* its = call.op.get<op::reorder>()) {
-      found.push_back(call.layer + ' ' + its->from + ' ' + its->to);
+    if (const auto* reorder = call.op.get<op::reorder>()) {
+      found.push_back(call.layer + ' ' + reorder->from + ' ' + reorder->to);
     }
   }
   return found;

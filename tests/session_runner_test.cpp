@@ -19,7 +19,7 @@ namespace run_scheduler_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::owner_of;
+using testing::configuration_of;
 using ::testing::SizeIs;
 
 /// Readings of two processors: each round takes a second, in the `stolen` ones the host has 5 %.
@@ -43,7 +43,7 @@ class clock_of_host {
   machine::processor_times seen_{1000, 5000, 3, 2};
 };
 
-class scheduler_test : public testing::agenda_test {
+class scheduler_test : public testing::work_queue_test {
  protected:
   result::results result_;
 
@@ -75,7 +75,7 @@ class scheduler_test : public testing::agenda_test {
 using Scheduler = scheduler_test;
 
 TEST_F(Scheduler, MarksEveryRowOfARoundInWhichTheHostTookTime) {
-  const result::configuration_name configuration = owner_of("f32", 1, "1");
+  const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "a", "hot");
   add_row(configuration, "b", "hot");
   measure({.rounds = 3, .least_time = 0, .most_time = 0, .whole_models = true},
@@ -86,7 +86,7 @@ TEST_F(Scheduler, MarksEveryRowOfARoundInWhichTheHostTookTime) {
 }
 
 TEST_F(Scheduler, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
-  benchmark_case* known = add_row(owner_of("f32", 1, "1"), "a", "hot");
+  benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a", "hot");
   result::measurement before;
   before.name = known->name();
   before.counters["disturbed"] = 0;
@@ -98,7 +98,7 @@ TEST_F(Scheduler, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
 
 TEST_F(Scheduler, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
   slow_after_a_while_ = true;
-  add_row(owner_of("f32", 1, "1"), "a", "hot");
+  add_row(configuration_of("f32", 1, "1"), "a", "hot");
   measure({.rounds = 1, .least_time = 0, .most_time = 0, .whole_models = true},
           [] { return std::nullopt; });
   EXPECT_THAT(marks(0), ElementsAre(1));
@@ -106,15 +106,15 @@ TEST_F(Scheduler, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
 }
 
 TEST_F(Scheduler, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
-  add_row(owner_of("f32", 1, "1"), "a", "hot");
+  add_row(configuration_of("f32", 1, "1"), "a", "hot");
   measure({.rounds = 2, .least_time = 0, .most_time = 0, .whole_models = true},
           [] { return std::nullopt; });
   EXPECT_THAT(result_.rows, SizeIs(2));
 }
 
 TEST_F(Scheduler, GoesOnWithoutACaseThatCannotRun) {
-  add_row(owner_of("f128", 1, "1"), "fails", "hot");
-  add_row(owner_of("f32", 1, "1"), "runs", "hot");
+  add_row(configuration_of("f128", 1, "1"), "fails", "hot");
+  add_row(configuration_of("f32", 1, "1"), "runs", "hot");
   cases_.front() = std::make_unique<benchmark_case>(
       row{.name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
       memory_);  // the device has no plan of it

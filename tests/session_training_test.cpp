@@ -117,7 +117,7 @@ TEST(TrainingChain, OfSeveralRanksAddsUpEveryGradient) {
 }
 
 /// Sends nothing before it must.
-struct late_channel final : channel {
+struct late_collectives final : background_collectives {
   std::vector<bound_plan*> waiting = {};
   std::size_t sent = 0;
 
@@ -133,7 +133,7 @@ TEST(TrainingChain, OfSeveralRanksMaySendWhileItComputes) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   lesson taught_together = taught({.rule = op::update_rule::sgd, .rate = 0.001, .ranks = 2}, 2);
   testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
-    late_channel late;
+    late_collectives late;
     taught_together.beside = nullptr;
     const auto end_to_end = train<B>(lenet, taught_together).losses;
     taught_together.beside = &late;

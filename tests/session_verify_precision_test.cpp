@@ -134,10 +134,10 @@ std::string complaint(const dots::arithmetic& uses, std::int64_t terms, std::uin
                       dtype type = dtype::f32, std::int64_t outputs = run::sampled_outputs) {
   dots::backend::uses = uses;
   run::backend_device<dots::backend, op::gemm> device(1);
-  const op::any op(op::gemm{.m = 1, .n = outputs, .k = terms, .b_transposed = true});
-  const auto plan = device.plan(op, {.type = type});
+  const op::gemm op{.m = 1, .n = outputs, .k = terms, .b_transposed = true};
+  const auto plan = device.plan(op::any(op), {.type = type});
   try {
-    run::verify(device, *plan, seed, true);
+    run::verify(device, *plan, reference::exact_value_of(op, op::pass::fwd), seed, true);
   } catch (const run::wrong_result& found) {
     return found.what();
   }

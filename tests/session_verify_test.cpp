@@ -119,10 +119,10 @@ std::string complaint(fault what, std::size_t where, dtype type, bool every_outp
   faulty::backend::what = what;
   faulty::backend::where = where;
   run::backend_device<faulty::backend, op::add> device(1);
-  const op::any op(op::add{{static_cast<std::int64_t>(count)}});
-  const auto plan = device.plan(op, {.type = type});
+  const op::add op{{static_cast<std::int64_t>(count)}};
+  const auto plan = device.plan(op::any(op), {.type = type});
   try {
-    run::verify(device, *plan, 7, every_output);
+    run::verify(device, *plan, reference::exact_value_of(op, op::pass::fwd), 7, every_output);
   } catch (const run::wrong_result& found) {
     EXPECT_EQ(found.code(), exit_code::incomplete);
     return found.what();

@@ -15,15 +15,15 @@ namespace run_agenda_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::owner_of;
+using testing::configuration_of;
 using ::testing::SizeIs;
 
-using Agenda = testing::agenda_test;
+using Agenda = testing::work_queue_test;
 
 TEST_F(Agenda, AWholeModelIsDoneWhenItsSumIsPrecise) {
-  add_row(owner_of("f32", 1, "1"), "a", "model", 3);
-  add_row(owner_of("f32", 1, "1"), "b");
-  work_queue all = result({.whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "a", "model", 3);
+  add_row(configuration_of("f32", 1, "1"), "b");
+  work_queue all = queue_of({.whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   for (std::int64_t round = 0; round < 7; ++round) {
     EXPECT_FALSE(only.done);
@@ -40,9 +40,9 @@ TEST_F(Agenda, AWholeModelIsDoneWhenItsSumIsPrecise) {
 }
 
 TEST_F(Agenda, RowsAreDoneEachForItself) {
-  add_row(owner_of("f32", 1, "1"), "steady");
-  add_row(owner_of("f32", 1, "1"), "noisy");
-  work_queue all = result({});
+  add_row(configuration_of("f32", 1, "1"), "steady");
+  add_row(configuration_of("f32", 1, "1"), "noisy");
+  work_queue all = queue_of({});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   for (std::int64_t round = 0; round < 8; ++round) {
     add_round(only, round, {1, round % 2 == 0 ? 1.2 : 0.8});
@@ -54,8 +54,8 @@ TEST_F(Agenda, RowsAreDoneEachForItself) {
 }
 
 TEST_F(Agenda, TimeEndsWhatIsNotPrecise) {
-  add_row(owner_of("f32", 1, "1"), "noisy");
-  work_queue all = result({.most_time = 10, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "noisy");
+  work_queue all = queue_of({.most_time = 10, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   for (std::int64_t round = 0; round < 20; ++round) {
     add_round(only, round, {round % 2 == 0 ? 1.2 : 0.8});
@@ -70,8 +70,8 @@ TEST_F(Agenda, TimeEndsWhatIsNotPrecise) {
 }
 
 TEST_F(Agenda, ACaseIsBehindWhenItsRoundsHadMoreThanTheirShareOfTheTime) {
-  add_row(owner_of("f32", 1, "1"), "slow");
-  work_queue all = result({.rounds = 4, .most_time = 8, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "slow");
+  work_queue all = queue_of({.rounds = 4, .most_time = 8, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   only.spent = 1.9;
   EXPECT_FALSE(all.over_budget(only));
@@ -88,10 +88,10 @@ TEST_F(Agenda, ACaseIsBehindWhenItsRoundsHadMoreThanTheirShareOfTheTime) {
 }
 
 TEST_F(Agenda, AStepsTimeFollowsFromTheShareOfTheRowsThatAreKnown) {
-  add_row(owner_of("f32", 1, "1"), "a", "model", 2, 0.25)->prepare({});
-  add_row(owner_of("f32", 1, "1"), "b", "model", 1, 0.5)->prepare({});
-  add_row(owner_of("f32", 1, "1"), "a", "hot", 2, 0.25)->prepare({});
-  work_queue all = result({});
+  add_row(configuration_of("f32", 1, "1"), "a", "model", 2, 0.25)->prepare({});
+  add_row(configuration_of("f32", 1, "1"), "b", "model", 1, 0.5)->prepare({});
+  add_row(configuration_of("f32", 1, "1"), "a", "hot", 2, 0.25)->prepare({});
+  work_queue all = queue_of({});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   EXPECT_EQ(all.step_seconds(only), 0);
   only.rows[0].rounds[0] = 3;
@@ -102,8 +102,8 @@ TEST_F(Agenda, AStepsTimeFollowsFromTheShareOfTheRowsThatAreKnown) {
 }
 
 TEST_F(Agenda, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
-  add_row(owner_of("f32", 1, "1"), "slow");
-  work_queue all = result({.rounds = 3, .most_time = 0, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "slow");
+  work_queue all = queue_of({.rounds = 3, .most_time = 0, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   for (std::int64_t round = 0; round < 3; ++round) {
     only.spent += 100;
@@ -115,8 +115,8 @@ TEST_F(Agenda, TheLeastNumberOfRoundsIsMeasuredWhateverTheTime) {
 TEST_F(Agenda, ACaseOfWhichAllFailedIsDoneAndNothingIsSaidOfItsPrecision) {
   for (const bool whole_models : {true, false}) {
     cases_.clear();
-    add_row(owner_of("f32", 1, "1"), "a");
-    work_queue all = result({.whole_models = whole_models});
+    add_row(configuration_of("f32", 1, "1"), "a");
+    work_queue all = queue_of({.whole_models = whole_models});
     measured_configuration& only = all.groups().at(0).cases.at(0);
     only.rows[0].done = true;
     EXPECT_THAT(all.end_round(only), IsEmpty());
@@ -125,9 +125,9 @@ TEST_F(Agenda, ACaseOfWhichAllFailedIsDoneAndNothingIsSaidOfItsPrecision) {
 }
 
 TEST_F(Agenda, ARowThatFailedDoesNotKeepTheOthersFromBeingPrecise) {
-  add_row(owner_of("f32", 1, "1"), "fails");
-  add_row(owner_of("f32", 1, "1"), "runs");
-  work_queue all = result({.whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "fails");
+  add_row(configuration_of("f32", 1, "1"), "runs");
+  work_queue all = queue_of({.whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   only.rows[0].done = true;
   std::string ending;
@@ -139,8 +139,8 @@ TEST_F(Agenda, ARowThatFailedDoesNotKeepTheOthersFromBeingPrecise) {
 }
 
 TEST_F(Agenda, PrecisionNeedsSixRoundsHoweverSteadyTheyAre) {
-  add_row(owner_of("f32", 1, "1"), "steady");
-  work_queue all = result({.rounds = 2, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "steady");
+  work_queue all = queue_of({.rounds = 2, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   for (std::int64_t round = 0; round < 6; ++round) {
     add_round(only, round, {1});
@@ -149,8 +149,8 @@ TEST_F(Agenda, PrecisionNeedsSixRoundsHoweverSteadyTheyAre) {
 }
 
 TEST_F(Agenda, WhatATooShortRunLeavesUnknownIsCalledSo) {
-  add_row(owner_of("f32", 1, "1"), "a");
-  work_queue all = result({.rounds = 2, .most_time = 0, .whole_models = true});
+  add_row(configuration_of("f32", 1, "1"), "a");
+  work_queue all = queue_of({.rounds = 2, .most_time = 0, .whole_models = true});
   measured_configuration& only = all.groups().at(0).cases.at(0);
   add_round(only, 0, {1});
   add_round(only, 1, {1});
@@ -158,19 +158,19 @@ TEST_F(Agenda, WhatATooShortRunLeavesUnknownIsCalledSo) {
 }
 
 TEST_F(Agenda, CasesThatPeopleCompareShareTheirRounds) {
-  add_row(owner_of("f32", 1, "1"), "a");
-  add_row(owner_of("bf16", 1, "1"), "a");
-  add_row(owner_of("f32", 1, "2"), "a");
-  add_row(owner_of("f32", 8, "1"), "a");
-  work_queue all = result({});
+  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("bf16", 1, "1"), "a");
+  add_row(configuration_of("f32", 1, "2"), "a");
+  add_row(configuration_of("f32", 8, "1"), "a");
+  work_queue all = queue_of({});
   ASSERT_THAT(all.groups(), SizeIs(3));
   EXPECT_THAT(all.groups()[0].cases, SizeIs(2));
 }
 
 TEST_F(Agenda, EarlierRoundsCountAndAreNotContinued) {
-  const benchmark_case* known = add_row(owner_of("f32", 1, "1"), "a");
-  add_row(owner_of("f32", 1, "1"), "b");
-  work_queue all = result({.rounds = 3});
+  const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("f32", 1, "1"), "b");
+  work_queue all = queue_of({.rounds = 3});
   EXPECT_EQ(all.restore(rounds_of(*known, 3)), 3);
   EXPECT_EQ(all.passes_to_do(), 3U);
   EXPECT_TRUE(all.groups().at(0).cases.at(0).rows[0].done);
@@ -178,7 +178,7 @@ TEST_F(Agenda, EarlierRoundsCountAndAreNotContinued) {
 }
 
 TEST_F(Agenda, AChainThatLacksRoundsHasThemBesideItsRows) {
-  const benchmark_case* known = add_row(owner_of("f32", 1, "1"), "a");
+  const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
   chain_plan wanted{known->name().configuration, [] { return nullptr; }, {}};
   work_queue all(rows(), {wanted}, {.rounds = 2});
   result::results before = rounds_of(*known, 2);
@@ -194,9 +194,9 @@ TEST_F(Agenda, AChainThatLacksRoundsHasThemBesideItsRows) {
 }
 
 TEST_F(Agenda, RowsOfAnEarlierRunDoNotKeepTheirCaseOpen) {
-  const benchmark_case* known = add_row(owner_of("f32", 1, "1"), "a");
-  add_row(owner_of("f32", 1, "1"), "b");
-  work_queue all = result({.rounds = 2, .precision = 0, .most_time = 1e9, .whole_models = true});
+  const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("f32", 1, "1"), "b");
+  work_queue all = queue_of({.rounds = 2, .precision = 0, .most_time = 1e9, .whole_models = true});
   static_cast<void>(all.restore(rounds_of(*known, 2)));
   measured_configuration& one = all.groups().at(0).cases.at(0);
   one.rows[1].rounds = {{2, 1.0}};

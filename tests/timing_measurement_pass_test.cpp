@@ -17,7 +17,7 @@ namespace run_visit_test {
 using ::testing::Not;
 
 /// Of samples in any order.
-usual_mean mean_of(std::vector<double> seconds) {
+stall_free_mean mean_of(std::vector<double> seconds) {
   std::ranges::sort(seconds);
   return mean_without_stalls(seconds);
 }
@@ -41,7 +41,7 @@ TEST(Mean, CountsSmallDisturbances) {
 }
 
 TEST(Mean, LeavesOutRareStallsAndSaysHowMany) {
-  const usual_mean row = mean_of(mixed(38, 100, 2));
+  const stall_free_mean row = mean_of(mixed(38, 100, 2));
   EXPECT_EQ(row.seconds, 1);
   EXPECT_EQ(row.stalls, 2);
   EXPECT_EQ(mean_of({1, 1, 50}).seconds, 1) << "a single one, of however few samples";
@@ -66,7 +66,7 @@ TEST(Mean, CountsBothModesOfWorkThatHasTwo) {
   EXPECT_DOUBLE_EQ(mean_of(mixed(60, 1.5, 40)).seconds, 1.2);
   EXPECT_DOUBLE_EQ(mean_of(mixed(40, 3, 60)).seconds, 2.2);
   // Too frequent for stalls: every step of a model meets some.
-  const usual_mean row = mean_of(mixed(60, 3, 40));
+  const stall_free_mean row = mean_of(mixed(60, 3, 40));
   EXPECT_DOUBLE_EQ(row.seconds, 1.8);
   EXPECT_EQ(row.stalls, 40);
 }

@@ -15,22 +15,23 @@ namespace {
 
 std::string subcommand_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* get_subcommand : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(get_subcommand->get_name());
+  for (const CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(subcommand->get_name());
   }
   return fmt::format("{}", fmt::join(names, " "));
 }
 
 std::string option_names(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* get_option : command.get_options()) {
-    if (get_option->nonpositional()) names.push_back(get_option->get_name(false, true));
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->nonpositional()) names.push_back(option->get_name(false, true));
   }
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// Says what an argument is that `command` has no use for.
-std::string unexpected(const CLI::App& command, const std::string& argument, bool is_root) {
+/// The message for an argument that `command` does not take.
+std::string unexpected_argument(const CLI::App& command, const std::string& argument,
+                                bool is_root) {
   if (argument.starts_with('-')) {
     return fmt::format("unknown option {}; there are: {}", argument, option_names(command));
   }
@@ -40,13 +41,13 @@ std::string unexpected(const CLI::App& command, const std::string& argument, boo
   return fmt::format("unknown subcommand '{}'; there are: {}", argument, subcommand_names(command));
 }
 
-/// The environment variable that `slip` is about; nothing when it is about an argument.
-std::string guilty_variable(const CLI::App& app, std::string_view e, int argc, char** argv) {
+/// The environment variable with the invalid value; empty if an argument is invalid.
+std::string invalid_variable(const CLI::App& app, std::string_view message, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    for (const CLI::Option* get_option : command->get_options()) {
-      const std::string name = get_option->get_name();
-      const std::string variable = get_option->get_envname();
-      if (variable.empty() || e.find(name) == std::string_view::npos) continue;
+    for (const CLI::Option* option : command->get_options()) {
+      const std::string name = option->get_name();
+      const std::string variable = option->get_envname();
+      if (variable.empty() || message.find(name) == std::string_view::npos) continue;
       const bool given =
           std::ranges::any_of(std::span(argv, static_cast<std::size_t>(argc)),
                               [&](std::string_view text) { return text.starts_with(name); });
@@ -58,18 +59,18 @@ std::string guilty_variable(const CLI::App& app, std::string_view e, int argc, c
 
 }  // namespace
 
-std::string explain(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+std::string error_message(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const bool at_root = chosen.empty() || !app.remaining().empty();
   const CLI::App& command = at_root ? app : *chosen.front();
   std::string what = e.what();
   if (const auto extra = command.remaining(); !extra.empty()) {
-    what = unexpected(command, extra.front(), at_root);
+    what = unexpected_argument(command, extra.front(), at_root);
   } else if (at_root) {
     what = "a subcommand is missing; there are: " + subcommand_names(app);
   } else if (what.ends_with(" missing")) {  // "--model: 1 required TEXT missing"
     what = what.substr(0, what.find(':')) + " needs a value";
-  } else if (const auto variable = guilty_variable(app, what, argc, argv); !variable.empty()) {
+  } else if (const auto variable = invalid_variable(app, what, argc, argv); !variable.empty()) {
     what = fmt::format("environment variable {}, for {}", variable, what);
   }
   return fmt::format("{}\nTry: layerbench {}--help", what, at_root ? "" : command.get_name() + " ");

@@ -8,8 +8,8 @@
 
 namespace layerbench::tool {
 
-/// What is wrong with a command line that `app` refused with `slip`, in words that name the
-/// subcommand, option or environment variable and what there is instead.
-std::string explain(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv);
+/// The message for a command line that `app` refused with error `e`: it names the subcommand,
+/// option or environment variable, and the valid ones.
+std::string error_message(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv);
 
 }  // namespace layerbench::tool

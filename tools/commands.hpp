@@ -16,68 +16,67 @@
 
 namespace layerbench::tool {
 
-/// Options that every subcommand has.
+/// The options that every subcommand has.
 struct common_options {
   std::string format;
   std::string output;
   std::string shapes;
 };
 
-/// Adds the common options to a subcommand that has these formats, the first by default. Each has
-/// its own options: CLI11 reads the environment into those of every subcommand, the chosen one or
-/// not.
+/// Adds the common options to a subcommand with these formats; the first is the default. Every
+/// subcommand gets its own object, because CLI11 reads the environment for all subcommands.
 std::shared_ptr<const common_options> add_common(CLI::App& command,
                                                  const std::vector<std::string>& formats = {
                                                      "text", "json", "csv"});
 
-/// Adds the options that say what is predicted, and how.
+/// Adds the options that select the predicted cases and the timings used.
 void add_prediction_options(CLI::App& command, analysis::options& chosen);
 
-/// Adds the option that names files of peaks.
+/// Adds the option for result files of bench_peak.
 void add_peaks(CLI::App& command, std::vector<std::string>& files);
 
-/// Throws when a prediction lacks layers, naming them.
+/// Throws error, naming the layers, if a prediction lacks some.
 void require_complete(const std::vector<analysis::prediction>& predictions);
 
-/// Throws when a case could not be validated, saying why.
+/// Throws error, with the reasons, if a case could not be validated.
 void require_complete(const analysis::validation& all);
 
-/// Writes a result to stdout or to the output file; that one is replaced in one step or not at
-/// all. Throws usage_error when it cannot be written.
+/// Writes a result to stdout or to the output file, which is replaced in one step or not at all.
+/// Throws usage_error if it cannot be written.
 void write(const common_options& common, const std::string& result);
 
-/// Whether `file` was read already, under whatever name.
-bool holds(const std::vector<result::results>& read, const std::string& file);
+/// Whether `file` is among the files read, possibly under another name.
+bool contains(const std::vector<result::results>& read, const std::string& file);
 
-/// Reads result files. Throws bad_input, and usage_error where one is named twice.
-std::vector<result::results> read_each(const std::vector<std::string>& files);
+/// Reads result files. Throws bad_input, and usage_error if a file is given twice.
+std::vector<result::results> read_files(const std::vector<std::string>& files);
 
-/// The same of files that are to have peaks. Throws bad_input for one that has none.
+/// Reads result files of bench_peak. Throws bad_input for a file without peaks.
 std::vector<result::results> read_peaks(const std::vector<std::string>& files);
 
-/// Says on stderr which files are kept apart, and why.
-void say_kept_apart(const std::vector<result::results>& read);
+/// Prints to stderr which files are not merged, and why.
+void print_incompatible_files(const std::vector<result::results>& read);
 
-/// Reads them, and says that.
+/// Reads result files and prints which of them are not merged.
 std::vector<result::results> read_results(const std::vector<std::string>& files);
 
-/// The number that `text` is, or nothing.
+/// Parses `text` as a number; nothing if it is none.
 std::optional<double> number_of(std::string_view text);
 
-/// What is wrong with `text` as a number from `least` to `most`, in words that name `what` is
-/// expected; nothing when it is one.
+/// Checks that `text` is a number from `least` to `most`. The result is empty, or an error message
+/// which says that `what` was expected.
 std::string check_number(const std::string& text, double least, double most, std::string_view what);
 
-/// `value` as JSON text; file names may hold any bytes, JSON may not.
+/// `value` as JSON text. Bytes that are not UTF-8, for example of file names, are replaced.
 std::string json_text(const json::value& value);
 
-/// One function a subcommand: its options, and what it does once they are read.
+/// Each function adds a subcommand: its options, and the action once they are parsed.
 void add_list(CLI::App& app);
 void add_show(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_validate(CLI::App& app);
 void add_compare(CLI::App& app);
-/// `words` are those behind the first `--`, that one included.
+/// `words` are the arguments from the first `--` on.
 void add_versus(CLI::App& app, const std::vector<std::string>& words);
 void add_report(CLI::App& app);
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include <layerbench/analysis/predict/planned_cases.hpp>
+#include <layerbench/analysis/predict/cases.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
@@ -43,17 +43,17 @@ void write(const common_options& common, const std::string& result) {
   }
 }
 
-bool holds(const std::vector<result::results>& read, const std::string& file) {
+bool contains(const std::vector<result::results>& read, const std::string& file) {
   return std::ranges::any_of(read, [&](const result::results& before) {
     std::error_code unknown;
     return std::filesystem::equivalent(file, before.file, unknown);
   });
 }
 
-std::vector<result::results> read_each(const std::vector<std::string>& files) {
+std::vector<result::results> read_files(const std::vector<std::string>& files) {
   std::vector<result::results> read;
   for (const std::string& file : files) {
-    if (holds(read, file)) {
+    if (contains(read, file)) {
       throw usage_error(
           fmt::format("{}: the same file twice: its timings would count twice", file));
     }
@@ -63,24 +63,24 @@ std::vector<result::results> read_each(const std::vector<std::string>& files) {
 }
 
 std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
-  std::vector<result::results> read = read_each(files);
-  for (const result::results& results : read) {
-    if (!analysis::peaks_in({&results}).empty()) continue;
-    throw bad_input(results.file, "/benchmarks",
+  std::vector<result::results> read = read_files(files);
+  for (const result::results& file : read) {
+    if (!analysis::peaks_in({&file}).empty()) continue;
+    throw bad_input(file.file, "/benchmarks",
                     "has no peaks; measure them: bench_peak --benchmark_out=FILE");
   }
   return read;
 }
 
-void say_kept_apart(const std::vector<result::results>& read) {
-  for (const std::string& incompatible_file : analysis::incompatible_files(read)) {
-    fmt::print(stderr, "layerbench: {}\n", incompatible_file);
+void print_incompatible_files(const std::vector<result::results>& read) {
+  for (const std::string& sentence : analysis::incompatible_files(read)) {
+    fmt::print(stderr, "layerbench: {}\n", sentence);
   }
 }
 
 std::vector<result::results> read_results(const std::vector<std::string>& files) {
-  std::vector<result::results> read = read_each(files);
-  say_kept_apart(read);
+  std::vector<result::results> read = read_files(files);
+  print_incompatible_files(read);
   return read;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>
 
@@ -17,14 +18,14 @@ std::string check_percent(const std::string& text) {
   return check_number(text, 0, 1000, "a number of percent, such as 2.5");
 }
 
-/// What is slower by more than `allowed` percent, in words: models, or layers where there is no
-/// model to compare.
+/// The models that are slower by more than `allowed` percent, or the layers if no model is
+/// compared.
 std::vector<std::string> regressions(const analysis::comparison& all, double allowed) {
   std::vector<std::string> found;
-  const auto add = [&](const std::string& what, const analysis::compared& of) {
+  const auto add = [&](const std::string& name, const analysis::compared& of) {
     const double slower = 100 * (of.ratio.value() - 1);
     if (of.verdict != analysis::verdict::slower || slower <= allowed) return;
-    found.push_back(fmt::format("{} is {:.1f} % slower", what, slower));
+    found.push_back(fmt::format("{} is {:.1f} % slower", name, slower));
   };
   for (const analysis::compared_model& model : all.models) add(model.configuration.text(), model);
   if (!all.models.empty()) return found;
@@ -34,9 +35,9 @@ std::vector<std::string> regressions(const analysis::comparison& all, double all
 
 }  // namespace
 
-void add_comparing(CLI::App& command, comparing_options& chosen) {
+void add_compare_options(CLI::App& command, compare_options& chosen) {
   command
-      .add_option("--across", chosen.compared_dimension,
+      .add_option("--across", chosen.dimension,
                   "What is compared, and may differ; default: where only one of them does, that")
       ->check(CLI::IsMember(enum_names<analysis::compared_dimension>));
   command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
@@ -50,25 +51,24 @@ void add_comparing(CLI::App& command, comparing_options& chosen) {
 }
 
 analysis::comparison compare(std::span<const result::results> old,
-                             std::span<const result::results> now,
-                             const comparing_options& chosen) {
+                             std::span<const result::results> now, const compare_options& chosen) {
   return analysis::compare(
       old, now,
-      {chosen.margin / 100, from_name<analysis::compared_dimension>(chosen.compared_dimension),
-       chosen.force, chosen.paired});
+      {chosen.margin / 100, from_name<analysis::compared_dimension>(chosen.dimension), chosen.force,
+       chosen.paired});
 }
 
 std::string render(const analysis::comparison& all, const std::string& format) {
-  if (format == "csv") return csv(report::records(all));
-  if (format == "text") return report::text(all);
-  return json_text(report::to_json(all));
+  if (format == "csv") return csv(analysis::records(all));
+  if (format == "text") return analysis::text(all);
+  return json_text(analysis::to_json(all));
 }
 
-void require_none(const analysis::comparison& all, const comparing_options& chosen) {
+void require_no_regression(const analysis::comparison& all, const compare_options& chosen) {
   std::vector<std::string> found;
-  for (const analysis::uncompared& uncompared : all.left_out) {
-    if (uncompared.incomplete)
-      found.push_back(fmt::format("{}: {}", uncompared.configuration.text(), uncompared.reason));
+  for (const analysis::uncompared& other : all.left_out) {
+    if (other.incomplete)
+      found.push_back(fmt::format("{}: {}", other.configuration.text(), other.reason));
   }
   if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
   if (!chosen.allowed.empty()) {

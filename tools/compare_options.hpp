@@ -10,29 +10,29 @@
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/result/measurement.hpp>
 
-/// What the subcommands that compare have in common.
+/// The options and output that subcommands with a comparison share.
 namespace layerbench::tool {
 
-struct comparing_options {
-  std::string compared_dimension;
-  double margin = 2;    // percent
-  std::string allowed;  // percent by which models may be slower; empty: no matter how much
+struct compare_options {
+  std::string dimension;  // name of a compared_dimension; empty: inferred
+  double margin = 2;      // percent
+  std::string allowed;    // percent by which models may be slower; empty: any
   bool force = false;
   bool paired = false;
 };
 
-/// Adds those options but `paired`, which subcommands ask for in their own ways.
-void add_comparing(CLI::App& command, comparing_options& chosen);
+/// Adds these options except `paired`, which each subcommand sets in its own way.
+void add_compare_options(CLI::App& command, compare_options& chosen);
 
-/// Compares as it was chosen.
+/// Compares two sets of result files with these options.
 analysis::comparison compare(std::span<const result::results> old,
-                             std::span<const result::results> now, const comparing_options& chosen);
+                             std::span<const result::results> now, const compare_options& chosen);
 
-/// A comparison as text or csv, else as JSON.
+/// A comparison in the format text, csv or json.
 std::string render(const analysis::comparison& all, const std::string& format);
 
-/// Throws where a step is whole on one side only, and for regressions where they matter, naming
-/// them.
-void require_none(const analysis::comparison& all, const comparing_options& chosen);
+/// Throws error, naming the cases, if only one side has all layers of a step, and for regressions
+/// that the options do not allow.
+void require_no_regression(const analysis::comparison& all, const compare_options& chosen);
 
 }  // namespace layerbench::tool

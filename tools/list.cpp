@@ -14,13 +14,14 @@
 namespace layerbench::tool {
 namespace {
 
-struct listed {
+/// A model and its totals.
+struct listed_model {
   model::graph graph;
   model::totals totals;
 };
 
-std::vector<listed> load_all(const std::string& shapes) {
-  std::vector<listed> models;
+std::vector<listed_model> load_all(const std::string& shapes) {
+  std::vector<listed_model> models;
   for (const std::string& name : model::list(shapes)) {
     model::graph graph = model::load(model::find(name, shapes));
     const model::totals totals = model::count(graph);
@@ -30,15 +31,15 @@ std::vector<listed> load_all(const std::string& shapes) {
   return models;
 }
 
-report::table to_table(const std::vector<listed>& models, bool exact) {
-  using enum report::align;
-  report::table t{{{"name"},
-                   {"title"},
-                   {"batch", right},
-                   {"layers", right},
-                   {"macs", right},
-                   {"parameters", right}},
-                  {}};
+table to_table(const std::vector<listed_model>& models, bool exact) {
+  using enum align;
+  table t{{{"name"},
+           {"title"},
+           {"batch", right},
+           {"layers", right},
+           {"macs", right},
+           {"parameters", right}},
+          {}};
   const auto number = [&](std::int64_t value) {
     return exact ? std::to_string(value) : units::si(static_cast<double>(value), "");
   };
@@ -50,7 +51,7 @@ report::table to_table(const std::vector<listed>& models, bool exact) {
   return t;
 }
 
-json::value to_json(const std::vector<listed>& models) {
+json::value to_json(const std::vector<listed_model>& models) {
   json::value list = json::value::array();
   for (const auto& [graph, totals] : models) {
     list.push_back({{"name", graph.name},
@@ -63,21 +64,23 @@ json::value to_json(const std::vector<listed>& models) {
   return {{"schema", 1}, {"models", list}};
 }
 
-std::string render(const std::vector<listed>& models, const std::string& format) {
+std::string render(const std::vector<listed_model>& models, const std::string& format) {
   if (format == "json") return to_json(models).dump(2) + '\n';
   return format == "csv" ? csv(to_table(models, true)) : text(to_table(models, false));
 }
 
-/// The networks that lie beside the models.
+/// The networks in the directory of the shape files.
 std::string render_networks(const std::string& shapes, const std::string& format) {
-  report::table t{{{"name"}, {"title"}, {"network"}, {"source"}}, {}};
+  table t{{{"name"}, {"title"}, {"network"}, {"source"}}, {}};
   json::value list = json::value::array();
   for (const std::string& name : analysis::list_networks(shapes)) {
     const analysis::network network = analysis::load_network({name}, shapes);
-    const std::string what = analysis::text(network);
-    t.rows.push_back({name, network.title, what, network.source});
-    list.push_back(
-        {{"name", name}, {"title", network.title}, {"network", what}, {"source", network.source}});
+    const std::string description = analysis::text(network);
+    t.rows.push_back({name, network.title, description, network.source});
+    list.push_back({{"name", name},
+                    {"title", network.title},
+                    {"network", description},
+                    {"source", network.source}});
   }
   if (format == "json") return json_text({{"schema", 1}, {"networks", list}});
   if (format == "csv") return csv(t);

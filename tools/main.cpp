@@ -19,8 +19,8 @@ namespace {
 
 using layerbench::exit_code;
 
-/// Takes off what stands behind the first `--` of `layerbench versus`, that one included: two
-/// commands, of whose words none is ours.
+/// Removes and returns the arguments of `layerbench versus` from the first `--` on. They are two
+/// commands, so CLI11 must not parse them.
 std::vector<std::string> take_commands(int& argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "versus") return {};
   char** const end = argv + argc;
@@ -48,10 +48,10 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_report(app);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& words) {  // help or version
-    app.exit(words);
+  } catch (const CLI::Success& success) {  // help or version
+    app.exit(success);
   } catch (const CLI::ParseError& e) {
-    throw layerbench::usage_error(layerbench::tool::explain(app, e, argc, argv));
+    throw layerbench::usage_error(layerbench::tool::error_message(app, e, argc, argv));
   }
   return exit_code::done;
 }
@@ -64,7 +64,7 @@ exit_code report(const char* what, exit_code code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Ends quietly when the reader of stdout is gone, whatever was inherited from the parent.
+  // Exit silently if the reader of stdout has gone, even if the parent process ignores SIGPIPE.
   static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
   exit_code code = exit_code::failure;
   try {

@@ -24,23 +24,23 @@
 namespace layerbench::tool {
 namespace {
 
-/// What a command finds in a variable of its environment; empty where it is not set.
+/// The value of an environment variable for a command; empty if it is not set.
 std::string variable(const invocation& of, const std::string& name) {
-  const char* const around = std::getenv(name.c_str());
-  std::string value = around == nullptr ? "" : around;
+  const char* const inherited = std::getenv(name.c_str());
+  std::string value = inherited == nullptr ? "" : inherited;
   for (const std::string& word : of.variables) {
     if (word.starts_with(name + '=')) value = word.substr(name.size() + 1);
   }
   return value;
 }
 
-/// Refuses what would put the results elsewhere, or would not measure them afresh.
+/// Throws usage_error for options that redirect the results or resume an earlier run.
 void check(const variant& of) {
-  if (!variable(of.what, "LAYERBENCH_RESUME").empty()) {
+  if (!variable(of.command, "LAYERBENCH_RESUME").empty()) {
     throw usage_error(of.name +
                       " command: LAYERBENCH_RESUME is set, but versus measures afresh; unset it");
   }
-  for (const std::string_view word : of.what.words) {
+  for (const std::string_view word : of.command.words) {
     const std::string_view option = word.substr(0, word.find('='));
     if (option != "--benchmark_out" && option != "--benchmark_out_format" && option != "--resume") {
       continue;
@@ -51,7 +51,7 @@ void check(const variant& of) {
                     of.name, option));
   }
   try {
-    static_cast<void>(find_program(of.what));
+    static_cast<void>(find_program(of.command));
   } catch (const usage_error& e) {
     throw usage_error(fmt::format("{} command: {}", of.name, e.what()));
   }
@@ -65,8 +65,8 @@ std::filesystem::path new_directory() {
                           std::generic_category().message(errno)));
 }
 
-/// The exit code of a program that failed, where it is one that all of the suite have in common.
-exit_code passed_on(int status) {
+/// The exit code of a failed program if it is one of the shared exit codes, else `failure`.
+exit_code exit_code_of(int status) {
   using enum exit_code;
   for (const exit_code code :
        {usage, bad_input, incomplete, nothing_matched, unavailable, interrupted}) {
@@ -75,7 +75,7 @@ exit_code passed_on(int status) {
   return failure;
 }
 
-/// The last lines of a file, to be put below a line.
+/// The last lines of a file, each indented and on a new line.
 std::string last_lines(const std::filesystem::path& file) {
   constexpr std::size_t most = 5;
   std::vector<std::string> lines;
@@ -89,7 +89,7 @@ std::string last_lines(const std::filesystem::path& file) {
 
 }  // namespace
 
-two_sides sides_of(const std::vector<std::string>& words) {
+two_variants variants_of(const std::vector<std::string>& words) {
   std::vector<std::vector<std::string>> lines;
   for (const std::string& word : words) {
     if (word == "--") {
@@ -104,8 +104,8 @@ two_sides sides_of(const std::vector<std::string>& words) {
         "versus needs two commands, each behind a --\n"
         "Try: layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND");
   }
-  two_sides both{{{"old", invocation_of(lines[0])}, {"new", invocation_of(lines[1])}}};
-  for (const variant& item : both) check(item);
+  two_variants both{{{"old", invocation_of(lines[0])}, {"new", invocation_of(lines[1])}}};
+  for (const variant& one : both) check(one);
   return both;
 }
 
@@ -120,17 +120,17 @@ scratch_directory::scratch_directory(std::filesystem::path keep) : keep_(std::mo
       throw usage_error(fmt::format("--keep: {} is not empty", keep_.string()));
     }
   }
-  own_ = new_directory();
+  path_ = new_directory();
 }
 
 scratch_directory::~scratch_directory() {
   std::error_code ignored;
-  std::filesystem::remove_all(own_, ignored);
+  std::filesystem::remove_all(path_, ignored);
 }
 
 std::string scratch_directory::keep(const std::string& name) const {
   if (keep_.empty()) return name;
-  std::filesystem::copy_file(own_ / name, keep_ / name);
+  std::filesystem::copy_file(path_ / name, keep_ / name);
   return (keep_ / name).string();
 }
 
@@ -144,68 +144,68 @@ void paired_run::measure() {
 }
 
 analysis::comparison paired_run::compared() const {
-  return compare(sides_[0].files, sides_[1].files, chosen_.compare_options);
+  return compare(variants_[0].files, variants_[1].files, chosen_.compare);
 }
 
 std::string paired_run::text() const {
   std::string out;
-  for (const variant& side : sides_) {
-    out += fmt::format("{} command: {}\n", side.name, fmt::join(side.what.line(), " "));
+  for (const variant& variant : variants_) {
+    out += fmt::format("{} command: {}\n", variant.name, fmt::join(variant.command.line(), " "));
   }
   return out + fmt::format("{}{} rounds, a fresh process of each in random order (seed {})\n",
                            interrupted() ? "interrupted: " : "", rounds(), chosen_.seed);
 }
 
 json::value paired_run::to_json() const {
-  return {{"old_command", sides_[0].what.line()},
-          {"new_command", sides_[1].what.line()},
+  return {{"old_command", variants_[0].command.line()},
+          {"new_command", variants_[1].command.line()},
           {"rounds", rounds()},
           {"seed", chosen_.seed},
           {"first", first_},
           {"interrupted", interrupted()}};
 }
 
-/// Runs both sides, first that of this number; whether no signal came.
+/// Runs both variants, starting with number `first`. Returns false if a signal arrived.
 bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown) {
   const auto file = [&](std::size_t i) {
-    return fmt::format("{}_{}.json", sides_.at(i).name, round);
+    return fmt::format("{}_{}.json", variants_.at(i).name, round);
   };
   std::array<result::results, 2> measured;
   for (const std::size_t i : {first, 1 - first}) {
-    const std::string what = fmt::format("round {}: {}", round, sides_.at(i).name);
+    const std::string what = fmt::format("round {}: {}", round, variants_.at(i).name);
     if (chosen_.verbose) {
       fmt::print(stderr, "layerbench: {}\n", what);
     } else {
       shown.step(what);
     }
-    const std::filesystem::path path = place_.path(file(i));
-    run(sides_.at(i), round, path);
+    const std::filesystem::path path = scratch_.path(file(i));
+    run(variants_.at(i), round, path);
     if (interrupted()) return false;
     measured.at(i) = result::read(path);
   }
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    measured.at(i).file = place_.keep(file(i));
-    sides_.at(i).files.push_back(std::move(measured.at(i)));
+    measured.at(i).file = scratch_.keep(file(i));
+    variants_.at(i).files.push_back(std::move(measured.at(i)));
   }
-  first_.push_back(sides_.at(first).name);
+  first_.push_back(variants_.at(first).name);
   return true;
 }
 
-/// Runs one process of a side. Throws where it fails, unless a signal came.
+/// Runs one process of a variant. Throws if it fails, unless a signal arrived.
 void paired_run::run(const variant& of, std::size_t round, const std::filesystem::path& file) {
-  const std::filesystem::path errors = place_.path("stderr");
-  const int status = process_runner_.run(
-      of.what, {"--benchmark_out=" + file.string(), "--benchmark_out_format=json"},
-      chosen_.verbose ? "" : errors.string());
+  const std::filesystem::path errors = scratch_.path("stderr");
+  const int status =
+      runner_.run(of.command, {"--benchmark_out=" + file.string(), "--benchmark_out_format=json"},
+                  chosen_.verbose ? "" : errors.string());
   if (interrupted() || (status == 0 && std::filesystem::exists(file))) return;
   const std::string how =
-      status == 0 ? "it wrote no results; is it a benchmark program?" : ending(status);
-  std::string words = fmt::format("round {}, {} command: {}: {}{}", round, of.name, how,
-                                  fmt::join(of.what.line(), " "), last_lines(errors));
+      status == 0 ? "it wrote no results; is it a benchmark program?" : status_text(status);
+  std::string message = fmt::format("round {}, {} command: {}: {}{}", round, of.name, how,
+                                    fmt::join(of.command.line(), " "), last_lines(errors));
   if (rounds() > 0 && !chosen_.keep.empty()) {
-    words += fmt::format("\nlayerbench: {} whole rounds are in {}", rounds(), chosen_.keep);
+    message += fmt::format("\nlayerbench: {} whole rounds are in {}", rounds(), chosen_.keep);
   }
-  throw error(words, passed_on(status));
+  throw error(message, exit_code_of(status));
 }
 
 }  // namespace layerbench::tool

@@ -16,81 +16,83 @@
 #include "compare_options.hpp"
 #include "process.hpp"
 
-/// Two benchmark commands that are measured in turn.
+/// Paired runs: two benchmark commands measured in turn.
 namespace layerbench::tool {
 
-struct contest_options {
-  comparing_options compare_options;
+struct paired_run_options {
+  compare_options compare;
   std::size_t rounds = 5;
   std::uint64_t seed = 1;  // of the order in each round
-  std::string keep;        // directory for the result files; empty: none
+  std::string keep;        // directory for the result files; empty: not kept
   bool verbose = false;
 };
 
-/// One of the two that are compared.
+/// One of the two commands, with its result files.
 struct variant {
   std::string name;
-  invocation what;
-  std::vector<result::results> files = {};  ///< one a round that is finished
+  invocation command;
+  std::vector<result::results> files = {};  ///< one per finished round
 };
 
-using two_sides = std::array<variant, 2>;
+using two_variants = std::array<variant, 2>;
 
-/// Both commands of `words`, each behind a `--`. Throws usage_error.
-two_sides sides_of(const std::vector<std::string>& words);
+/// Splits `words` into two commands, each after a `--`. Throws usage_error.
+two_variants variants_of(const std::vector<std::string>& words);
 
-/// Where the programs write. Files are copied to the directory `keep`, if any, when they are whole.
+/// The directory that the programs write to. Finished files are copied to the directory `keep`, if
+/// one is given.
 class scratch_directory {
  public:
-  /// Throws usage_error where `keep` is no directory, cannot be written or has files.
+  /// Throws usage_error if `keep` is no directory, is not writable or not empty.
   explicit scratch_directory(std::filesystem::path keep);
   scratch_directory(const scratch_directory&) = delete;
   scratch_directory& operator=(const scratch_directory&) = delete;
   ~scratch_directory();
 
-  [[nodiscard]] std::filesystem::path path(const std::string& name) const { return own_ / name; }
+  [[nodiscard]] std::filesystem::path path(const std::string& name) const { return path_ / name; }
 
-  /// Keeps that file if any are kept, and gives the name by which people know it.
+  /// Copies the file to the directory `keep`, if given, and returns the name to show to users.
   [[nodiscard]] std::string keep(const std::string& name) const;
 
  private:
   std::filesystem::path keep_;
-  std::filesystem::path own_;
+  std::filesystem::path path_;
 };
 
-/// Runs both sides in turn and compares what they measured.
+/// Runs both variants in turn and compares their result files.
 class paired_run {
  public:
-  /// `chosen` must outlive it. Throws as workplace does.
-  paired_run(const contest_options& chosen, two_sides sides)
-      : chosen_(chosen), place_(chosen.keep), sides_(std::move(sides)) {}
+  /// `chosen` must outlive it. Throws what scratch_directory throws.
+  paired_run(const paired_run_options& chosen, two_variants variants)
+      : chosen_(chosen), scratch_(chosen.keep), variants_(std::move(variants)) {}
 
-  /// Runs round after round, until a signal ends it. Throws where a program fails, and where the
-  /// first round shows already that the sides cannot be compared.
+  /// Runs all rounds, or stops at a signal. Throws if a program fails, and after the first round if
+  /// the variants cannot be compared.
   void measure();
 
   [[nodiscard]] std::size_t rounds() const { return first_.size(); }
-  [[nodiscard]] bool interrupted() const { return process_runner_.interrupted(); }
+  [[nodiscard]] bool interrupted() const { return runner_.interrupted(); }
 
-  /// Compares the rounds that are finished.
+  /// Compares the finished rounds.
   [[nodiscard]] analysis::comparison compared() const;
 
-  /// What was run, for people.
+  /// The commands and rounds as text.
   [[nodiscard]] std::string text() const;
 
-  /// What was run, for programs.
+  /// The commands and rounds as JSON.
   [[nodiscard]] json::value to_json() const;
 
  private:
   bool run_round(std::size_t round, std::size_t first, progress& shown);
   void run(const variant& of, std::size_t round, const std::filesystem::path& file);
 
-  const contest_options& chosen_;
-  process_runner process_runner_;  // before the others: a signal that comes late ends the tool when
-                                   // they are gone
-  scratch_directory place_;
-  two_sides sides_;
-  std::vector<std::string> first_;  // the side that ran first in each finished round
+  const paired_run_options& chosen_;
+  // Declared first and so destroyed last: a late signal must not end the tool before scratch_ is
+  // removed.
+  process_runner runner_;
+  scratch_directory scratch_;
+  two_variants variants_;
+  std::vector<std::string> first_;  // the variant that ran first in each finished round
 };
 
 }  // namespace layerbench::tool

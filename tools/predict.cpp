@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
-#include <layerbench/report/bmf.hpp>
+#include <layerbench/analysis/scaling/json.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 
 #include "commands.hpp"
 #include "scaling.hpp"
@@ -24,10 +26,12 @@ struct predict_options {
 std::string render(const std::vector<analysis::prediction>& predictions,
                    const std::vector<analysis::measured_contention>& measured,
                    const std::string& format) {
-  if (format == "csv") return csv(report::records(predictions));
-  if (format == "text") return report::text(predictions) + report::text(measured);
-  if (format == "bmf") return json_text(report::to_bmf(predictions));
-  return json_text(report::to_json(predictions, measured));
+  if (format == "csv") return csv(analysis::records(predictions));
+  if (format == "text") return analysis::text(predictions) + analysis::text(measured);
+  if (format == "bmf") return json_text(analysis::to_bmf(predictions));
+  json::value result = analysis::to_json(predictions);
+  analysis::add_contentions(result, measured);
+  return json_text(result);
 }
 
 std::string check_seconds(const std::string& text) {
@@ -71,15 +75,15 @@ void add_peaks(CLI::App& command, std::vector<std::string>& files) {
 }
 
 void require_complete(const std::vector<analysis::prediction>& predictions) {
-  std::string lacking;
+  std::string missing;
   for (const analysis::prediction& prediction : predictions) {
     if (prediction.missing.empty()) continue;
-    lacking += fmt::format("\n  {}: {}", prediction.configuration.text(),
+    missing += fmt::format("\n  {}: {}", prediction.configuration.text(),
                            fmt::join(prediction.missing, " "));
   }
-  if (lacking.empty()) return;
+  if (missing.empty()) return;
   throw error(
-      "layers without a timing; measure them, or add up the others with --allow-partial:" + lacking,
+      "layers without a timing; measure them, or add up the others with --allow-partial:" + missing,
       exit_code::incomplete);
 }
 

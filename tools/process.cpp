@@ -23,7 +23,7 @@
 namespace layerbench::tool {
 namespace {
 
-/// The name in NAME=VALUE; empty where `word` is no such thing.
+/// The name in NAME=VALUE; empty if `word` does not have this form.
 std::string_view variable_name(std::string_view word) {
   const std::size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals == word.npos ? 0 : equals);
@@ -33,10 +33,10 @@ std::string_view variable_name(std::string_view word) {
   return std::ranges::all_of(name, fits) ? name : "";
 }
 
-/// The tool's environment with the variables of `what`, of which the last of a name counts.
+/// The tool's environment with the variables of `what`; the last one of a name counts.
 std::vector<std::string> environment_of(const invocation& what) {
   std::vector<std::string> all;
-  for (char** item = environ; *item != nullptr; ++item) all.emplace_back(*item);
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
   for (const std::string& variable : what.variables) {
     const std::string_view name = variable_name(variable);
     std::erase_if(all, [&](std::string_view word) {
@@ -47,10 +47,10 @@ std::vector<std::string> environment_of(const invocation& what) {
   return all;
 }
 
-/// Where programs are searched that are named without a directory.
+/// The directories in which programs without a directory are searched.
 std::string search_path(const invocation& of) {
-  const char* const own = std::getenv("PATH");
-  std::string found = own != nullptr ? own : "/usr/local/bin:/usr/bin:/bin";
+  const char* const inherited = std::getenv("PATH");
+  std::string found = inherited != nullptr ? inherited : "/usr/local/bin:/usr/bin:/bin";
   for (const std::string& variable : of.variables) {
     if (variable.starts_with("PATH=")) found = variable.substr(variable.find('=') + 1);
   }
@@ -61,7 +61,7 @@ bool can_run(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path);
 }
 
-/// Null-terminated pointers to `texts`, as C wants them.
+/// Pointers to `texts` with a final null pointer, for posix_spawn.
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (std::string& text : texts) result.push_back(text.data());
@@ -79,7 +79,7 @@ std::vector<std::string> invocation::line() const {
 
 invocation invocation_of(const std::vector<std::string>& line) {
   const auto program = std::ranges::find_if(
-      line, [](const std::string& name) { return variable_name(name).empty(); });
+      line, [](const std::string& word) { return variable_name(word).empty(); });
   return {{line.begin(), program}, {program, line.end()}};
 }
 
@@ -88,23 +88,23 @@ std::string find_program(const invocation& of) {
   if (name.find('/') != std::string::npos && can_run(name)) return name;
   if (!name.empty() && name.find('/') == std::string::npos) {
     const std::string directories = search_path(of);
-    for (const std::string_view word : result::detail::split(directories, ':')) {
-      std::string path = fmt::format("{}/{}", word.empty() ? "." : word, name);
+    for (const std::string_view directory : result::detail::split(directories, ':')) {
+      std::string path = fmt::format("{}/{}", directory.empty() ? "." : directory, name);
       if (can_run(path)) return path;
     }
   }
   throw usage_error(fmt::format("there is no program '{}' that could be run", name));
 }
 
-std::string ending(int status) {
+std::string status_text(int status) {
   if (WIFEXITED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
   return fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
 }
 
 process_runner::process_runner() {
   ::sigemptyset(&waited_for_);
-  for (const int item : {SIGINT, SIGTERM, SIGCHLD}) ::sigaddset(&waited_for_, item);
-  static_cast<void>(std::signal(SIGCHLD, SIG_DFL));  // ignored, it would not tell of any end
+  for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) ::sigaddset(&waited_for_, signal);
+  static_cast<void>(std::signal(SIGCHLD, SIG_DFL));  // if ignored, it would not be delivered
   ::sigprocmask(SIG_BLOCK, &waited_for_, &before_);
 }
 
@@ -126,18 +126,18 @@ process_runner::~process_runner() { ::sigprocmask(SIG_SETMASK, &before_, nullptr
     ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, errors.c_str(), mode, 0600);
   }
-  ::posix_spawnattr_t how;
-  ::posix_spawnattr_init(&how);
-  // In a group of its own, so that a terminal's signals reach it once, through the tool.
+  ::posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  // A separate process group, so that signals of the terminal reach it once, through the tool.
   ::posix_spawnattr_setflags(
-      &how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  ::posix_spawnattr_setpgroup(&how, 0);
-  ::posix_spawnattr_setsigmask(&how, &before_);
-  ::posix_spawnattr_setsigdefault(&how, &waited_for_);
+      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setsigmask(&attributes, &before_);
+  ::posix_spawnattr_setsigdefault(&attributes, &waited_for_);
   ::pid_t id = 0;
-  const int failed = ::posix_spawn(&id, program.c_str(), &files, &how, pointers(words).data(),
-                                   pointers(variables).data());
-  ::posix_spawnattr_destroy(&how);
+  const int failed = ::posix_spawn(&id, program.c_str(), &files, &attributes,
+                                   pointers(words).data(), pointers(variables).data());
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
   if (failed == 0) return id;
   throw error(

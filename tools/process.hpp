@@ -8,29 +8,29 @@
 
 #include <sys/types.h>
 
-/// Programs that the tool runs.
+/// Child processes of the tool.
 namespace layerbench::tool {
 
 /// A command as env(1) takes it.
 struct invocation {
-  std::vector<std::string> variables;  ///< NAME=VALUE each, beside the tool's own environment
-  std::vector<std::string> words;      ///< the program and its arguments
+  std::vector<std::string> variables;  ///< NAME=VALUE, added to the tool's environment
+  std::vector<std::string> words;      ///< program and arguments
 
-  /// All of its words.
+  /// Variables and words.
   [[nodiscard]] std::vector<std::string> line() const;
 };
 
-/// The command in `line`, which may begin with variables.
+/// Splits `line` into leading variables and the command.
 invocation invocation_of(const std::vector<std::string>& line);
 
-/// Path of the program that `of` names. Throws usage_error where there is none that can be run.
+/// The path of the program of a command. Throws usage_error if no executable is found.
 std::string find_program(const invocation& of);
 
-/// What a status of wait(2) says: "exit code 3", "signal 11 (Segmentation fault)".
-std::string ending(int status);
+/// A status of wait(2) as text: "exit code 3", "signal 11 (Segmentation fault)".
+std::string status_text(int status);
 
-/// Runs programs, each to its end. For as long as it lives, SIGINT and SIGTERM go to the program
-/// that is running, and end the tool only after that.
+/// Runs programs one after another. During its lifetime SIGINT and SIGTERM are passed on to the
+/// running program, and end the tool only when that program has ended.
 class process_runner {
  public:
   process_runner();
@@ -38,12 +38,12 @@ class process_runner {
   process_runner& operator=(const process_runner&) = delete;
   ~process_runner();
 
-  /// Runs `what` with `more` arguments and an empty stdin, and returns its status as wait(2) has
-  /// it. Its stderr goes to the file `errors`, and its stdout nowhere; or both to the tool's
-  /// stderr, where `errors` is empty. Throws usage_error and error where it cannot be run.
+  /// Runs `what` with `more` arguments and an empty stdin, and returns its status of wait(2). Its
+  /// stderr goes to the file `errors` and its stdout is discarded; if `errors` is empty, both go to
+  /// the tool's stderr. Throws usage_error and error if it cannot be run.
   int run(const invocation& what, const std::vector<std::string>& more, const std::string& errors);
 
-  /// Whether a signal came while a program ran.
+  /// Whether a signal arrived while a program ran.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
  private:

@@ -9,8 +9,8 @@
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
+#include <layerbench/analysis/scaling/trace.hpp>
 #include <layerbench/base/output_file.hpp>
-#include <layerbench/report/trace.hpp>
 
 namespace layerbench::tool {
 namespace {
@@ -20,8 +20,9 @@ namespace {
       fmt::format("--devices: {}: {}; expected numbers such as 8 or 1,2,4,...,64", devices, why));
 }
 
-/// Goes on from the numbers that are there to `last`.
-void go_on(std::vector<std::int64_t>& numbers, std::int64_t last, const std::string& text) {
+/// Continues the series of numbers up to `last`.
+void continue_series(std::vector<std::int64_t>& numbers, std::int64_t last,
+                     const std::string& text) {
   constexpr std::size_t most = 100'000;
   const std::size_t n = numbers.size();
   if (n < 2) refuse(text, "'...' follows two numbers at least");
@@ -46,7 +47,7 @@ analysis::network network_of(const scaling_request& given, const common_options&
   return analysis::load_network(given.network, common.shapes);
 }
 
-/// A case of which only the throughput is known.
+/// Scales a case of which only the throughput is known.
 analysis::data_parallel of_throughput(const scaling_request& given, const analysis::options& chosen,
                                       const analysis::scaling_options& how) {
   if (chosen.models.size() != 1) throw usage_error("--throughput is of one model: give --model");
@@ -72,8 +73,8 @@ analysis::data_parallel of_throughput(const scaling_request& given, const analys
 }
 
 std::string render(std::span<const analysis::data_parallel> all, const std::string& format) {
-  if (format == "csv") return csv(report::records(all));
-  return format == "json" ? json_text(report::to_json(all)) : report::text(all);
+  if (format == "csv") return csv(analysis::records(all));
+  return format == "json" ? json_text(analysis::to_json(all)) : analysis::text(all);
 }
 
 void validate_options(const scaling_request& given, const std::vector<std::string>& files,
@@ -90,31 +91,30 @@ void validate_options(const scaling_request& given, const std::vector<std::strin
   }
 }
 
-/// Says which files are kept apart, but those that tell the contention, which are meant to be.
-void say_others_kept_apart(std::vector<result::results> files,
-                           const std::vector<analysis::measured_contention>& measured) {
+/// Prints which files are not merged. Files with contention are expected to differ and are skipped.
+void print_other_incompatible_files(std::vector<result::results> files,
+                                    const std::vector<analysis::measured_contention>& measured) {
   std::erase_if(files, [&](const result::results& file) {
-    return std::ranges::any_of(measured,
-                               [&](const analysis::measured_contention& measured_contention) {
-                                 return std::ranges::find(measured_contention.files, file.file) !=
-                                        measured_contention.files.end();
-                               });
+    return std::ranges::any_of(measured, [&](const analysis::measured_contention& contention) {
+      return std::ranges::find(contention.files, file.file) != contention.files.end();
+    });
   });
-  say_kept_apart(files);
+  print_incompatible_files(files);
 }
 
-/// Writes the timeline of the only step that there is.
+/// Writes the timeline of the only step. Throws usage_error if there are several.
 void write_trace(const std::string& file, std::span<const analysis::data_parallel> all) {
   if (all.size() != 1 || all.front().steps.size() != 1) {
     std::vector<std::string> cases;
-    for (const analysis::data_parallel& data_parallel : all)
-      cases.push_back(data_parallel.single.configuration.text());
+    for (const analysis::data_parallel& of : all) {
+      cases.push_back(of.single.configuration.text());
+    }
     throw usage_error(fmt::format(
         "--trace is of one step: give one number of devices and one case, by --model or "
         "by a file that has one alone; here are: {}",
         fmt::join(cases, ", ")));
   }
-  output_file(file).write(json_text(report::trace(all.front(), 0)));
+  output_file(file).write(json_text(analysis::trace(all.front(), 0)));
 }
 
 std::string check_dtype(const std::string& text) {
@@ -125,7 +125,7 @@ auto within(double least, double most, std::string_view what) {
   return [=](const std::string& text) { return check_number(text, least, most, what); };
 }
 
-/// What stands for result files.
+/// Adds the options that replace result files.
 void add_throughput_options(CLI::App& command, scaling_request& given, CLI::Option* devices) {
   CLI::Option* throughput =
       command
@@ -146,22 +146,22 @@ void add_throughput_options(CLI::App& command, scaling_request& given, CLI::Opti
 
 std::vector<std::int64_t> device_counts(const std::string& text) {
   std::vector<std::int64_t> numbers;
-  bool going_on = false;
+  bool ellipsis = false;
   for (const std::string_view part : result::detail::split(text, ',')) {
-    if (part == "..." && !going_on) {
-      going_on = true;
+    if (part == "..." && !ellipsis) {
+      ellipsis = true;
       continue;
     }
     const auto number = result::detail::count_of(part);
     if (!number || *number > max_size) refuse(text, fmt::format("'{}' is no such number", part));
-    if (going_on) {
-      go_on(numbers, *number, text);
+    if (ellipsis) {
+      continue_series(numbers, *number, text);
     } else {
       numbers.push_back(*number);
     }
-    going_on = false;
+    ellipsis = false;
   }
-  if (going_on) refuse(text, "'...' leads to nothing");
+  if (ellipsis) refuse(text, "'...' leads to nothing");
   return numbers;
 }
 
@@ -207,12 +207,12 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
   if (given.throughput) {
     all.push_back(of_throughput(given, chosen, how));
   } else {
-    const std::vector<result::results> results = read_each(files);
+    const std::vector<result::results> results = read_files(files);
     analysis::options training = chosen;
     training.phase = "training";
     single = analysis::predict(results, training);
     const auto measured = analysis::contentions(results, training);
-    if (results.size() > 1) say_others_kept_apart(results, measured);
+    if (results.size() > 1) print_other_incompatible_files(results, measured);
     all = analysis::predict_data_parallel(single, results, training, how, measured);
   }
   if (!given.trace.empty()) write_trace(given.trace, all);

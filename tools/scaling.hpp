@@ -11,14 +11,14 @@
 
 #include "commands.hpp"
 
-/// `layerbench predict --devices`: training on many devices.
+/// `layerbench predict --devices`: training on several devices.
 namespace layerbench::tool {
 
-/// What the command line says of it.
+/// The options on scaling.
 struct scaling_request {
-  std::string devices;  ///< empty: nothing is asked for
+  std::string devices;  ///< empty: one device, no scaling
   std::vector<std::string> network;
-  std::optional<double> contention;  ///< empty: as the results say, 1 where they do not
+  std::optional<double> contention;  ///< empty: as measured, else 1
   std::string scaling = "weak";
   std::string trace;
   std::optional<double> throughput;  ///< images/s, instead of result files
@@ -28,12 +28,13 @@ struct scaling_request {
 
 void add_scaling_options(CLI::App& command, scaling_request& given);
 
-/// Numbers of devices: "1,2,8", or "1,2,4,...,64", which goes on by the steps before it where these
-/// are equal, else by the factor before it. Throws usage_error for anything else.
+/// Parses numbers of devices: "1,2,8", or "1,2,4,...,64", where the ellipsis continues with the
+/// previous difference if the last two differences are equal, else with the previous factor. Throws
+/// usage_error for anything else.
 std::vector<std::int64_t> device_counts(const std::string& text);
 
-/// Predicts what is asked for from result files, or from a throughput, and writes it. Throws
-/// usage_error for requests that contradict themselves, and what predictions throw.
+/// Predicts scaling from result files or from a throughput, and writes it. Throws usage_error for
+/// contradictory options, and what predictions throw.
 void predict_scaling(const scaling_request& given, const std::vector<std::string>& files,
                      const analysis::options& chosen, const common_options& common);
 

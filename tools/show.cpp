@@ -23,7 +23,7 @@ struct show_options {
 };
 
 /// A model's step in one phase.
-struct shown {
+struct shown_step {
   model::graph graph;
   std::string phase;
   model::step step;
@@ -31,15 +31,16 @@ struct shown {
   std::int64_t footprint = 0;  ///< bytes of its tensors
 };
 
-shown show_of(const model::graph& graph, const std::string& phase) {
-  shown result{graph, phase, model::step_of(graph, phase, dtype::f32, model::usually_in_place())};
+shown_step step_to_show(const model::graph& graph, const std::string& phase) {
+  shown_step result{graph, phase,
+                    model::step_of(graph, phase, dtype::f32, model::usually_in_place())};
   for (const model::call& call : result.step.calls) result.macs += call.op.work(call.pass).macs;
   result.footprint =
       model::step_memory(result.step, model::least_operand_bytes(dtype::f32)).footprint();
   return result;
 }
 
-/// Names of the calls whose results each call reads; none where that is the model's own input.
+/// The names of the calls whose results each call reads; the model's input has no name.
 std::vector<std::vector<std::string>> producers(const model::step& step) {
   std::vector<std::string> writers(step.tensors);
   std::vector<std::vector<std::string>> all;
@@ -63,7 +64,7 @@ std::int64_t bytes(const model::call& call) {
   return op::least_bytes(call.op.operands(call.pass, dtype::f32));
 }
 
-json::value to_json(const shown& of, const model::totals& totals) {
+json::value to_json(const shown_step& of, const model::totals& totals) {
   json::value layers = json::value::array();
   const auto after = producers(of.step);
   for (std::size_t i = 0; i < of.step.calls.size(); ++i) {
@@ -92,17 +93,17 @@ json::value to_json(const shown& of, const model::totals& totals) {
           {"layers", layers}};
 }
 
-report::table to_table(const shown& of, bool exact) {
-  using enum report::align;
-  report::table t{{{"name"},
-                   {"op"},
-                   {"pass"},
-                   {"macs", right},
-                   {"flops", right},
-                   {"bytes", right},
-                   {"key"},
-                   {"after"}},
-                  {}};
+table to_table(const shown_step& of, bool exact) {
+  using enum align;
+  table t{{{"name"},
+           {"op"},
+           {"pass"},
+           {"macs", right},
+           {"flops", right},
+           {"bytes", right},
+           {"key"},
+           {"after"}},
+          {}};
   const auto number = [&](std::int64_t value, std::string_view unit) {
     return exact ? std::to_string(value) : units::si(static_cast<double>(value), unit);
   };
@@ -117,7 +118,7 @@ report::table to_table(const shown& of, bool exact) {
   return t;
 }
 
-std::string to_text(const shown& of, const model::totals& totals) {
+std::string to_text(const shown_step& of, const model::totals& totals) {
   return fmt::format(
       "{}: {}, {}, batch {}\nsizes from: {}\n{} parameters, {} MACs, {} activations; {} conv "
       "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for f32\n\n{}",
@@ -126,7 +127,7 @@ std::string to_text(const shown& of, const model::totals& totals) {
       units::si(static_cast<double>(of.footprint), "B"), text(to_table(of, false)));
 }
 
-std::string render(const shown& of, const std::string& format) {
+std::string render(const shown_step& of, const std::string& format) {
   if (format == "csv") return csv(to_table(of, true));
   const model::totals totals = model::count(of.graph);
   return format == "json" ? to_json(of, totals).dump(2) + '\n' : to_text(of, totals);
@@ -149,7 +150,7 @@ void add_show(CLI::App& app) {
   command->callback([common, options] {
     const model::graph graph =
         model::load(model::find(options->model, common->shapes), options->batch);
-    write(*common, render(show_of(graph, options->phase), common->format));
+    write(*common, render(step_to_show(graph, options->phase), common->format));
   });
 }
 

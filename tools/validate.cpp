@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation_json.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
 
 #include "commands.hpp"
@@ -16,19 +17,19 @@ struct validate_options {
 };
 
 std::string render(const analysis::validation& all, const std::string& format) {
-  if (format == "csv") return csv(report::records(all));
-  if (format == "text") return report::text(all);
-  return json_text(report::to_json(all));
+  if (format == "csv") return csv(analysis::records(all));
+  if (format == "text") return analysis::text(all);
+  return json_text(analysis::to_json(all));
 }
 
 }  // namespace
 
 void require_complete(const analysis::validation& all) {
-  std::string lacking;
-  for (const analysis::unvalidated& unvalidated : all.left_out) {
-    lacking += fmt::format("\n  {}: {}", unvalidated.configuration.text(), unvalidated.reason);
+  std::string left_out;
+  for (const analysis::unvalidated& other : all.left_out) {
+    left_out += fmt::format("\n  {}: {}", other.configuration.text(), other.reason);
   }
-  if (!lacking.empty()) throw error("not validated:" + lacking, exit_code::incomplete);
+  if (!left_out.empty()) throw error("not validated:" + left_out, exit_code::incomplete);
 }
 
 void add_validate(CLI::App& app) {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
 
@@ -19,33 +19,33 @@
 namespace layerbench::tool {
 namespace {
 
-std::string page(const paired_run& both, const analysis::comparison& all,
-                 const std::string& format) {
-  if (format == "csv") return render(all, format);
-  if (format == "text") return both.text() + render(all, format);
-  json::value form = report::to_json(all);
-  form["versus"] = both.to_json();
-  return json_text(form);
+std::string render(const paired_run& both, const analysis::comparison& all,
+                   const std::string& format) {
+  if (format == "csv") return tool::render(all, format);
+  if (format == "text") return both.text() + tool::render(all, format);
+  json::value result = analysis::to_json(all);
+  result["versus"] = both.to_json();
+  return json_text(result);
 }
 
-void versus(const contest_options& chosen, const common_options& common,
+void versus(const paired_run_options& chosen, const common_options& common,
             const std::vector<std::string>& words) {
-  two_sides sides = sides_of(words);
-  // A file that cannot be written is better known before than after measuring.
+  two_variants variants = variants_of(words);
+  // Fail before measuring if the output cannot be written.
   if (!common.output.empty()) static_cast<void>(output_file(common.output));
-  paired_run both(chosen, std::move(sides));
+  paired_run both(chosen, std::move(variants));
   both.measure();
   constexpr std::size_t least = 2;
   const std::string stopped =
       fmt::format("interrupted after {} of {} rounds", both.rounds(), chosen.rounds);
   if (both.rounds() < least) throw error(stopped, exit_code::interrupted);
   const analysis::comparison all = both.compared();
-  write(common, page(both, all, common.format));
+  write(common, render(both, all, common.format));
   if (both.interrupted()) throw error(stopped, exit_code::interrupted);
-  require_none(all, chosen.compare_options);
+  require_no_regression(all, chosen.compare);
 }
 
-void add_options(CLI::App& command, contest_options& chosen) {
+void add_options(CLI::App& command, paired_run_options& chosen) {
   command.add_option("--rounds", chosen.rounds, "Processes of each side; below 5 nothing is sure")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
@@ -55,7 +55,7 @@ void add_options(CLI::App& command, contest_options& chosen) {
   command.add_option("--keep", chosen.keep,
                      "Directory, new or empty, for the result files old_1.json, new_1.json, ...");
   command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
-  add_comparing(command, chosen.compare_options);
+  add_compare_options(command, chosen.compare);
 }
 
 }  // namespace
@@ -66,8 +66,8 @@ void add_versus(CLI::App& app, const std::vector<std::string>& words) {
   command->footer(
       "layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND\n"
       "A command may begin with variables: LD_LIBRARY_PATH=/opt/new bench_model --model=resnet50");
-  const auto options = std::make_shared<contest_options>();
-  options->compare_options.paired = true;
+  const auto options = std::make_shared<paired_run_options>();
+  options->compare.paired = true;
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options, words] { versus(*options, *common, words); });

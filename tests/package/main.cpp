@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/reference/backend.hpp>
 #include <layerbench/cli/main.hpp>
 
 // What is computed: dst = alpha * src + src1.
@@ -59,5 +61,5 @@ struct layerbench::plan<loops, axpy> : plan<reference::backend, axpy> {
 
 int main(int argc, char** argv) {
   return layerbench::run::main(argc, argv, {"bench_axpy", "Times axpy.", {"axpy"}},
-                               layerbench::op::list<axpy>{}, {}, layerbench::backend_list<loops>{});
+                               layerbench::run::registry_of<loops>(layerbench::op::list<axpy>{}));
 }

@@ -11,12 +11,12 @@
 
 #include "program.hpp"
 
-/// Reports as readers find them.
+/// Access to the contents of report pages.
 namespace layerbench::testing {
 
 using strings = std::vector<std::string>;
 
-/// Reads a page as XML and prints what is on it.
+/// A Python program that parses a page as XML and prints its contents as JSON.
 inline constexpr auto page_reader = R"(
 import json, sys
 from xml.etree import ElementTree
@@ -38,7 +38,7 @@ print(json.dumps({
                 if each.get('role') != 'img' and each.get('aria-hidden') != 'true']}))
 )";
 
-/// What is on a page.
+/// The contents of a page.
 inline json::value read_page(const std::string& page) {
   const temporary_directory scratch;
   const std::string path = scratch.write("page.html", page).string();
@@ -47,12 +47,12 @@ inline json::value read_page(const std::string& page) {
   return done.exit_code == 0 ? json::value::parse(done.out) : json::value();
 }
 
-/// The rows of the tables with that caption, without their titles.
+/// The rows of the tables with that caption, without the header rows.
 inline std::vector<strings> rows(const json::value& page, const std::string& caption) {
   std::vector<strings> found;
-  for (const json::value& value : page.at("tables")) {
-    if (value.at(0) != caption) continue;
-    const auto all = value.at(1).get<std::vector<strings>>();
+  for (const json::value& table : page.at("tables")) {
+    if (table.at(0) != caption) continue;
+    const auto all = table.at(1).get<std::vector<strings>>();
     found.insert(found.end(), all.begin() + 1, all.end());
   }
   return found;

@@ -8,11 +8,11 @@
 
 #include <layerbench/result/measurement.hpp>
 
-/// What bench_peak could have measured.
+/// An example of a result file of bench_peak.
 namespace layerbench::testing {
 
-/// Peaks on the machine of file_with(): 100 GFLOP/s, no call below 1 us, a cache of 1 MB, and
-/// memory that is read at 10, written at 5 and copied at 8 GB/s.
+/// Peaks on the machine of file_with(): 100 GFLOP/s, 1 us per call, a cache of 1 MB, and memory
+/// with 10 GB/s for reads, 5 GB/s for writes and 8 GB/s for copies.
 inline result::results peak_file() {
   result::results file;
   file.file = "peak.json";
@@ -26,12 +26,12 @@ inline result::results peak_file() {
         row{"write_memory", "stream", 0, 1e8, 0.020001},
         row{"copy_memory", "stream", 0, 1e8, 0.012501}}) {
     for (std::int64_t round = 0; round < 3; ++round) {
-      result::measurement result;
-      result.name = {{"reference", "f32", "peak", 1, {}}, op, "fwd", layer, "hot"};
-      result.round = round;
-      result.seconds = seconds;
-      result.counters = {{"flops_exact", flops}, {"flops", flops}, {"bytes", bytes}};
-      file.rows.push_back(result);
+      result::measurement measured;
+      measured.name = {{"reference", "f32", "peak", 1, {}}, op, "fwd", layer, "hot"};
+      measured.round = round;
+      measured.seconds = seconds;
+      measured.counters = {{"flops_exact", flops}, {"flops", flops}, {"bytes", bytes}};
+      file.rows.push_back(measured);
     }
   }
   return file;

@@ -106,7 +106,7 @@ class Rotation : public ::testing::Test {
   }
   static void make_calls(operand_ring& turns, int calls) {
     for (int i = 0; i < calls; ++i) {
-      turns.ready(1);
+      turns.set_up(1);
       turns.call(1);
     }
   }
@@ -114,10 +114,10 @@ class Rotation : public ::testing::Test {
 
 /// What a relu or a convolution wrote so many bytes ago.
 inline operand_history from_relu(std::int64_t distance) {
-  return {.distance = distance, .producer = op::any(relu), .output = 1};
+  return {.distance = distance, .producer = op::any(relu), .producer_output = 1};
 }
 inline operand_history from_conv(std::int64_t distance) {
-  return {.distance = distance, .producer = op::any(conv), .output = 2};
+  return {.distance = distance, .producer = op::any(conv), .producer_output = 2};
 }
 
 /// A convolution after a relu, in a model of that footprint.

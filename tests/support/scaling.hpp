@@ -14,14 +14,14 @@
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/shape/json.hpp>
 
-/// Training on many devices, without measuring anything.
+/// Example data for training on several devices.
 namespace layerbench::testing {
 
 inline model::graph shipped(const std::string& name, std::int64_t batch = 1) {
   return model::load(model::find(name, LAYERBENCH_SHAPES_DIR), batch);
 }
 
-/// What a device computes that trains a shipped model with so many images/s.
+/// The compute step of a device that trains a shipped model at `images_per_second`.
 inline analysis::compute_step computed(const std::string& name, std::int64_t batch,
                                        double images_per_second) {
   const model::graph graph = shipped(name, batch);
@@ -29,8 +29,8 @@ inline analysis::compute_step computed(const std::string& name, std::int64_t bat
       analysis::spread_throughput(graph, dtype::f32, images_per_second), graph, {});
 }
 
-/// A result file, as JSON text, of LeNet-5 training with these batches: each of three rounds takes
-/// the 100th part of a second an image, some a little more.
+/// A result file, as JSON text, of LeNet-5 training with these batches. Each of three rounds takes
+/// about 10 ms per image.
 inline std::string training_results(const std::vector<std::int64_t>& batches) {
   result::manifest cases;
   json::value rows = json::value::array();
@@ -77,7 +77,7 @@ inline result::measurement reduced(std::int64_t ranks, std::int64_t bytes, doubl
   return row;
 }
 
-/// A result file of such rounds, alone in a list.
+/// A list of one result file with these rows.
 inline std::vector<result::results> reduced_file(std::vector<result::measurement> rows) {
   result::results file;
   file.file = "allreduce.json";
@@ -85,7 +85,7 @@ inline std::vector<result::results> reduced_file(std::vector<result::measurement
   return {file};
 }
 
-/// The same as JSON text; each takes 10 ns a byte.
+/// A result file of all-reduces as JSON text; each takes 10 ns per byte.
 inline std::string reduced_text(std::int64_t ranks, const std::vector<std::int64_t>& sizes) {
   json::value file{{"context", json::value::object()}, {"benchmarks", json::value::array()}};
   for (const std::int64_t bytes : sizes) {

@@ -11,7 +11,7 @@
 
 namespace layerbench::testing {
 
-/// A directory of its own for the running test; gone with all its files at the end.
+/// A new directory for a test, removed with all its files at the end.
 class temporary_directory {
  public:
   temporary_directory() {
@@ -28,7 +28,7 @@ class temporary_directory {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// Writes a file there and gives its path.
+  /// Writes a file into the directory and returns its path.
   [[nodiscard]] std::filesystem::path write(const std::string& name,
                                             const std::string& text) const {
     std::ofstream stream(path_ / name, std::ios::binary);

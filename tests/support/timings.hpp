@@ -10,12 +10,12 @@
 
 #include <layerbench/analysis/predict/predictor.hpp>
 
-/// Small result files in memory, and what they predict.
+/// Small result files in memory, and their predictions.
 namespace layerbench::testing {
 
 inline const result::configuration_name net{"reference", "f32", "net", 4, {}};
 
-/// The rounds of one row of `owner` that takes `seconds`.
+/// The rounds of one row; round i takes `seconds[i]`.
 inline std::vector<result::measurement> rounds(const result::configuration_name& configuration,
                                                const std::string& layer, const std::string& key,
                                                const std::vector<double>& seconds) {
@@ -31,7 +31,7 @@ inline std::vector<result::measurement> rounds(const result::configuration_name&
   return rows;
 }
 
-/// The same rows, timed in the state `state` of cache `model`.
+/// The same rows with cache `model` and state `state`.
 inline std::vector<result::measurement> in_state(std::vector<result::measurement> rows,
                                                  const std::string& state) {
   for (result::measurement& row : rows) {
@@ -41,7 +41,7 @@ inline std::vector<result::measurement> in_state(std::vector<result::measurement
   return rows;
 }
 
-/// A file of one machine: what is planned for `net`, a times 2 and b times 1, and these rows.
+/// A file with these rows, whose manifest has the case `net`: layer a twice and layer b once.
 inline result::results file_with(const std::vector<std::vector<result::measurement>>& rows) {
   result::results file;
   file.file = "r.json";
@@ -51,7 +51,7 @@ inline result::results file_with(const std::vector<std::vector<result::measureme
   return file;
 }
 
-/// The only prediction of these files.
+/// The prediction of these files, which must give exactly one.
 inline analysis::prediction only(const std::vector<result::results>& files,
                                  const analysis::options& chosen = {}) {
   const std::vector<analysis::prediction> all = analysis::predict(files, chosen);

@@ -66,10 +66,6 @@ class equal_ranks final : public run::any_plan {
   [[nodiscard]] std::vector<std::string> alternatives() override { return {}; }
   void upload(std::size_t, std::span<const float>, address) const override {}
   void download(std::size_t, address, std::span<float>) const override {}
-  [[nodiscard]] reference::sum expected(reference::tensors, std::size_t,
-                                        std::int64_t) const override {
-    return {};
-  }
   [[nodiscard]] std::unique_ptr<run::bound_plan> bind(std::span<const address> places,
                                                       address) const override {
     return std::make_unique<bound>(sizes_, places[1]);
@@ -126,7 +122,7 @@ struct lesson {
   int threads = 1;
   int steps = 20;
   std::int64_t kinds = 3;
-  run::channel* beside = nullptr;  ///< what sends gradients while others are computed
+  run::background_collectives* beside = nullptr;  ///< what sends gradients while others are computed
 };
 
 /// What became of it.

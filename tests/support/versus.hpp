@@ -11,14 +11,15 @@
 
 #include "program.hpp"
 
-/// `layerbench versus` with a program that only seems to measure.
+/// Tests of `layerbench versus` with a fake benchmark program.
 namespace layerbench::testing {
 
 using texts = std::vector<std::string>;
 
-/// A benchmark program of a machine that drifts by up to 20 % from round to round: it tells rounds
-/// and sides apart by the name of its result file. Rounds of a row vary by 0.3 %. --slow=30 makes
-/// its convolution 3 % slower, --fail=2 fails in round 2, --hang=2 waits there for a signal.
+/// A shell script that writes the result file of a benchmark program. Times drift by up to 20 %
+/// from run to run, and by 0.3 % between the rounds of a row. The script learns the run and the
+/// variant from the name of its result file. --slow=30 makes the convolution 3 % slower, --fail=2
+/// fails in run 2, --hang=2 waits there for a signal.
 inline constexpr const char* fake_program = R"(#!/bin/sh
 slow=0 comma=
 for word; do
@@ -74,12 +75,12 @@ row() {
 } > "$out"
 )";
 
-/// Comparisons of that program with itself.
+/// Compares the fake program with itself.
 class Versus : public ::testing::Test {
  protected:
   Versus() { std::filesystem::permissions(fake_, std::filesystem::perms::owner_all); }
 
-  /// The words of a comparison of the program with itself, each side with words of its own.
+  /// The arguments for comparing the program with itself; each variant has further arguments.
   [[nodiscard]] texts line(const texts& options, const texts& old, const texts& now) const {
     texts all{"versus"};
     for (const texts& part : {options, texts{"--"}, old, texts{"--"}, now}) {
@@ -104,13 +105,13 @@ class Versus : public ::testing::Test {
     return (scratch_.path() / name).string();
   }
 
-  /// Where the tool's own files go, so that they can be looked for.
+  /// The directory for the tool's temporary files.
   [[nodiscard]] std::string temporary() const {
     std::filesystem::create_directories(path("tmp"));
     return path("tmp");
   }
 
-  /// Names of the files that are in the directory `name`.
+  /// Names of the files in the directory `name`.
   [[nodiscard]] texts files(const std::string& name) const {
     texts found;
     for (const auto& entry : std::filesystem::directory_iterator(path(name))) {
@@ -119,7 +120,7 @@ class Versus : public ::testing::Test {
     return found;
   }
 
-  /// The result files that were written, in this order.
+  /// The names of the result files in the order of writing.
   [[nodiscard]] texts log() const {
     texts names;
     std::ifstream stream(path("log"));

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,12 +21,60 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/backend/registry.hpp>
+#include <layerbench/op/list.hpp>
+
+namespace layerbench {
+
+/// A list of backend types.
+template <backend... Backends>
+struct backend_list {};
+
+}  // namespace layerbench
 
 /// Backends behind the interfaces of device.hpp: all that is compiled for each backend and op.
 namespace layerbench::run {
 
 namespace detail {
+
+// What a backend may have beside what the concept `backend` asks for (see there).
+
+template <class B>
+concept on_host = requires(B& device) { device.on_all_threads([](int /*thread*/) {}); };
+
+template <class B>
+concept has_clock = requires(B& device) {
+  device.clock().start();
+  { device.clock().stop() } -> std::same_as<double>;
+};
+
+template <class B>
+concept has_graphs = has_clock<B> && requires(B& device) { device.record([] {}).launch(); };
+
+template <class B>
+concept has_telemetry = requires(B& device) {
+  { device.telemetry() } -> std::same_as<std::map<std::string, double>>;
+};
+
+template <class B>
+concept has_devices = requires { B::choose(1); };
+
+template <class B>
+concept has_few_ops = requires { requires B::few_ops; };
+
+template <class B>
+concept waits_for_others = requires { requires B::waits; };
+
+template <class B>
+concept has_ranks = requires {
+  { B::ranks() } -> std::same_as<int>;
+  { B::more_ranks } -> std::convertible_to<std::string_view>;
+};
+
+template <class B>
+concept led_by_first_rank = has_ranks<B> && requires {
+  { B::serve_first_rank() } -> std::same_as<bool>;
+};
 
 template <memory M>
 class memory_of final : public device_memory {
@@ -59,8 +111,7 @@ template <class B, class Op>
   requires implements<B, Op>
 class plan_of final : public any_plan {
  public:
-  plan_of(B& device, const Op& op, const plan_request& request)
-      : op_(op), pass_(request.pass), plan_(device, op, request) {
+  plan_of(B& device, const Op& op, const plan_request& request) : plan_(device, op, request) {
     if (plan_.workspace_bytes() <= request.workspace_limit) return;
     throw unsupported(fmt::format("{} needs {} bytes of scratch memory, {} are allowed",
                                   plan_.algorithm(), plan_.workspace_bytes(),
@@ -86,9 +137,8 @@ class plan_of final : public any_plan {
                                                  address workspace) const override {
     return std::make_unique<bound>(plan_, operands, workspace);
   }
-  [[nodiscard]] reference::sum expected(reference::tensors inputs, std::size_t output,
-                                        std::int64_t index) const override {
-    const reference::sum exact = reference::formula<Op>::at(op_, pass_, inputs, output, index);
+  [[nodiscard]] reference::sum as_stored(std::size_t output,
+                                         const reference::sum& exact) const override {
     if constexpr (requires { plan_.as_stored(output, exact); }) {
       return plan_.as_stored(output, exact);
     } else {
@@ -112,8 +162,6 @@ class plan_of final : public any_plan {
     decltype(std::declval<const plan<B, Op>&>().bind({}, address{})) binding_;
   };
 
-  Op op_;
-  op::pass pass_;
   plan<B, Op> plan_;
 };
 
@@ -126,19 +174,19 @@ class backend_device final : public compute_device {
  public:
   explicit backend_device(int threads) : compute_device(B::threads_used(threads)) {}
 
-  [[nodiscard]] bool waits() const override { return waits_for_others<B>; }
-  [[nodiscard]] bool is_host() const override { return on_host<B>; }
+  [[nodiscard]] bool waits() const override { return detail::waits_for_others<B>; }
+  [[nodiscard]] bool is_host() const override { return detail::on_host<B>; }
   [[nodiscard]] bool has_own_plan(const op::any& op) const override {
     return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
   }
   [[nodiscard]] std::size_t cache_bytes() const override { return B::cache_bytes(); }
   [[nodiscard]] std::size_t core_cache_bytes() const override {
-    return on_host<B> ? B::core_cache_bytes() * static_cast<std::size_t>(threads()) : 0;
+    return detail::on_host<B> ? B::core_cache_bytes() * static_cast<std::size_t>(threads()) : 0;
   }
   void activate() override { device().activate(); }
   void require_memory([[maybe_unused]] std::size_t bytes) const override {
     if constexpr (requires { B::require(bytes); }) B::require(bytes);
-    if constexpr (on_host<B>) host_buffer::require(bytes);
+    if constexpr (detail::on_host<B>) host_buffer::require(bytes);
   }
   [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t bytes) override {
     using result = decltype(device().allocate(bytes));
@@ -152,19 +200,19 @@ class backend_device final : public compute_device {
   }
   void synchronize() override { device().synchronize(); }
   [[nodiscard]] std::map<std::string, double> telemetry() override {
-    if constexpr (has_telemetry<B>) return device().telemetry();
+    if constexpr (detail::has_telemetry<B>) return device().telemetry();
     return {};
   }
   [[nodiscard]] device_clock* clock() override {
-    if constexpr (has_clock<B>) {
+    if constexpr (detail::has_clock<B>) {
       if (!clock_) clock_ = std::make_unique<detail::clock_of<B>>(device());
     }
     return timing() == timing_mode::single ? nullptr : clock_.get();
   }
-  [[nodiscard]] bool has_graphs() const override { return layerbench::has_graphs<B>; }
+  [[nodiscard]] bool has_graphs() const override { return detail::has_graphs<B>; }
   [[nodiscard]] std::unique_ptr<recording> record(
       [[maybe_unused]] const std::function<void()>& work) override {
-    if constexpr (layerbench::has_graphs<B>) {
+    if constexpr (detail::has_graphs<B>) {
       try {
         using result = decltype(device().record(work));
         return std::make_unique<detail::recording_of<result>>(device().record(work));
@@ -176,7 +224,7 @@ class backend_device final : public compute_device {
     return nullptr;
   }
   void on_all_threads([[maybe_unused]] const std::function<void(int)>& work) override {
-    if constexpr (on_host<B>) device().on_all_threads(work);
+    if constexpr (detail::on_host<B>) device().on_all_threads(work);
   }
   [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& op,
                                                     const plan_request& request) override {
@@ -212,5 +260,47 @@ class backend_device final : public compute_device {
   std::optional<B> backend_;
   std::unique_ptr<device_clock> clock_;
 };
+
+/// The registry entry of backend `B`, with its plans of those of `Ops` that it implements.
+template <backend B, op::operation... Ops>
+[[nodiscard]] backend_entry entry_of(op::list<Ops...> /*ops*/) {
+  backend_entry entry{.name = B::name,
+                      .probe = &B::probe,
+                      .describe = [](description& facts) { B::describe(facts); },
+                      .processors = &B::processors,
+                      .threads_used = &B::threads_used,
+                      .make_device = [](int threads) -> std::unique_ptr<compute_device> {
+                        return std::make_unique<backend_device<B, Ops...>>(threads);
+                      },
+                      .on_host = detail::on_host<B>,
+                      .has_graphs = detail::has_graphs<B>,
+                      .few_ops = detail::has_few_ops<B>};
+  if constexpr (detail::has_devices<B>) entry.choose_device = [](int number) { B::choose(number); };
+  if constexpr (detail::has_ranks<B>) {
+    entry.ranks = [] { return B::ranks(); };
+    entry.more_ranks = B::more_ranks;
+  }
+  if constexpr (detail::led_by_first_rank<B>) {
+    entry.serve_first_rank = [] { return B::serve_first_rank(); };
+  }
+  return entry;
+}
+
+/// A registry of these backends, the preferred one first, with plans of `Ops`. Shape files may
+/// contain the library's ops and these.
+template <backend... Bs, op::operation... Ops>
+[[nodiscard]] registry registry_of(backend_list<Bs...> /*backends*/, op::list<Ops...> ops) {
+  registry all{{entry_of<Bs>(ops)...}, op::catalog_of(op::builtin{}), reference::oracle(ops), {}};
+  for (op::entry& entry : op::catalog_of(ops)) {
+    const bool known = std::ranges::find(all.ops, entry.name, &op::entry::name) != all.ops.end();
+    if (!known) all.ops.push_back(std::move(entry));
+  }
+  return all;
+}
+template <backend... Bs, op::operation... Ops>
+  requires(sizeof...(Bs) > 0)
+[[nodiscard]] registry registry_of(op::list<Ops...> ops) {
+  return registry_of(backend_list<Bs...>{}, ops);
+}
 
 }  // namespace layerbench::run

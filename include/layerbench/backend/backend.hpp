@@ -55,6 +55,25 @@ concept memory = requires(const M& block) {
 /// that each thread has for itself; 0 where that is unknown or not there. Memory that `allocate`
 /// gives starts at a page. `fill` sets bytes, `copy(to, from, bytes)` copies them, also from this
 /// program's own memory.
+///
+/// A backend may also have, and entry_of (adapter.hpp) looks for:
+/// - `on_all_threads(work)`: it runs on this program's processors; runs `work(thread)` on each of
+///   its threads at once and waits for them.
+/// - `clock()`: a timer of the device. `start()` begins, `stop()` waits for what was enqueued since
+///   and returns its seconds.
+/// - `record(work)`: records what `work` enqueues instead of running it. The result owns it, and
+///   enqueues all of it with every `launch()`. Throws what `work` does, and where something in it
+///   cannot be recorded. Only with `clock()`.
+/// - `telemetry()`: the state of the device at the moment, in counters of docs/formats.md.
+/// - `choose(number)`: there may be several devices; all that follows is on that one, from 0 on.
+///   Throws unavailable where there is no such device.
+/// - `few_ops = true`: another backend has its few ops as well, so programs that run whole models
+///   use it only where it is named.
+/// - `waits = true`: its calls wait for others than this program's threads, so their CPU time says
+///   nothing.
+/// - `ranks()` and `more_ranks`: how many ranks it reaches, and how a user starts more.
+/// - `serve_first_rank()`: its ranks are processes. In all but the first it does what the first
+///   says and returns true when that is done; in the first it returns false at once.
 template <class B>
 concept backend = requires(B& device, address there, description& facts) {
   { B::name } -> std::convertible_to<std::string_view>;
@@ -70,60 +89,6 @@ concept backend = requires(B& device, address there, description& facts) {
   device.copy(there, there, std::size_t{});
   device.synchronize();
   B::describe(facts);
-};
-
-/// A backend on this program's own processors: `on_all_threads` runs the same work on each of its
-/// threads at once and waits for them.
-template <class B>
-concept on_host = requires(B& on) { on.on_all_threads([](int /*thread*/) {}); };
-
-/// A backend whose work passes a clock of its own: `start` begins, `stop` waits for what was
-/// enqueued since and returns its seconds.
-template <class B>
-concept has_clock = requires(B& place) {
-  place.clock().start();
-  { place.clock().stop() } -> std::same_as<double>;
-};
-
-/// A backend that records what `record(work)` has enqueued, instead of running it: what that
-/// returns owns it, and enqueues all of it at once with every `launch()`. Throws what work does,
-/// and where something in it cannot be recorded.
-template <class B>
-concept has_graphs = has_clock<B> && requires(B& device) { device.record([] {}).launch(); };
-
-/// A backend whose device tells how it is at the moment, in counters of docs/formats.md.
-template <class B>
-concept has_telemetry = requires(B& target) {
-  { target.telemetry() } -> std::same_as<std::map<std::string, double>>;
-};
-
-/// A backend that there may be several devices for: `choose` says which one all that follows is on,
-/// from 0 on. Throws unavailable where it is not there.
-template <class B>
-concept has_devices = requires { B::choose(1); };
-
-/// A backend of a few ops, which another one has as well: programs that run whole models use it
-/// only where it is named.
-template <class B>
-concept has_few_ops = requires { requires B::few_ops; };
-
-/// A backend whose calls wait for others than this program's threads, so that their CPU time says
-/// nothing.
-template <class B>
-concept waits_for_others = requires { requires B::waits; };
-
-/// A backend that reaches several ranks, so many of them. `more_ranks` says how there are more.
-template <class B>
-concept has_ranks = requires {
-  { B::ranks() } -> std::same_as<int>;
-  { B::more_ranks } -> std::convertible_to<std::string_view>;
-};
-
-/// One whose ranks are processes: all but the first `follow`, which returns true when that is done,
-/// and at once false in the first.
-template <class B>
-concept led_by_first_rank = has_ranks<B> && requires {
-  { B::serve_first_rank() } -> std::same_as<bool>;
 };
 
 /// The plan of an op on a backend; specialised once for each pair that exists. Its constructor

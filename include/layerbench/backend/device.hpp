@@ -13,10 +13,9 @@
 #include <vector>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/backend/formula.hpp>
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/op/allreduce.hpp>
-#include <layerbench/timing/clock.hpp>
-#include <layerbench/timing/mode.hpp>
 
 /// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
 namespace layerbench::run {
@@ -64,9 +63,23 @@ class any_plan {
   /// The plan must outlive what it binds.
   [[nodiscard]] virtual std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                          address workspace) const = 0;
-  /// What element `index` of operand `output` should be.
-  [[nodiscard]] virtual reference::sum expected(reference::tensors inputs, std::size_t output,
-                                                std::int64_t index) const = 0;
+  /// The number that the plan keeps in memory for an exact result of operand `output`.
+  [[nodiscard]] virtual reference::sum as_stored(std::size_t /*output*/,
+                                                 const reference::sum& exact) const {
+    return exact;
+  }
+};
+
+/// A clock that work on a device passes, instead of this program's: stop() waits for what was
+/// enqueued since start(), and returns the seconds that it took.
+class device_clock {
+ public:
+  device_clock() = default;
+  device_clock(const device_clock&) = delete;
+  device_clock& operator=(const device_clock&) = delete;
+  virtual ~device_clock() = default;
+  virtual void start() = 0;
+  [[nodiscard]] virtual double stop() = 0;
 };
 
 /// Work that was recorded; freed with the object.
@@ -97,7 +110,7 @@ class compute_device {
   [[nodiscard]] int threads() const { return threads_; }
   /// Whether its calls wait for others than these, so that their CPU time says nothing.
   [[nodiscard]] virtual bool waits() const = 0;
-  /// Whether its memory and threads are this program's (see the concept `on_host`).
+  /// Whether its memory and threads are this program's.
   [[nodiscard]] virtual bool is_host() const = 0;
   /// Whether there is a plan for that kind of op; needs no device.
   [[nodiscard]] bool implements_op(const op::any& op) const {
@@ -157,13 +170,6 @@ class compute_device {
   plan_choice choice_;
   plan_maker between_ranks_;
 };
-
-/// The clock that counts of a device's work.
-[[nodiscard]] inline stopwatch stopwatch_of(compute_device& target) {
-  const bool waits = target.waits() || target.timing() == timing_mode::single;
-  const bool cpu_counts = target.threads() == 1 && !waits;
-  return stopwatch(cpu_counts ? 1 : 2, target.clock());
-}
 
 /// The plan of `op` on the device; null where it has none.
 [[nodiscard]] inline std::unique_ptr<any_plan> plan_or_null(compute_device& device,

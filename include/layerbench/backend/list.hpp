@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string_view>
-#include <vector>
-
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
 
-// The only place where what is built depends on macros.
+// The only place where what is built depends on macros: these are lists of types, and functions
+// that take them are other ones where the list is another one.
 #ifndef LAYERBENCH_ONEDNN
 #define LAYERBENCH_ONEDNN 0
 #endif
@@ -36,9 +35,6 @@
 
 namespace layerbench {
 
-template <backend... Backends>
-struct backend_list {};
-
 /// The backends of this build, the preferred one first.
 using built_backends = backend_list<
 #if LAYERBENCH_CUDA
@@ -58,27 +54,5 @@ using collective_backends = backend_list<
     mpi::backend,
 #endif
     reference::backend>;
-
-/// A backend that the suite has and this build has not, and the CMake option that builds it.
-struct unbuilt_backend {
-  std::string_view name;
-  std::string_view option;
-  bool collective = false;
-};
-
-inline const std::vector<unbuilt_backend> unbuilt_backends{
-#if !LAYERBENCH_CUDA
-    {"cudnn", "LAYERBENCH_CUDA"},      {"cublas", "LAYERBENCH_CUDA"},
-#endif
-#if !LAYERBENCH_ONEDNN
-    {"onednn", "LAYERBENCH_ONEDNN"},
-#endif
-#if !LAYERBENCH_NCCL
-    {"nccl", "LAYERBENCH_CUDA", true},
-#endif
-#if !LAYERBENCH_MPI
-    {"mpi", "LAYERBENCH_MPI", true},
-#endif
-};
 
 }  // namespace layerbench

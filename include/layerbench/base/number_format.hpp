@@ -9,15 +9,15 @@
 
 #include <fmt/format.h>
 
-/// Numbers as people read them: one form of each, wherever it is printed.
-namespace layerbench::report::detail {
+/// Number formatting for text and CSV.
+namespace layerbench::format {
 
-/// A number with as many digits as identify it; nothing for no number.
+/// A number with as many digits as needed to read back the same value; empty for no number.
 [[nodiscard]] inline std::string exact(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-/// Four significant digits, never in exponents.
+/// Four significant digits, never in exponential notation.
 [[nodiscard]] inline std::string four_digits(double value) {
   const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
   return fmt::format("{:.{}f}", value, std::clamp(3 - static_cast<int>(magnitude), 0, 9));
@@ -29,7 +29,7 @@ namespace layerbench::report::detail {
 
 [[nodiscard]] inline std::string milliseconds(double seconds) { return four_digits(seconds * 1e3); }
 
-[[nodiscard]] inline std::string range_text(double low, double high) {
+[[nodiscard]] inline std::string range(double low, double high) {
   return fmt::format("{} to {}", milliseconds(low), milliseconds(high));
 }
 
@@ -42,9 +42,9 @@ namespace layerbench::report::detail {
   return share ? fmt::format("{:+.1f} %", *share * 100) : "";
 }
 
-/// Rounded down: less than all must not read as 100 %.
-[[nodiscard]] inline std::string percent_covered(double coverage) {
+/// A coverage in percent, rounded down so that incomplete coverage never reads as 100 %.
+[[nodiscard]] inline std::string coverage(double coverage) {
   return fmt::format("{:.1f} %", std::floor(coverage * 1000) / 10);
 }
 
-}  // namespace layerbench::report::detail
+}  // namespace layerbench::format

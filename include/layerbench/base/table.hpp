@@ -11,40 +11,41 @@
 
 #include <fmt/format.h>
 
-namespace layerbench::report {
+namespace layerbench {
 
 enum class align { left, right };
 
 struct column {
   std::string title;
-  report::align align = report::align::left;
+  layerbench::align alignment = layerbench::align::left;
 };
 
-/// Rows of text under titled columns; each row has as many cells as there are columns.
+/// Rows of text under titled columns. Every row has one cell per column.
 struct table {
   std::vector<column> columns;
   std::vector<std::vector<std::string>> rows;
 };
 
-/// A table without rows whose columns are titled by these words.
-[[nodiscard]] inline table table_with_columns(const std::string& words) {
+/// A table without rows. The words of `titles`, separated by blanks, are its columns' titles.
+[[nodiscard]] inline table table_with_columns(const std::string& titles) {
   table result;
-  std::istringstream titles(words);
-  for (std::string title; titles >> title;) result.columns.push_back({title});
+  std::istringstream words(titles);
+  for (std::string title; words >> title;) result.columns.push_back({title});
   return result;
 }
 
-namespace detail {
-
-/// Places a UTF-8 text takes on a terminal, one a character.
-[[nodiscard]] inline std::size_t width(std::string_view text) {
+/// Columns that a UTF-8 text takes on a terminal: one per character.
+[[nodiscard]] inline std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-[[nodiscard]] inline std::string padded(const std::string& cell, std::size_t wide, align side) {
-  const std::string space(wide - std::min(wide, width(cell)), ' ');
-  return side == align::left ? cell + space : space + cell;
+namespace detail {
+
+[[nodiscard]] inline std::string padded(const std::string& cell, std::size_t width,
+                                        align alignment) {
+  const std::string space(width - std::min(width, display_width(cell)), ' ');
+  return alignment == align::left ? cell + space : space + cell;
 }
 
 /// A CSV field, quoted where RFC 4180 asks for it.
@@ -68,37 +69,37 @@ namespace detail {
 
 }  // namespace detail
 
-/// The table for a terminal: aligned, and Markdown to those who paste it somewhere.
+/// The table as aligned text, which is also a Markdown table.
 [[nodiscard]] inline std::string text(const table& t) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < t.columns.size(); ++i) {
-    widths.push_back(std::max<std::size_t>(3, detail::width(t.columns[i].title)));
-    for (const auto& row : t.rows) widths[i] = std::max(widths[i], detail::width(row[i]));
+    widths.push_back(std::max<std::size_t>(3, display_width(t.columns[i].title)));
+    for (const auto& row : t.rows) widths[i] = std::max(widths[i], display_width(row[i]));
   }
   const auto line = [&](const auto& cell) {
-    std::string merged_passes = "|";
+    std::string result = "|";
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      merged_passes += ' ' + detail::padded(cell(i), widths[i], t.columns[i].align) + " |";
+      result += ' ' + detail::padded(cell(i), widths[i], t.columns[i].alignment) + " |";
     }
-    return merged_passes + '\n';
+    return result + '\n';
   };
   std::string out = line([&](std::size_t i) { return t.columns[i].title; });
   out += line([&](std::size_t i) {
-    const bool right = t.columns[i].align == align::right;
+    const bool right = t.columns[i].alignment == align::right;
     return std::string(widths[i] - (right ? 1 : 0), '-') + (right ? ":" : "");
   });
   for (const auto& row : t.rows) out += line([&](std::size_t i) { return row[i]; });
   return out;
 }
 
-/// The table as CSV (RFC 4180): a header line, then a line a row.
+/// The table as CSV (RFC 4180): a header line, then one line per row.
 [[nodiscard]] inline std::string csv(const table& t) {
   std::vector<std::string> titles;
   titles.reserve(t.columns.size());
-  for (const column& item : t.columns) titles.push_back(item.title);
+  for (const column& column : t.columns) titles.push_back(column.title);
   std::string out = detail::csv_record(titles);
   for (const auto& row : t.rows) out += detail::csv_record(row);
   return out;
 }
 
-}  // namespace layerbench::report
+}  // namespace layerbench

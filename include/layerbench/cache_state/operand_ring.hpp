@@ -13,187 +13,205 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/buffer_layout.hpp>
 #include <layerbench/cache_state/device_context.hpp>
-#include <layerbench/cache_state/ring_slot.hpp>
+#include <layerbench/cache_state/eviction.hpp>
+#include <layerbench/cache_state/op_in_context.hpp>
+#include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/cache_state/setup_op.hpp>
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/timing/clock.hpp>
 
 namespace layerbench::run {
 
-/// Calls of a plan on operands that move round rings, so that each call finds its operands in the
-/// caches as far as the state says. What the step did not use before was last touched one model's
-/// footprint of bytes ago. The rest is written by the plans that write it in the model, untimed, as
-/// long before the call as there, but just before it where that is less than the cores' own caches
-/// hold; or copied, where it was only read. What a call needs beside its operands, its code above
-/// all, was last used a step ago, too: before the last of these plans run, the cores' own caches
-/// are filled with something else.
+/// Calls of a plan, each of which finds its operands in the caches where `cache_state` says.
+///
+/// The operands move round rings: each call uses the next slot. A ring is as long as the bytes that
+/// the model's step touches, so an operand was last used one step ago, as weights are.
+///
+/// Once before a measurement, untimed, warm_shared_cache():
+///   1. reads all slots in the order in which calls use them, and writes what calls on them would
+///      have written, so that the last-level cache holds what it holds in an endless loop of steps.
+///
+/// Before each timed call, untimed, set_up():
+///   2. runs the setup ops of longer ago: those that write, or last used, an operand of this call
+///   or
+///      of one a few calls ahead, as far ahead as in the model;
+///   3. waits until the call is due, where a turn of the ring should last as long as a step;
+///   4. evicts the private caches, as the other layers of the step do;
+///   5. runs the setup ops of a short time ago, such as the layer before, whose results the private
+///      caches still hold in the model;
+///   6. evicts the instruction cache.
+///
+/// The timed call() then runs the plan. Hot calls have one slot and no setup ops. Cold calls have a
+/// ring longer than all caches and no setup ops.
 class operand_ring {
  public:
-  /// `plan` must outlive this. `seed` is of the test data of small operands.
-  operand_ring(device_context& memory, const any_plan& plan, const op_in_context& what,
+  /// `plan` must outlive this object. `seed` is for the test data of small operands.
+  operand_ring(device_context& context, const any_plan& plan, const op_in_context& what,
                std::uint64_t seed)
-      : memory_(memory),
+      : context_(context),
         plan_(plan),
         cache_(what.cache),
-        placed_(buffer_layout_of(memory.device(), plan, what)) {
-    set_slots();
+        layout_(buffer_layout_of(context.device(), plan, what)) {
+    set_limits();
     fill_own(seed);
   }
 
-  /// How many calls may be made ready at once. One in a model's state: a second would find the code
-  /// of the first, and less of its own sources. Of those that are recorded no more than a ring has
-  /// windows, lest one finds what another one has just used.
+  /// How many calls one set_up() can serve. One in the state of a model: a second call would find
+  /// the code of the first, and less of its own sources. Recorded calls: at most as many as the
+  /// ring has slots, since a further call would find operands of the same recording.
   [[nodiscard]] std::int64_t most_calls() const { return most_calls_; }
 
-  /// Seconds of the model's step, as far as known, before calls are settled: a turn of the rings
-  /// takes no less where others evict from shared caches in the meantime, unless that is so long
-  /// that they have evicted all.
+  /// Sets the seconds of the model's step, as far as known, before warm_shared_cache(). A turn of
+  /// the rings then lasts as long, where other tenants of the host evict from shared caches
+  /// meanwhile, but no longer than they need to evict all.
   void set_step_seconds(double seconds) {
-    if (!placed_.paced || seconds == step_) return;
-    step_ = seconds;
+    if (!layout_.paced || seconds == step_seconds_) return;
+    step_seconds_ = seconds;
     const double turn = std::min(seconds, longest_turn);
-    period_ = turn / static_cast<double>(placed_.turns);
-    placed_.set_leads(turn > 0 ? seconds / turn : 1);
+    period_ = turn / static_cast<double>(layout_.slots);
+    layout_.set_leads(turn > 0 ? seconds / turn : 1);
   }
 
-  /// Goes through the turn of the rings before the next call: reads what it used, and writes what
-  /// its calls would have written for the next ones. Caches that keep what was used so long ago
-  /// then hold what they hold in an endless loop of steps, whatever else was measured before. Where
-  /// they keep nothing for so long, calls that warm up do as well, if there are any.
+  /// Runs through one turn of the rings before the next call: reads the operands of its calls, and
+  /// writes what setup ops would have written ahead. Shared caches then hold what they hold in an
+  /// endless loop of steps, whatever was measured before. Where they hold nothing for so long,
+  /// warm-up calls do as well, and the reads are left out if such calls follow.
   void warm_shared_cache(bool warm_up_follows = true) {
     set_memory();
-    const bool reads = placed_.warms_shared_cache || !warm_up_follows;
-    const auto turns = reads ? static_cast<std::int64_t>(placed_.turns) : 0;
-    std::int64_t most = turns;
-    for (const setup_op& element : placed_.setup_ops) most = std::max(most, element.lead());
-    std::vector<device_context::piece> unread;
-    for (std::int64_t back = most; back > 0; --back) {
-      const auto due = [&](const setup_op& item) { return item.lead() >= back; };
-      if (back <= turns) add_window(unread, next_ + turns - back);
-      if (period_ > 0 || std::ranges::any_of(placed_.setup_ops, due)) {
+    const bool reads = layout_.warm_shared_cache || !warm_up_follows;
+    const std::int64_t read_calls = reads ? slots() : 0;
+    std::int64_t calls = read_calls;
+    for (const setup_op& op : layout_.setup_ops) calls = std::max(calls, op.lead());
+    std::vector<memory_range> unread;
+    for (std::int64_t back = calls; back > 0; --back) {
+      const auto is_ahead = [&](const setup_op& op) { return op.lead() >= back; };
+      if (back <= read_calls) add_slot(unread, next_ + read_calls - back);
+      if (period_ > 0 || std::ranges::any_of(layout_.setup_ops, is_ahead)) {
         due_ = std::max(stopwatch::now(), due_ + period_);
         wait_until(due_);
-        memory_.read(std::exchange(unread, {}));
+        read_memory(context_.device(), std::exchange(unread, {}));
       }
-      for (setup_op& op : placed_.setup_ops) {
-        if (due(op)) op.run(memory_, placed_.ring_slot, next_ - back);
+      for (setup_op& op : layout_.setup_ops) {
+        if (is_ahead(op)) op.run(context_, layout_.rings, next_ - back);
       }
     }
-    memory_.read(unread);
-    // Calls go on from the last of these, however long it took.
-    shared_cache_warmed_ = period_ > 0 && most > 0 ? due_ : stopwatch::now();
-    calls_since_ = 0;
+    read_memory(context_.device(), unread);
+    // The next call follows the last of these, however long they took.
+    warmed_at_ = period_ > 0 && calls > 0 ? due_ : stopwatch::now();
+    calls_since_warming_ = 0;
   }
 
   /// Brings the operands of the next calls into their state; untimed.
   void set_up(std::int64_t calls) {
     set_memory();
-    double ahead = 0;
-    for (const setup_op& op : placed_.setup_ops) ahead = std::max(ahead, op.earlier());
-    due_ = std::max(stopwatch::now() + ahead * period_, due_ + period_);
-    const std::int64_t different = std::min(calls, slots_wanted_);
-    calls_since_ += different;
-    const std::span all(placed_.setup_ops);
-    for (std::int64_t i = 0; i < different; ++i) {
-      run(all.first(placed_.first_near), next_ + i);
-      wait_until(due_);
-      memory_.evict_private_caches(placed_.private_evicted);
-      run(all.subspan(placed_.first_near), next_ + i);
-      place(static_cast<std::size_t>(i), next_ + i);
+    double most_ahead = 0;
+    for (const setup_op& op : layout_.setup_ops) {
+      most_ahead = std::max(most_ahead, op.lead_fraction());
     }
-    memory_.device().synchronize();
-    if (cache_ == cache_state::model) memory_.evict_instruction_cache(placed_.filler_blocks);
-    slots_.front()->expect(calls);  // those who take part in them have no other slots
+    due_ = std::max(stopwatch::now() + most_ahead * period_, due_ + period_);
+    const std::int64_t different = std::min(calls, most_bound_);
+    calls_since_warming_ += different;
+    const std::span all(layout_.setup_ops);
+    for (std::int64_t i = 0; i < different; ++i) {
+      run(all.first(layout_.first_after_eviction), next_ + i);
+      wait_until(due_);
+      context_.evict_private_caches(layout_.private_eviction_bytes);
+      run(all.subspan(layout_.first_after_eviction), next_ + i);
+      bind(static_cast<std::size_t>(i), next_ + i);
+    }
+    context_.device().synchronize();
+    if (cache_ == cache_state::model) {
+      evict_instruction_cache(context_.device(), layout_.filler_blocks);
+    }
+    bound_.front()->expect(calls);  // plans of several ranks bind one call only
   }
 
-  /// Runs the calls that were made ready, to their end; but the device's own clock, where it has
-  /// one, waits for that.
+  /// Runs the calls that were set up, and waits for their end, unless a device clock does that.
   void call(std::int64_t calls) {
     for (std::int64_t i = 0; i < calls; ++i) {
-      slots_[static_cast<std::size_t>(i % slots_wanted_)]->run();
+      bound_[static_cast<std::size_t>(i % most_bound_)]->run();
     }
-    memory_.device().finish();
-    next_ += std::min(calls, slots_wanted_);
+    context_.device().finish();
+    next_ += std::min(calls, most_bound_);
   }
 
-  // For who records calls, in place of all that (see recorded_calls).
+  // To record calls (see recorded_calls), use these functions and not those above.
 
-  /// Makes the first call, and brings all memory about that calls need: none may be allocated while
-  /// they are recorded.
+  /// Makes the first call, and allocates all memory that calls need, since a recording cannot
+  /// allocate.
   void call_first() {
     set_memory();
-    enqueue_ready(0);
+    enqueue_set_up(0);
     enqueue(0);
-    memory_.device().synchronize();
+    context_.device().synchronize();
   }
-  /// Enqueues what comes before that call.
-  void enqueue_ready(std::int64_t call) {
-    for (setup_op& op : placed_.setup_ops) op.run(memory_, placed_.ring_slot, call);
+  /// Enqueues the setup ops that run before a call.
+  void enqueue_set_up(std::int64_t call) {
+    for (setup_op& op : layout_.setup_ops) op.run(context_, layout_.rings, call);
   }
-  /// Enqueues that call.
   void enqueue(std::int64_t call) {
-    place(0, call);
-    slots_.front()->run();
+    bind(0, call);
+    bound_.front()->run();
   }
-  /// Enqueues what so many calls before the first one write ahead for the first `calls`;
-  /// `pass(some)` stands for what is touched by some of them that write nothing.
-  template <class Pass>
-  void enqueue_ahead(std::int64_t left_out, std::int64_t calls, const Pass& pass) {
-    std::int64_t passed = 0;
-    for (std::int64_t back = left_out; back > 0; --back, ++passed) {
-      for (setup_op& op : placed_.setup_ops) {
-        const std::int64_t of = op.lead() - back;
-        if (of < 0 || of >= calls) continue;
-        if (passed > 0) pass(std::exchange(passed, 0));
-        op.run(memory_, placed_.ring_slot, -back);
+  /// Enqueues what the `left_out` calls before call 0 would write ahead for the first `calls`.
+  /// `skip(n)` stands for what n of the calls in between touch that write nothing ahead.
+  template <class Skip>
+  void enqueue_ahead(std::int64_t left_out, std::int64_t calls, const Skip& skip) {
+    std::int64_t skipped = 0;
+    for (std::int64_t back = left_out; back > 0; --back, ++skipped) {
+      for (setup_op& op : layout_.setup_ops) {
+        const std::int64_t for_call = op.lead() - back;
+        if (for_call < 0 || for_call >= calls) continue;
+        if (skipped > 0) skip(std::exchange(skipped, 0));
+        op.run(context_, layout_.rings, -back);
       }
     }
-    if (passed > 0) pass(passed);
+    if (skipped > 0) skip(skipped);
   }
-  /// Windows in a ring.
-  [[nodiscard]] std::int64_t turns() const { return static_cast<std::int64_t>(placed_.turns); }
-  /// Bytes that a call and what comes before it touch.
-  [[nodiscard]] std::size_t window_bytes() const { return placed_.touched; }
+  /// Slots in each ring.
+  [[nodiscard]] std::int64_t slots() const { return static_cast<std::int64_t>(layout_.slots); }
+  /// Bytes that a call and its setup ops touch.
+  [[nodiscard]] std::size_t slot_bytes() const { return layout_.touched_bytes; }
 
-  /// Bytes between two uses of weights, and of memory that is written.
+  /// Bytes touched between two uses of the same slot.
   [[nodiscard]] std::size_t ring_bytes() const {
     std::size_t sum = 0;
-    for (const buffer_kind in : shared_buffer_kinds) sum += placed_.ring_slot.length(in);
+    for (const buffer_kind kind : shared_buffer_kinds) sum += layout_.rings.ring_bytes(kind);
     return sum;
   }
-  /// Bytes of sources, and of what stands for the rest of the model, written before each call.
+  /// Bytes that setup ops prepare before each call.
   [[nodiscard]] std::size_t touched_bytes() const {
     std::size_t sum = 0;
-    for (const setup_op& op : placed_.setup_ops) sum += op.bytes();
+    for (const setup_op& op : layout_.setup_ops) sum += op.bytes();
     return sum;
   }
-  /// Bytes of something else that the cores' own caches are filled with before each call.
-  [[nodiscard]] std::size_t evicted_bytes() const { return placed_.private_evicted; }
+  /// Bytes read before each call to evict the private caches.
+  [[nodiscard]] std::size_t evicted_bytes() const { return layout_.private_eviction_bytes; }
 
-  /// Seconds of a turn of the rings since they were settled: between two uses of weights, and of
-  /// memory that is written.
+  /// Seconds that a turn of the rings took since warm_shared_cache(), which is the time between two
+  /// uses of the same slot.
   [[nodiscard]] double turn_seconds() const {
-    if (calls_since_ == 0) return 0;
-    const double calls = static_cast<double>(calls_since_);
-    return (due_ - shared_cache_warmed_) / calls * static_cast<double>(placed_.turns);
+    if (calls_since_warming_ == 0) return 0;
+    const double calls = static_cast<double>(calls_since_warming_);
+    return (due_ - warmed_at_) / calls * static_cast<double>(layout_.slots);
   }
 
  private:
-  static constexpr std::int64_t most_slots = 64;
-  /// Seconds after which nothing was left of what is not used, on two hosts (docs/measuring.md).
+  static constexpr std::int64_t bind_limit = 64;
+  /// Seconds after which two hosts had evicted all unused memory (docs/measuring.md).
   static constexpr double longest_turn = 0.025;
 
-  void run(std::span<setup_op> some, std::int64_t call) {
-    for (setup_op& op : some) {
-      wait_until(due_ - op.earlier() * period_);
-      op.run(memory_, placed_.ring_slot, call);
+  void run(std::span<setup_op> ops, std::int64_t call) {
+    for (setup_op& op : ops) {
+      wait_until(due_ - op.lead_fraction() * period_);
+      op.run(context_, layout_.rings, call);
     }
   }
 
-  void add_window(std::vector<device_context::piece>& to, std::int64_t call) const {
-    for (const buffer_kind in : shared_buffer_kinds) {
-      if (placed_.ring_slot.size(in) == 0) continue;
-      to.push_back({placed_.ring_slot.at({in, 0}, call), placed_.ring_slot.size(in)});
+  void add_slot(std::vector<memory_range>& to, std::int64_t call) const {
+    for (const buffer_kind kind : shared_buffer_kinds) {
+      const std::size_t bytes = layout_.rings.slot_bytes(kind);
+      if (bytes > 0) to.push_back({layout_.rings.at({kind, 0}, call), bytes});
     }
   }
 
@@ -202,61 +220,64 @@ class operand_ring {
     }
   }
 
-  /// Rows take turns in the device's memory, which may move in between.
+  /// Other cases use the same memory, and may have moved it.
   void set_memory() {
-    for (const buffer_kind in : shared_buffer_kinds) {
-      placed_.ring_slot.set_memory(
-          in, memory_.memory(in, placed_.ring_slot.length(in), cache_ == cache_state::hot));
+    for (const buffer_kind kind : shared_buffer_kinds) {
+      const std::size_t bytes = layout_.rings.ring_bytes(kind);
+      layout_.rings.set_memory(kind, context_.memory(kind, bytes, cache_ == cache_state::hot));
     }
   }
 
-  void set_slots() {
-    const bool alone = cache_ == cache_state::model;
-    const bool moves = placed_.turns > 1;
-    slots_wanted_ = moves && !alone ? most_slots : 1;
-    most_calls_ = moves || alone ? slots_wanted_ : INT64_MAX;
-    const timing_mode how = memory_.device().timing();
+  void set_limits() {
+    const bool one_call = cache_ == cache_state::model;
+    const bool moves = layout_.slots > 1;
+    most_bound_ = moves && !one_call ? bind_limit : 1;
+    most_calls_ = moves || one_call ? most_bound_ : INT64_MAX;
+    const timing_mode how = context_.device().timing();
     if (how == timing_mode::single) most_calls_ = 1;
-    if (how == timing_mode::graph) most_calls_ = moves ? std::min(turns(), most_slots) : most_slots;
+    if (how == timing_mode::graph) most_calls_ = moves ? std::min(slots(), bind_limit) : bind_limit;
   }
 
-  /// Small weights get valid values, and whatever needs them: a variance is not just any number.
+  /// Writes valid values to small weights, and to operands that need certain values, such as
+  /// variances.
   void fill_own(std::uint64_t seed) {
-    const std::size_t size = placed_.ring_slot.size(buffer_kind::own);
-    if (size == 0) return;
-    own_ = memory_.device().allocate(placed_.ring_slot.length(buffer_kind::own));
-    placed_.ring_slot.set_memory(buffer_kind::own, own_->data());
+    const std::size_t slot = layout_.rings.slot_bytes(buffer_kind::own);
+    const std::size_t bytes = layout_.rings.ring_bytes(buffer_kind::own);
+    if (slot == 0) return;
+    own_ = context_.device().allocate(bytes);
+    layout_.rings.set_memory(buffer_kind::own, own_->data());
     auto* first = static_cast<std::byte*>(own_->data());
-    fill_operands(plan_, placed_.slices, first, seed);
-    for (const setup_op& op : placed_.setup_ops) op.fill_own(first, seed);
-    for (std::size_t done = size; done < placed_.ring_slot.length(buffer_kind::own); done += size) {
-      memory_.device().copy(first + done, first, size);
+    fill_own_operands(plan_, layout_.slices, first, seed);
+    for (const setup_op& op : layout_.setup_ops) op.fill_own(first, seed);
+    for (std::size_t done = slot; done < bytes; done += slot) {
+      context_.device().copy(first + done, first, slot);
     }
   }
 
-  void place(std::size_t slot, std::int64_t call) {
-    const std::vector<address> places = placed_.ring_slot.at(placed_.slices, call);
-    if (slot < slots_.size()) {
-      slots_[slot]->place(places);
+  /// Binds the plan to the operands of a call, as the `index`-th of those that are set up together.
+  void bind(std::size_t index, std::int64_t call) {
+    const std::vector<address> places = layout_.rings.at(layout_.slices, call);
+    if (index < bound_.size()) {
+      bound_[index]->place(places);
     } else {
-      slots_.push_back(plan_.bind(places, memory_.workspace(plan_.workspace_bytes())));
+      bound_.push_back(plan_.bind(places, context_.workspace(plan_.workspace_bytes())));
     }
   }
 
-  device_context& memory_;
+  device_context& context_;
   const any_plan& plan_;
   cache_state cache_;
-  buffer_layout placed_;
+  buffer_layout layout_;
   std::unique_ptr<device_memory> own_;
-  std::vector<std::unique_ptr<bound_plan>> slots_;
-  std::int64_t slots_wanted_ = 1;
+  std::vector<std::unique_ptr<bound_plan>> bound_;
+  std::int64_t most_bound_ = 1;
   std::int64_t most_calls_ = 1;
-  std::int64_t next_ = 0;
-  double step_ = 0;    ///< seconds of the model's
-  double period_ = 0;  ///< seconds from call to call, at least
-  double due_ = 0;     ///< when the last call was
-  double shared_cache_warmed_ = 0;
-  std::int64_t calls_since_ = 0;
+  std::int64_t next_ = 0;    ///< number of the next call
+  double step_seconds_ = 0;  ///< of the model; 0: not known
+  double period_ = 0;        ///< least seconds from one call to the next
+  double due_ = 0;           ///< when the latest call was to begin
+  double warmed_at_ = 0;     ///< when warm_shared_cache() ended
+  std::int64_t calls_since_warming_ = 0;
 };
 
 }  // namespace layerbench::run

@@ -12,39 +12,42 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/device_context.hpp>
-#include <layerbench/cache_state/ring_slot.hpp>
+#include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::run {
 
-/// Gives those of a plan's operands their test data that have room of the row's own, in the window
-/// at `own`.
-inline void fill_operands(const any_plan& plan, const std::vector<slice>& slices, std::byte* own,
-                          std::uint64_t seed) {
+/// Writes test data to those of a plan's operands that lie in the case's own memory, in the slot
+/// that begins at `own_slot`.
+inline void fill_own_operands(const any_plan& plan, const std::vector<slice>& slices,
+                              std::byte* own_slot, std::uint64_t seed) {
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const op::operand& operand = plan.operands()[i].logical;
-    if (slices[i].in != buffer_kind::own || operand.role == op::role::destination) continue;
-    plan.upload(i, random_values(operand, operand_seed(seed, i)), own + slices[i].offset);
+    if (slices[i].kind != buffer_kind::own || operand.role == op::role::destination) continue;
+    plan.upload(i, random_values(operand, operand_seed(seed, i)), own_slot + slices[i].offset);
   }
 }
 
-/// Writes memory of a call's window before the call, untimed: with the plan that writes it in the
-/// model where there is one, so that it lies in the caches where it does in the model.
+/// An untimed op that writes, or reads, memory of a call's slot before the call. It is the op that
+/// does so in the model, where there is a plan for it, so that the memory lies in the same caches
+/// as in the model; else a copy.
 class setup_op {
  public:
-  static constexpr std::int64_t longest_ago = INT64_MAX;  ///< as a distance: before all others
+  /// Distance of an op that runs before all others.
+  static constexpr std::int64_t max_distance = INT64_MAX;
 
-  /// A null plan copies. `output` is the plan's operand that the call reads, so many `bytes` of it;
-  /// `distance` the bytes touched between this and the call.
+  /// A null plan copies `bytes`. `output` is the plan's operand that the call uses, the first
+  /// `bytes` of it; `distance` is how many bytes the step touches between this op and the call.
   setup_op(std::unique_ptr<any_plan> plan, std::size_t output, std::size_t bytes,
            std::int64_t distance)
       : plan_(std::move(plan)), output_(output), bytes_(bytes), distance_(distance) {}
 
+  /// Bytes that the call uses.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::int64_t distance() const { return distance_; }
-  [[nodiscard]] bool before_all() const { return distance_ == longest_ago; }
+  [[nodiscard]] bool runs_first() const { return distance_ == max_distance; }
 
-  /// Bytes that it writes for the call, at least what that reads.
+  /// Bytes that it writes for the call, which may use only some of them.
   [[nodiscard]] std::size_t written_bytes() const {
     return plan_ ? std::max(bytes_, operand_bytes(output_)) : bytes_;
   }
@@ -55,55 +58,54 @@ class setup_op {
     return plan_->operands()[operand].bytes;
   }
 
-  /// Gives it room in `all` for what it touches beside `to`, where it writes, and beside what is
-  /// given to it by operand; the rest of what it reads nobody writes. Returns the bytes of the
-  /// room.
-  std::size_t lay_out(ring_slot& all, slice to, std::map<std::size_t, slice> given = {}) {
+  /// Reserves memory in `rings` for all operands but the output, which lies at `output`, and those
+  /// that `known` has slices for. Nobody writes the reserved sources. Returns the bytes reserved.
+  std::size_t reserve(ring_buffers& rings, slice output, std::map<std::size_t, slice> known = {}) {
     if (!plan_) {
-      places_ = {all.add(buffer_kind::constants, bytes_), to};
+      slices_ = {rings.add(buffer_kind::constants, bytes_), output};
       return bytes_;
     }
-    given.emplace(output_, to);
-    std::size_t taken = 0;
+    known.emplace(output_, output);
+    std::size_t reserved = 0;
     for (const plan_operand& operand : plan_->operands()) {
-      const auto known = given.find(places_.size());
-      if (known != given.end()) {
-        places_.push_back(known->second);
+      const auto found = known.find(slices_.size());
+      if (found != known.end()) {
+        slices_.push_back(found->second);
         continue;
       }
       const bool written = operand.logical.role == op::role::destination;
       const buffer_kind unwritten =
           op::needs_values(operand.logical) ? buffer_kind::own : buffer_kind::constants;
-      places_.push_back(all.add(written ? buffer_kind::activations : unwritten, operand.bytes));
-      taken += operand.bytes;
+      slices_.push_back(rings.add(written ? buffer_kind::activations : unwritten, operand.bytes));
+      reserved += operand.bytes;
     }
-    return taken;
+    return reserved;
   }
 
-  /// Gives values to what has room of the row's own, in the window at `own`.
-  void fill_own(std::byte* own, std::uint64_t seed) const {
-    if (plan_) fill_operands(*plan_, places_, own, seed);
+  /// Writes test data to operands in the case's own memory, in the slot at `own_slot`.
+  void fill_own(std::byte* own_slot, std::uint64_t seed) const {
+    if (plan_) fill_own_operands(*plan_, slices_, own_slot, seed);
   }
 
-  /// Sets how many calls ahead it runs, and by which part of the time between calls earlier still.
-  void set_lead(std::int64_t calls, double earlier) {
+  /// Sets how many calls ahead it runs: whole ones, and a fraction of the time between two calls.
+  void set_lead(std::int64_t calls, double fraction) {
     lead_ = calls;
-    earlier_ = earlier;
+    lead_fraction_ = fraction;
   }
   [[nodiscard]] std::int64_t lead() const { return lead_; }
-  [[nodiscard]] double earlier() const { return earlier_; }
+  [[nodiscard]] double lead_fraction() const { return lead_fraction_; }
 
-  /// Writes what is its part for call `call`.
-  void run(device_context& memory, const ring_slot& all, std::int64_t call) {
-    const std::vector<address> places = all.at(places_, call + lead_);
+  /// Runs before call `call`, on the slot of the call that is lead() calls later.
+  void run(device_context& context, const ring_buffers& rings, std::int64_t call) {
+    const std::vector<address> places = rings.at(slices_, call + lead_);
     if (!plan_) {
-      memory.device().copy(places[1], places[0], bytes_);
+      context.device().copy(places[1], places[0], bytes_);
       return;
     }
     if (bound_) {
       bound_->place(places);
     } else {
-      bound_ = plan_->bind(places, memory.workspace(plan_->workspace_bytes()));
+      bound_ = plan_->bind(places, context.workspace(plan_->workspace_bytes()));
     }
     bound_->run();
   }
@@ -114,8 +116,8 @@ class setup_op {
   std::size_t bytes_;
   std::int64_t distance_;
   std::int64_t lead_ = 0;
-  double earlier_ = 0;
-  std::vector<slice> places_;  ///< of the plan's operands; of a copy: from, to
+  double lead_fraction_ = 0;
+  std::vector<slice> slices_;  ///< of the plan's operands; of a copy: source and destination
   std::unique_ptr<bound_plan> bound_;
 };
 

@@ -15,16 +15,17 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/list.hpp>
+#include <layerbench/backend/registry.hpp>
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/cache_state/state.hpp>
+#include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
 #include <layerbench/model/collectives.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
-#include <layerbench/timing/mode.hpp>
 
 /// Options as they are given: by the command line and the environment.
 namespace layerbench::run {
@@ -211,12 +212,14 @@ inline void add_collective_options(CLI::App& app, options& o) {
 }
 
 /// Works out what depends on several options. Throws usage_error.
-template <backend... Bs>
-void settle(options& o) {
+inline void settle(options& o, const registry& known) {
   const auto chosen = [&](std::string_view name) {
     return o.backends.empty() || std::ranges::find(o.backends, name) != o.backends.end();
   };
-  o.default_threads = std::max({1, chosen(Bs::name) ? Bs::processors() : 1 ...});
+  o.default_threads = 1;
+  for (const backend_entry& entry : known.backends) {
+    if (chosen(entry.name)) o.default_threads = std::max(o.default_threads, entry.processors());
+  }
   if (o.threads.empty()) o.threads = {o.default_threads};
   std::set<std::string> states;  // each once
   std::erase_if(o.caches, [&](const std::string& word) { return !states.insert(word).second; });
@@ -235,11 +238,12 @@ void settle(options& o) {
 
 /// Reads the command line. Nothing is returned when all was said already (--help, --version).
 /// Throws usage_error.
-template <backend... Bs>
-[[nodiscard]] std::optional<options> parse(int argc, char** argv, const program& what,
-                                           backend_list<Bs...> /*built*/) {
+[[nodiscard]] inline std::optional<options> parse(int argc, char** argv, const program& what,
+                                                  const registry& known) {
   options o;
-  o.default_threads = std::max({Bs::processors()...});  // for --help, before the backends are known
+  for (const backend_entry& entry : known.backends) {  // for --help, before the backends are chosen
+    o.default_threads = std::max(o.default_threads, entry.processors());
+  }
   CLI::App app(what.purpose, what.name);
   app.set_version_flag("--version", std::string(what.name) + " " LAYERBENCH_VERSION);
   app.get_formatter()->column_width(38);
@@ -271,15 +275,15 @@ template <backend... Bs>
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(std::move(words));
-  } catch (const CLI::Success& words) {
-    app.exit(words);
+  } catch (const CLI::Success& success) {
+    app.exit(success);
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     throw usage_error(fmt::format("{}\nTry {} --help.",
                                   detail::about_variable(detail::plain_words(e), o.variables),
                                   what.name));
   }
-  detail::settle<Bs...>(o);
+  detail::settle(o, known);
   return o;
 }
 

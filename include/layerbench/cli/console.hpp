@@ -19,16 +19,16 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
 
-/// The table for people: one line a row, after the manner of Google Benchmark's console.
+/// The table for people: one line per row, like Google Benchmark's console.
 namespace layerbench::run {
 
 namespace detail {
 
-/// What stands behind the name; 45 characters, so that lines with the longest names of the suite's
-/// models stay below 120. The colours are empty or have no width.
+/// The columns after the name: 45 characters, so that lines with the longest names of the models
+/// that ship stay below 120. Colours take no width.
 constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}\n";
 
-/// A counter of rows that move what is not theirs, in bytes a second.
+/// The counter of communication rows, in bytes per second.
 constexpr std::string_view communication_rate = "algorithm_bandwidth";
 
 struct palette {
@@ -49,12 +49,12 @@ struct palette {
 }
 
 /// About four digits without an exponent.
-[[nodiscard]] inline std::string giga(double a_second) {
-  const double value = a_second * 1e-9;
+[[nodiscard]] inline std::string giga(double per_second) {
+  const double value = per_second * 1e-9;
   return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
 }
 
-/// What people read off a row: medians over its rounds.
+/// The line of one row: medians over its rounds.
 [[nodiscard]] inline std::string console_line(const rounds& row, std::size_t width,
                                               const palette& paint) {
   const std::string name =
@@ -96,15 +96,13 @@ struct palette {
                                                bool color) {
   const std::vector<detail::rounds> all = detail::by_row(rows);
   std::size_t width = 10;
-  for (const detail::rounds& element : all)
-    width = std::max(width, element.front()->name.text().size());
-  const auto sends = [](const result::measurement& item) {
-    return item.counters.contains(detail::communication_rate);
+  for (const detail::rounds& row : all) width = std::max(width, row.front()->name.text().size());
+  const auto sends = [](const result::measurement& row) {
+    return row.counters.contains(detail::communication_rate);
   };
   const bool communicates = std::ranges::any_of(rows, sends);
-  const bool computes = std::ranges::any_of(rows, [&](const result::measurement& measurement) {
-    return measurement.error.empty() && !sends(measurement);
-  });
+  const bool computes = std::ranges::any_of(
+      rows, [&](const result::measurement& row) { return row.error.empty() && !sends(row); });
   const std::string head =
       fmt::format("{:<{}}", "Benchmark", width) +
       fmt::format(detail::console_columns, "", "Time", "CPU", "", "", "Iterations", "",
@@ -116,8 +114,8 @@ struct palette {
   std::string text =
       fmt::format("Time: median over rounds; {}. spread: (max - min) / median\n", clock) + rule +
       head + rule;
-  for (const detail::rounds& rounds : all) {
-    text += detail::console_line(rounds, width, detail::colors(color));
+  for (const detail::rounds& row : all) {
+    text += detail::console_line(row, width, detail::colors(color));
   }
   return text;
 }

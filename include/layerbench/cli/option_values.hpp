@@ -16,7 +16,7 @@
 
 #include <layerbench/base/error.hpp>
 
-/// What options may be, and what is said when they are not.
+/// Validators of options, and the error messages for what they refuse.
 namespace layerbench::run::detail {
 
 /// A whole number from `least` to `most`.
@@ -65,8 +65,8 @@ namespace layerbench::run::detail {
   return fmt::format("'{}' is not a percentage above 0, such as 1", text);
 }
 
-/// The command line's words after the program's name. Throws usage_error for an option without a
-/// value after its `=`: CLI11 would take the next word. An empty filter is all.
+/// The arguments after the program's name. Throws usage_error for an option without a value after
+/// its `=`: CLI11 would take the next argument as its value. An empty filter selects everything.
 [[nodiscard]] inline std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   for (std::string& word : words) {
@@ -78,7 +78,7 @@ namespace layerbench::run::detail {
   return words;
 }
 
-/// The environment variable of each option that got its value there.
+/// The environment variable of each option that got its value from one.
 [[nodiscard]] inline std::map<std::string, std::string> options_from_environment(
     const CLI::App& app, const std::vector<std::string>& words) {
   std::map<std::string, std::string> variables;
@@ -94,16 +94,7 @@ namespace layerbench::run::detail {
   return variables;
 }
 
-/// `complaint`, which begins with the option at fault, about the variable that it came from.
-[[nodiscard]] inline std::string about_variable(
-    const std::string& complaint, const std::map<std::string, std::string>& variables) {
-  const std::size_t end = complaint.find_first_of(":= ");
-  const auto found = variables.find(complaint.substr(0, end));
-  if (found == variables.end()) return complaint;
-  return fmt::format("environment variable {}{}", found->second, complaint.substr(end));
-}
-
-/// What CLI11 complains of, in words that begin with the option.
+/// CLI11's message, rewritten so that it begins with the option.
 [[nodiscard]] inline std::string plain_words(const CLI::ParseError& e) {
   std::string text = e.what();
   const auto after = [&](std::string_view begin) {
@@ -124,7 +115,7 @@ namespace layerbench::run::detail {
   return text;
 }
 
-/// The command line as one could type it again.
+/// The command line, quoted for a shell.
 [[nodiscard]] inline std::string quoted(int argc, char** argv) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";

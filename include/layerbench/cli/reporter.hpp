@@ -42,18 +42,17 @@ struct aggregate {
   return stats::mean(v) == 0 ? 0 : stats::stddev(v) / stats::mean(v);
 }
 
-/// `text` as UTF-8 without control characters, which Google Benchmark would put into JSON as they
-/// are.
+/// `text` as UTF-8 without control characters: Google Benchmark writes them into JSON unescaped.
 [[nodiscard]] inline std::string printable(std::string text) {
   std::ranges::replace_if(text, [](char c) { return c >= 0 && c < ' ' && c != '\n'; }, ' ');
   using json = nlohmann::json;
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-/// The rounds of one row, in their order.
+/// The measurements of one row, one per round, in the order of rounds.
 using rounds = std::vector<const result::measurement*>;
 
-/// The rounds of each row, the rows in the order of their first one.
+/// `measured`, grouped by row; the rows stand in the order in which they first occur.
 [[nodiscard]] inline std::vector<rounds> by_row(const std::vector<result::measurement>& measured) {
   std::vector<rounds> all;
   std::map<result::row_name, std::size_t> index;
@@ -93,7 +92,7 @@ using rounds = std::vector<const result::measurement*>;
   const auto gather = [&](auto&& value) {
     std::vector<double> values;
     for (const result::measurement* row : rows) {
-      if (const std::optional<double> item = value(*row)) values.push_back(*item);
+      if (const std::optional<double> number = value(*row)) values.push_back(*number);
     }
     return values.empty() ? 0 : how.of(values);
   };
@@ -102,7 +101,7 @@ using rounds = std::vector<const result::measurement*>;
   run.aggregate_name = how.name;
   run.aggregate_unit = how.unit;
   run.iterations = static_cast<std::int64_t>(rows.size());
-  // A reporter divides times, but not percentages, by the iterations.
+  // Google Benchmark's reporters divide times by the iterations, percentages not.
   const double scale = how.unit == benchmark::kPercentage ? 1 : static_cast<double>(run.iterations);
   const auto seconds = [](const row& r) { return std::optional(r.seconds); };
   const auto cpu_seconds = [](const row& r) { return std::optional(r.cpu_seconds); };
@@ -126,13 +125,15 @@ using rounds = std::vector<const result::measurement*>;
                                           {"cv", benchmark::kPercentage, &relative_stddev}};
   std::vector<google_run> runs;
   if (rows.size() < 2) return runs;  // as Google Benchmark does
-  for (const aggregate& item : all) runs.push_back(aggregate_run(rows, first, item));
+  for (const aggregate& statistic : all) {
+    runs.push_back(aggregate_run(rows, first, statistic));
+  }
   return runs;
 }
 
 }  // namespace detail
 
-/// Google Benchmark's form of `rows`, in the order of their first round.
+/// Converts `rows` to Google Benchmark's runs, in the order of their first round.
 [[nodiscard]] inline std::vector<google_run> to_runs(const std::vector<result::measurement>& rows,
                                                      row_choice choice) {
   const std::vector<detail::rounds> all = detail::by_row(rows);
@@ -163,8 +164,8 @@ using context_fields = std::map<std::string, std::string, std::less<>>;
 
 namespace detail {
 
-/// Adds `fields` to the context of Google Benchmark's JSON. Its own way to do that is global, and
-/// can neither change nor remove what it once has.
+/// Adds `fields` to the context of Google Benchmark's JSON. AddCustomContext() is no alternative:
+/// its map is global, and entries can be neither changed nor removed.
 [[nodiscard]] inline std::string with_context(std::string text, const context_fields& fields) {
   constexpr std::string_view begin = "\"context\": {\n";
   const std::size_t found = text.find(begin);
@@ -186,7 +187,7 @@ struct report_form {
   bool tabular = false;  ///< counters as columns on the console
 };
 
-/// `runs` as a report of Google Benchmark; JSON has `context` beside Google Benchmark's own.
+/// Formats `runs` with Google Benchmark's reporter; JSON gets `context` beside the reporter's own.
 [[nodiscard]] inline std::string render(const std::vector<google_run>& runs,
                                         const report_form& form,
                                         const context_fields& context = {}) {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -10,55 +12,79 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/suite.hpp>
 
 namespace layerbench::run {
 
-/// Registers every fixture with Google Benchmark, under its plain name, so that it selects among
-/// them; measuring is left to the scheduler.
-inline void register_all(const std::vector<std::unique_ptr<benchmark_case>>& cases) {
-  for (const auto& item : cases) {
-    benchmark::RegisterBenchmark(item->name().text().c_str(), [](benchmark::State& /*state*/) {});
+/// Those of `names` that `filter` selects, as Google Benchmark reads it (a regular expression found
+/// anywhere; '-' in front selects the others). Throws usage_error for a bad expression.
+[[nodiscard]] inline std::set<std::string> selected_names(const std::vector<std::string>& names,
+                                                          const std::string& filter) {
+  benchmark::ClearRegisteredBenchmarks();
+  for (const std::string& name : names) {
+    benchmark::RegisterBenchmark(name.c_str(), [](benchmark::State& /*state*/) {});
   }
-}
-
-/// The registered fixtures that `filter` selects, as Google Benchmark reads it (a regular
-/// expression found anywhere; '-' in front selects the others). Throws usage_error for a bad
-/// expression and nothing_matched, listing what exists, when none is left.
-[[nodiscard]] inline std::vector<benchmark_case*> select(
-    const std::vector<std::unique_ptr<benchmark_case>>& cases, const std::string& filter) {
-  std::ostringstream names;
+  std::ostringstream listed;
   std::ostringstream complaints;
   benchmark::ConsoleReporter listing;
-  listing.SetOutputStream(&names);
+  listing.SetOutputStream(&listed);
   listing.SetErrorStream(&complaints);
   benchmark::RunSpecifiedBenchmarks(&listing, filter.empty() ? "." : filter);
   if (complaints.str().find("Could not compile") != std::string::npos) {
     throw usage_error("--benchmark_filter=" + filter + ": not a regular expression");
   }
-  std::set<std::string> chosen;
-  std::istringstream lines(names.str());
-  for (std::string line; std::getline(lines, line);) chosen.insert(line);
-  std::vector<benchmark_case*> selected;
-  for (const auto& item : cases) {
-    if (chosen.contains(item->name().text())) selected.push_back(item.get());
-  }
-  if (!selected.empty()) return selected;
-  std::string what = "--benchmark_filter=" + filter + ": nothing matches; there are:";
-  constexpr std::size_t most_listed = 20;
-  for (std::size_t i = 0; i < std::min(cases.size(), most_listed); ++i) {
-    what += "\n  " + cases[i]->name().text();
-  }
-  if (cases.size() > most_listed) {
-    what += fmt::format("\n  and {} more (--benchmark_list_tests)", cases.size() - most_listed);
-  }
-  throw nothing_matched(what);
+  std::set<std::string> selected;
+  std::istringstream lines(listed.str());
+  for (std::string line; std::getline(lines, line);) selected.insert(line);
+  return selected;
 }
 
-/// Google Benchmark's own state, set so that it lists and does nothing else: its environment
-/// variables (BENCHMARK_OUT would truncate a file) are read by our options instead.
+/// What decides for make_suite which cases are planned; empty where `filter` selects all.
+[[nodiscard]] inline name_filter name_filter_of(const std::string& filter) {
+  if (filter.empty()) return {};
+  return [filter](const std::vector<std::string>& names) {
+    return !selected_names(names, filter).empty();
+  };
+}
+
+/// The names of rows.
+[[nodiscard]] inline std::vector<std::string> names_of(
+    const std::vector<std::unique_ptr<benchmark_case>>& cases) {
+  std::vector<std::string> names;
+  for (const auto& row : cases) names.push_back(row->name().text());
+  return names;
+}
+
+/// The cases that `filter` selects, in their order; measuring them is left to the runner. Throws
+/// usage_error for a bad expression.
+[[nodiscard]] inline std::vector<benchmark_case*> select(
+    const std::vector<std::unique_ptr<benchmark_case>>& cases, const std::string& filter) {
+  const std::set<std::string> chosen = selected_names(names_of(cases), filter);
+  std::vector<benchmark_case*> selected;
+  for (const auto& row : cases) {
+    if (chosen.contains(row->name().text())) selected.push_back(row.get());
+  }
+  return selected;
+}
+
+/// What to say where `filter` selects none of these names: some of them.
+[[nodiscard]] inline nothing_matched no_match(const std::vector<std::string>& names,
+                                              const std::string& filter) {
+  std::string what = "--benchmark_filter=" + filter + ": nothing matches; there are:";
+  constexpr std::size_t most_listed = 20;
+  for (std::size_t i = 0; i < std::min(names.size(), most_listed); ++i) what += "\n  " + names[i];
+  if (names.size() > most_listed) {
+    what += fmt::format("\n  and {} more (--benchmark_list_tests)", names.size() - most_listed);
+  }
+  return nothing_matched(what);
+}
+
+/// Sets Google Benchmark's global state so that it lists and does nothing else. Our options read
+/// its environment variables instead: BENCHMARK_OUT would truncate a file.
 inline void initialize_google_benchmark(char* program) {
   std::array<std::string, 7> flags{
       "--benchmark_list_tests=true", "--benchmark_out=",          "--benchmark_format=console",

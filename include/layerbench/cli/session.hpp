@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/cli/console.hpp>
+#include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/google_json.hpp>
@@ -24,8 +25,6 @@
 #include <layerbench/session/suite.hpp>
 
 namespace layerbench::run::detail {
-
-inline void note(const std::string& text) { fmt::print(stderr, "layerbench: {}\n", text); }
 
 /// The file to resume; throws bad_input when it was not measured under the same conditions as what
 /// would follow.

@@ -16,31 +16,32 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/machine/check_result.hpp>
 
-/// Whether a machine is fit to measure on, fact by fact.
+/// Checks whether a machine is fit to measure on.
 namespace layerbench::machine {
 
-/// What the measuring would need, and what this process knows of itself.
+/// The resources that a measurement needs, and what this process knows about itself.
 struct resource_request {
-  int threads = 1;             ///< the most that rows use
+  int threads = 1;             ///< largest number in any case
   int processors = 1;          ///< that the library may use
   std::int64_t footprint = 0;  ///< bytes that the largest case touches; 0: not known
-  std::map<std::string, std::string> environment = {};  ///< of the OpenMP run time
+  std::map<std::string, std::string> environment = {};  ///< binding variables of OpenMP
   double clock_resolution = 0;                          ///< seconds
-  double clock_cost = 0;                                ///< seconds of a reading
+  double clock_cost = 0;                                ///< seconds per reading
 };
 
-/// What else used the processors between two moments.
+/// How other programs and the host used the processors in some interval.
 struct disturbance {
   double others = 0;  ///< processors that other programs kept busy
-  double stolen = 0;  ///< share of the time that the host took away
+  double stolen = 0;  ///< share of the time that the host of a virtual machine took
   int processors = 0;
 };
 
-/// Nothing when too little time lies between. `own` is the CPU time of this process, in ticks.
+/// The disturbance between two readings; none when they are too close. `own` is the CPU time of
+/// this process in between, in ticks.
 [[nodiscard]] inline std::optional<disturbance> between(
     const std::optional<processor_times>& before, const std::optional<processor_times>& after,
     double own) {
-  constexpr std::int64_t least_ticks = 20;  // a processor; of 10 ms
+  constexpr std::int64_t least_ticks = 20;  // per processor; a tick is 10 ms
   if (!before || !after) return std::nullopt;
   const std::int64_t busy = after->busy - before->busy;
   const std::int64_t stolen = after->stolen - before->stolen;
@@ -69,7 +70,7 @@ struct disturbance {
   constexpr double little = 0.1;
   constexpr double much = 0.5;
   if (seen->others > little) result.how = verdict::note;
-  // Where others have processors of their own they take no time, only bandwidth.
+  // Others that run on processors which this program leaves free take no time, only bandwidth.
   if (seen->others > much && seen->processors - seen->others < of.threads) {
     result.how = verdict::bad;
     result.remedy = "end the other programs (top shows them), or measure later";
@@ -92,7 +93,7 @@ struct disturbance {
   return result;
 }
 
-/// `slow_share` is the share of the time in which the processors were slower than usual.
+/// `slow_share` is the share of the time in which the processors ran slower than usual.
 [[nodiscard]] inline check_result check_speed(std::optional<double> slow_share) {
   if (!slow_share) return {"speed", verdict::note, "not looked at"};
   check_result result{"speed", verdict::ok,
@@ -131,13 +132,13 @@ struct disturbance {
   if (governors.empty() || governors == std::set<std::string>{"performance"}) return result;
   result.how = verdict::note;
   result.remedy = "cpupower frequency-set -g performance";
-  // With these drivers it is a dynamic one; with others it holds the lowest rate.
+  // "powersave" scales the rate dynamically with these drivers; with others it holds the lowest.
   const bool dynamic = drivers.contains("intel_pstate") || drivers.contains("amd-pstate-epp");
   if (governors.contains("powersave") && !dynamic) result.how = verdict::bad;
   return result;
 }
 
-/// `round_trip`: seconds that a cache line takes from one of those in use to another and back.
+/// `core_latency` is the seconds that a cache line takes from one used core to another and back.
 [[nodiscard]] inline check_result check_cores(const path& root, const resource_request& of,
                                               std::optional<double> core_latency) {
   const std::set<std::string> cores = per_processor(root, "topology/thread_siblings_list");
@@ -155,7 +156,7 @@ struct disturbance {
   if (!core_latency) return result;
   result.what +=
       fmt::format("; a cache line takes {} to another one and back", units::si(*core_latency, "s"));
-  constexpr double far = 250e-9;  // within a last cache 60, across two of an EPYC 320, measured
+  constexpr double far = 250e-9;  // measured on an EPYC: 60 ns in one LLC, 320 ns between two
   if (*core_latency > far && per_processor(root, "cache/index3/shared_cpu_list").size() == 1) {
     result.how = verdict::bad;
     result.what +=
@@ -221,7 +222,7 @@ struct disturbance {
   check_result result{"memory", verdict::ok,
                       units::si(static_cast<double>(*available), "B") + " available"};
   if (of.footprint == 0) return result;
-  const std::int64_t needed = 2 * of.footprint;  // a ring of what is read, one of what is written
+  const std::int64_t needed = 2 * of.footprint;  // one ring of constants, one of activations
   result.what +=
       fmt::format(", the largest case needs {}", units::si(static_cast<double>(needed), "B"));
   if (*available < needed) {
@@ -257,8 +258,8 @@ struct disturbance {
   return {"huge pages", verdict::ok, "transparent ones: " + mode};
 }
 
-/// All of them. `root` is "/", or a folder with a copy of the system's files; `slow_share` and
-/// `round_trip`: see check_speed() and check_cores().
+/// Runs all checks. `root` is "/", or a folder with a copy of the system's files. For `slow_share`
+/// see check_speed(), for `core_latency` check_cores().
 [[nodiscard]] inline std::vector<check_result> check(const path& root, const resource_request& of,
                                                      const std::optional<disturbance>& seen,
                                                      std::optional<double> slow_share,

@@ -8,20 +8,20 @@
 
 #include <fmt/format.h>
 
-/// What was found of a machine, and whether it is fit to measure on.
+/// Results of the checks of a machine.
 namespace layerbench::machine {
 
 enum class verdict { ok, note, bad };
 
-/// A fact, what it means for timings, and what to do about it.
+/// One fact about the machine, whether it spoils timings, and a remedy.
 struct check_result {
   std::string name;
   verdict how = verdict::ok;
   std::string what;
-  std::string remedy = {};  // else g++ 12 warns where it is left out
+  std::string remedy = {};  // without the initializer g++ 12 warns where callers leave it out
 };
 
-/// "fit", or the names of what is bad.
+/// "fit", or the names of the bad results.
 [[nodiscard]] inline std::string summary(const std::vector<check_result>& all) {
   std::string names;
   for (const check_result& result : all) {
@@ -30,7 +30,7 @@ struct check_result {
   return names.empty() ? "fit" : names;
 }
 
-/// The findings for people, one a line, a remedy below where there is one; the verdict at the end.
+/// Text for people: one line per result, its remedy below it, and the summary at the end.
 [[nodiscard]] inline std::string report(const std::vector<check_result>& all) {
   std::string text;
   for (const check_result& result : all) {

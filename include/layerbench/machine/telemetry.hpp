@@ -14,10 +14,10 @@
 #include <layerbench/timing/clock.hpp>
 #include <layerbench/timing/interrupt.hpp>
 
-/// What devices say of themselves, in counters of docs/formats.md.
+/// Device telemetry (clock rates, power, throttling), in the counters of docs/formats.md.
 namespace layerbench::run {
 
-/// What a device said of itself at a time.
+/// A device's telemetry at one moment.
 struct telemetry_reading {
   std::map<std::string, double> values;
   double time;  ///< seconds of the wall clock
@@ -29,7 +29,8 @@ struct telemetry_reading {
 
 namespace detail {
 
-[[nodiscard]] inline double both(const std::string& name, double a, double b) {
+/// Combines two readings: throttling in either counts, all else is averaged.
+[[nodiscard]] inline double combined(const std::string& name, double a, double b) {
   if (name == "throttled") return std::max(a, b);
   if (name != "throttle_reasons") return (a + b) / 2;
   return static_cast<double>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
@@ -37,36 +38,36 @@ namespace detail {
 
 }  // namespace detail
 
-/// Adds to a row what its device said before and after the visit: the mean, and of what held it
-/// back all. A clock that moved makes the visit a disturbed one. Of the energy the row gets what a
-/// call takes at the mean power of the whole visit, if that lasted long enough for the counter,
-/// which moves every few hundredths of a second.
+/// Adds the telemetry before and after a measurement pass to its row: the mean of both, and every
+/// throttle reason. A clock rate that changed marks the row as disturbed. The row's energy is that
+/// of one call at the pass's mean power, given if the pass was long enough for the energy counter,
+/// which changes every few hundredths of a second.
 inline void add_telemetry(const telemetry_reading& before, const telemetry_reading& after,
                           result::measurement& to) {
-  constexpr double moved = 0.05;
+  constexpr double changed = 0.05;
   constexpr double long_enough = 0.1;  // seconds
-  const double passed = after.time - before.time;
+  const double seconds = after.time - before.time;
   for (const auto& [name, value] : after.values) {
     const auto known = before.values.find(name);
     const double other = known == before.values.end() ? value : known->second;
     if (name == "energy_j") {
-      if (passed < long_enough || value <= other) continue;
-      to.counters[name] = (value - other) / passed * to.mean_seconds();
+      if (seconds < long_enough || value <= other) continue;
+      to.counters[name] = (value - other) / seconds * to.mean_seconds();
       continue;
     }
-    to.counters[name] = detail::both(name, value, other);
+    to.counters[name] = detail::combined(name, value, other);
     const bool is_clock = name == "sm_mhz" || name == "mem_mhz";
-    if (is_clock && std::abs(value - other) > moved * value) to.counters["disturbed"] = 1;
+    if (is_clock && std::abs(value - other) > changed * value) to.counters["disturbed"] = 1;
   }
 }
 
-/// Runs `work`, which waits for its end, until the device's clock has settled: until two readings
-/// in a row, a fifth of a second of work before each, differ by no more than 2 %; but for no more
-/// than three seconds. Not at all where the device does not tell its clock.
+/// Repeats `work`, which waits for its own end, until the device's clock rate is steady: two
+/// readings 0.2 s apart differ by at most 2 %. Ends after three seconds in any case. Does nothing
+/// where the device has no clock telemetry.
 inline void warm_up(compute_device& device, const std::function<void()>& work,
                     const std::function<double()>& now = stopwatch::now) {
   constexpr double longest = 3;  // seconds
-  constexpr double between = 0.2;
+  constexpr double interval = 0.2;
   constexpr double steady = 0.02;
   const auto clock_now = [&] {
     const std::map<std::string, double> all = device.telemetry();
@@ -75,12 +76,12 @@ inline void warm_up(compute_device& device, const std::function<void()>& work,
   };
   if (clock_now() <= 0) return;
   const double start = now();
-  double known = 0;
+  double previous = 0;
   for (double last = start; last - start < longest; last = now()) {
-    while (now() - last < between && !interrupt_guard::interrupted()) work();
+    while (now() - last < interval && !interrupt_guard::interrupted()) work();
     const double read = clock_now();
-    if (std::abs(read - known) <= steady * read || interrupt_guard::interrupted()) return;
-    known = read;
+    if (std::abs(read - previous) <= steady * read || interrupt_guard::interrupted()) return;
+    previous = read;
   }
 }
 

@@ -20,26 +20,27 @@ namespace layerbench::run {
 
 using processor_reader = std::function<std::optional<machine::processor_times>()>;
 
-/// What /proc/stat says now.
+/// Reads /proc/stat.
 [[nodiscard]] inline std::optional<machine::processor_times> processor_times_now() {
   return machine::processor_times_of();
 }
 
 /// Whether the host of a virtual machine took more of the processors' time between two readings
-/// than check_steal() lets pass. Never within half a second: the system counts in ticks of 10 ms.
+/// than check_steal() accepts. Always false within half a second: the system counts in ticks of
+/// 10 ms.
 [[nodiscard]] inline bool host_disturbed(const std::optional<machine::processor_times>& before,
                                          const std::optional<machine::processor_times>& after) {
-  constexpr std::int64_t least_ticks = 50;  // a processor
+  constexpr std::int64_t least_ticks = 50;  // per processor
   if (!before || !after) return false;
   const auto all = [](const machine::processor_times& t) { return t.busy + t.idle + t.stolen; };
   if (all(*after) - all(*before) < least_ticks * after->processors) return false;
   return machine::check_steal(machine::between(before, after, 0)).how == machine::verdict::bad;
 }
 
-/// Watches what else uses the machine's processors, from when it is made.
+/// Watches how other programs use the processors, from its construction on.
 class machine_watch {
  public:
-  /// `of` without what this process can find out itself: environment and clock.
+  /// Fills in the fields of `of` that this process can find out: environment and clock.
   explicit machine_watch(machine::resource_request of) : of_(std::move(of)) {
     for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
       if (const char* value = std::getenv(name)) of_.environment[name] = value;
@@ -53,11 +54,12 @@ class machine_watch {
     own_ = now(clock::process_cpu);
   }
 
-  /// The machine as it is, and what disturbed it since. The rest as for check().
+  /// Checks the machine now, with the disturbance since construction. For the parameters see
+  /// machine::check().
   [[nodiscard]] std::vector<machine::check_result> check_results(
       std::optional<double> slow_share, std::optional<double> core_latency) const {
-    const double ticks_a_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-    const double own = (now(clock::process_cpu) - own_) * ticks_a_second;
+    const double ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const double own = (now(clock::process_cpu) - own_) * ticks_per_second;
     return machine::check("/", of_, machine::between(begin_, machine::processor_times_of(), own),
                           slow_share, core_latency);
   }

@@ -27,13 +27,15 @@ class random_bits {
   std::uint64_t state_;
 };
 
-/// The seed of an operand of an op, so that no two hold the same data.
+/// The seed of an operand of an op. Operands have different seeds, so that they hold different
+/// data.
 [[nodiscard]] constexpr std::uint64_t operand_seed(std::uint64_t seed, std::size_t operand) {
   return seed + operand * 0x5851F42D4C957F2DU;
 }
 
-/// Test data of an operand: uniform in its range, rounded to its type or to whole numbers, the same
-/// on every machine and for every backend. Element i depends on `seed` and i alone.
+/// Test data of an operand: uniformly distributed in its range, rounded to its type or to whole
+/// numbers. The same on every machine and for every backend: element i depends only on `seed` and
+/// i.
 [[nodiscard]] inline std::vector<float> random_values(const op::operand& operand,
                                                       std::uint64_t seed) {
   std::vector<float> values(static_cast<std::size_t>(elements(operand.extents)));

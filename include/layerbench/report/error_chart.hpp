@@ -9,7 +9,7 @@
 #include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/report/svg.hpp>
 
-/// A drawing of how far predictions are from measured steps.
+/// The chart of prediction errors.
 namespace layerbench::report::svg {
 
 namespace detail {
@@ -23,17 +23,17 @@ namespace detail {
 /// The largest error that is drawn, whatever its sign.
 [[nodiscard]] inline double largest_error(const analysis::validation& all) {
   double largest = 0.03;
-  for (const analysis::validated& validated : all.cases) {
-    const auto [low, high] = error_interval(validated);
+  for (const analysis::validated& entry : all.cases) {
+    const auto [low, high] = error_interval(entry);
     largest = std::max(
-        {largest, std::abs(low), std::abs(high), std::abs(validated.naive_error().value_or(0))});
+        {largest, std::abs(low), std::abs(high), std::abs(entry.naive_error().value_or(0))});
   }
   return largest;
 }
 
-/// Upright lines at round errors, with their numbers below.
+/// Vertical lines at round errors, with their numbers below.
 [[nodiscard]] inline markup error_axis(const scale& x, double bottom) {
-  constexpr int most = 4;  // lines on a side
+  constexpr int most = 4;  // lines on each side of 0
   double step = 0.01;
   for (int i = 0; x.high / step > most; ++i) step *= i % 3 == 1 ? 2.5 : 2;
   markup drawn;
@@ -51,11 +51,11 @@ namespace detail {
   const double base = top + 16;
   const double middle = top + 30;
   const auto naive = of.naive_error();
-  std::string words = report::detail::signed_percent(of.error());
-  if (naive) words += fmt::format(" (naive {})", report::detail::signed_percent(naive));
-  if (of.disturbed()) words += ", disturbed";
-  markup drawn = label(x.from, base, shortened(report::detail::headline(of.predicted), 56));
-  drawn += label(x.to, base, words, "end");
+  std::string errors = format::signed_percent(of.error());
+  if (naive) errors += fmt::format(" (naive {})", format::signed_percent(naive));
+  if (of.disturbed()) errors += ", disturbed";
+  markup drawn = label(x.from, base, shortened(analysis::headline(of.predicted), 56));
+  drawn += label(x.to, base, errors, "end");
   const auto [low, high] = error_interval(of);
   drawn += whisker(x(low), x(high), middle);
   if (naive) drawn += dot(x(*naive), middle, 6, "naive");
@@ -64,7 +64,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A row a case: the signed error with its interval, and that of the naive hot sum.
+/// One row per case: the signed error with its interval, and the error of the naive hot sum.
 [[nodiscard]] inline markup error_chart(const analysis::validation& all) {
   constexpr double row = 44;
   constexpr double margin = 24;
@@ -75,8 +75,8 @@ namespace detail {
   markup drawn = rectangle({x(-good), 0, x(good) - x(-good), bottom}, "band");
   drawn += detail::error_axis(x, bottom);
   double top = 0;
-  for (const analysis::validated& validated : all.cases) {
-    drawn += detail::error_row(validated, x, top);
+  for (const analysis::validated& entry : all.cases) {
+    drawn += detail::error_row(entry, x, top);
     top += row;
   }
   return figure(bottom + 24, "Errors of the predictions, as in the table below",

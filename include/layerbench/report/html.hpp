@@ -12,10 +12,10 @@
 #include <layerbench/base/table.hpp>
 #include <layerbench/shape/json.hpp>
 
-/// Markup that cannot be broken by what it says.
+/// HTML elements whose text is always escaped.
 namespace layerbench::report {
 
-/// HTML in which every text is escaped and every element closed, so that it is XML as well.
+/// HTML in which all text is escaped and all elements are closed, so that it is also valid XML.
 struct markup {
   std::string html;
 
@@ -31,7 +31,7 @@ struct markup {
 
 namespace detail {
 
-/// `text` as UTF-8 that XML may hold: other bytes and control characters become U+FFFD.
+/// `text` as UTF-8 that is valid in XML: invalid bytes and control characters become U+FFFD.
 [[nodiscard]] inline std::string printable(std::string_view text) {
   constexpr auto replace = json::value::error_handler_t::replace;
   const auto valid =
@@ -47,7 +47,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// `text` as it may stand in an element or in an attribute.
+/// `text` escaped for use in an element or an attribute.
 [[nodiscard]] inline markup escaped(std::string_view text) {
   markup result;
   for (const char c : detail::printable(text)) {
@@ -72,13 +72,13 @@ struct attribute {
 [[nodiscard]] inline markup element(std::string_view tag, const markup& inner,
                                     const std::vector<attribute>& attributes = {}) {
   std::string opening(tag);
-  for (const attribute& item : attributes) {
-    opening += fmt::format(" {}=\"{}\"", item.name, escaped(item.value).html);
+  for (const auto& [name, value] : attributes) {
+    opening += fmt::format(" {}=\"{}\"", name, escaped(value).html);
   }
   return {fmt::format("<{}>{}</{}>", opening, inner.html, tag)};
 }
 
-/// `inner` in a box of its own that scrolls where the page is narrower.
+/// `inner` in a box that scrolls if the page is narrower.
 [[nodiscard]] inline markup wide(const markup& inner, const std::string& label) {
   return element("div", inner,
                  {{"class", "wide"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", label}});
@@ -87,21 +87,21 @@ struct attribute {
 namespace detail {
 
 [[nodiscard]] inline std::vector<attribute> cell_class(const column& of) {
-  if (of.align == align::left) return {};
+  if (of.alignment == align::left) return {};
   return {{"class", "number"}};
 }
 
 }  // namespace detail
 
-/// The table under its caption. The first cell names a row; `heads`, where given, stand for those
-/// cells.
+/// The table with its caption. The first cell of a row is its heading; `heads`, if given, replace
+/// the first cells.
 [[nodiscard]] inline markup to_html(const table& t, const std::string& caption,
                                     const std::vector<markup>& heads = {}) {
   markup titles;
-  for (const column& item : t.columns) {
-    std::vector<attribute> with = detail::cell_class(item);
+  for (const column& column : t.columns) {
+    std::vector<attribute> with = detail::cell_class(column);
     with.push_back({"scope", "col"});
-    titles += element("th", escaped(item.title), with);
+    titles += element("th", escaped(column.title), with);
   }
   markup rows;
   for (std::size_t i = 0; i < t.rows.size(); ++i) {
@@ -119,7 +119,7 @@ namespace detail {
       caption);
 }
 
-/// A list of texts, which may be empty; nothing then.
+/// A list of texts; nothing if it is empty.
 [[nodiscard]] inline markup to_html(const std::vector<std::string>& texts) {
   markup items;
   for (const std::string& text : texts) items += element("li", escaped(text));

@@ -8,19 +8,24 @@
 #include <vector>
 
 #include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/report_data.hpp>
+#include <layerbench/analysis/roofline/text.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
-#include <layerbench/report/report_data.hpp>
+#include <layerbench/report/tables.hpp>
 
 /// A report in GitHub's Markdown, for pull requests.
 namespace layerbench::report {
 
 namespace detail {
 
-/// `said` on one line, in which nothing is markup.
-[[nodiscard]] inline std::string plain(std::string_view words) {
+/// `text` on one line, with all markup escaped.
+[[nodiscard]] inline std::string plain(std::string_view text) {
   std::string result;
-  for (const char c : printable(words)) {
+  for (const char c : printable(text)) {
     if (c == '\n' || c == '\t') {
       result += ' ';
     } else if (c == '<' || c == '&') {
@@ -54,38 +59,39 @@ namespace detail {
   std::string result = heading(3, "Comparison: " + comparison_title(all)) +
                        to_markdown(lines(comparison_header(all)));
   if (!all.models.empty()) {
-    result += to_markdown(compared_models(all)) + to_markdown(lines(top_contributors_text(all)));
+    result += to_markdown(models_table(all)) + to_markdown(lines(top_contributors_text(all)));
   }
-  if (!all.layers.empty()) result += to_markdown(compared_layers(all));
+  if (!all.layers.empty()) result += to_markdown(layers_table(all));
   return result + to_markdown(lines(remarks(all)));
 }
 
 }  // namespace detail
 
-/// The summary and what to mind; each case with its heaviest layers; validation, comparisons and
-/// history, where there are any; the files.
+/// The report as Markdown: summary and warnings; each case with its heaviest layers; validation,
+/// comparisons and history if there are any; the files.
 [[nodiscard]] inline std::string markdown(const report_data& of) {
   using detail::heading;
   using detail::to_markdown;
   std::string result = heading(2, "layerbench") + to_markdown(overview(of.predictions)) +
                        to_markdown(detail::lines(text(of.contentions))) + to_markdown(warnings(of));
   for (const analysis::prediction& p : of.predictions) {
-    result += heading(3, case_title(of, p)) + to_markdown(detail::lines(detail::remarks(p)));
-    if (!p.layers.empty()) result += to_markdown(layers(p));
-    if (p.limits) result += to_markdown(candidates(p));
+    result += heading(3, case_title(of, p)) + to_markdown(detail::lines(remarks(p)));
+    if (!p.layers.empty()) result += to_markdown(layers_table(p));
+    if (p.limits) result += to_markdown(analysis::worth_optimising_table(p));
   }
   if (of.has_validation()) {
     const analysis::validation& all = of.validation;
     result += heading(3, "Validation");
-    if (!all.cases.empty()) result += to_markdown(detail::comparison(all));
-    result += to_markdown(detail::lines(detail::remarks(all)));
+    if (!all.cases.empty()) result += to_markdown(analysis::validation_table(all));
+    result += to_markdown(detail::lines(remarks(all)));
   }
   if (!of.uncompared.empty()) result += heading(3, "Comparison") + to_markdown(of.uncompared);
   for (const analysis::comparison& comparison : of.comparisons) result += to_markdown(comparison);
-  for (const analysis::time_series& time_series : of.history) {
-    result += heading(3, "History: " + course_title(time_series)) + to_markdown(dates(time_series));
+  for (const analysis::time_series& series : of.history) {
+    result += heading(3, "History: " + history_title(series)) + to_markdown(history_table(series));
   }
-  return result + heading(3, "Files") + to_markdown(sources(of.files)) + to_markdown(reading(of));
+  return result + heading(3, "Files") + to_markdown(files_table(of.files)) +
+         to_markdown(reading(of));
 }
 
 }  // namespace layerbench::report

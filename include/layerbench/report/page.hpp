@@ -8,15 +8,21 @@
 #include <vector>
 
 #include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/report_data.hpp>
+#include <layerbench/analysis/roofline/text.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/report/error_chart.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/op_breakdown_chart.hpp>
-#include <layerbench/report/report_data.hpp>
 #include <layerbench/report/roofline_chart.hpp>
 #include <layerbench/report/style.hpp>
+#include <layerbench/report/tables.hpp>
 #include <layerbench/report/time_series_chart.hpp>
 
-/// A report as one HTML file that needs no other, and runs nothing.
+/// A report as one self-contained HTML file without scripts.
 namespace layerbench::report {
 
 namespace detail {
@@ -39,49 +45,47 @@ namespace detail {
   }
   markup inner = to_html(overview(of.predictions), "Time of a step, and images/s", heads);
   if (!of.contentions.empty()) inner += to_html(lines(text(of.contentions)));
-  if (const std::vector<std::string> words = warnings(of); !words.empty()) {
-    inner += element("div", element("h3", escaped("Warnings")) + to_html(words),
+  if (const std::vector<std::string> sentences = warnings(of); !sentences.empty()) {
+    inner += element("div", element("h3", escaped("Warnings")) + to_html(sentences),
                      {{"class", "warnings"}});
   }
   return section("summary", "Summary", inner);
 }
 
 /// The legend of a case's bars, as a table.
-[[nodiscard]] inline markup ops_table(const analysis::prediction& p, const svg::palette& kinds) {
+[[nodiscard]] inline markup ops_table(const analysis::prediction& p, const svg::palette& ops) {
   table t{{{"op"}, {"share", align::right}, {"ms a step", align::right}}, {}};
   std::vector<markup> heads;
-  for (const auto& [op, share] : shares_by_op(p)) {
-    double seconds = 0;
-    for (const analysis::layer_time& layer : p.layers) {
-      if (layer.op == op) seconds += static_cast<double>(layer.count) * layer.seconds;
-    }
-    heads.push_back(kinds.swatch(op) + escaped(op));
-    t.rows.push_back({op, percent(share), milliseconds(seconds)});
+  for (const auto& [op, share] : analysis::shares_by_op(p)) {
+    heads.push_back(ops.swatch(op) + escaped(op));
+    t.rows.push_back(
+        {op, format::percent(share), format::milliseconds(analysis::seconds_of_op(p, op))});
   }
   return to_html(t, "The step by kind of op", heads);
 }
 
-[[nodiscard]] inline markup case_part(const analysis::prediction& p, const std::string& title,
-                                      const std::string& id, const svg::palette& kinds) {
+[[nodiscard]] inline markup case_section(const analysis::prediction& p, const std::string& title,
+                                         const std::string& id, const svg::palette& ops) {
   constexpr std::size_t most = 10;
   markup inner = element("h3", escaped(title)) + to_html(lines(remarks(p)));
   if (!p.layers.empty()) {
-    inner += svg::share_bar(p, kinds) + ops_table(p, kinds) + svg::layer_bars(p, most, kinds) +
-             to_html(layers(p, most), "Layers with most of the step's time");
+    inner += svg::share_bar(p, ops) + ops_table(p, ops) + svg::layer_bars(p, most, ops) +
+             to_html(layers_table(p, most), "Layers with most of the step's time");
   }
   if (p.limits) {
-    inner += svg::roofline_chart(p, kinds) +
-             to_html(levels(*p.limits), "What the machine attains: bandwidths") +
-             to_html(candidates(p, most), "Layers with most time above their peak");
+    inner += svg::roofline_chart(p, ops) +
+             to_html(analysis::bandwidths(*p.limits), "What the machine attains: bandwidths") +
+             to_html(analysis::worth_optimising_table(p, most),
+                     "Layers with most time above their peak");
   }
   return element("section", inner, {{"id", id}}) + markup{"\n"};
 }
 
-[[nodiscard]] inline markup cases_section(const report_data& of, const svg::palette& kinds) {
+[[nodiscard]] inline markup cases_section(const report_data& of, const svg::palette& ops) {
   markup inner;
   for (std::size_t i = 0; i < of.predictions.size(); ++i) {
     const analysis::prediction& p = of.predictions[i];
-    inner += case_part(p, case_title(of, p), case_id(i), kinds);
+    inner += case_section(p, case_title(of, p), case_id(i), ops);
   }
   return section("cases", "Cases", inner);
 }
@@ -89,8 +93,8 @@ namespace detail {
 [[nodiscard]] inline markup validation_section(const analysis::validation& all) {
   markup inner;
   if (!all.cases.empty()) {
-    inner = svg::error_chart(all) +
-            to_html(comparison(all), "Predictions against steps that ran as a whole, in ms");
+    inner = svg::error_chart(all) + to_html(analysis::validation_table(all),
+                                            "Predictions against steps that ran as a whole, in ms");
   }
   return section("validation", "Validation", inner + to_html(lines(remarks(all))));
 }
@@ -101,10 +105,10 @@ namespace detail {
     const std::string title = comparison_title(all);
     inner += element("h3", escaped(title)) + to_html(lines(comparison_header(all)));
     if (!all.models.empty()) {
-      inner += to_html(compared_models(all), "Predicted steps, old and new") +
+      inner += to_html(models_table(all), "Predicted steps, old and new") +
                to_html(lines(top_contributors_text(all)));
     }
-    if (!all.layers.empty()) inner += to_html(compared_layers(all), "Layers, old and new");
+    if (!all.layers.empty()) inner += to_html(layers_table(all), "Layers, old and new");
     inner += to_html(lines(remarks(all)));
   }
   return section("comparison", "Comparison", inner);
@@ -112,20 +116,20 @@ namespace detail {
 
 [[nodiscard]] inline markup history_section(const std::vector<analysis::time_series>& all) {
   markup inner;
-  for (const analysis::time_series& time_series : all) {
-    const std::string title = course_title(time_series);
-    inner += element("h3", escaped(title)) + svg::history_chart(time_series) +
-             to_html(dates(time_series), title);
+  for (const analysis::time_series& series : all) {
+    const std::string title = history_title(series);
+    inner += element("h3", escaped(title)) + svg::history_chart(series) +
+             to_html(history_table(series), title);
   }
   return section("history", "History", inner);
 }
 
 [[nodiscard]] inline markup conditions_section(const report_data& of) {
-  markup inner = to_html(sources(of.files), "Files");
+  markup inner = to_html(files_table(of.files), "Files");
   for (const result::results& file : of.files) {
     inner += element("details",
                      element("summary", escaped("Context of " + file.file)) +
-                         to_html(context(file), "What " + file.file + " says of its run"),
+                         to_html(context_table(file), "What " + file.file + " says of its run"),
                      {{"class", "context"}});
   }
   return section("conditions", "Conditions", inner);
@@ -172,14 +176,14 @@ namespace detail {
 
 /// The report as HTML that is XML as well.
 [[nodiscard]] inline std::string page(const report_data& of) {
-  const svg::palette kinds(of.predictions);
+  const svg::palette ops(of.predictions);
   const std::string title = "layerbench: " + detail::models(of);
-  markup parts = detail::summary_section(of) + detail::cases_section(of, kinds);
+  markup parts = detail::summary_section(of) + detail::cases_section(of, ops);
   if (of.has_validation()) parts += detail::validation_section(of.validation);
   if (of.has_comparison()) parts += detail::comparison_section(of);
   if (!of.history.empty()) parts += detail::history_section(of.history);
   parts += detail::conditions_section(of) + detail::reading_section(of);
-  const markup body = kinds.definitions() + element("h1", escaped(title)) + detail::navigation(of) +
+  const markup body = ops.definitions() + element("h1", escaped(title)) + detail::navigation(of) +
                       element("main", parts) +
                       element("footer", element("p", escaped("layerbench " LAYERBENCH_VERSION)));
   return "<!DOCTYPE html>\n" +

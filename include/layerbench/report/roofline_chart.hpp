@@ -12,20 +12,20 @@
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/report/svg.hpp>
 
-/// A drawing of how near each layer comes to what the device attains.
+/// The roofline chart: each layer below the peaks of the device.
 namespace layerbench::report::svg {
 
 namespace detail {
 
-/// A layer by the logarithms of its FLOPs a byte and a second.
+/// A layer at the logarithms of its FLOPs per byte and per second.
 struct roofline_point {
   const analysis::layer_time* layer;
   double x;
   double y;
 };
 
-/// Layers that compute something and of which the traffic is known, the heaviest first, so that no
-/// other hides behind them.
+/// The layers with FLOPs and known traffic. The heaviest come first, so that their large dots do
+/// not cover the others.
 [[nodiscard]] inline std::vector<roofline_point> roofline_points(const analysis::prediction& p) {
   std::vector<roofline_point> all;
   for (const analysis::layer_time& layer : p.layers) {
@@ -38,7 +38,7 @@ struct roofline_point {
   return all;
 }
 
-/// Where the points and the roofs lie, in logarithms; FLOP/s upwards.
+/// The axes of the chart, in logarithms, with FLOP/s upwards.
 struct roofline_axes {
   scale x;
   scale y;
@@ -55,7 +55,7 @@ struct roofline_axes {
     y.high = std::max(high.y, peak) + room;
   }
 
-  /// Where so many bytes a second are enough for the peak.
+  /// The intensity at which the bandwidth of a level suffices for the peak.
   [[nodiscard]] double ridge(const analysis::memory_level& of) const {
     return peak - std::log10(of.read);
   }
@@ -78,7 +78,7 @@ struct roofline_axes {
          label(2, in.y.from + 32, "GFLOP/s", "start", "faint");
 }
 
-/// The peak, and below it the bandwidth of each level, that of reading.
+/// The peak, and the read bandwidth of each level below it.
 [[nodiscard]] inline markup roofline_roofs(const roofline_axes& in, const analysis::peaks& of) {
   markup drawn;
   double reached = in.x.high;
@@ -92,36 +92,36 @@ struct roofline_axes {
                               in.x(ridge), in.y(in.peak)),
                   "trend");
     drawn += label(in.x(start) + 8, in.y(start + bandwidth) - 4,
-                   fmt::format("{} {} GB/s", level.name, report::detail::giga(level.read)));
+                   fmt::format("{} {} GB/s", level.name, analysis::giga(level.read)));
   }
   drawn +=
       path(fmt::format("M{:.1f} {:.1f}H{:.1f}", in.x(reached), in.y(in.peak), in.x.to), "trend");
   return drawn + label(in.x.to, in.y(in.peak) - 5,
-                       fmt::format("{} GFLOP/s", report::detail::giga(of.flops)), "end");
+                       fmt::format("{} GFLOP/s", analysis::giga(of.flops)), "end");
 }
 
-/// A dot as large as the layer's share of the step; what it is shows under the pointer.
+/// A dot with an area by the layer's share of the step, and a description as its tooltip.
 [[nodiscard]] inline markup roofline_dot(const roofline_point& of, const roofline_axes& in,
-                                         const palette& kinds) {
+                                         const palette& ops) {
   const analysis::layer_time& layer = *of.layer;
   const double radius = 3 + 20 * std::sqrt(layer.share);
-  const std::string words =
+  const std::string tooltip =
       fmt::format("{}: {} of the step, {} GFLOP/s, {} of peak, {}", layer.call_name(),
-                  report::detail::percent(layer.share), report::detail::gigaflops(layer),
-                  report::detail::percent_of_peak(layer), report::detail::bound_of(layer));
-  return element("circle", element("title", escaped(words)),
+                  format::percent(layer.share), analysis::gigaflops(layer),
+                  analysis::percent_of_peak(layer), analysis::bound_of(layer));
+  return element("circle", element("title", escaped(tooltip)),
                  {{"class", "bar"},
                   {"cx", length(in.x(of.x))},
                   {"cy", length(in.y(of.y))},
                   {"r", length(radius)},
-                  {"fill", kinds.fill(layer.op)}});
+                  {"fill", ops.fill(layer.op)}});
 }
 
 }  // namespace detail
 
-/// Each layer by its FLOPs a byte and a second, under the roofs of the device; nothing where no
-/// peaks are known. Those worth most to optimise have the number of their row in that table.
-[[nodiscard]] inline markup roofline_chart(const analysis::prediction& p, const palette& kinds) {
+/// The layers by FLOPs per byte and per second, below the roofs of the device; nothing if no peaks
+/// are known. The layers worth optimising have the number of their row in that table.
+[[nodiscard]] inline markup roofline_chart(const analysis::prediction& p, const palette& ops) {
   const std::vector<detail::roofline_point> points = detail::roofline_points(p);
   if (!p.limits || points.empty()) return {};
   const detail::roofline_axes in(points, *p.limits);
@@ -129,7 +129,7 @@ struct roofline_axes {
   markup numbers;
   const std::vector<analysis::layer_time> worth = analysis::worth_optimising(p);
   for (const detail::roofline_point& point : points) {
-    drawn += detail::roofline_dot(point, in, kinds);
+    drawn += detail::roofline_dot(point, in, ops);
     const auto same = std::ranges::find_if(worth, [&](const analysis::layer_time& other) {
       return other.call_name() == point.layer->call_name() && other.part == point.layer->part;
     });

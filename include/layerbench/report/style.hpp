@@ -6,7 +6,7 @@
 
 namespace layerbench::report {
 
-/// How pages look: on light, dark and narrow screens, and on paper.
+/// The style sheet of pages: for light, dark and narrow screens, and for printing.
 inline constexpr std::string_view style = R"css(
 :root {
   color-scheme: light dark;

@@ -12,18 +12,18 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
-#include <layerbench/report/op_breakdown.hpp>
 
-/// What charts are drawn with. Lengths are in the units of a drawing that is `drawing_width` wide.
+/// Elements of charts. Lengths are in units of a drawing that is `drawing_width` wide.
 namespace layerbench::report::svg {
 
 inline constexpr double drawing_width = 640;
 
 [[nodiscard]] inline std::string length(double value) { return fmt::format("{:.1f}", value); }
 
-/// From values to places.
+/// A linear map from values to positions.
 struct scale {
   double low;   ///< the value at `from`
   double high;  ///< the value at `to`, above `low`
@@ -62,20 +62,20 @@ struct box {
                  {{"class", style}, {"cx", length(x)}, {"cy", length(y)}, {"r", length(radius)}});
 }
 
-/// A line from `low` to `high` with ends across it.
+/// A horizontal line from `low` to `high` with end marks.
 [[nodiscard]] inline markup whisker(double low, double high, double y) {
   return path(fmt::format("M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v8M{1:.1f} {3:.1f}v8", low, high,
                           y, y - 4),
               "whisker");
 }
 
-[[nodiscard]] inline markup upright_whisker(double x, double low, double high) {
+[[nodiscard]] inline markup vertical_whisker(double x, double low, double high) {
   return path(fmt::format("M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h8M{3:.1f} {2:.1f}h8", x, low,
                           high, x - 4),
               "whisker");
 }
 
-/// `text` whose `anchor` (start, middle, end) is at x; y is its base line.
+/// `text` with its `anchor` (start, middle, end) at x and its base line at y.
 [[nodiscard]] inline markup label(double x, double y, std::string_view text,
                                   const std::string& anchor = "start",
                                   const std::string& style = "plain") {
@@ -83,20 +83,20 @@ struct box {
                  {{"class", style}, {"x", length(x)}, {"y", length(y)}, {"text-anchor", anchor}});
 }
 
-/// How wide a text is at most, more or less: no font is known.
+/// The approximate width of a text; it cannot be exact without the font.
 [[nodiscard]] inline double label_width(std::string_view text) {
-  return 6.6 * static_cast<double>(report::detail::width(text));
+  return 6.6 * static_cast<double>(display_width(text));
 }
 
-/// `text`, or its beginning where it has more than `most` characters.
+/// `text`, cut and with an ellipsis if it has more than `most` characters.
 [[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
-  if (report::detail::width(text) <= most) return std::string(text);
+  if (display_width(text) <= most) return std::string(text);
   std::size_t end = 0;
-  for (std::size_t seen = 0; seen < most; ++end) seen += report::detail::width(text.substr(end, 1));
+  for (std::size_t seen = 0; seen < most; ++end) seen += display_width(text.substr(end, 1));
   return std::string(text.substr(0, end - 1)) + "\u2026";
 }
 
-/// A drawing, with a caption where there is one; `title` says it to those who do not see it.
+/// A drawing with an optional caption; `title` is its description for screen readers.
 [[nodiscard]] inline markup figure(double height, const std::string& title,
                                    const std::string& caption, const markup& inner) {
   const markup drawing = element(
@@ -107,35 +107,23 @@ struct box {
   return element("figure", content);
 }
 
-/// Gives each kind of op a colour and a hatching, the same in all charts of a page.
+/// A colour and a hatching for each op, the same in all charts of a page.
 class palette {
  public:
   /// The ops of these predictions, those with most time first.
-  explicit palette(std::span<const analysis::prediction> all) {
-    report::detail::share_list totals;
-    for (const analysis::prediction& prediction : all) {
-      for (const auto& [op, share] : report::detail::shares_by_op(prediction)) {
-        auto same = std::ranges::find(totals, op, [](const auto& known) { return known.first; });
-        if (same == totals.end()) same = totals.insert(totals.end(), {op, 0.0});
-        same->second += share;
-      }
-    }
-    std::ranges::stable_sort(totals, std::ranges::greater{},
-                             [](const auto& x) { return x.second; });
-    for (auto& [op, share] : totals) ops_.push_back(std::move(op));
-  }
+  explicit palette(std::span<const analysis::prediction> all) : ops_(analysis::ops_by_share(all)) {}
 
   [[nodiscard]] std::string fill(const std::string& op) const {
     return fmt::format("url(#kind{})", std::ranges::find(ops_, op) - ops_.begin());
   }
 
-  /// What stands beside a kind's name.
+  /// The sample shown beside an op's name.
   [[nodiscard]] markup swatch(const std::string& op) const {
     return element("svg", rectangle({1, 1, 24, 12}, "bar", fill(op)),
                    {{"class", "swatch"}, {"viewBox", "0 0 26 14"}, {"aria-hidden", "true"}});
   }
 
-  /// What the fills refer to; stands once on a page.
+  /// The patterns that the fills refer to; a page contains them once.
   [[nodiscard]] markup definitions() const {
     markup patterns;
     for (std::size_t i = 0; i < ops_.size(); ++i) patterns += pattern(i);
@@ -144,8 +132,8 @@ class palette {
   }
 
  private:
-  /// Those of Okabe and Ito (Color Universal Design, 2008), which the colour-blind can tell apart;
-  /// grey in place of black, which cannot be seen on a dark page.
+  /// The colours of Okabe and Ito (Color Universal Design, 2008), which colour-blind readers can
+  /// tell apart. Grey replaces black, which is invisible on a dark page.
   static constexpr std::array<std::string_view, 8> colours{
       "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"};
   /// Lines on a tile of 8 by 8: none, two slopes, dots, level, upright, both, crossed.
@@ -158,7 +146,7 @@ class palette {
                                                              "M0 4H8M4 0V8",
                                                              "M0 0L8 8M0 8L8 0"};
 
-  /// Beyond eight kinds colours come again, with other hatchings.
+  /// Beyond eight ops the colours repeat with other hatchings.
   [[nodiscard]] static markup pattern(std::size_t i) {
     constexpr std::size_t shift = 3;
     const std::size_t hatching = (i + shift * (i / colours.size())) % hatchings.size();

@@ -11,19 +11,19 @@
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/report/svg.hpp>
 
-/// A drawing of how a step's time went from date to date.
+/// The chart of a step's time over dates.
 namespace layerbench::report::svg {
 
 namespace detail {
 
-/// Level lines at the least, middle and largest time, with milliseconds beside them.
+/// Horizontal lines at the least, middle and largest time, with milliseconds beside them.
 [[nodiscard]] inline markup time_axis(const scale& y, double left) {
   markup drawn;
   for (const double part : {0.0, 0.5, 1.0}) {
     const double seconds = y.low + part * (y.high - y.low);
     const double at = y(seconds);
     drawn += path(fmt::format("M{:.1f} {:.1f}H{:.1f}", left, at, drawing_width), "axis");
-    drawn += label(left - 6, at + 4, report::detail::milliseconds(seconds), "end", "faint");
+    drawn += label(left - 6, at + 4, format::milliseconds(seconds), "end", "faint");
   }
   return drawn;
 }
@@ -36,25 +36,25 @@ namespace detail {
     low = std::min(low, point.predicted.step->low());
     high = std::max(high, point.predicted.step->high());
   }
-  const double room = 0.05 * (high > low ? high - low : high);
-  return {low - room, high + room, bottom, top};
+  const double margin = 0.05 * (high > low ? high - low : high);
+  return {low - margin, high + margin, bottom, top};
 }
 
-/// What stands for point `i`, drawn at (x, y).
+/// The mark of point `i` at (x, y): a dot, or a diamond if the step has changed.
 [[nodiscard]] inline markup mark(const analysis::time_series& of, std::size_t i, double x,
                                  double y) {
   if (i == 0 || !analysis::changed(of.points[i - 1], of.points[i]))
     return dot(x, y, 4, "predicted");
-  const std::string words =
-      report::detail::signed_percent(analysis::change(of.points[i - 1], of.points[i]));
-  const bool last = x + 9 + label_width(words) > drawing_width;
+  const std::string change =
+      format::signed_percent(analysis::change(of.points[i - 1], of.points[i]));
+  const bool at_edge = x + 9 + label_width(change) > drawing_width;
   return path(fmt::format("M{:.1f} {:.1f}l6 6l-6 6l-6-6z", x, y - 6), "changed") +
-         label(last ? x - 9 : x + 9, y - 6, words, last ? "end" : "start");
+         label(at_edge ? x - 9 : x + 9, y - 6, change, at_edge ? "end" : "start");
 }
 
-/// What tells the dates apart: the days, or the hours of a single day.
+/// The labels of the dates: days, or hours if all are of one day.
 [[nodiscard]] inline std::vector<std::string> date_labels(const analysis::time_series& of) {
-  constexpr std::size_t day = 10;  // letters
+  constexpr std::size_t day = 10;  // characters
   constexpr std::size_t minute = 16;
   std::vector<std::string> days;
   std::vector<std::string> hours;
@@ -65,7 +65,7 @@ namespace detail {
   return days.front() == days.back() && hours.size() == days.size() ? hours : days;
 }
 
-/// The dates below; of many the first and the last.
+/// The labels below the chart; only the first and the last if there are many.
 [[nodiscard]] inline markup date_axis(const analysis::time_series& of, const scale& x,
                                       double base) {
   constexpr std::size_t most = 6;
@@ -83,7 +83,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A line of the step's time by date, in even distances; steps that changed are marked.
+/// A line of the step's time with one evenly spaced point per date; changes are marked.
 [[nodiscard]] inline markup history_chart(const analysis::time_series& of) {
   constexpr double left = 64;
   constexpr double top = 20;
@@ -96,7 +96,7 @@ namespace detail {
     const analysis::step_time& step = *of.points[i].predicted.step;
     const double at = x(static_cast<double>(i));
     steps += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", at, y(step.seconds));
-    if (step.low() < step.high()) marks += upright_whisker(at, y(step.low()), y(step.high()));
+    if (step.low() < step.high()) marks += vertical_whisker(at, y(step.low()), y(step.high()));
     marks += detail::mark(of, i, at, y(step.seconds));
   }
   return figure(bottom + 26, "ms a step by date, as in the table below",

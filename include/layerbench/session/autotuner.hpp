@@ -28,33 +28,34 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// One of several plans for the same work.
+/// One of several plans for the same work, and its times.
 class candidate {
  public:
-  candidate(device_context& memory, std::unique_ptr<any_plan> result, std::uint64_t seed)
-      : plan_(std::move(result)),
-        hot_(memory, *plan_, {.cache = cache_state::hot}, seed),
-        cold_(memory, *plan_, {.cache = cache_state::cold}, seed) {}
+  candidate(device_context& context, std::unique_ptr<any_plan> plan, std::uint64_t seed)
+      : plan_(std::move(plan)),
+        hot_(context, *plan_, {.cache = cache_state::hot}, seed),
+        cold_(context, *plan_, {.cache = cache_state::cold}, seed) {}
 
   [[nodiscard]] const any_plan& plan() const { return *plan_; }
 
-  /// Seconds of the first calls of all; on GPUs of the second ones, since libraries load their code
-  /// in the first.
-  [[nodiscard]] double first_look(stopwatch& watch) {
+  /// Seconds of the first call; on GPUs of the second call, since libraries load code in the first.
+  [[nodiscard]] double first_seconds(stopwatch& watch) {
     const sampling once{.warm_up = 0, .least_time = 0, .least_samples = 1};
-    const double first = taken(hot_, watch, once);
-    return watch.of_device() ? taken(hot_, watch, once) : first;
+    const double first = median_of(hot_, watch, once);
+    return watch.uses_device_clock() ? median_of(hot_, watch, once) : first;
   }
-  void round(stopwatch& watch) {
+  void measure(stopwatch& watch) {
     const sampling how{.warm_up = 0.001, .least_time = 0.003, .most_time = 0.012};
-    in_hot_.push_back(taken(hot_, watch, how));
-    in_cold_.push_back(taken(cold_, watch, how));
+    hot_seconds_.push_back(median_of(hot_, watch, how));
+    cold_seconds_.push_back(median_of(cold_, watch, how));
   }
-  /// Of a hot call and a cold one: models have each operand somewhere between.
-  [[nodiscard]] double seconds() const { return stats::median(in_hot_) + stats::median(in_cold_); }
+  /// Seconds of a hot and a cold call together: calls in models lie between the two.
+  [[nodiscard]] double seconds() const {
+    return stats::median(hot_seconds_) + stats::median(cold_seconds_);
+  }
 
  private:
-  [[nodiscard]] static double taken(operand_ring& calls, stopwatch& watch, sampling how) {
+  [[nodiscard]] static double median_of(operand_ring& calls, stopwatch& watch, sampling how) {
     how.most_calls = calls.most_calls();
     const samples all = sample(
         watch, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
@@ -65,12 +66,12 @@ class candidate {
   std::unique_ptr<any_plan> plan_;
   operand_ring hot_;
   operand_ring cold_;
-  std::vector<double> in_hot_;
-  std::vector<double> in_cold_;
+  std::vector<double> hot_seconds_;
+  std::vector<double> cold_seconds_;
 };
 
-/// Which of these times is chosen, the library's own choice first: the shortest, but of those
-/// within 2 % of it the first, so that chance does not decide.
+/// The index of the shortest time, or of the first one within 2 % of it, so that noise does not
+/// decide. The library's own choice is first.
 [[nodiscard]] inline std::size_t shortest(const std::vector<double>& seconds) {
   constexpr double tied = 1.02;
   const double least = std::ranges::min(seconds);
@@ -80,14 +81,15 @@ class candidate {
 
 }  // namespace detail
 
-/// Chooses among the plans that a library has for the same work: those that a result file names,
-/// else the fastest where it is to measure, else the library's own choice.
+/// Chooses among the plans that a library has for the same work: the one that a result file names;
+/// else the fastest one, if the autotuner measures; else the library's own choice.
 class autotuner {
  public:
-  autotuner(bool measures, std::uint64_t seed) : measures_(measures), seed_(seed) {}
+  autotuner(bool measures, std::uint64_t seed, reference::oracle oracle)
+      : measures_(measures), seed_(seed), oracle_(std::move(oracle)) {}
 
-  /// Takes over the plans of the rows of a file. Where it was measured with other libraries, by
-  /// these context fields of `now`, their names mean others: throws bad_input.
+  /// Reads the plans that a result file names. `now` has the context fields that must agree: other
+  /// libraries use the same names for other plans. Throws bad_input where they differ.
   void restore(const std::string& file, const description& now) {
     const result::results before = result::read(file);
     for (const auto& [name, value] : now) {
@@ -113,9 +115,9 @@ class autotuner {
       throw bad_input(file, "/benchmarks", "no row that names a plan");
   }
 
-  /// The algorithm for an op on a backend's device; empty: what the library chooses. Throws
+  /// Returns the algorithm for an op on a backend's device; empty: the library's choice. Throws
   /// unsupported where the device has no plan.
-  [[nodiscard]] std::string choose(const std::string& backend, int threads, device_context& memory,
+  [[nodiscard]] std::string choose(const std::string& backend, int threads, device_context& context,
                                    const op::any& op, const plan_request& request) {
     const std::string work =
         full_name(backend, std::to_string(threads), std::string(name(request.type)),
@@ -126,44 +128,45 @@ class autotuner {
       return known->second;
     }
     if (!measures_ || interrupt_guard::interrupted()) return {};
-    return known_[work] = fastest(work, memory, op, request);
+    return known_[work] = fastest(work, context, op, request);
   }
 
-  /// In words, where it chose another plan than the library.
+  /// Texts for people, about choices that differ from the library's and about failed candidates.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// Whether nothing that it was asked for was in the file that it took plans over from.
+  /// Whether the result file named a plan for none of the ops asked for.
   [[nodiscard]] bool fits_nothing() const { return !measures_ && !used_; }
 
  private:
   static constexpr int rounds = 5;
 
-  /// Libraries choose by all of this.
+  /// Names all that a library's choice depends on.
   [[nodiscard]] static std::string full_name(const std::string& backend, const std::string& threads,
                                              const std::string& type, const std::string& order,
                                              const std::string& work) {
     return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, order, work);
   }
 
-  [[nodiscard]] std::string fastest(const std::string& work, device_context& memory,
+  [[nodiscard]] std::string fastest(const std::string& work, device_context& context,
                                     const op::any& op, const plan_request& request) {
-    compute_device& device = memory.device();
+    compute_device& device = context.device();
     const std::unique_ptr<any_plan> own = device.make_plan(op, request);
     const std::vector<std::string> names = own->alternatives();
     if (names.size() < 2) return {};
     device.activate();
     stopwatch watch = stopwatch_of(device);
-    const auto candidates = rivals_of(names, work, memory, op, request, watch);
+    const auto candidates = candidates_of(names, work, context, op, request, watch);
     if (candidates.empty()) return {};
     for (int i = 0; i < rounds; ++i) {
-      for (const auto& item : candidates) {
+      for (const auto& candidate : candidates) {
         if (interrupt_guard::interrupted()) return {};
-        item->round(watch);
+        candidate->measure(watch);
       }
     }
     std::vector<double> seconds;
     for (const auto& candidate : candidates) seconds.push_back(candidate->seconds());
     std::size_t best = detail::shortest(seconds);
-    while (best != 0 && !is_right(work, device, candidates[best]->plan())) {
+    const reference::exact_value expected = oracle_.of(op, request.pass);
+    while (best != 0 && !is_correct(work, device, candidates[best]->plan(), expected)) {
       seconds[best] = std::numeric_limits<double>::infinity();
       best = detail::shortest(seconds);
     }
@@ -174,35 +177,34 @@ class autotuner {
     return chosen;
   }
 
-  /// The library's own choice, and all others that run and are not out of the question: libraries
-  /// keep slow plans for what nothing else can do.
-  [[nodiscard]] std::vector<std::unique_ptr<detail::candidate>> rivals_of(
-      const std::vector<std::string>& names, const std::string& work, device_context& memory,
+  /// The library's own choice, and all other plans that run and are not far slower: libraries have
+  /// slow plans for shapes that no other plan supports.
+  [[nodiscard]] std::vector<std::unique_ptr<detail::candidate>> candidates_of(
+      const std::vector<std::string>& names, const std::string& work, device_context& context,
       const op::any& op, const plan_request& request, stopwatch& watch) {
-    constexpr double hopeless = 3;
+    constexpr double far_slower = 3;
     std::vector<std::unique_ptr<detail::candidate>> candidates;
     double least = std::numeric_limits<double>::infinity();
     for (const std::string& name : names) {
-      plan_request wanted = request;
-      wanted.algorithm = name;
-      auto result =
-          plan_or_null(memory.device(), op, wanted);  // it may need too much scratch memory
-      if (!result) continue;
-      auto next = std::make_unique<detail::candidate>(memory, std::move(result), seed_);
+      plan_request named = request;
+      named.algorithm = name;
+      auto plan = plan_or_null(context.device(), op, named);
+      if (!plan) continue;  // it may need too much workspace
+      auto next = std::make_unique<detail::candidate>(context, std::move(plan), seed_);
       const bool first = candidates.empty();
-      const std::optional<double> seconds = looked_at(*next, work, watch);
-      if (!seconds || (!first && *seconds > hopeless * least)) continue;
+      const std::optional<double> seconds = first_seconds(*next, work, watch);
+      if (!seconds || (!first && *seconds > far_slower * least)) continue;
       least = std::min(least, *seconds);
       candidates.push_back(std::move(next));
     }
     return candidates;
   }
 
-  /// How long its first calls take; nothing where the library cannot run it after all.
-  [[nodiscard]] std::optional<double> looked_at(detail::candidate& candidate,
-                                                const std::string& work, stopwatch& watch) {
+  /// Seconds of a candidate's first call; nothing where the library fails to run it.
+  [[nodiscard]] std::optional<double> first_seconds(detail::candidate& candidate,
+                                                    const std::string& work, stopwatch& watch) {
     try {
-      return candidate.first_look(watch);
+      return candidate.first_seconds(watch);
     } catch (const api_error& e) {
       notes_.push_back(
           fmt::format("{}: {} is out: {}", work, candidate.plan().algorithm(), e.what()));
@@ -210,10 +212,10 @@ class autotuner {
     }
   }
 
-  [[nodiscard]] bool is_right(const std::string& work, compute_device& device,
-                              const any_plan& plan) {
+  [[nodiscard]] bool is_correct(const std::string& work, compute_device& device,
+                                const any_plan& plan, const reference::exact_value& expected) {
     try {
-      verify(device, plan, seed_, /*every_output=*/false);
+      verify(device, plan, expected, seed_, /*every_output=*/false);
       return true;
     } catch (const wrong_result& e) {
       notes_.push_back(fmt::format("{}: {} is out: {}", work, plan.algorithm(), e.what()));
@@ -223,9 +225,10 @@ class autotuner {
 
   bool measures_;
   std::uint64_t seed_;
-  std::map<std::string, std::string> known_;  ///< algorithms, by work
+  reference::oracle oracle_;
+  std::map<std::string, std::string> known_;  ///< algorithms by work
   std::vector<std::string> notes_;
-  bool used_ = false;  ///< of what is known anything
+  bool used_ = false;  ///< whether choose() found anything in `known_`
 };
 
 }  // namespace layerbench::run

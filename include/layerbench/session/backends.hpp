@@ -13,24 +13,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/backend/list.hpp>
+#include <layerbench/backend/registry.hpp>
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
-#include <layerbench/timing/mode.hpp>
 
 /// Which backends a program uses.
 namespace layerbench::run::detail {
 
-/// Why each backend cannot be used here, or nothing: those of this build first, then those that it
-/// lacks.
-template <backend... Bs>
-[[nodiscard]] std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
-    backend_list<Bs...> /*built*/, bool collective) {
-  std::vector<std::pair<std::string, std::optional<std::string>>> all{
-      {std::string(Bs::name), Bs::probe()}...};
-  for (const unbuilt_backend& item : unbuilt_backends) {
-    if (item.collective != collective) continue;
+/// The backend whose rows tell nothing of the machine: it is used where no other one can run.
+inline constexpr std::string_view reference_backend = "reference";
+
+/// Why each backend cannot be used on this machine, or nothing: those of this build first, then
+/// those that it lacks.
+[[nodiscard]] inline std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
+    const registry& known) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> all;
+  for (const backend_entry& entry : known.backends) all.emplace_back(entry.name, entry.probe());
+  for (const optional_backend& item : known.unbuilt) {
     all.emplace_back(item.name,
                      fmt::format("not part of this build; configure with -D{}=ON", item.option));
   }
@@ -39,23 +40,23 @@ template <backend... Bs>
 
 /// The backends to use: those asked for (throws `unavailable` when one cannot run, usage_error when
 /// nobody knows it), else all that can, else the reference.
-template <backend... Bs>
-[[nodiscard]] std::vector<std::string> chosen_backends(const options& o, const program& what,
-                                                       backend_list<Bs...> built,
-                                                       std::vector<std::string>& notes) {
-  const auto all = probe_all(built, what.collective);
+[[nodiscard]] inline std::vector<std::string> chosen_backends(const options& o, const program& what,
+                                                              const registry& known,
+                                                              std::vector<std::string>& notes) {
+  const auto all = probe_all(known);
   const auto unranked = [&](const std::string& of) {
-    return o.data_parallel && ((Bs::name == of && !on_host<Bs>) || ...);
+    const backend_entry* entry = known.find(of);
+    return o.data_parallel && entry != nullptr && !entry->on_host;
   };
   for (const std::string& name : o.backends) {
     const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
     if (found == all.end()) {
-      std::string known;
-      for (const auto& [item, reason] : all) known += " " + item;
-      throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, known));
+      std::string names;
+      for (const auto& [item, reason] : all) names += " " + item;
+      throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, names));
     }
-    const bool plans = std::size_t(found - all.begin()) < sizeof...(Bs);  // listing needs no more
-    if (found->second && !(plans && (o.list || o.list_tests))) {
+    const bool listed = known.find(name) != nullptr && (o.list || o.list_tests);  // needs no device
+    if (found->second && !listed) {
       throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
     }
     if (unranked(name)) {
@@ -64,23 +65,20 @@ template <backend... Bs>
     }
   }
   if (!o.backends.empty()) return o.backends;
-  const auto few_ops = [](const std::string& of) {
-    return ((Bs::name == of && has_few_ops<Bs>) || ...);
-  };
   std::vector<std::string> usable;
   std::vector<std::string> lacking;
   for (const auto& [name, reason] : all) {
-    if (name == reference::backend::name) continue;
+    if (name == reference_backend) continue;
+    const backend_entry* entry = known.find(name);
     if (!reason && unranked(name)) {
       notes.push_back(fmt::format("backend {} is left out: --ranks is for the CPU's", name));
       continue;
     }
     if (!reason) {
-      if (!what.whole_model() || !few_ops(name)) usable.push_back(name);
+      if (!what.whole_model() || !entry->few_ops) usable.push_back(name);
       continue;
     }
-    const bool built_in = ((name == Bs::name) || ...);
-    (built_in ? notes : lacking)
+    (entry != nullptr ? notes : lacking)
         .push_back(fmt::format("backend {} is left out: {}", name, *reason));
   }
   if (usable.empty()) {
@@ -88,38 +86,39 @@ template <backend... Bs>
     notes.emplace_back(
         "no library can run here: timing the reference backend, which is slow and "
         "says nothing about this machine");
-    usable.emplace_back(reference::backend::name);
+    usable.emplace_back(reference_backend);
   }
   return usable;
 }
 
+/// The entries of the backends of these names, in the order of the registry.
+[[nodiscard]] inline std::vector<backend_entry> entries_of(const std::vector<std::string>& used,
+                                                           const registry& known) {
+  std::vector<backend_entry> entries;
+  for (const backend_entry& entry : known.backends) {
+    if (std::ranges::find(used, entry.name) != used.end()) entries.push_back(entry);
+  }
+  return entries;
+}
+
 /// What the backends of these names say of their libraries and their device.
-template <backend... Bs>
-[[nodiscard]] description libraries(const std::vector<std::string>& used,
-                                    backend_list<Bs...> /*built*/) {
+[[nodiscard]] inline description libraries(const std::vector<std::string>& used,
+                                           const registry& known) {
   description facts;
-  const auto add = [&]<backend B>(std::type_identity<B> /*tag*/) {
-    if (std::ranges::find(used, B::name) != used.end()) B::describe(facts);
-  };
-  (add(std::type_identity<Bs>{}), ...);
+  for (const backend_entry& entry : entries_of(used, known)) entry.describe(facts);
   return facts;
 }
 
 /// Has the backends of these names use that device. Throws usage_error where none of them has
 /// several, and unavailable where it is not there.
-template <backend... Bs>
-void choose_device(int number, const std::vector<std::string>& used,
-                   backend_list<Bs...> /*built*/) {
+inline void choose_device(int number, const std::vector<std::string>& used, const registry& known) {
   if (number == 0) return;
   bool chosen = false;
-  const auto choose = [&]<backend B>(std::type_identity<B> /*tag*/) {
-    if constexpr (has_devices<B>) {
-      if (std::ranges::find(used, B::name) == used.end()) return;
-      B::choose(number);
-      chosen = true;
-    }
-  };
-  (choose(std::type_identity<Bs>{}), ...);
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.choose_device == nullptr) continue;
+    entry.choose_device(number);
+    chosen = true;
+  }
   if (!chosen) {
     throw usage_error(fmt::format("--device={}: there is no device to choose for {}", number,
                                   fmt::join(used, ", ")));
@@ -127,64 +126,51 @@ void choose_device(int number, const std::vector<std::string>& used,
 }
 
 /// Whether that backend leaves the choice how its calls are timed.
-template <backend... Bs>
-[[nodiscard]] bool has_timings(std::string_view name, backend_list<Bs...> /*built*/) {
-  return ((Bs::name == name && has_graphs<Bs>) || ...);
+[[nodiscard]] inline bool has_timings(std::string_view name, const registry& known) {
+  const backend_entry* entry = known.find(name);
+  return entry != nullptr && entry->has_graphs;
 }
 
 /// How calls are timed on those of these backends that leave the choice; what are no parts of
 /// steps, in a stream. Throws usage_error where something was asked for and none of them does.
-template <backend... Bs>
-[[nodiscard]] timing_mode timing_of(const options& o, const program& what,
-                                    const std::vector<std::string>& used,
-                                    backend_list<Bs...> built) {
+[[nodiscard]] inline timing_mode timing_of(const options& o, const program& what,
+                                           const std::vector<std::string>& used,
+                                           const registry& known) {
   if (!what.of_steps()) return timing_mode::stream;
   if (o.timing.empty()) return default_timing(o.phase);
-  const auto leaves_it = [&](const std::string& name) { return has_timings(name, built); };
+  const auto leaves_it = [&](const std::string& name) { return has_timings(name, known); };
   if (std::ranges::any_of(used, leaves_it)) return from_name<timing_mode>(o.timing).value();
   throw usage_error(fmt::format("--timing={}: calls are timed in one way only by {}", o.timing,
                                 fmt::join(used, ", ")));
 }
 
 /// How many ranks a backend reaches; nothing where they are all in this program.
-template <backend... Bs>
-[[nodiscard]] std::optional<std::int64_t> ranks_of(std::string_view name,
-                                                   backend_list<Bs...> /*built*/) {
-  std::optional<std::int64_t> found;
-  const auto look = [&]<backend B>(std::type_identity<B> /*tag*/) {
-    if constexpr (has_ranks<B>) {
-      if (B::name == name) found = B::ranks();
-    }
-  };
-  (look(std::type_identity<Bs>{}), ...);
-  return found;
+[[nodiscard]] inline std::optional<std::int64_t> ranks_of(std::string_view name,
+                                                          const registry& known) {
+  const backend_entry* entry = known.find(name);
+  if (entry == nullptr || entry->ranks == nullptr) return std::nullopt;
+  return entry->ranks();
 }
 
 /// Says of which backends the rows tell nothing of communication.
-template <backend... Bs>
-void note_ranks(const std::vector<std::string>& used, backend_list<Bs...> /*built*/,
-                std::vector<std::string>& notes) {
-  const auto note = [&]<backend B>(std::type_identity<B> /*tag*/) {
-    if (std::ranges::find(used, B::name) == used.end()) return;
-    if constexpr (!has_ranks<B>) {
+inline void note_ranks(const std::vector<std::string>& used, const registry& known,
+                       std::vector<std::string>& notes) {
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.ranks == nullptr) {
       notes.push_back(
-          fmt::format("{}: all ranks are in this program, so nothing is communicated", B::name));
-    } else if (B::ranks() == 1) {
-      notes.push_back(
-          fmt::format("{}: one rank, so nothing is communicated; {}", B::name, B::more_ranks));
+          fmt::format("{}: all ranks are in this program, so nothing is communicated", entry.name));
+    } else if (entry.ranks() == 1) {
+      notes.push_back(fmt::format("{}: one rank, so nothing is communicated; {}", entry.name,
+                                  entry.more_ranks));
     }
-  };
-  (note(std::type_identity<Bs>{}), ...);
+  }
 }
 
-/// Does what the first of a team of processes says, to its end; false where this is the first.
-template <backend... Bs>
-[[nodiscard]] bool served_first_rank(backend_list<Bs...> /*built*/) {
-  const auto serve_first_rank = []<backend B>(std::type_identity<B> /*tag*/) {
-    if constexpr (led_by_first_rank<B>) return B::serve_first_rank();
-    return false;
-  };
-  return (serve_first_rank(std::type_identity<Bs>{}) || ...);
+/// Does what the first rank says, to its end; false where this is the first.
+[[nodiscard]] inline bool served_first_rank(const registry& known) {
+  return std::ranges::any_of(known.backends, [](const backend_entry& entry) {
+    return entry.serve_first_rank != nullptr && entry.serve_first_rank();
+  });
 }
 
 }  // namespace layerbench::run::detail

@@ -33,6 +33,7 @@ struct row {
   /// The state as the backend lays the model out: asking may take plans of all its layers. Without
   /// it the row is hot.
   std::function<op_in_context()> around = {};
+  reference::exact_value expected = {};  ///< what the plan is checked against
 };
 
 /// One row that can be measured: an op of a model on a backend, in one cache state.
@@ -63,7 +64,7 @@ class benchmark_case {
     others_.send(command::kind::prepare);
     const op_in_context around = what_.around ? what_.around() : op_in_context{};
     plan_ = memory_->device().plan(what_.op, what_.request);
-    verify(memory_->device(), *plan_, how.seed, how.verify_every_output);
+    verify(memory_->device(), *plan_, what_.expected, how.seed, how.verify_every_output);
     moves_.emplace(*memory_, *plan_, around, how.seed);
     footprint_ = around.footprint;
     share_ = around.share;

@@ -5,52 +5,50 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
-#include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/list.hpp>
+#include <layerbench/backend/registry.hpp>
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/autotuner.hpp>
 
 namespace layerbench::run::detail {
 
-template <class Ops, class Backends>
-class device_registry;
-
 /// The devices of the suite, one for each backend and thread count, made when first asked for.
-template <op::operation... Ops, backend... Bs>
-class device_registry<op::list<Ops...>, backend_list<Bs...>> {
+class device_registry {
  public:
-  /// Both pointers may be null.
-  device_registry(std::shared_ptr<autotuner> tuner, communicator* ranks, timing_mode timing)
-      : tuner_(std::move(tuner)), ranks_(ranks), timing_(timing) {}
+  /// `ranks` and `tuner` may be null.
+  device_registry(const registry& known, std::shared_ptr<autotuner> tuner, communicator* ranks,
+                  timing_mode timing)
+      : known_(known), tuner_(std::move(tuner)), ranks_(ranks), timing_(timing) {}
 
-  [[nodiscard]] std::shared_ptr<device_context> of(const std::string& backend_name, int threads) {
-    std::shared_ptr<device_context>& known = contexts_[{backend_name, threads}];
-    const auto make = [&]<backend B>(std::type_identity<B> /*tag*/) {
-      if (B::name != backend_name) return;
-      known =
-          std::make_shared<device_context>(std::make_unique<backend_device<B, Ops...>>(threads));
-      if (has_graphs<B>) known->device().set_timing(timing_);
-      if (ranks_ != nullptr) {
-        known->device().set_between_ranks(
-            [this_rank = ranks_](const op::any& op, const plan_request& request) {
-              return this_rank->plan(op, request);
-            });
-      }
-      if (!tuner_) return;
-      known->device().set_choice([tuner = tuner_, &memory = *known, threads](
-                                     const op::any& op, const plan_request& request) {
-        return tuner->choose(std::string(B::name), threads, memory, op, request);
-      });
-    };
-    if (!known) (make(std::type_identity<Bs>{}), ...);
-    return known;
+  [[nodiscard]] std::shared_ptr<device_context> of(const std::string& backend, int threads) {
+    std::shared_ptr<device_context>& context = contexts_[{backend, threads}];
+    if (!context) context = make(*known_.find(backend), threads);
+    return context;
   }
 
  private:
+  [[nodiscard]] std::shared_ptr<device_context> make(const backend_entry& entry,
+                                                     int threads) const {
+    auto context = std::make_shared<device_context>(entry.make_device(threads));
+    compute_device& device = context->device();
+    if (entry.has_graphs) device.set_timing(timing_);
+    if (ranks_ != nullptr) {
+      device.set_between_ranks([ranks = ranks_](const op::any& op, const plan_request& request) {
+        return ranks->plan(op, request);
+      });
+    }
+    if (!tuner_) return context;
+    device.set_choice([tuner = tuner_, &memory = *context, name = std::string(entry.name), threads](
+                          const op::any& op, const plan_request& request) {
+      return tuner->choose(name, threads, memory, op, request);
+    });
+    return context;
+  }
+
+  const registry& known_;
   std::shared_ptr<autotuner> tuner_;
   communicator* ranks_;
   timing_mode timing_;

@@ -58,7 +58,7 @@ class layer_clocks {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       std::ranges::sort(layers[i].seconds);
       const double mean = mean_without_stalls(layers[i].seconds).seconds;
-      rounds_[i].at(!layers[i].unusual).push_back(mean);
+      rounds_[i].at(!layers[i].all_slowed).push_back(mean);
     }
   }
 

@@ -51,7 +51,7 @@ class measurer {
     result::measurement timed;
     if (what.contended()) {
       timed = overlapped_pass(what.threads(), [&] {
-        return what.run_overlapped([&] { return sampled(wall_, any_speed{}); });
+        return what.run_overlapped([&] { return sampled(wall_, no_frequency_probe{}); });
       });
       add_allreduce_times(what.allreduce_seconds(), timed);
     } else if (what.device().timing() == timing_mode::graph) {
@@ -85,11 +85,11 @@ class measurer {
       return steps.sample(sampled_for(configuration, work_queue_.plan().least_time));
     };
     result::measurement timed =
-        whole.overlaps() ? overlapped_pass(whole.threads(),
-                                           [&] { return sampled(any_speed{}, step_parts::whole); })
-                         : best_pass(whole.device(), watch, [&] {
-                             return sampled(speed_of(whole.device(), configuration), parts);
-                           });
+        whole.overlaps()
+            ? overlapped_pass(whole.threads(),
+                              [&] { return sampled(no_frequency_probe{}, step_parts::whole); })
+            : best_pass(whole.device(), watch,
+                        [&] { return sampled(speed_of(whole.device(), configuration), parts); });
     timed.name = result::row_name::chain(configuration.configuration);
     timed.counters["count"] = 1;
     timed.counters["footprint_bytes"] = static_cast<double>(whole.bytes());
@@ -203,7 +203,7 @@ class measurer {
         best = std::move(row);
       }
       best.counters["retries"] = retry;
-      if (!quality.pushed_off) break;
+      if (!quality.preempted) break;
     }
     return best;
   }

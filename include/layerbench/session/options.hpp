@@ -26,15 +26,17 @@ struct options {
   std::string phase = "inference";
   std::string optimizer = "momentum";  ///< of training steps
   bool fused_update = false;           ///< of all weights in one call
-  bool zero_gradients = false;         ///< and add to them, instead of writing new ones
-  bool data_parallel = false;          ///< with all ranks that were started
-  std::string during;  ///< of these: backward rows also during an allreduce; or empty
+  bool zero_gradients = false;         ///< gradients are zeroed, then added to
+  bool data_parallel = false;          ///< all ranks train together
+  std::string during;  ///< "allreduce": backward rows are timed during one, too; or empty
   std::vector<std::string> caches{"model"};
-  std::string timing;  ///< of devices that leave the choice; empty: as usual in that phase
+  std::string
+      timing;  ///< single, stream or graph, where a device has a choice; empty: the phase's default
   std::string order = "nhwc";
-  std::vector<std::string> in_place{model::usually_in_place().begin(),
-                                    model::usually_in_place().end()};  ///< ops; or none
-  std::int64_t ranks = 2;  ///< of backends whose ranks are all in this program
+  std::vector<std::string> in_place{
+      model::usually_in_place().begin(),
+      model::usually_in_place().end()};  ///< ops that write over their source
+  std::int64_t ranks = 2;                ///< of backends whose ranks are all in this process
   int device = 0;
   std::size_t workspace_limit = plan_request{}.workspace_limit;  ///< bytes
   std::string plans = "heuristic";                               ///< or measured, or a result file
@@ -45,7 +47,7 @@ struct options {
   bool verify = false;
   std::uint64_t seed = 1;
   std::string resume;
-  std::string chain;            ///< empty: none; steps, or layers too
+  std::string chain;  ///< empty: none; steps: the whole step; layers: each layer in it, too
   std::string precision = "1";  ///< percent
   std::string most_time = "15";
   std::string budget;
@@ -57,15 +59,16 @@ struct options {
   std::string format = "console";
   std::string color = "auto";
   bool counters_tabular = false;
-  std::optional<bool> aggregates_only;  ///< of the display; empty: one line a row
+  std::optional<bool> aggregates_only;  ///< of the display; unset: one line per row
   bool file_aggregates_only = false;
   std::vector<std::string> user_context;
   std::string min_time = "0.05";
   int repetitions = 7;
 
-  int default_threads = 1;                       ///< all that a backend of this build can keep busy
-  std::string command;                           ///< the command line, as a shell reads it
-  std::map<std::string, std::string> variables;  ///< of the options that the environment set
+  int default_threads = 1;  ///< as many as a backend of this build can use
+  std::string command;      ///< the command line, as a shell reads it
+  std::map<std::string, std::string>
+      variables;  ///< by option: the environment variable that set it
 
   [[nodiscard]] model::training training() const {
     model::training how{.rule = from_name<op::update_rule>(optimizer).value()};

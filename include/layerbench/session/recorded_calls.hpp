@@ -82,28 +82,28 @@ class recorded_calls {
   }
 
   void record(std::int64_t n) {
-    const auto left_out = std::max<std::int64_t>(0, calls_.turns() - n);
-    const std::size_t passed = static_cast<std::size_t>(left_out) * calls_.window_bytes();
+    const auto left_out = std::max<std::int64_t>(0, calls_.slots() - n);
+    const std::size_t passed = static_cast<std::size_t>(left_out) * calls_.slot_bytes();
     half_ = half_of_calls(n);
     aside_ = passed + half_ == 0 ? nullptr : device_.allocate(passed + half_);
     recorded_ = 0;
     all_ = device_.record([&] {
       for (std::int64_t i = 0; i < n; ++i) {
-        calls_.enqueue_ready(i);
+        calls_.enqueue_set_up(i);
         calls_.enqueue(i);
       }
     });
     between_ = left_out == 0 ? nullptr : device_.record([&] {
       std::size_t first = half_;
       calls_.enqueue_ahead(left_out, n, [&](std::int64_t some) {
-        const std::size_t bytes = static_cast<std::size_t>(some) * calls_.window_bytes();
+        const std::size_t bytes = static_cast<std::size_t>(some) * calls_.slot_bytes();
         device_.fill(static_cast<std::byte*>(aside_->data()) + first, bytes, std::byte{});
         first += bytes;
       });
     });
     if (calls_.touched_bytes() > 0) {
       alone_ = device_.record([&] {
-        for (std::int64_t i = 0; i < n; ++i) calls_.enqueue_ready(i);
+        for (std::int64_t i = 0; i < n; ++i) calls_.enqueue_set_up(i);
       });
     }
     recorded_ = n;
@@ -113,9 +113,9 @@ class recorded_calls {
   /// Half of the bytes that so many calls touch by themselves. What makes them ready reads as much
   /// as it writes.
   [[nodiscard]] std::size_t half_of_calls(std::int64_t n) const {
-    const std::size_t all = calls_.window_bytes();
+    const std::size_t all = calls_.slot_bytes();
     const std::size_t set_up = std::min(all, 2 * calls_.touched_bytes());
-    const std::int64_t windows = std::min(n, calls_.turns());
+    const std::int64_t windows = std::min(n, calls_.slots());
     return set_up == 0 ? 0 : static_cast<std::size_t>(windows) * (all - set_up) / 2;
   }
 

@@ -12,19 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/device.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::run {
 
-/// The memory of a plan.
-struct planned_memory {
+/// The memory that a plan needs.
+struct plan_memory {
   std::vector<plan_operand> operands;
   std::size_t workspace_bytes = 0;
 };
 
-/// The memory of calls' plans, each of which is made once, for a look at it.
+/// The memory that the plans of a step's calls need. Makes each plan once and keeps only that.
 class planned_calls {
  public:
   planned_calls(compute_device& device, const plan_request& request)
@@ -32,8 +34,8 @@ class planned_calls {
 
   [[nodiscard]] const plan_request& request() const { return request_; }
 
-  /// Nothing where the device has no plan: measuring it will say so.
-  [[nodiscard]] const planned_memory& of(const op::any& op, op::pass pass) {
+  /// Empty where the device has no plan; measuring the call will report that.
+  [[nodiscard]] const plan_memory& of(const op::any& op, op::pass pass) {
     const auto [known, is_new] = known_.try_emplace(model::work_of(op, pass));
     if (is_new) {
       plan_request request = request_;
@@ -48,32 +50,42 @@ class planned_calls {
  private:
   compute_device& device_;
   plan_request request_;
-  std::map<std::string, planned_memory> known_;
+  std::map<std::string, plan_memory> known_;
 };
+
+/// The layer's name of a reorder before `reader`, of one of its operands; the second of other work
+/// gets a 2 behind it, and so on.
+[[nodiscard]] inline std::string reorder_name(const model::call& reader,
+                                              const op::operand& source) {
+  const std::string pass =
+      op::is_backward(reader.pass) ? '_' + std::string(op::name(reader.pass)) : "";
+  return fmt::format("{}{}_{}_reorder", reader.layer, pass, source.name);
+}
 
 namespace detail {
 
-/// Copies a step call by call, with a reorder wherever a call reads a tensor in another memory
-/// order than it was written in. Filters that change lie as the first call that reads them has
-/// them, where that is without blocks and padding, other weights row-major, as in frameworks.
-/// Updates see no axes, and take weights and gradients in any order in which both lie. Where the
-/// library chooses how images lie, padding included, training also passes them on row-major to
-/// layers that see rows of values, and gradients back.
+/// Copies a step call by call, and inserts a reorder where a call reads a tensor in another memory
+/// order than it was written in. The rules are those of frameworks:
+/// - Filters that training updates have the order of the first call that reads them, if that is
+///   neither blocked nor padded. Other weights are row-major.
+/// - Updates are elementwise: weights and gradients may have any order, as long as it is the same.
+/// - Where the library chooses the order of images, training reorders images to row-major for
+///   layers that read rows of values, and their gradients back.
 class reorder_inserter {
  public:
   reorder_inserter(const model::step& step, planned_calls& planned)
-      : planned_(planned), result_(step), place_(step.tensors), written_(step.tensors) {
+      : planned_(planned), result_(step), current_(step.tensors), written_(step.tensors) {
     result_.calls.clear();
-    std::iota(place_.begin(), place_.end(), std::size_t{0});
+    std::iota(current_.begin(), current_.end(), std::size_t{0});
     for (const model::kept_tensor& kept_tensor : step.kept) {
       if (!step.writes(kept_tensor.tensor)) continue;
       const dims& extents = kept_tensor.logical.extents;
       const std::optional<stored> read = as_first_read(step, kept_tensor.tensor);
-      if (read) learned_[kept_tensor.tensor] = *read;
+      if (read) updated_filters_[kept_tensor.tensor] = *read;
       written_[kept_tensor.tensor] = read.value_or(stored{extents, op::plain_order(extents)});
       flattens_ = planned.request().order == layout::any;
     }
-    for (const model::call& call : step.calls) lay_copies(call);
+    for (const model::call& call : step.calls) set_order_of_copies(call);
   }
 
   void add(model::call call) {
@@ -81,18 +93,18 @@ class reorder_inserter {
     const std::vector<std::size_t> before = call.tensors;
     for (std::size_t j = 0; j < call.tensors.size(); ++j) {
       const std::size_t tensor = before[j];
-      call.tensors[j] = place_[tensor];
+      call.tensors[j] = current_[tensor];
       if (j >= operands.size()) continue;
-      flat_ = updated(call, before, j);
+      parameter_ = as_parameter(call, before, j);
       if (operands[j].logical.role != op::role::destination) {
         call.tensors[j] = as_read(call, operands[j], tensor);
         continue;
       }
-      // In place: what it overwrites is what it reads, maybe reordered.
+      // A call in place overwrites the tensor that it reads, which may be reordered.
       const auto same = std::ranges::find(before, tensor);
       call.tensors[j] = call.tensors[static_cast<std::size_t>(same - before.begin())];
-      place_[tensor] = call.tensors[j];
-      written_[tensor] = flat_.value_or(stored{operands[j].extents(), operands[j].order});
+      current_[tensor] = call.tensors[j];
+      written_[tensor] = parameter_.value_or(stored{operands[j].extents(), operands[j].order});
     }
     result_.calls.push_back(std::move(call));
   }
@@ -100,23 +112,24 @@ class reorder_inserter {
   [[nodiscard]] model::step take() { return std::move(result_); }
 
  private:
+  /// How a tensor lies in memory.
   struct stored {
     dims extents;
     std::string order;
   };
 
-  /// How the first call that reads filters of images has them; nothing where that is in blocks, or
-  /// padded, and of what has less axes.
+  /// How the first call that reads filters stores them. Nothing where that is blocked or padded,
+  /// and for tensors of at most two axes.
   [[nodiscard]] std::optional<stored> as_first_read(const model::step& step, std::size_t tensor) {
     for (const model::call& call : step.calls) {
       const std::vector<plan_operand>& operands = planned_.of(call.op, call.pass).operands;
       for (std::size_t j = 0; j < operands.size(); ++j) {
-        const plan_operand& its = operands[j];
-        if (call.tensors[j] != tensor || its.extents().size() <= 2) continue;
-        const auto count = static_cast<std::size_t>(elements(its.extents()));
-        const bool padded = its.bytes != count * traits(its.logical.type).bytes;
-        if (padded || !is_permuted(its.order)) return std::nullopt;
-        return stored{its.extents(), its.order};
+        const plan_operand& operand = operands[j];
+        if (call.tensors[j] != tensor || operand.extents().size() <= 2) continue;
+        const auto count = static_cast<std::size_t>(elements(operand.extents()));
+        const bool padded = operand.bytes != count * traits(operand.logical.type).bytes;
+        if (padded || !is_permuted(operand.order)) return std::nullopt;
+        return stored{operand.extents(), operand.order};
       }
     }
     return std::nullopt;
@@ -126,54 +139,55 @@ class reorder_inserter {
     return std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; });
   }
 
-  /// How all operands lie of the parameter that operand `j` of an update belongs to: as its
-  /// weights, or of sums of gradients as the gradient that is added. Nothing for other calls.
-  [[nodiscard]] std::optional<stored> updated(const model::call& of,
-                                              const std::vector<std::size_t>& tensors,
-                                              std::size_t j) const {
+  /// How all operands of the parameter lie that operand `j` of an update belongs to: as its
+  /// filters, or, in sums of gradients, as the added gradient. Nothing for other calls.
+  [[nodiscard]] std::optional<stored> as_parameter(const model::call& of,
+                                                   const std::vector<std::size_t>& tensors,
+                                                   std::size_t j) const {
     const auto* sizes = of.op.get<op::update>();
     if (sizes == nullptr) return std::nullopt;
-    const std::size_t item = tensors.size() / sizes->sizes.size();
-    const auto parameter = std::span(tensors).subspan(j / item * item, item);
+    const std::size_t operands = tensors.size() / sizes->sizes.size();
+    const auto parameter = std::span(tensors).subspan(j / operands * operands, operands);
     for (const std::size_t tensor : parameter) {
-      const auto known = learned_.find(tensor);
-      if (known != learned_.end()) return known->second;
+      const auto known = updated_filters_.find(tensor);
+      if (known != updated_filters_.end()) return known->second;
     }
     if (sizes->rule != op::update_rule::accumulate) return std::nullopt;
     constexpr std::size_t gradient = 1;
     const std::optional<stored>& added = written_[parameter[gradient]];
     return added && is_permuted(added->order) ? added : std::nullopt;
   }
-  /// What an update keeps of weights in f32 lies as these.
-  void lay_copies(const model::call& of) {
+  /// The copy of weights in f32 that an update keeps has the order of the weights.
+  void set_order_of_copies(const model::call& of) {
     for (std::size_t j = 0; j < of.tensors.size(); ++j) {
-      const std::optional<stored> flat = updated(of, of.tensors, j);
+      const std::optional<stored> parameter = as_parameter(of, of.tensors, j);
       std::optional<stored>& kept = written_[of.tensors[j]];
-      if (flat && kept && kept->extents == flat->extents) kept = flat;
+      if (parameter && kept && kept->extents == parameter->extents) kept = parameter;
     }
   }
 
-  /// What was written as `from` in the axes of its reader, where these are others and both say the
-  /// same when it is row-major.
-  [[nodiscard]] stored seen(const stored& from, const plan_operand& source) const {
+  /// A tensor written as `from`, described by the axes of its reader. Possible where the tensor is
+  /// row-major, since other axes then describe the same memory.
+  [[nodiscard]] stored in_axes_of(const stored& from, const plan_operand& source) const {
     const dims& extents = source.extents();
-    const bool same = flattens_ || source.logical.role == op::role::weights;
+    const bool allowed = flattens_ || source.logical.role == op::role::weights;
     const auto canonical = [&](const std::string& order) {
       return op::canonical_order(from.extents, order);
     };
     const bool plain = canonical(from.order) == canonical(op::plain_order(from.extents));
-    return same && plain && extents.size() > 1 ? stored{extents, op::plain_order(extents)} : from;
+    return allowed && plain && extents.size() > 1 ? stored{extents, op::plain_order(extents)}
+                                                  : from;
   }
 
-  /// The order in which a call reads what it sees as `from`: its own, but one that sees no axes
-  /// wants it row-major; nothing where others see other axes. Fully connected layers read images as
-  /// they lie, unless that is up to the library: their weights are stored to match.
+  /// The order in which a call has to read a tensor that lies as `from`. Nothing where the tensor
+  /// can stay as it is: fully connected layers read images in any order, since their weights are
+  /// stored to match, unless the library chooses the order of images.
   [[nodiscard]] std::optional<std::string> wanted(const stored& from,
                                                   const plan_operand& source) const {
     const dims& extents = source.extents();
     if (extents == from.extents) return op::canonical_order(extents, source.order);
-    if (flat_ && flat_->extents == from.extents) {
-      return op::canonical_order(from.extents, flat_->order);
+    if (parameter_ && parameter_->extents == from.extents) {
+      return op::canonical_order(from.extents, parameter_->order);
     }
     if (extents.size() == 1 || flattens_) {
       return op::canonical_order(from.extents, op::plain_order(from.extents));
@@ -181,31 +195,28 @@ class reorder_inserter {
     return std::nullopt;
   }
 
-  /// The tensor in the order in which the call reads it. The model's own input comes as nhwc where
-  /// nothing else was asked for.
+  /// The tensor in the order in which the call reads it, reordered if necessary. The model's input
+  /// is nhwc unless the request is for nchw.
   std::size_t as_read(const model::call& reader, const plan_operand& source, std::size_t tensor) {
     if (tensor == model::input_tensor) {
       const dims& extents = source.extents();
-      const bool as_asked = extents.size() != 4 || planned_.request().order == layout::nchw;
-      written_[tensor] = stored{extents, as_asked ? source.order : "acdb"};
+      const bool as_read = extents.size() != 4 || planned_.request().order == layout::nchw;
+      written_[tensor] = stored{extents, as_read ? source.order : "acdb"};
     }
-    if (!written_[tensor]) return place_[tensor];
-    const stored from = seen(*written_[tensor], source);
-    const std::string is = op::canonical_order(from.extents, from.order);
-    const std::string order = wanted(from, source).value_or(is);
-    if (order == is) return place_[tensor];
+    if (!written_[tensor]) return current_[tensor];
+    const stored from = in_axes_of(*written_[tensor], source);
+    const std::string current = op::canonical_order(from.extents, from.order);
+    const std::string order = wanted(from, source).value_or(current);
+    if (order == current) return current_[tensor];
     const std::size_t reordered = result_.new_tensor();
-    const std::string pass =
-        op::is_backward(reader.pass) ? '_' + std::string(op::name(reader.pass)) : "";
-    op::any work(op::reorder{from.extents, is, order});
-    const std::string name =
-        name_of(fmt::format("{}{}_{}_reorder", reader.layer, pass, source.logical.name), work);
+    op::any work(op::reorder{from.extents, current, order});
+    const std::string name = name_of(reorder_name(reader, source.logical), work);
     result_.calls.push_back(
-        {name, std::move(work), op::pass::fwd, {place_[tensor], reordered}, true, reader.part});
+        {name, std::move(work), op::pass::fwd, {current_[tensor], reordered}, true, reader.part});
     return reordered;
   }
 
-  /// `wanted`, with a number where that is the name of other work: rows have names of their own.
+  /// `wanted`, with a number where another reorder has that name, since row names are unique.
   [[nodiscard]] std::string name_of(const std::string& wanted, const op::any& work) {
     std::string name = wanted;
     for (int i = 2; named_.try_emplace(name, work.key()).first->second != work.key(); ++i) {
@@ -216,17 +227,17 @@ class reorder_inserter {
 
   planned_calls& planned_;
   model::step result_;
-  std::vector<std::size_t> place_;              ///< of the step's tensors in `made_`
-  std::map<std::string, std::string> named_;    ///< keys of reorders, by name
-  std::vector<std::optional<stored>> written_;  ///< how the step's tensors lie, where known
-  std::map<std::size_t, stored> learned_;       ///< weights that change, as they are read
-  std::optional<stored> flat_;                  ///< how an update's operands lie
-  bool flattens_ = false;                       ///< images that are read as rows of values
+  std::vector<std::size_t> current_;               ///< tensors of the result, by tensor of the step
+  std::map<std::string, std::string> named_;       ///< keys of reorders, by name
+  std::vector<std::optional<stored>> written_;     ///< how the step's tensors lie, where known
+  std::map<std::size_t, stored> updated_filters_;  ///< as the first call reads them
+  std::optional<stored> parameter_;  ///< how the operand lies that add() looks at, in updates
+  bool flattens_ = false;            ///< reorders images that are read as rows of values
 };
 
 }  // namespace detail
 
-/// The step with the reorders that it needs where the library chose the memory orders.
+/// The step with the reorders that the memory orders of its plans need.
 [[nodiscard]] inline model::step with_reorders(const model::step& step, planned_calls& planned) {
   detail::reorder_inserter inserter(step, planned);
   for (const model::call& call : step.calls) inserter.add(call);

@@ -14,14 +14,14 @@
 
 namespace layerbench::run {
 
-/// Where the results of a run go. An older file is replaced by whole results only: until then,
-/// and after an interrupt, what was measured is in its neighbour `<file>.partial`. Where there is
-/// no older file, or its rows are among the new ones, the file itself grows. Rows that another run
-/// left in the neighbour are never overwritten, unless they are among the new ones too.
+/// The result file of a run. Complete results replace an older file; until then, and after an
+/// interrupt, the rows are in `<file>.partial`. Where no older file exists, or the run resumes it,
+/// rows go to the file itself. Another run's `<file>.partial` is never overwritten, unless this run
+/// resumes it.
 class result_file {
  public:
-  /// `resumed` is the file whose rows are among the new ones, if any. Throws usage_error when
-  /// `path` cannot be written, and when its neighbour is needed but has another run's rows.
+  /// `resumed` names the file that the run resumes, if any. Throws usage_error when `path` cannot
+  /// be written, and when `<file>.partial` is needed but holds another run's rows.
   explicit result_file(std::string path, const std::string& resumed = {})
       : path_(std::move(path)), whole_(path_) {
     if (!whole_.replaceable() || !would_lose(path_, resumed)) return;
@@ -33,29 +33,29 @@ class result_file {
         path_, partial_path()));
   }
 
-  /// Whether the older file stays until the results are whole.
+  /// Whether an older file stays until the results are complete.
   [[nodiscard]] bool keeps_old() const { return partial_.has_value(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string partial_path() const { return path_ + ".partial"; }
 
-  /// Saves what was measured so far. Throws error when the disk does not take it.
+  /// Saves the rows measured so far. Throws error when writing fails.
   void save(std::string_view text) const {
     if (whole_.replaceable()) (partial_ ? *partial_ : whole_).write(text);
   }
 
-  /// Writes the whole results. Throws error when the disk does not take them; what was saved before
-  /// is then still there.
+  /// Writes the complete results. Throws error when writing fails; what was saved before is then
+  /// still there.
   void finish(std::string_view text) const {
     whole_.write(text);
     std::error_code ignored;
     if (partial_) std::filesystem::remove(partial_path(), ignored);
   }
 
-  /// Writes what an interrupted run has. Throws as save().
+  /// Writes the rows of an interrupted run. Throws as save().
   void interrupt(std::string_view text) const { (partial_ ? *partial_ : whole_).write(text); }
 
  private:
-  /// Whether `file` holds something that is not among the rows of `resumed`.
+  /// Whether `file` holds rows that `resumed` lacks.
   [[nodiscard]] static bool would_lose(const std::string& file, const std::string& resumed) {
     std::error_code absent;
     if (std::filesystem::file_size(file, absent) == 0 || absent) return false;

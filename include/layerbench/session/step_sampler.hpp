@@ -41,7 +41,7 @@ class step_sampler {
     std::vector<samples> all;
     for (const stretch& stretche : stretches_) {
       all.emplace_back().calls_a_sample = 1;
-      all.back().unusual = stretche.unusual();
+      all.back().all_slowed = stretche.unusual();
       for (const lap& one : stretche.laps()) all.back().add(one);
     }
     return all;
@@ -133,7 +133,7 @@ class step_sampler {
   [[nodiscard]] samples composed() {
     samples result;
     result.calls_a_sample = 1;
-    result.unusual = !complete();
+    result.all_slowed = !complete();
     std::vector<std::vector<lap>> passages;
     std::size_t steps = SIZE_MAX;
     for (const stretch& stretche : stretches_) {
@@ -181,7 +181,7 @@ class step_sampler {
 
   Chain& whole_;
   Stopwatch& watch_;
-  stretch_watch<Speed> look_;
+  speed_monitor<Speed> look_;
   bool (*stop_)();
   step_parts parts_;
   std::vector<stretch> stretches_;

@@ -3,14 +3,19 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/list.hpp>
+#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/collectives.hpp>
 #include <layerbench/model/find.hpp>
@@ -42,6 +47,13 @@ struct suite {
   std::vector<std::string> notes;         ///< what a user should know, for stderr
 };
 
+/// Whether any row of these names is wanted; empty: all are.
+using name_filter = std::function<bool(const std::vector<std::string>& names)>;
+
+/// make_suite.
+using suite_factory = suite (*)(const options& o, const program& what, const registry& known,
+                                communicator* ranks, const name_filter& wanted);
+
 namespace detail {
 
 /// One case: its name and what all its rows share.
@@ -54,36 +66,40 @@ struct conditions {
 /// Who chooses plans in the libraries' place; null where nobody does. A run that goes on keeps its
 /// plans. Throws bad_input.
 [[nodiscard]] inline std::shared_ptr<autotuner> autotuner_of(const options& o,
-                                                             const description& libraries) {
+                                                             const description& libraries,
+                                                             const reference::oracle& oracle) {
   if (o.plans == "heuristic") return nullptr;
   const bool measures = o.plans == "measured";
-  auto result = std::make_shared<autotuner>(measures, o.seed);
+  auto result = std::make_shared<autotuner>(measures, o.seed, oracle);
   if (!measures || !o.resume.empty()) result->restore(measures ? o.resume : o.plans, libraries);
   return result;
 }
 
 /// Fills a suite, case by case.
-template <class Ops, class Backends>
 class suite_maker {
  public:
-  suite_maker(const options& o, const program& what, suite& all, communicator* ranks,
-              timing_mode timing)
+  suite_maker(const options& o, const program& what, const registry& known, suite& all,
+              communicator* ranks, timing_mode timing, name_filter wanted)
       : o_(o),
         what_(what),
+        known_(known),
         all_(all),
         ranks_(ranks),
         timing_(timing),
-        device_registry_(all.tuner, ranks, timing) {}
+        wanted_(std::move(wanted)),
+        device_registry_(known, all.tuner, ranks, timing) {}
 
   /// Adds the case of a model under these conditions: its manifest and the rows of this program.
+  /// Does nothing where no row of it is wanted.
   void add_case(const model::graph& graph, const conditions& c) {
+    // A library may want reorders between the layers, and between the passes of a layer.
+    const bool reordered = c.request.order == layout::any || o_.phase == "training";
+    const model::step plain = step_of(graph, c.request.type);
+    if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
     if (!all_.footprint.try_emplace(c.configuration, 0).second) return;  // asked for twice
     const std::shared_ptr<device_context> memory =
         device_registry_.of(c.configuration.backend, c.threads);
-    // A library may want reorders between the layers, and between the passes of a layer.
-    const bool reordered = c.request.order == layout::any || o_.phase == "training";
-    const auto step = std::make_shared<planned_step>(step_of(graph, c.request.type), c.request,
-                                                     memory, reordered);
+    const auto step = std::make_shared<planned_step>(plain, c.request, memory, reordered);
     const model::step_memory least = step->least_memory();
     all_.footprint[c.configuration] = least.footprint();
     const std::vector<model::primitive> primitives = model::primitives(step->step());
@@ -133,7 +149,7 @@ class suite_maker {
     if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
     const bool unusual = what_.of_steps() && timing_ != default_timing(o_.phase);
-    if (unusual && has_timings(backend, Backends{})) configuration.parameters["timing"] = o_.timing;
+    if (unusual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads)
       configuration.parameters["threads"] = std::to_string(threads);
     if (what_.collective && ranks(backend) > 1) {
@@ -147,7 +163,7 @@ class suite_maker {
 
   /// Ranks of a backend: as many as were started, or as the user wants in this program.
   [[nodiscard]] std::int64_t ranks(const std::string& backend) const {
-    return ranks_of(backend, Backends{}).value_or(o_.ranks);
+    return ranks_of(backend, known_).value_or(o_.ranks);
   }
 
  private:
@@ -158,12 +174,48 @@ class suite_maker {
     return model::step_of(graph, o_.phase, type, in_place, how);
   }
 
+  /// Whether the op is one of the program's.
+  [[nodiscard]] bool is_own(const op::any& op) const {
+    return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
+  }
+
+  /// Names of all rows that the case may have, without planning it. Among them are those of all
+  /// reorders that a library might want.
+  [[nodiscard]] std::vector<std::string> possible_names(const conditions& c,
+                                                        const model::step& step,
+                                                        bool reordered) const {
+    std::vector<std::string> names;
+    const auto add = [&](std::string_view op, op::pass pass, const std::string& layer) {
+      for (const std::string& state : o_.caches) {
+        result::row_name row{c.configuration, std::string(op), std::string(op::name(pass)), layer,
+                             state};
+        names.push_back(row.text());
+        if (o_.during.empty()) continue;
+        row.configuration.parameters["during"] = o_.during;
+        names.push_back(row.text());
+      }
+    };
+    for (const model::primitive& p : model::primitives(step)) {
+      if (is_own(p.op)) add(p.op.name(), p.pass, p.layer);
+    }
+    if (!reordered) return names;
+    std::map<std::string, int> reorders;
+    for (const model::call& call : step.calls) {
+      for (const op::operand& operand : call.op.operands(call.pass, c.request.type)) {
+        if (operand.role == op::role::destination) continue;
+        const std::string name = reorder_name(call, operand);
+        const int number = ++reorders[name];
+        add(op::reorder::name, op::pass::fwd,
+            number == 1 ? name : fmt::format("{}_{}", name, number));
+      }
+    }
+    return names;
+  }
+
   /// Whether the program measures the primitive: it is of its ops, or was inserted before or behind
   /// them.
   [[nodiscard]] bool measures(const model::step& step, const model::primitive& p) const {
-    const auto own = [&](const op::any& op) {
-      return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
-    };
+    const auto own = [&](const op::any& op) { return is_own(op); };
     const auto beside = [&](std::size_t i) {
       return std::ranges::any_of(step.calls, [&](const model::call& other) {
         const auto shared = [&](std::size_t tensor) { return other.uses(tensor); };
@@ -186,6 +238,7 @@ class suite_maker {
                  .request = c.request,
                  .signature = cache == cache_state::model ? planned.state : ""};
       result.request.pass = p.pass;
+      result.expected = known_.oracle.of(p.op, p.pass);
       result.around = [step, p, cache] { return step->around(p, cache); };
       all_.cases.push_back(std::make_unique<benchmark_case>(std::move(result), memory));
     }
@@ -225,10 +278,12 @@ class suite_maker {
 
   const options& o_;
   const program& what_;
+  const registry& known_;
   suite& all_;
   communicator* ranks_;
   timing_mode timing_;
-  device_registry<Ops, Backends> device_registry_;
+  name_filter wanted_;
+  device_registry device_registry_;
 };
 
 }  // namespace detail
@@ -236,18 +291,19 @@ class suite_maker {
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
 /// order models, batches, backends, data types, threads. Needs no device, but for layout any and
 /// for training, where the library decides what a step consists of. With `ranks` steps are those of
-/// models that these train together. Throws bad_input, usage_error, unavailable.
-template <class Ops, class Backends>
-[[nodiscard]] suite make_suite(const options& o, const program& what, Ops /*ops*/, Backends built,
-                               const op::catalog& catalog, communicator* ranks = nullptr) {
+/// models that these train together. Where no row of a case is `wanted` it is not planned, and in
+/// none of the lists. Throws bad_input, usage_error, unavailable.
+[[nodiscard]] inline suite make_suite(const options& o, const program& what, const registry& known,
+                                      communicator* ranks = nullptr,
+                                      const name_filter& wanted = {}) {
   suite all;
-  const std::vector<std::string> backends = detail::chosen_backends(o, what, built, all.notes);
+  const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);
   if (!o.list && !o.list_tests) {
-    detail::choose_device(o.device, backends, built);
-    all.tuner = detail::autotuner_of(o, detail::libraries(backends, built));
+    detail::choose_device(o.device, backends, known);
+    all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);
   }
-  const timing_mode timing = detail::timing_of(o, what, backends, built);
-  detail::suite_maker<Ops, Backends> maker(o, what, all, ranks, timing);
+  const timing_mode timing = detail::timing_of(o, what, backends, known);
+  detail::suite_maker maker(o, what, known, all, ranks, timing, wanted);
   std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
   if (batches.empty()) batches.emplace_back(std::nullopt);
   const auto add_cases = [&](auto&& graph_of) {
@@ -273,12 +329,12 @@ template <class Ops, class Backends>
                                   seen.at(of.name).string(), path.string(), of.name));
   };
   if (what.collective) {
-    detail::note_ranks(backends, built, all.notes);
+    detail::note_ranks(backends, known, all.notes);
     for (const std::string& name : o.models) {
       std::optional<model::graph> trained;
       if (name != model::sweep_model) {
         const std::filesystem::path path = model::find(name, o.shapes);
-        trained = model::load(path);
+        trained = model::load(path, std::nullopt, known.ops);
         require_own_name(*trained, path);
       }
       add_cases([&](const std::string& on, const std::string& type, int) {
@@ -290,7 +346,7 @@ template <class Ops, class Backends>
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
     for (const std::optional<std::int64_t> batch : batches) {
-      const model::graph graph = model::load(path, batch, catalog);
+      const model::graph graph = model::load(path, batch, known.ops);
       require_own_name(graph, path);
       add_cases([&](const auto&...) -> const model::graph& { return graph; });
     }

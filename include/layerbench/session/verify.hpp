@@ -14,25 +14,26 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/oracle.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::run {
 
-/// A plan that computes something else than the reference formula.
+/// Thrown where a plan's results differ from the reference formula.
 struct wrong_result : error {
   explicit wrong_result(const std::string& what) : error(what, exit_code::incomplete) {}
 };
 
-/// Largest error of rounding a number below the normal ones to `type`.
+/// Largest rounding error of a subnormal number of `type`.
 [[nodiscard]] inline double roundoff_at_zero(dtype type) {
   return std::ldexp(1.0, traits(type).min_exponent - traits(type).significand_bits);
 }
 
-/// Largest difference from the exact `result` that correct arithmetic may show: none where all are
-/// whole numbers; else rounding to the type once, and the error of summing the terms in single
-/// precision in any order. Its expected size grows with the square root of their number (Higham,
-/// Accuracy and Stability, 4.2); the factor covers products, scales and the libraries' polynomial
-/// approximations.
+/// Largest difference from the exact `result` that correct arithmetic may have. It is 0 for whole
+/// numbers. Otherwise it is one rounding to the type, plus the error of a sum of the terms in
+/// single precision in any order, whose expected size grows with the square root of their number
+/// (Higham, Accuracy and Stability, 4.2). The factor covers products, scales and the polynomial
+/// approximations of libraries.
 [[nodiscard]] inline double error_bound(const op::operand& output, const reference::sum& result) {
   if (output.integral) return 0;
   constexpr double factor = 8;
@@ -45,15 +46,15 @@ struct wrong_result : error {
          roundoff_at_zero(output.type);
 }
 
-/// Mean square of the difference from the exact `result` that rounding explains. Roundings to
-/// nearest are taken as independent and of mean zero (Higham and Mary, A New Approach to
-/// Probabilistic Rounding Error Analysis, 2019) and as uniform, so that one that makes the number s
-/// has a variance of at most (u s)^2 / 3. Rounded are the terms, the partial sums and the result.
-/// Partial sums are largest where one term follows another: the squares of those of n terms in
-/// random order have the mean (n + 1) (2 value^2 + squares) / 6 in total, by the variance of a
-/// sample without replacement. The factors are room: for transforms such as Winograd's F(4x4, 3x3),
-/// whose errors are up to ten times as large, and for results that all lie where their rounding is
-/// worst (sqrt(3) times).
+/// Mean square of the difference from the exact `result` that rounding explains. The model takes
+/// roundings to nearest as independent, of mean zero (Higham and Mary, A New Approach to
+/// Probabilistic Rounding Error Analysis, 2019) and uniform, so a rounding that results in s has a
+/// variance of at most (u s)^2 / 3. The terms, the partial sums and the result are rounded. Partial
+/// sums are largest in sequential summation: the squares of those of n terms in random order add up
+/// to (n + 1) (2 value^2 + squares) / 6 on average, by the variance of a sample without
+/// replacement. The factors are tolerances: for transforms such as Winograd's F(4x4, 3x3), whose
+/// errors are up to ten times as large, and for results whose rounding is worst everywhere (sqrt(3)
+/// times).
 [[nodiscard]] inline double explained_square(const op::operand& output,
                                              const reference::sum& result) {
   constexpr double sum_factor = 12;
@@ -72,17 +73,17 @@ struct wrong_result : error {
   return sum + square(result_factor) * roundings / 3;
 }
 
-/// Outputs that a sampled check looks at, spread evenly.
+/// Number of outputs in a sampled check, which are spread evenly.
 inline constexpr std::int64_t sampled_outputs = 61;
 
 namespace detail {
 
-/// A plan with memory of its own, filled with test data.
-class trial {
+/// Runs of a plan on test data, in separate memory.
+class trial_run {
  public:
-  trial(compute_device& device, const any_plan& plan, std::uint64_t seed)
+  trial_run(compute_device& device, const any_plan& plan, std::uint64_t seed)
       : device_(device), plan_(plan) {
-    host_buffer::require(bytes_here(plan));
+    host_buffer::require(host_bytes_of(plan));
     device.require_memory(bytes_of(plan));
     workspace_ = device.allocate(plan.workspace_bytes());
     std::vector<address> places;
@@ -97,7 +98,8 @@ class trial {
     bound_ = plan.bind(places, workspace_->data());
   }
 
-  /// Elements of output `output`, row-major, of a call whose outputs were full of `poison` before.
+  /// Runs a call whose outputs are full of `poison` before. Returns the elements of output
+  /// `output`, row-major.
   [[nodiscard]] std::vector<float> outputs(std::size_t output, std::byte poison) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       if (operands()[i].logical.role != op::role::destination) continue;
@@ -117,15 +119,15 @@ class trial {
   [[nodiscard]] const std::vector<std::vector<float>>& inputs() const { return inputs_; }
 
  private:
-  /// What its operands take.
+  /// Bytes of operands and workspace.
   [[nodiscard]] static std::size_t bytes_of(const any_plan& plan) {
     std::size_t bytes = plan.workspace_bytes();
     for (const plan_operand& operand : plan.operands()) bytes += operand.bytes;
     return bytes;
   }
-  /// And, in this program, their elements, those of one output at a time; and again the operands
-  /// where these are here, too.
-  [[nodiscard]] std::size_t bytes_here(const any_plan& plan) const {
+  /// Bytes of host memory: the elements as f32, those of one output at a time, and the operands too
+  /// where the device is the host.
+  [[nodiscard]] std::size_t host_bytes_of(const any_plan& plan) const {
     std::size_t bytes = device_.is_host() ? bytes_of(plan) : 0;
     std::size_t output = 0;
     for (const plan_operand& operand : plan.operands()) {
@@ -146,9 +148,9 @@ class trial {
   std::unique_ptr<bound_plan> bound_;
 };
 
-/// Compares element by element; throws wrong_result where the error is beyond its bound. The result
-/// is the root mean square of the errors, each in units of what rounding explains.
-[[nodiscard]] inline double compare(const any_plan& plan,
+/// Compares element by element. Throws wrong_result where an error exceeds its bound. Returns the
+/// root mean square of the errors, each in units of what rounding explains.
+[[nodiscard]] inline double compare(const any_plan& plan, const reference::exact_value& expected,
                                     std::span<const std::vector<float>> inputs, std::size_t output,
                                     const std::vector<float>& got, bool every_output) {
   const op::operand& logical = plan.operands()[output].logical;
@@ -156,20 +158,21 @@ class trial {
   const auto count = static_cast<std::int64_t>(got.size());
   double squares = 0;
   const auto check = [&](std::int64_t i) {
-    reference::sum exact = plan.expected(in, output, i);
+    reference::sum exact = plan.as_stored(output, expected(in, output, i));
     const double bound = error_bound(logical, exact);
     const double explained = explained_square(logical, exact);
     if (logical.type == dtype::s8) {
       exact.value = std::clamp(exact.value, -128 * logical.scale, 127 * logical.scale);
     }
     const double value = got[static_cast<std::size_t>(i)];
-    const double off = value - exact.value;
-    if (off != 0) squares += off * off / explained;  // nothing is rounded where both are 0
-    if (std::abs(off) <= bound) return;
+    const double difference = value - exact.value;
+    // A difference of 0 may come with 0 explained.
+    if (difference != 0) squares += difference * difference / explained;
+    if (std::abs(difference) <= bound) return;
     throw wrong_result(fmt::format("{}[{}] is {:.9g}, the reference says {:.9g} (bound {:.2g})",
                                    logical.name, i, value, exact.value, bound));
   };
-  // A sample is spread from the first element to the last.
+  // A sample includes the first and the last element.
   const std::int64_t checks = every_output ? count : std::min(count, sampled_outputs);
   for (std::int64_t j = 0; j < checks; ++j) {
     check(checks == count ? j : j * (count - 1) / (checks - 1));
@@ -179,32 +182,34 @@ class trial {
 
 }  // namespace detail
 
-/// Runs `plan` on random data and poisoned outputs and compares them with the reference formula on
-/// the same data: every element, or a sample. All elements are checked for NaN and for never having
-/// been written. Throws wrong_result.
-inline void verify(compute_device& device, const any_plan& plan, std::uint64_t seed,
-                   bool every_output) {
+/// Runs `plan` on random data and compares its outputs with the reference formula, `expected`:
+/// every element, or a sample. Checks every element for NaN, and that the plan wrote it. Throws
+/// wrong_result.
+inline void verify(compute_device& device, const any_plan& plan,
+                   const reference::exact_value& expected, std::uint64_t seed, bool every_output) {
   constexpr std::byte not_a_number{0xFF};
-  constexpr std::byte something_else{0x3F};
-  detail::trial ready(device, plan, seed);
+  constexpr std::byte other_poison{0x3F};
+  if (!expected) throw error("no reference formula to check the plan against");
+  detail::trial_run trial(device, plan, seed);
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const op::operand& logical = plan.operands()[i].logical;
     if (logical.role != op::role::destination) continue;
-    const std::vector<float> got = ready.outputs(i, not_a_number);
-    const auto hole = std::ranges::find_if(got, [](float v) { return !std::isfinite(v); });
-    if (hole != got.end()) {
+    const std::vector<float> got = trial.outputs(i, not_a_number);
+    const auto bad = std::ranges::find_if(got, [](float v) { return !std::isfinite(v); });
+    if (bad != got.end()) {
       throw wrong_result(fmt::format("{}[{}] is not a number, or was never written", logical.name,
-                                     hole - got.begin()));
+                                     bad - got.begin()));
     }
-    if (logical.type == dtype::s8) {  // integers have no NaN: what keeps each poison is unwritten
-      const std::vector<float> again = ready.outputs(i, something_else);
+    if (logical.type ==
+        dtype::s8) {  // integers have no NaN: an element that keeps two poisons is unwritten
+      const std::vector<float> again = trial.outputs(i, other_poison);
       for (std::size_t j = 0; j < got.size(); ++j) {
         if (got[j] != again[j]) {
           throw wrong_result(fmt::format("{}[{}] was never written", logical.name, j));
         }
       }
     }
-    const double rms = detail::compare(plan, ready.inputs(), i, got, every_output);
+    const double rms = detail::compare(plan, expected, trial.inputs(), i, got, every_output);
     if (rms > 1) {
       throw wrong_result(fmt::format(
           "{} is less precise than {}: its errors are {:.3g} times what rounding explains "

@@ -9,13 +9,14 @@
 
 #include <time.h>
 
+#include <layerbench/backend/device.hpp>
 #include <layerbench/base/stats.hpp>
 
 namespace layerbench::run {
 
 enum class clock { wall, thread_cpu, process_cpu };
 
-/// Seconds since some fixed point.
+/// Seconds since a fixed point in time.
 [[nodiscard]] inline double now(clock which) {
   constexpr std::array<clockid_t, 3> ids{CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID,
                                          CLOCK_PROCESS_CPUTIME_ID};
@@ -24,37 +25,26 @@ enum class clock { wall, thread_cpu, process_cpu };
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// What passed between start() and stop() of a stopwatch.
+/// What a stopwatch measured between start() and stop().
 struct lap {
-  double seconds;  ///< by the clock that counts
+  double seconds;  ///< by the clock that the stopwatch reports
   double wall;
   double cpu;  ///< of all threads
 
-  /// Without what the stopwatch itself takes. Work that is lost in that took no less than the
-  /// nanosecond that clocks count in.
-  [[nodiscard]] lap without(const lap& clock) const {
-    return {std::max(seconds - clock.seconds, 1e-9), std::max(wall - clock.wall, 0.0),
-            std::max(cpu - clock.cpu, 0.0)};
+  /// Subtracts the cost of the stopwatch. The result is at least a nanosecond, the resolution of
+  /// the clocks.
+  [[nodiscard]] lap without(const lap& cost) const {
+    return {std::max(seconds - cost.seconds, 1e-9), std::max(wall - cost.wall, 0.0),
+            std::max(cpu - cost.cpu, 0.0)};
   }
 };
 
-/// A clock that work on a device passes, instead of this program's: stop() waits for what was
-/// enqueued since start(), and returns the seconds that it took.
-class device_clock {
- public:
-  device_clock() = default;
-  device_clock(const device_clock&) = delete;
-  device_clock& operator=(const device_clock&) = delete;
-  virtual ~device_clock() = default;
-  virtual void start() = 0;
-  [[nodiscard]] virtual double stop() = 0;
-};
-
-/// Times work of so many threads. CPU time is what counts for one, since waiting for a processor
-/// does not lengthen it; the wall clock for several; a device's own clock where it has one.
+/// Times work. Reports CPU time for one thread, since waiting for a processor does not lengthen it;
+/// wall time for several threads; and the device's time where the device has a timer.
 class stopwatch {
  public:
-  explicit stopwatch(int threads, device_clock* own = nullptr) : one_(threads == 1), own_(own) {
+  explicit stopwatch(int threads, device_clock* device = nullptr)
+      : one_thread_(threads == 1), device_(device) {
     std::vector<lap> laps;
     for (int i = 0; i < 201; ++i) {
       start();
@@ -62,33 +52,34 @@ class stopwatch {
     }
     const auto median = [&](double lap::* clock) {
       std::vector<double> values;
-      for (const lap& item : laps) values.push_back(item.*clock);
+      for (const lap& of : laps) values.push_back(of.*clock);
       return stats::median(std::move(values));
     };
     cost_ = {median(&lap::seconds), median(&lap::wall), median(&lap::cpu)};
   }
 
-  /// What passes between a start() and a stop() with nothing between them.
+  /// The lap of no work.
   [[nodiscard]] const lap& cost() const { return cost_; }
 
-  // The clock that counts is read last and first, so that the others do not count.
+  // The reported clock is read last in start() and first in stop(), so that reading the others is
+  // not timed.
   void start() {
-    if (one_) {
+    if (one_thread_) {
       wall_ = run::now(clock::wall);
       cpu_ = run::now(clock::thread_cpu);
     } else {
       cpu_ = run::now(clock::process_cpu);
       wall_ = run::now(clock::wall);
     }
-    if (own_ != nullptr) own_->start();
+    if (device_ != nullptr) device_->start();
   }
   [[nodiscard]] lap stop() const {
-    if (own_ != nullptr) {
-      const double seconds = own_->stop();
+    if (device_ != nullptr) {
+      const double seconds = device_->stop();
       return {seconds, run::now(clock::wall) - wall_,
-              run::now(one_ ? clock::thread_cpu : clock::process_cpu) - cpu_};
+              run::now(one_thread_ ? clock::thread_cpu : clock::process_cpu) - cpu_};
     }
-    if (one_) {
+    if (one_thread_) {
       const double cpu = run::now(clock::thread_cpu) - cpu_;
       return {cpu, run::now(clock::wall) - wall_, cpu};
     }
@@ -96,18 +87,25 @@ class stopwatch {
     return {wall, wall, run::now(clock::process_cpu) - cpu_};
   }
 
-  /// Whether a device's own clock is what counts.
-  [[nodiscard]] bool of_device() const { return own_ != nullptr; }
+  /// Whether a timer on the device counts.
+  [[nodiscard]] bool uses_device_clock() const { return device_ != nullptr; }
 
-  /// Wall time, for limits.
+  /// Wall time, for time limits.
   [[nodiscard]] static double now() { return run::now(clock::wall); }
 
  private:
-  bool one_;
-  device_clock* own_;
+  bool one_thread_;
+  device_clock* device_;
   lap cost_{};
   double wall_ = 0;
   double cpu_ = 0;
 };
+
+/// The clock that counts of a device's work.
+[[nodiscard]] inline stopwatch stopwatch_of(compute_device& target) {
+  const bool waits = target.waits() || target.timing() == timing_mode::single;
+  const bool cpu_counts = target.threads() == 1 && !waits;
+  return stopwatch(cpu_counts ? 1 : 2, target.clock());
+}
 
 }  // namespace layerbench::run

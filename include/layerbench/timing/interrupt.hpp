@@ -9,13 +9,14 @@
 
 namespace layerbench::run {
 
-/// Turns SIGINT and SIGTERM into a question, for as long as it lives. A second signal kills.
+/// Catches SIGINT and SIGTERM while it lives: the first one sets interrupted(), a second one kills
+/// the program.
 class interrupt_guard {
  public:
   interrupt_guard() {
-    seen() = 0;
-    std::signal(SIGINT, &note);
-    std::signal(SIGTERM, &note);
+    flag() = 0;
+    std::signal(SIGINT, &on_signal);
+    std::signal(SIGTERM, &on_signal);
   }
   interrupt_guard(const interrupt_guard&) = delete;
   interrupt_guard& operator=(const interrupt_guard&) = delete;
@@ -23,18 +24,18 @@ class interrupt_guard {
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
   }
-  [[nodiscard]] static bool interrupted() { return seen() != 0; }
+  [[nodiscard]] static bool interrupted() { return flag() != 0; }
 
  private:
-  static volatile std::sig_atomic_t& seen() {
+  static volatile std::sig_atomic_t& flag() {
     static volatile std::sig_atomic_t value = 0;
     return value;
   }
-  static void note(int signal) {
-    seen() = 1;
+  static void on_signal(int signal) {
+    flag() = 1;
     std::signal(signal, SIG_DFL);
     constexpr std::string_view text = "\nlayerbench: stopping after this call (again: at once)\n";
-    [[maybe_unused]] const ::ssize_t told = ::write(STDERR_FILENO, text.data(), text.size());
+    [[maybe_unused]] const ::ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   }
 };
 

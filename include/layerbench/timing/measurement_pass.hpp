@@ -17,11 +17,10 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// Who had the processors since it was made. An involuntary switch is something else taking a
-/// processor from a thread.
-class processor_watch {
+/// Detects whether other programs took processors from this one since it was made.
+class preemption_watch {
  public:
-  explicit processor_watch(int threads) : threads_(threads) {}
+  explicit preemption_watch(int threads) : threads_(threads) {}
 
   /// Share of the processors' time that the threads got, from 0 to 1.
   [[nodiscard]] double busy() const {
@@ -29,18 +28,20 @@ class processor_watch {
     return cpu / threads_;
   }
 
-  /// Threads that wait spin, so undisturbed ones keep all processors busy all the time. Work that
-  /// the library does on this thread alone does not; then nobody pushes the others, which sleep.
-  [[nodiscard]] bool pushed_off() const {
+  /// Waiting threads spin, so undisturbed threads are busy all the time. The exception is work that
+  /// the library does on this thread alone, while the other threads sleep; then they have no
+  /// involuntary context switches.
+  [[nodiscard]] bool preempted() const {
     constexpr double undisturbed = 0.9;
-    const bool pushed = others_pushed() > pushed_;
-    return own_share() < undisturbed || (threads_ > 1 && pushed && busy() < undisturbed);
+    const bool switched = other_threads_switches() > switches_;
+    return own_share() < undisturbed || (threads_ > 1 && switched && busy() < undisturbed);
   }
 
  private:
   [[nodiscard]] double wall() const { return now(clock::wall) - start_; }
   [[nodiscard]] double own_share() const { return (now(clock::thread_cpu) - own_) / wall(); }
-  [[nodiscard]] static long others_pushed() {
+  /// Involuntary context switches of all threads but this one.
+  [[nodiscard]] static long other_threads_switches() {
     rusage all{};
     rusage own{};
     ::getrusage(RUSAGE_SELF, &all);
@@ -52,33 +53,35 @@ class processor_watch {
   double start_ = now(clock::wall);
   double own_ = now(clock::thread_cpu);
   double all_ = now(clock::process_cpu);
-  long pushed_ = others_pushed();
+  long switches_ = other_threads_switches();
 };
 
 }  // namespace detail
 
+/// How undisturbed a measurement pass was.
 struct pass_quality {
-  double busy = 0;          ///< share of the processors' time that the threads got
-  bool pushed_off = false;  ///< something else had processors, so that it was less than all
-  bool slowed = false;      ///< the processors never had their usual speed
+  double busy = 0;         ///< share of the processors' time that the threads got
+  bool preempted = false;  ///< other programs took processors
+  bool slowed = false;     ///< the processors never ran at their usual speed
 
-  [[nodiscard]] bool disturbed() const { return pushed_off || slowed; }
+  [[nodiscard]] bool disturbed() const { return preempted || slowed; }
   [[nodiscard]] bool better_than(const pass_quality& other) const {
     return slowed == other.slowed ? busy > other.busy : other.slowed;
   }
 };
 
-/// Takes samples of work on so many threads once and fills in `row` what they say. `row.calls`
-/// stays 0 when it was interrupted before the first. What is `contended` shares the processors with
-/// other work of these ranks, as it is meant to: waiting for them is part of it.
+/// Takes samples once, of work on `threads` threads, and writes their statistics to `row`.
+/// `row.calls` stays 0 after an interrupt before the first sample. `contended` work shares the
+/// processors with other work of the same ranks on purpose, so waiting is no disturbance and no
+/// stall.
 template <class Take>
 pass_quality measure_pass(int threads, const stopwatch& watch, Take&& take,
                           result::measurement& row, bool contended = false) {
-  const detail::processor_watch processors(threads);
+  const detail::preemption_watch processors(threads);
   samples taken = take();
-  // A device goes on working while this program has no processor.
-  const bool pushed_off = !contended && !watch.of_device() && processors.pushed_off();
-  const pass_quality quality{processors.busy(), pushed_off, taken.unusual};
+  // A device keeps working while this program has no processor.
+  const bool preempted = !contended && !watch.uses_device_clock() && processors.preempted();
+  const pass_quality quality{processors.busy(), preempted, taken.all_slowed};
   if (taken.seconds.empty()) return {};
   std::ranges::sort(taken.seconds);
   const auto calls = static_cast<double>(taken.calls);
@@ -90,10 +93,10 @@ pass_quality measure_pass(int threads, const stopwatch& watch, Take&& take,
     counters["low_s"] = range->low;
     counters["high_s"] = range->high;
   }
-  const usual_mean usual = contended ? usual_mean{stats::mean(taken.seconds), 0}
-                                     : mean_without_stalls(taken.seconds, taken.calls_a_sample);
-  counters["mean_s"] = usual.seconds;
-  counters["stalls"] = static_cast<double>(taken.stalls + usual.stalls);
+  const stall_free_mean mean = contended ? stall_free_mean{stats::mean(taken.seconds), 0}
+                                         : mean_without_stalls(taken.seconds, taken.calls_a_sample);
+  counters["mean_s"] = mean.seconds;
+  counters["stalls"] = static_cast<double>(taken.stalls + mean.stalls);
   counters["min_s"] = taken.seconds.front();
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
   counters["samples"] = static_cast<double>(taken.seconds.size());
@@ -106,22 +109,23 @@ pass_quality measure_pass(int threads, const stopwatch& watch, Take&& take,
   return quality;
 }
 
-/// The visits of a chain in one round (at least one) as one row: the median one of those that
-/// nothing disturbed, or of all where there is none; of two with their mean time. Visits that
-/// differ say that the machine changed within the round.
-[[nodiscard]] inline result::measurement merged_passes(std::vector<result::measurement> visits) {
-  if (!std::ranges::all_of(visits, &result::measurement::disturbed)) {
-    std::erase_if(visits, &result::measurement::disturbed);
+/// The passes of one round (at least one) as one row: the median pass of the undisturbed ones, or
+/// of all where all were disturbed; with the mean of the two middle ones where their number is
+/// even. Passes that differ much mark the row as disturbed, since the machine changed within the
+/// round.
+[[nodiscard]] inline result::measurement merged_passes(std::vector<result::measurement> passes) {
+  if (!std::ranges::all_of(passes, &result::measurement::disturbed)) {
+    std::erase_if(passes, &result::measurement::disturbed);
   }
-  std::ranges::sort(visits, {}, &result::measurement::mean_seconds);
-  const result::measurement& lower = visits[(visits.size() - 1) / 2];
-  result::measurement row = visits[visits.size() / 2];
+  std::ranges::sort(passes, {}, &result::measurement::mean_seconds);
+  const result::measurement& lower = passes[(passes.size() - 1) / 2];
+  result::measurement row = passes[passes.size() / 2];
   row.seconds = (lower.seconds + row.seconds) / 2;
   row.counters["mean_s"] = (lower.mean_seconds() + row.mean_seconds()) / 2;
-  constexpr double much = 0.1;
-  const double apart = visits.back().mean_seconds() / visits.front().mean_seconds() - 1;
-  row.counters["spread"] = apart;
-  if (apart > much) row.counters["disturbed"] = 1;
+  constexpr double large_spread = 0.1;
+  const double spread = passes.back().mean_seconds() / passes.front().mean_seconds() - 1;
+  row.counters["spread"] = spread;
+  if (spread > large_spread) row.counters["disturbed"] = 1;
   return row;
 }
 

@@ -14,33 +14,34 @@
 
 namespace layerbench::run {
 
-/// How a round of one row is sampled.
+/// Limits of one round of sampling.
 struct sampling {
-  double warm_up = 0.002;         ///< calls that do not count go on for this long; 0: none
-  double least_time = 0.007;      ///< calls that count go on for this long
-  double most_time = 0.03;        ///< but end here, what makes them ready included
-  std::size_t least_samples = 2;  ///< if there are so many, unless fewer last longer than that
-  std::int64_t most_calls = INT64_MAX;  ///< that can be made ready at once
+  double warm_up = 0.002;               ///< seconds of warm-up; 0: no warm-up
+  double least_time = 0.007;            ///< seconds of timed calls to reach
+  double most_time = 0.03;              ///< seconds, set-up included, after which sampling ends
+  std::size_t least_samples = 2;        ///< to reach, unless fewer last longer than `most_time`
+  std::int64_t most_calls = INT64_MAX;  ///< per set-up
 };
 
+/// Samples of one call. Each is the mean of the calls in one lap of the stopwatch.
 struct samples {
-  std::vector<double> seconds;  ///< time of one call, each from one lap of the stopwatch
-  std::int64_t calls = 0;       ///< in all laps
+  std::vector<double> seconds;
+  std::int64_t calls = 0;  ///< in all laps
   std::int64_t calls_a_sample = 0;
   double timed = 0;  ///< seconds of all laps
   double wall = 0;
   double cpu = 0;
-  std::size_t slowed = 0;     ///< how many were taken while the processors were slower than usual
-  std::ptrdiff_t stalls = 0;  ///< left out of them
-  bool unusual = false;       ///< these are such ones; else they are without them
+  std::size_t slowed = 0;     ///< samples taken while the processors ran slower than usual
+  std::ptrdiff_t stalls = 0;  ///< samples left out as stalls
+  bool all_slowed = false;    ///< whether `seconds` has the slowed samples; else they are left out
 
-  /// `each` is without the clock's cost.
-  void add(const lap& item) {
-    seconds.push_back(item.seconds / static_cast<double>(calls_a_sample));
+  /// Adds a lap, from which the clock's cost was subtracted.
+  void add(const lap& timed_lap) {
+    seconds.push_back(timed_lap.seconds / static_cast<double>(calls_a_sample));
     calls += calls_a_sample;
-    timed += item.seconds;
-    wall += item.wall;
-    cpu += item.cpu;
+    timed += timed_lap.seconds;
+    wall += timed_lap.wall;
+    cpu += timed_lap.cpu;
   }
   void append(const samples& others) {
     seconds.insert(seconds.end(), others.seconds.begin(), others.seconds.end());
@@ -51,14 +52,14 @@ struct samples {
   }
 };
 
-/// What is longer than this among `sorted` seconds of a call, means of samples of so many calls, is
-/// a stall: the sample was more than half a millisecond, and more than its median, too long. Small
-/// disturbances are part of every step, and only means of layers add up to the step's; stalls, that
-/// few steps meet, are left out. But only where they are rare: what is slow in more than a tenth of
-/// the calls is so in every step.
+/// The time of a call above which a sample is a stall: the sample then exceeds the median sample by
+/// more than half a millisecond and by more than the median. Means leave out stalls, which few
+/// steps meet, but no smaller disturbances: every step has those, and only means of layers add up
+/// to the mean of a step. Stalls in more than a tenth of the calls count, since every step meets
+/// them.
 struct stall_limit {
-  double seconds;         ///< infinite where none is left out
-  std::ptrdiff_t stalls;  ///< how many there are, left out or not
+  double seconds;         ///< infinite where no sample is left out
+  std::ptrdiff_t stalls;  ///< their number, left out or not
 
   explicit stall_limit(const std::vector<double>& sorted, std::int64_t calls_a_sample = 1) {
     constexpr double least_stall = 0.0005;  // seconds
@@ -69,36 +70,36 @@ struct stall_limit {
   }
 };
 
-struct usual_mean {
+struct stall_free_mean {
   double seconds;
   std::ptrdiff_t stalls;
 };
 
-[[nodiscard]] inline usual_mean mean_without_stalls(const std::vector<double>& sorted,
-                                                    std::int64_t calls_a_sample = 1) {
+[[nodiscard]] inline stall_free_mean mean_without_stalls(const std::vector<double>& sorted,
+                                                         std::int64_t calls_a_sample = 1) {
   const stall_limit limit(sorted, calls_a_sample);
   return {stats::mean({sorted.begin(), std::ranges::upper_bound(sorted, limit.seconds)}),
           limit.stalls};
 }
 
-/// Processors whose speed nobody looks at.
-struct any_speed {
-  static constexpr double interval = 0;  ///< seconds between two looks
+/// Stands for a frequency_probe where the processors' speed does not matter.
+struct no_frequency_probe {
+  static constexpr double interval = 0;  ///< seconds between two readings
   static constexpr bool at_usual_speed() { return true; }
   static constexpr bool wait() { return true; }
 };
 
-/// Looks at the speed at both ends of stretches of work, one after the other.
+/// Reads the processors' speed at the begin and the end of each interval of work.
 template <class Speed>
-class stretch_watch {
+class speed_monitor {
  public:
-  explicit stretch_watch(Speed& speed) : speed_(speed) {}
+  explicit speed_monitor(Speed& speed) : speed_(speed) {}
 
-  /// Begins a stretch: at the usual speed, if waiting brings it.
+  /// Begins an interval. Waits for the usual speed first, as long as the probe allows.
   void begin() {
     if (!at_usual_speed_) at_usual_speed_ = speed_.wait();
   }
-  /// Ends it. Returns whether the speed was usual at both ends.
+  /// Ends the interval. Returns whether the speed was usual at both ends.
   [[nodiscard]] bool end() {
     const bool before = std::exchange(at_usual_speed_, speed_.at_usual_speed());
     return before && at_usual_speed_;
@@ -109,19 +110,19 @@ class stretch_watch {
   bool at_usual_speed_ = false;
 };
 
-/// What was measured at the usual speed, and what was not.
+/// Measurements at the usual speed of the processors, and at a lower one.
 template <class T>
 struct by_speed {
   T at_usual_speed = {};
   T slowed = {};
 
-  [[nodiscard]] T& at(bool speed_usual) { return speed_usual ? at_usual_speed : slowed; }
+  [[nodiscard]] T& at(bool usual) { return usual ? at_usual_speed : slowed; }
 };
 
 namespace detail {
 
-/// Calls in a lap: so many that the clock costs under 0.1 % and that a round has no more than a
-/// thousand samples, as far as so many can be made ready.
+/// The number of calls in a lap: large enough that the clock costs under 0.1 % and that a round has
+/// at most a thousand samples, but at most `how.most_calls`.
 [[nodiscard]] inline std::int64_t calls_a_sample(double call_seconds, double clock_cost,
                                                  const sampling& how) {
   constexpr double clock_share = 0.001;
@@ -135,25 +136,25 @@ namespace detail {
 
 }  // namespace detail
 
-/// Samples `call(n)`, which runs the work n times and waits for it (or `watch` does), with `watch`;
-/// `ready(n)` comes before each and is not timed. Ends after the running call, perhaps without any
-/// sample, when `stop` says so. Samples before and after which `speed` was not usual count only
+/// Times `call(n)`, which runs the work n times and waits for it (or `watch` waits). `set_up(n)`
+/// runs before each and is not timed. Where `stop` returns true, ends after the current call,
+/// perhaps without a sample. Samples that began or ended at a lower speed than usual count only
 /// where there are no others.
-template <class Stopwatch, class Ready, class Call, class Speed = any_speed>
+template <class Stopwatch, class SetUp, class Call, class Speed = no_frequency_probe>
 [[nodiscard]] samples sample(
-    Stopwatch& watch, Ready&& ready, Call&& call, const sampling& how,
+    Stopwatch& watch, SetUp&& set_up, Call&& call, const sampling& how,
     bool (*stop)() = [] { return false; }, Speed&& speed = {}) {
   const auto lap_of = [&](std::int64_t calls) {
-    ready(calls);
+    set_up(calls);
     watch.start();
     call(calls);
     return watch.stop();
   };
   std::int64_t batch = 1;
-  double call_seconds = HUGE_VAL;  // the least seen: a stall must not make batches small
+  double call_seconds = HUGE_VAL;  // the minimum, so that a stall does not make batches small
   double start = watch.now();
-  // Doubling batches, so that a call shorter than the clock's own cost is not misjudged; one batch
-  // at least.
+  // Each batch is twice as large, so that calls shorter than the clock's cost are timed well. At
+  // least one batch runs.
   for (bool warm = how.warm_up <= 0; !warm;) {
     const double seconds = std::max(lap_of(batch).seconds - watch.cost().seconds, 1e-10);
     call_seconds = std::min(call_seconds, seconds / static_cast<double>(batch));
@@ -164,30 +165,30 @@ template <class Stopwatch, class Ready, class Call, class Speed = any_speed>
   samples none;
   none.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost().seconds, how);
   by_speed<samples> taken{none, none};
-  double sampling_time = 0;  // without waiting
-  const auto some = [&](std::size_t all) { return all >= how.least_samples; };
+  double sampling_time = 0;  // without the waits for the usual speed
+  const auto suffice = [&](std::size_t count) { return count >= how.least_samples; };
   const auto enough_of = [&](const samples& these) {
     return these.timed > how.most_time ||
-           (some(these.seconds.size()) && these.timed >= how.least_time);
+           (suffice(these.seconds.size()) && these.timed >= how.least_time);
   };
   const auto enough = [&] {
     return enough_of(taken.at_usual_speed) ||
-           (some(taken.at_usual_speed.seconds.size() + taken.slowed.seconds.size()) &&
+           (suffice(taken.at_usual_speed.seconds.size() + taken.slowed.seconds.size()) &&
             sampling_time >= how.most_time);
   };
-  stretch_watch look(speed);
+  speed_monitor monitor(speed);
   while (!stop() && !enough()) {
-    look.begin();
-    samples stretch = none;
+    monitor.begin();
+    samples interval = none;
     start = watch.now();
     do {
-      stretch.add(lap_of(none.calls_a_sample).without(watch.cost()));
-    } while (watch.now() - start < speed.interval && !enough_of(stretch) && !stop());
+      interval.add(lap_of(none.calls_a_sample).without(watch.cost()));
+    } while (watch.now() - start < speed.interval && !enough_of(interval) && !stop());
     sampling_time += watch.now() - start;
-    taken.at(look.end()).append(stretch);
+    taken.at(monitor.end()).append(interval);
   }
   taken.at_usual_speed.slowed = taken.slowed.slowed = taken.slowed.seconds.size();
-  taken.slowed.unusual = true;
+  taken.slowed.all_slowed = true;
   return taken.at(!taken.at_usual_speed.seconds.empty());
 }
 

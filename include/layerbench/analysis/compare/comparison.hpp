@@ -21,18 +21,17 @@
 #include <layerbench/analysis/compare/ratio.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 
-/// Two runs, or sets of them: which layers and models became faster or slower.
+/// Comparison of two runs or sets of runs: which layers and models became faster or slower.
 namespace layerbench::analysis {
 
 struct comparison_options {
-  double margin = 0.02;  ///< ratios that differ from 1 by no more are the same
-  std::optional<analysis::compared_dimension> compared_dimension =
-      {};               ///< what is compared; nothing: see differing_sides()
-  bool force = false;   ///< whatever else differs
+  double margin = 0.02;  ///< largest difference from 1 of a ratio that counts as the same
+  std::optional<compared_dimension> dimension = {};  ///< nothing: see difference_between()
+  bool force = false;                                ///< compare whatever else differs
   bool paired = false;  ///< the n-th files of both sides were measured side by side
 };
 
-/// A row by its identity (result::identity), and the name of the first that has it.
+/// The identity of rows (result::identity), and the name of the first row that has it.
 struct identified_row {
   std::string id;
   std::string name;
@@ -43,15 +42,15 @@ struct compared_layer : compared {
   identified_row row;
 };
 
-/// What a primitive adds to the change of a step.
+/// A primitive and its contribution to the change of a step.
 struct contributor {
   std::string name;
   std::string op;
   std::string pass;
   std::string key;
-  double old_seconds = 0;  ///< a step, all its calls; 0: the side's step does not have it
+  double old_seconds = 0;  ///< per step, all calls; 0 if the side's step lacks the primitive
   double new_seconds = 0;
-  double share = 0;  ///< of the sizes of all primitives' changes
+  double share = 0;  ///< of the absolute changes of all primitives
 
   [[nodiscard]] double change() const { return new_seconds - old_seconds; }
 };
@@ -59,26 +58,27 @@ struct contributor {
 /// The predicted step of a case on both sides.
 struct compared_model : compared {
   result::configuration_name configuration;
-  std::string cache;  ///< state of the timings that are added up
+  std::string cache;  ///< cache state of the timings used
   std::int64_t old_threads = 0;
   std::int64_t new_threads = 0;
-  std::vector<contributor>
-      top_contributors;  ///< of what is not the same: the fewest with half of all change
+  /// The fewest primitives that make up half of all changes; empty for verdict `same`.
+  std::vector<contributor> top_contributors;
 };
 
 /// A case that is not compared.
 struct uncompared {
   result::configuration_name configuration;
   std::string reason;
-  bool incomplete = false;  ///< one side has its whole step, and the other one not
+  bool incomplete = false;  ///< only one side has timings of the whole step
 };
 
+/// A comparison of two sets of files, the old and the new side.
 struct comparison {
   std::vector<std::string> old_files;
   std::vector<std::string> new_files;
-  facts old_loaded;  ///< see loaded()
-  facts new_loaded;
-  double old_disturbed = 0;  ///< share of the timings during which something else ran
+  context_fields old_loaded;  ///< see loaded()
+  context_fields new_loaded;
+  double old_disturbed = 0;  ///< share of the timings that were disturbed
   double new_disturbed = 0;
   analysis::difference difference;
   double margin = 0;
@@ -89,17 +89,17 @@ struct comparison {
   std::vector<identified_row> only_new;
   std::vector<uncompared> left_out;
 
-  /// Whether differences between runs can show: a side has several.
+  /// Whether a side has several runs, so that differences between runs can be seen.
   [[nodiscard]] bool has_runs() const { return old_files.size() + new_files.size() > 2; }
 };
 
 namespace detail {
 
-/// The files of a side and what they measured.
+/// The files of a side and their timings.
 struct side {
   group files;
   timings measured;
-  std::vector<identified_row> rows;  ///< those with a timing, each identity once
+  std::vector<identified_row> rows;  ///< rows with a timing, each identity once
   double disturbed = 0;              ///< share of the timings
 
   explicit side(const group& all) : files(all) {
@@ -118,7 +118,7 @@ struct side {
     if (timed > 0) disturbed /= timed;
   }
 
-  /// All rounds of that identity, whatever case they were made for.
+  /// All rounds of that identity, from the rows of all cases.
   [[nodiscard]] std::optional<timing> find(const std::string& id) const {
     return measured.find(id, {});
   }
@@ -144,54 +144,56 @@ inline void compare_layers(const side& old, const side& now, comparison& all) {
   for (const identified_row& row : now.rows) {
     if (!old.find(row.id)) all.only_new.push_back(row);
   }
-  judge(all.layers, all.margin);
+  set_verdicts(all.layers, all.margin);
 }
 
-/// The primitives whose changes are the largest, as few as have half of all change. Of pairs their
-/// times are geometric means over the runs, as those of their ratio: others would be of the slow
-/// ones.
+/// The fewest primitives with the largest changes that make up half of all changes. For paired runs
+/// their times are geometric means over the runs, as in the ratio, so that slow runs do not
+/// dominate.
 [[nodiscard]] inline std::vector<contributor> top_contributors(const covered_step& old,
                                                                const covered_step& now,
                                                                bool paired) {
   std::map<std::string, contributor> by_work;
   const auto add = [&](const covered_step& from, double contributor::* seconds) {
-    for (const timed& element : from.step) {
-      const result::planned& what = *element.what;
-      contributor& one =
-          by_work.try_emplace(what.work(), contributor{what.layer, what.op, what.pass, what.key})
+    for (const timed_primitive& timed : from.step) {
+      const result::planned& planned = *timed.planned;
+      contributor& primitive =
+          by_work
+              .try_emplace(planned.work(),
+                           contributor{planned.layer, planned.op, planned.pass, planned.key})
               .first->second;
-      const double call = paired ? seconds_of_runs(element.rounds) : element.seconds;
-      one.*seconds += static_cast<double>(what.count) * call;
+      const double call = paired ? seconds_of_runs(timed.rounds) : timed.seconds;
+      primitive.*seconds += static_cast<double>(planned.count) * call;
     }
   };
   add(old, &contributor::old_seconds);
   add(now, &contributor::new_seconds);
   std::vector<contributor> all;
   double total = 0;
-  for (auto& [work, item] : by_work) {
-    total += std::abs(item.change());
-    all.push_back(std::move(item));
+  for (auto& [work, primitive] : by_work) {
+    total += std::abs(primitive.change());
+    all.push_back(std::move(primitive));
   }
   std::ranges::sort(all, std::ranges::greater{},
-                    [](const contributor& d) { return std::abs(d.change()); });
+                    [](const contributor& one) { return std::abs(one.change()); });
   double covered = 0;
   std::size_t most = 0;
   while (covered < total / 2) covered += std::abs(all[most++].change());
   all.resize(most);
-  for (contributor& item : all) item.share = std::abs(item.change()) / total;
+  for (contributor& one : all) one.share = std::abs(one.change()) / total;
   return all;
 }
 
-/// Layers without a timing in the state that has the most.
+/// Layers without a timing, in the cache state that lacks the fewest.
 [[nodiscard]] inline std::vector<std::string> missing(const planned_case& planned, const side& of) {
   const auto model = find_timings(planned, of.measured, "model").missing;
   const auto hot = find_timings(planned, of.measured, "hot").missing;
   return model.size() <= hot.size() ? model : hot;
 }
 
-/// Why a case that both sides planned is not compared.
-[[nodiscard]] inline uncompared leave_out(const planned_case& before, const side& old,
-                                          const planned_case& after, const side& now) {
+/// The reason why a case that both sides planned is not compared.
+[[nodiscard]] inline uncompared uncompared_case(const planned_case& before, const side& old,
+                                                const planned_case& after, const side& now) {
   const std::vector<std::string> from_old = missing(before, old);
   const std::vector<std::string> from_new = missing(after, now);
   std::vector<std::string> reasons;
@@ -206,7 +208,7 @@ inline void compare_layers(const side& old, const side& now, comparison& all) {
           from_old.empty() != from_new.empty()};
 }
 
-/// Compares a case by timings in the model's state, else by hot ones.
+/// Compares a case by timings of cache state `model`, or of `hot` if a side lacks some of those.
 inline void compare_case(const planned_case& before, const side& old, const planned_case& after,
                          const side& now, comparison& all) {
   for (const std::string cache : {"model", "hot"}) {
@@ -221,27 +223,28 @@ inline void compare_case(const planned_case& before, const side& old, const plan
                           top_contributors(first, second, all.paired)});
     return;
   }
-  all.left_out.push_back(leave_out(before, old, after, now));
+  all.left_out.push_back(uncompared_case(before, old, after, now));
 }
 
 inline void compare_models(const side& old, const side& now, comparison& all) {
   const std::vector<planned_case> before = planned_cases(old.files);
   const std::vector<planned_case> after = planned_cases(now.files);
-  for (const planned_case& element : before) {
-    const auto same = std::ranges::find(after, element.configuration, &planned_case::configuration);
-    if (same != after.end()) {
-      compare_case(element, old, *same, now, all);
+  const auto find = [](const std::vector<planned_case>& in, const planned_case& of) {
+    return std::ranges::find(in, of.configuration, &planned_case::configuration);
+  };
+  for (const planned_case& planned : before) {
+    if (const auto same = find(after, planned); same != after.end()) {
+      compare_case(planned, old, *same, now, all);
     } else {
-      all.left_out.push_back({element.configuration, "only the old side has the case"});
+      all.left_out.push_back({planned.configuration, "only the old side has the case"});
     }
   }
-  for (const planned_case& item : after) {
-    if (std::ranges::find(before, item.configuration, &planned_case::configuration) ==
-        before.end()) {
-      all.left_out.push_back({item.configuration, "only the new side has the case"});
+  for (const planned_case& planned : after) {
+    if (find(before, planned) == before.end()) {
+      all.left_out.push_back({planned.configuration, "only the new side has the case"});
     }
   }
-  judge(all.models, all.margin);
+  set_verdicts(all.models, all.margin);
   for (compared_model& model : all.models) {
     if (model.verdict == verdict::same) model.top_contributors.clear();
   }
@@ -249,12 +252,13 @@ inline void compare_models(const side& old, const side& now, comparison& all) {
 
 }  // namespace detail
 
-/// Compares the files of two sides (not empty), each file a run: row by row where identities agree,
-/// and the predicted steps of the cases that both planned. Names say how many threads only where
-/// that is not the default: sides that each have one number of them are compared in spite of it,
-/// and differ in the field `threads` if the numbers do. Throws bad_input for sides that differ
-/// in more than what is compared, and for a file that has aggregates, but no rounds; usage_error
-/// for pairs of which one is missing; nothing_matched where no row and no case is on both sides.
+/// Compares two sides, neither of them empty; each file is a run. Rows are compared where their
+/// identities agree, and predicted steps where both sides planned the case. Row names have a
+/// thread count only if it is not the default, so sides that each use a single count are compared
+/// as if the names had none; the count is then a field of their contexts. Throws bad_input for
+/// sides that differ in more than the compared dimension and for a file with aggregates but no
+/// rounds, usage_error for an incomplete pair, nothing_matched if the sides share no row and no
+/// case.
 [[nodiscard]] inline comparison compare(const group& old, const group& now,
                                         const comparison_options& chosen = {}) {
   if (chosen.paired && old.size() != now.size()) {
@@ -274,7 +278,7 @@ inline void compare_models(const side& old, const side& now, comparison& all) {
   comparison all;
   for (const result::results* file : old) all.old_files.push_back(file->file);
   for (const result::results* file : now) all.new_files.push_back(file->file);
-  all.difference = differing_sides(old, now, chosen.compared_dimension, chosen.force);
+  all.difference = difference_between(old, now, chosen.dimension, chosen.force);
   all.old_loaded = loaded(*old.front());
   all.new_loaded = loaded(*now.front());
   all.old_disturbed = before.disturbed;

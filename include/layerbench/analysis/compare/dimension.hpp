@@ -16,19 +16,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/planned_cases.hpp>
+#include <layerbench/analysis/predict/cases.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/shape/record.hpp>
 
-/// Whether two sets of files differ in what is being compared and in nothing else.
+/// The dimension in which two sets of files differ, and whether they differ in anything else.
 namespace layerbench::analysis {
 
-/// What a comparison is of.
+/// The dimension that a comparison varies.
 enum class compared_dimension : std::uint8_t {
-  version,   ///< of the libraries or of the suite
-  device,    ///< and what comes with it: caches, instruction set, driver, number of threads
-  driver,    ///< or the operating system
-  settings,  ///< environment, options, and whatever else the contexts say
+  version,   ///< version of the libraries or of layerbench
+  device,    ///< device, with its caches, instruction set, driver and number of threads
+  driver,    ///< driver or operating system
+  settings,  ///< environment, options and all other fields of the contexts
 };
 
 }  // namespace layerbench::analysis
@@ -42,18 +42,16 @@ namespace layerbench::analysis {
 
 /// How the contexts of two sides differ.
 struct difference {
-  std::optional<analysis::compared_dimension>
-      compared_dimension;           ///< what is compared; nothing: not said, and not plain
-  bool inferred = false;            ///< from the fields that differ
-  std::vector<std::string> fields;  ///< of the context, in which the sides differ
-  std::vector<std::string> forced;  ///< fields that should not differ: in which the sides do, or
-                                    ///< the files of one side
+  std::optional<compared_dimension> dimension;  ///< nothing: neither given nor inferable
+  bool inferred = false;                        ///< the dimension follows from the fields
+  std::vector<std::string> fields;              ///< context fields in which the sides differ
+  std::vector<std::string> forced;  ///< fields that should not differ between or within sides
 };
 
 namespace detail {
 
-/// What a field of the context tells of.
-[[nodiscard]] inline compared_dimension kind_of(std::string_view field) {
+/// The dimension that a field of the context belongs to.
+[[nodiscard]] inline compared_dimension dimension_of(std::string_view field) {
   const auto has = [&](std::string_view part) { return field.find(part) != field.npos; };
   constexpr std::array<std::string_view, 7> machine{"device", "l1d_bytes", "l2_bytes", "l3_bytes",
                                                     "caches", "num_cpus",  "host_name"};
@@ -64,53 +62,55 @@ namespace detail {
   return has("_isa") || has("clock") || field.starts_with("gpu") ? device : settings;
 }
 
-/// Whether a field may differ where `what` is compared. Another device has another driver and by
-/// default other threads; settings can limit the instruction set.
-[[nodiscard]] inline bool may_differ(compared_dimension what, std::string_view field) {
-  const compared_dimension kind = kind_of(field);
-  if (kind == what) return true;
-  if (what == compared_dimension::device)
-    return kind == compared_dimension::driver || field == "threads";
-  return what == compared_dimension::settings && field.ends_with("_isa");
+/// Whether a field may differ in a comparison of that dimension. Devices differ in driver and
+/// default thread count too, and settings can limit the instruction set.
+[[nodiscard]] inline bool may_differ(compared_dimension compared, std::string_view field) {
+  const compared_dimension own = dimension_of(field);
+  if (own == compared) return true;
+  if (compared == compared_dimension::device) {
+    return own == compared_dimension::driver || field == "threads";
+  }
+  return compared == compared_dimension::settings && field.ends_with("_isa");
 }
 
-/// What is compared where just these fields differ: something that explains all of them, and that
-/// at least one of them tells of. Nothing where that is more than one thing, or none.
+/// The first dimension in which all of these fields may differ and to which at least one of them
+/// belongs; nothing if there is none.
 [[nodiscard]] inline std::optional<compared_dimension> infer(
     const std::vector<std::string>& fields) {
   using enum compared_dimension;
   for (const compared_dimension dimension : {version, device, driver, settings}) {
     const auto allowed = [&](std::string_view field) { return may_differ(dimension, field); };
-    const auto tells = [&](std::string_view field) { return kind_of(field) == dimension; };
-    if (std::ranges::all_of(fields, allowed) && std::ranges::any_of(fields, tells))
+    const auto belongs = [&](std::string_view field) { return dimension_of(field) == dimension; };
+    if (std::ranges::all_of(fields, allowed) && std::ranges::any_of(fields, belongs)) {
       return dimension;
+    }
   }
   return std::nullopt;
 }
 
-/// Fields in which files of one side differ from its first one; throws bad_input unless forced.
+/// Fields in which files of a side differ from its first file. Throws bad_input unless forced.
 [[nodiscard]] inline std::vector<std::string> differing_within(const group& side, bool force) {
   std::vector<std::string> fields;
   for (const result::results* file : side) {
-    const std::vector<std::string> own = result::differing_context(*side.front(), *file);
-    if (own.empty()) continue;
+    const std::vector<std::string> differing = result::differing_context(*side.front(), *file);
+    if (differing.empty()) continue;
     if (!force) {
       throw bad_input(file->file, "/context",
                       fmt::format("differs from {}, a file of the same side, in: {}; compare "
                                   "anyway with --force",
-                                  side.front()->file, fmt::join(own, " ")));
+                                  side.front()->file, fmt::join(differing, " ")));
     }
-    fields.insert(fields.end(), own.begin(), own.end());
+    fields.insert(fields.end(), differing.begin(), differing.end());
   }
   return fields;
 }
 
-/// What is wrong with sides that differ as `found`, and what to do about it.
+/// The error message for sides whose difference is not allowed.
 [[nodiscard]] inline std::string refusal(const difference& found, std::string_view old) {
-  if (found.compared_dimension) {
+  if (found.dimension) {
     return fmt::format(
         "differs from {} not only in the {}, but in: {}; compare anyway with --force", old,
-        name(*found.compared_dimension), fmt::join(found.forced, " "));
+        name(*found.dimension), fmt::join(found.forced, " "));
   }
   return fmt::format(
       "differs from {} in more than one thing: {}; say what is compared with --across "
@@ -118,8 +118,8 @@ namespace detail {
       old, fmt::join(found.forced, " "));
 }
 
-/// The threads that all names of a side say, in the words of the names: empty where they leave it
-/// to the context. Nothing where names differ in that.
+/// The thread count in all row names of a side, as written there; empty if the names have none.
+/// Nothing if the names differ in it.
 [[nodiscard]] inline std::optional<std::string> named_threads(const group& side) {
   std::set<std::string> all;
   for (const result::results* file : side) {
@@ -133,16 +133,15 @@ namespace detail {
   return *all.begin();
 }
 
-/// Copies of the files of a side whose names all say so many `threads`: it is their contexts that
-/// do.
+/// Copies of the files of a side with the thread count moved from the row names to the contexts.
 [[nodiscard]] inline std::vector<result::results> with_threads_in_context(
     const group& side, const std::string& threads) {
   std::vector<result::results> files;
   for (const result::results* file : side) {
-    result::results& result = files.emplace_back(*file);
-    if (!threads.empty()) result.context["threads"] = threads;
-    for (auto& [configuration, step] : result.manifest) configuration.parameters.erase("threads");
-    for (result::measurement& row : result.rows) row.name.configuration.parameters.erase("threads");
+    result::results& copy = files.emplace_back(*file);
+    if (!threads.empty()) copy.context["threads"] = threads;
+    for (auto& [configuration, step] : copy.manifest) configuration.parameters.erase("threads");
+    for (result::measurement& row : copy.rows) row.name.configuration.parameters.erase("threads");
   }
   return files;
 }
@@ -150,32 +149,34 @@ namespace detail {
 }  // namespace detail
 
 /// Fields of a context with their values.
-using facts = std::map<std::string, std::string, std::less<>>;
+using context_fields = std::map<std::string, std::string, std::less<>>;
 
-/// What `file` says of the program that made it, and of the libraries that were really loaded.
-[[nodiscard]] inline facts loaded(const result::results& file) {
-  facts found = file.context;
-  std::erase_if(found, [](const auto& item) {
-    const std::string_view field = item.first;
+/// The fields on the program that wrote `file` and on the libraries that it loaded.
+[[nodiscard]] inline context_fields loaded(const result::results& file) {
+  context_fields found = file.context;
+  std::erase_if(found, [](const auto& entry) {
+    const std::string_view field = entry.first;
     return field != "executable" && !field.ends_with("_version") && !field.ends_with("_hash") &&
            !field.ends_with("_isa");
   });
   return found;
 }
 
-/// How two sides (not empty) differ. What is compared is `said`, or follows from the fields.
-/// Throws bad_input naming the fields in which they should agree, unless `force`d.
-[[nodiscard]] inline difference differing_sides(const group& old, const group& now,
-                                                std::optional<compared_dimension> words,
-                                                bool force) {
+/// The difference between two sides, neither of them empty. The compared dimension is the `given`
+/// one, else it is inferred from the fields that differ. Throws bad_input naming the fields that
+/// must not differ, unless forced.
+[[nodiscard]] inline difference difference_between(const group& old, const group& now,
+                                                   std::optional<compared_dimension> given,
+                                                   bool force) {
   difference found;
   found.fields = result::differing_context(*old.front(), *now.front());
   std::ranges::sort(found.fields);
-  found.compared_dimension = words ? words : detail::infer(found.fields);
-  found.inferred = found.compared_dimension && !words;
+  found.dimension = given ? given : detail::infer(found.fields);
+  found.inferred = found.dimension && !given;
   for (const std::string& field : found.fields) {
-    if (!found.compared_dimension || !detail::may_differ(*found.compared_dimension, field))
+    if (!found.dimension || !detail::may_differ(*found.dimension, field)) {
       found.forced.push_back(field);
+    }
   }
   if (!found.forced.empty() && !force) {
     throw bad_input(now.front()->file, "/context", detail::refusal(found, old.front()->file));

@@ -19,19 +19,19 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// The sum of `terms` in one run; nothing where that did not time all of them.
+/// The sum of `terms` in one run; nothing if the run did not time all of them.
 [[nodiscard]] inline std::optional<double> seconds_in(std::size_t run,
                                                       std::span<const term> terms) {
   double seconds = 0;
   for (const auto& [weight, of] : terms) {
-    const timing own = of->of_run(run);
-    if (own.rounds.empty()) return std::nullopt;
-    seconds += weight * own.seconds();
+    const timing in_run = of->of_run(run);
+    if (in_run.rounds.empty()) return std::nullopt;
+    seconds += weight * in_run.seconds();
   }
   return seconds;
 }
 
-/// Logarithms of the seconds of each pair, and of its ratio.
+/// Logarithms of the old and new seconds of each pair, and of their ratio.
 struct pairs {
   std::vector<double> old;
   std::vector<double> now;
@@ -53,23 +53,23 @@ struct pairs {
   return found;
 }
 
-/// Geometric mean over the runs of a timing.
+/// The geometric mean of a timing over its runs.
 [[nodiscard]] inline double seconds_of_runs(const timing& of) {
   std::vector<double> logarithms;
   for (const std::size_t run : std::set<std::size_t>(of.runs.begin(), of.runs.end())) {
-    const std::vector<term> one{{1, &of}};
-    if (const auto seconds = seconds_in(run, one)) logarithms.push_back(std::log(*seconds));
+    const std::vector<term> terms{{1, &of}};
+    if (const auto seconds = seconds_in(run, terms)) logarithms.push_back(std::log(*seconds));
   }
   return std::exp(stats::mean(logarithms));
 }
 
 }  // namespace detail
 
-/// The ratio of two sums of `terms` (not empty), `now` by `old`, whose n-th runs are a pair: what
-/// was common to both, such as the machine's mood, cancels in the pair's ratio. Seconds are
-/// geometric means over the pairs, so that their ratio is that of the pairs' ratios, and the 95 %
-/// interval is Student's of these ratios' logarithms. Pairs count as rounds do elsewhere: below 5
-/// of them there is no p, and the interval is that of single pairs.
+/// The ratio of two sums of terms (not empty), `now` by `old`, whose n-th runs are a pair. Machine
+/// conditions that both runs of a pair share cancel in its ratio. Seconds are geometric means over
+/// the pairs, so that their ratio is the geometric mean of the pairs' ratios. The 95 % interval is
+/// Student's of the logarithms of these ratios. With fewer than 5 pairs there is no p, and the
+/// interval spans the single pairs.
 [[nodiscard]] inline time_ratio ratio_of_pairs(std::span<const term> old,
                                                std::span<const term> now) {
   const detail::pairs found = detail::pair_up(old, now);
@@ -87,7 +87,7 @@ struct pairs {
   const double deviation = stats::stddev(found.ratios);
   const auto count = static_cast<double>(n);
   ratio.low = ratio.high = ratio.value();
-  detail::consider({deviation * deviation / count, count - 1}, ratio);
+  detail::widen({deviation * deviation / count, count - 1}, ratio);
   return ratio;
 }
 

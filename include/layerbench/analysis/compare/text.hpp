@@ -13,37 +13,113 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/report/comparison_header.hpp>
-#include <layerbench/shape/json.hpp>
 
-/// What became faster or slower, for people, for programs and as CSV.
-namespace layerbench::report {
+/// Comparisons as text and as CSV.
+namespace layerbench::analysis {
+
+/// Reservations about a comparison, one sentence each.
+[[nodiscard]] inline std::vector<std::string> notes(const comparison& all) {
+  std::vector<std::string> sentences;
+  if (!all.difference.forced.empty()) {
+    sentences.push_back(fmt::format("forced: what is compared also differs in {}",
+                                    fmt::join(all.difference.forced, " ")));
+  }
+  for (const auto& [side, share] :
+       {std::pair("old", all.old_disturbed), std::pair("new", all.new_disturbed)}) {
+    if (share <= result::much_disturbed) continue;
+    sentences.push_back(
+        fmt::format("{}: something else used the processors during {:.0f} % of the timings; "
+                    "measure again when the machine is idle (--check-machine)",
+                    side, 100 * share));
+  }
+  if (!all.has_runs()) {
+    sentences.emplace_back(
+        "one run a side: differences between runs, which are larger than those between rounds, "
+        "cannot be seen; measure old and new in turn, several times, and give all files");
+  }
+  return sentences;
+}
 
 namespace detail {
 
-[[nodiscard]] inline std::string verdict_text(const analysis::compared& of) {
-  const std::string word(name(of.verdict));
-  return of.ratio.p ? word : word + ", too few rounds";
+/// "loaded by old: onednn_version 3.2.0, ..."; empty without fields.
+[[nodiscard]] inline std::string loaded_line(std::string_view by, const context_fields& fields) {
+  std::vector<std::string> entries;
+  for (const auto& [field, value] : fields) entries.push_back(fmt::format("{} {}", field, value));
+  return entries.empty() ? "" : fmt::format("loaded by {}: {}\n", by, fmt::join(entries, ", "));
 }
 
-/// The interval of a ratio; of few rounds, or pairs, their extremes, where there are several.
-[[nodiscard]] inline std::string between_text(const analysis::time_ratio& of) {
+/// The program and libraries that each side loaded; those that both loaded are listed once.
+[[nodiscard]] inline std::string loaded_text(const comparison& all) {
+  context_fields both;
+  context_fields old = all.old_loaded;
+  context_fields now = all.new_loaded;
+  for (const auto& [field, value] : all.old_loaded) {
+    const auto same = now.find(field);
+    if (same == now.end() || same->second != value) continue;
+    both.insert(*same);
+    old.erase(field);
+    now.erase(same);
+  }
+  return loaded_line("both", both) + loaded_line("old", old) + loaded_line("new", now);
+}
+
+}  // namespace detail
+
+/// "a.json, b.json against c.json": new against old.
+[[nodiscard]] inline std::string comparison_title(const comparison& all) {
+  return fmt::format("{} against {}", fmt::join(all.new_files, ", "),
+                     fmt::join(all.old_files, ", "));
+}
+
+/// The files of both sides, what they loaded, and in what they differ.
+[[nodiscard]] inline std::string comparison_header(const comparison& all) {
+  const difference& how = all.difference;
+  std::string out = fmt::format("old: {}\nnew: {}\n", fmt::join(all.old_files, ", "),
+                                fmt::join(all.new_files, ", ")) +
+                    detail::loaded_text(all);
+  if (all.paired) {
+    out += fmt::format("{} pairs of runs, measured side by side: ratios are those of pairs\n",
+                       all.old_files.size());
+  }
+  if (how.dimension) {
+    out +=
+        fmt::format("across {}{}; differing: {}\n", name(*how.dimension),
+                    how.inferred ? ", as the files differ in nothing else" : "",
+                    how.fields.empty() ? "nothing" : fmt::format("{}", fmt::join(how.fields, " ")));
+  }
+  for (const std::string& note : notes(all)) out += "note: " + note + '\n';
+  return out + '\n';
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string verdict_text(const compared& of) {
+  const std::string verdict(name(of.verdict));
+  return of.ratio.p ? verdict : verdict + ", too few rounds";
+}
+
+/// The interval of a ratio. With few rounds or pairs it spans their extremes.
+[[nodiscard]] inline std::string between_text(const time_ratio& of) {
   if (!of.p && of.low == of.high) return "not known";
   return fmt::format("{:.3f} to {:.3f}", of.low, of.high);
 }
 
-/// The cells that layers and models have in common: both times, their ratio, what it says.
-[[nodiscard]] inline std::vector<std::string> compared_cells(const analysis::compared& of) {
-  const analysis::time_ratio& ratio = of.ratio;
+/// The cells that layers and models have in common: both times, their ratio, the verdict.
+[[nodiscard]] inline std::vector<std::string> ratio_cells(const compared& of) {
+  const time_ratio& ratio = of.ratio;
   return {units::duration(ratio.old_seconds), units::duration(ratio.new_seconds),
           fmt::format("{:.3f}", ratio.value()), between_text(ratio), verdict_text(of)};
 }
 
-[[nodiscard]] inline table compared_table(std::string title) {
+[[nodiscard]] inline table ratio_table(std::string title) {
   using enum align;
   return {{{std::move(title)},
            {"old", right},
@@ -54,66 +130,66 @@ namespace detail {
           {}};
 }
 
-inline void add_row(table& to, std::string first, const analysis::compared& of) {
-  std::vector<std::string> cells = compared_cells(of);
+inline void add_row(table& to, std::string first, const compared& of) {
+  std::vector<std::string> cells = ratio_cells(of);
   cells.insert(cells.begin(), std::move(first));
   to.rows.push_back(std::move(cells));
 }
 
-[[nodiscard]] inline std::string headline(const analysis::compared_model& of) {
-  std::string text = headline(of.configuration, of.new_threads);
-  if (of.old_threads != of.new_threads) text += fmt::format(" (old: {})", of.old_threads);
-  return of.cache == "hot" ? text + ", hot" : text;
+[[nodiscard]] inline std::string model_title(const compared_model& of) {
+  std::string title = headline(of.configuration, of.new_threads);
+  if (of.old_threads != of.new_threads) title += fmt::format(" (old: {})", of.old_threads);
+  return of.cache == "hot" ? title + ", hot" : title;
 }
 
-/// The layers that drive a model's change, a line: "case: conv1 +0.31 ms (62 % of all changes)".
-[[nodiscard]] inline std::string top_contributors_text(const analysis::compared_model& of) {
+/// The layers that contribute most to a model's change, on one line: "case: half of the layers'
+/// changes: conv1 +0.31 ms (62 %)".
+[[nodiscard]] inline std::string top_contributors_text(const compared_model& of) {
   constexpr std::size_t most = 5;
-  std::vector<std::string> words;
-  for (const analysis::contributor& top_contributor : of.top_contributors) {
-    if (words.size() == most) {
-      words.push_back(fmt::format("{} more", of.top_contributors.size() - most));
+  std::vector<std::string> layers;
+  for (const contributor& layer : of.top_contributors) {
+    if (layers.size() == most) {
+      layers.push_back(fmt::format("{} more", of.top_contributors.size() - most));
       break;
     }
-    words.push_back(fmt::format("{} {:+.3g} ms ({:.0f} %)", top_contributor.name,
-                                top_contributor.change() * 1e3, top_contributor.share * 100));
+    layers.push_back(fmt::format("{} {:+.3g} ms ({:.0f} %)", layer.name, layer.change() * 1e3,
+                                 layer.share * 100));
   }
-  if (words.empty()) return {};
-  return fmt::format("  {}: half of the layers' changes: {}\n", headline(of),
-                     fmt::join(words, ", "));
-}
-
-/// The same of all models, a line each.
-[[nodiscard]] inline std::string top_contributors_text(const analysis::comparison& all) {
-  std::string out;
-  for (const analysis::compared_model& model : all.models) out += top_contributors_text(model);
-  return out;
+  if (layers.empty()) return {};
+  return fmt::format("  {}: half of the layers' changes: {}\n", model_title(of),
+                     fmt::join(layers, ", "));
 }
 
 }  // namespace detail
 
-/// The predicted steps.
-[[nodiscard]] inline table compared_models(const analysis::comparison& all) {
-  table t = detail::compared_table("predicted step");
-  for (const auto& model : all.models) detail::add_row(t, detail::headline(model), model);
+/// The layers that contribute most to the change of each model, one line per model.
+[[nodiscard]] inline std::string top_contributors_text(const comparison& all) {
+  std::string out;
+  for (const compared_model& model : all.models) out += detail::top_contributors_text(model);
+  return out;
+}
+
+/// The predicted steps, one row per model.
+[[nodiscard]] inline table models_table(const comparison& all) {
+  table t = detail::ratio_table("predicted step");
+  for (const auto& model : all.models) detail::add_row(t, detail::model_title(model), model);
   return t;
 }
 
-/// All layers that became faster or slower, largest changes first, and a few of the others, unclear
-/// ones first.
-[[nodiscard]] inline table compared_layers(const analysis::comparison& all) {
+/// All layers that became faster or slower, largest changes first. Up to ten rows, unclear and then
+/// unchanged layers follow.
+[[nodiscard]] inline table layers_table(const comparison& all) {
   constexpr std::size_t few = 10;
-  std::vector<const analysis::compared_layer*> sorted;
-  for (const analysis::compared_layer& item : all.layers) sorted.push_back(&item);
-  const auto rank = [](const analysis::compared_layer* layer) {
-    return std::tuple{layer->changed(), layer->verdict == analysis::verdict::unclear,
+  std::vector<const compared_layer*> sorted;
+  for (const compared_layer& layer : all.layers) sorted.push_back(&layer);
+  const auto rank = [](const compared_layer* layer) {
+    return std::tuple{layer->changed(), layer->verdict == verdict::unclear,
                       std::abs(std::log(layer->ratio.value()))};
   };
   std::ranges::stable_sort(sorted, std::ranges::greater{}, rank);
-  table t = detail::compared_table("layer");
-  for (const analysis::compared_layer* compared_layer : sorted) {
-    if (t.rows.size() < few || compared_layer->changed())
-      detail::add_row(t, compared_layer->row.name, *compared_layer);
+  table t = detail::ratio_table("layer");
+  for (const compared_layer* layer : sorted) {
+    if (t.rows.size() < few || layer->changed()) detail::add_row(t, layer->row.name, *layer);
   }
   if (const std::size_t rest = sorted.size() - t.rows.size(); rest > 0) {
     t.rows.push_back({fmt::format("{} more", rest), "", "", "", "", ""});
@@ -123,21 +199,20 @@ inline void add_row(table& to, std::string first, const analysis::compared& of) 
 
 namespace detail {
 
-/// How many layers there are of each kind.
-[[nodiscard]] inline std::string verdicts_text(const analysis::comparison& all) {
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < enum_names<analysis::verdict>.size(); ++i) {
-    const auto kind = static_cast<analysis::verdict>(i);
-    words.push_back(fmt::format(
-        "{} {}", std::ranges::count(all.layers, kind, &analysis::compared_layer::verdict),
-        name(kind)));
+/// The number of layers with each verdict.
+[[nodiscard]] inline std::string verdicts_text(const comparison& all) {
+  std::vector<std::string> counts;
+  for (std::size_t i = 0; i < enum_names<verdict>.size(); ++i) {
+    const auto kind = static_cast<verdict>(i);
+    counts.push_back(fmt::format(
+        "{} {}", std::ranges::count(all.layers, kind, &compared_layer::verdict), name(kind)));
   }
   return fmt::format("{} layers: {}; the same: within {:.4g} %\n", all.layers.size(),
-                     fmt::join(words, ", "), all.margin * 100);
+                     fmt::join(counts, ", "), all.margin * 100);
 }
 
 [[nodiscard]] inline std::string one_sided_text(std::string_view side,
-                                                const std::vector<analysis::identified_row>& rows) {
+                                                const std::vector<identified_row>& rows) {
   constexpr std::size_t most = 10;
   if (rows.empty()) return {};
   std::string out =
@@ -146,132 +221,47 @@ namespace detail {
   return rows.size() > most ? out + fmt::format("  {} more\n", rows.size() - most) : out;
 }
 
-/// How many layers there are of each kind, and what is on one side only.
-[[nodiscard]] inline std::string remarks(const analysis::comparison& all) {
+}  // namespace detail
+
+/// The number of layers with each verdict, rows that only one side has, and uncompared cases.
+[[nodiscard]] inline std::string remarks(const comparison& all) {
   std::string out = detail::verdicts_text(all) + detail::one_sided_text("old", all.only_old) +
                     detail::one_sided_text("new", all.only_new);
-  for (const analysis::uncompared& uncompared : all.left_out) {
-    out +=
-        fmt::format("not compared: {}: {}\n", uncompared.configuration.text(), uncompared.reason);
+  for (const uncompared& left_out : all.left_out) {
+    out += fmt::format("not compared: {}: {}\n", left_out.configuration.text(), left_out.reason);
   }
   return out;
 }
 
-}  // namespace detail
-
-/// What is compared; a table of models with the layers that drive their changes, and one of layers;
-/// what is on one side only.
-[[nodiscard]] inline std::string text(const analysis::comparison& all) {
+/// The header, a table of models with the layers that contribute most to their changes, a table of
+/// layers, and the remarks.
+[[nodiscard]] inline std::string text(const comparison& all) {
   std::string out = comparison_header(all);
-  if (!all.models.empty())
-    out += text(compared_models(all)) + detail::top_contributors_text(all) + '\n';
-  if (!all.layers.empty()) out += text(compared_layers(all)) + '\n';
-  return out + detail::remarks(all);
+  if (!all.models.empty()) out += text(models_table(all)) + top_contributors_text(all) + '\n';
+  if (!all.layers.empty()) out += text(layers_table(all)) + '\n';
+  return out + remarks(all);
 }
 
-namespace detail {
-
-[[nodiscard]] inline json::value rows_json(const std::vector<analysis::identified_row>& rows) {
-  json::value list = json::value::array();
-  for (const auto& row : rows) list.push_back({{"id", row.id}, {"name", row.name}});
-  return list;
-}
-
-/// Adds the members that layers and models have in common.
-inline void add_compared(json::value& to, const analysis::compared& of) {
-  const analysis::time_ratio& ratio = of.ratio;
-  to.update({{"ratio", ratio.value()},
-             {"low", ratio.low},
-             {"high", ratio.high},
-             {"verdict", name(of.verdict)},
-             {"p", ratio.p ? json::value(of.p) : json::value(nullptr)},
-             {"old_seconds", ratio.old_seconds},
-             {"new_seconds", ratio.new_seconds},
-             {"old_rounds", ratio.old_rounds},
-             {"new_rounds", ratio.new_rounds}});
-}
-
-[[nodiscard]] inline json::value model_json(const analysis::compared_model& of) {
-  json::value result{{"model", of.configuration.model},
-                     {"phase", of.configuration.phase()},
-                     {"backend", of.configuration.backend},
-                     {"dtype", of.configuration.dtype},
-                     {"batch", of.configuration.batch},
-                     {"case", of.configuration.text()},
-                     {"cache", of.cache},
-                     {"old_threads", of.old_threads},
-                     {"new_threads", of.new_threads}};
-  add_compared(result, of);
-  result["drivers"] = json::value::array();
-  for (const analysis::contributor& top_contributor : of.top_contributors) {
-    result["drivers"].push_back({{"name", top_contributor.name},
-                                 {"op", top_contributor.op},
-                                 {"pass", top_contributor.pass},
-                                 {"key", top_contributor.key},
-                                 {"old_seconds", top_contributor.old_seconds},
-                                 {"new_seconds", top_contributor.new_seconds},
-                                 {"share", top_contributor.share}});
-  }
-  return result;
-}
-
-}  // namespace detail
-
-/// For programs: the contract of docs/formats.md.
-[[nodiscard]] inline json::value to_json(const analysis::comparison& all) {
-  const analysis::difference& how = all.difference;
-  json::value layers = json::value::array();
-  for (const analysis::compared_layer& layer : all.layers) {
-    json::value result{{"id", layer.row.id}, {"name", layer.row.name}};
-    detail::add_compared(result, layer);
-    layers.push_back(std::move(result));
-  }
-  json::value models = json::value::array();
-  for (const auto& model : all.models) models.push_back(detail::model_json(model));
-  json::value left_out = json::value::array();
-  for (const analysis::uncompared& uncompared : all.left_out) {
-    left_out.push_back({{"case", uncompared.configuration.text()}, {"reason", uncompared.reason}});
-  }
-  return {{"schema", 1},
-          {"old", all.old_files},
-          {"new", all.new_files},
-          {"old_loaded", all.old_loaded},
-          {"new_loaded", all.new_loaded},
-          {"paired", all.paired},
-          {"across", how.compared_dimension ? json::value(name(*how.compared_dimension))
-                                            : json::value(nullptr)},
-          {"inferred", how.inferred},
-          {"differing", how.fields},
-          {"forced", how.forced},
-          {"margin", all.margin},
-          {"notes", notes(all)},
-          {"layers", layers},
-          {"models", models},
-          {"only_old", detail::rows_json(all.only_old)},
-          {"only_new", detail::rows_json(all.only_new)},
-          {"uncompared", left_out}};
-}
-
-/// One row a model, then one a layer, those of one side last and without numbers.
-[[nodiscard]] inline table records(const analysis::comparison& all) {
+/// One row per model, then one per layer. Rows of only one side come last, without numbers.
+[[nodiscard]] inline table records(const comparison& all) {
   table t = table_with_columns(
       "kind id name ratio low high verdict p old_seconds new_seconds old_rounds new_rounds forced");
   const std::string forced = fmt::format("{}", fmt::join(all.difference.forced, " "));
   const auto add = [&](const char* kind, const std::string& id, const std::string& row,
-                       const analysis::compared& of) {
-    const analysis::time_ratio& ratio = of.ratio;
-    t.rows.push_back({kind, id, row, detail::exact(ratio.value()), detail::exact(ratio.low),
-                      detail::exact(ratio.high), std::string(name(of.verdict)),
-                      ratio.p ? detail::exact(of.p) : "", detail::exact(ratio.old_seconds),
-                      detail::exact(ratio.new_seconds), std::to_string(ratio.old_rounds),
+                       const compared& of) {
+    const time_ratio& ratio = of.ratio;
+    t.rows.push_back({kind, id, row, format::exact(ratio.value()), format::exact(ratio.low),
+                      format::exact(ratio.high), std::string(name(of.verdict)),
+                      ratio.p ? format::exact(of.p) : "", format::exact(ratio.old_seconds),
+                      format::exact(ratio.new_seconds), std::to_string(ratio.old_rounds),
                       std::to_string(ratio.new_rounds), forced});
   };
   for (const auto& model : all.models)
     add("model", model.configuration.text(), model.configuration.model, model);
   for (const auto& layer : all.layers) add("layer", layer.row.id, layer.row.name, layer);
-  const auto add_only = [&](const char* kind, const std::vector<analysis::identified_row>& rows) {
-    for (const auto& item : rows) {
-      t.rows.push_back({kind, item.id, item.name});
+  const auto add_only = [&](const char* kind, const std::vector<identified_row>& rows) {
+    for (const auto& row : rows) {
+      t.rows.push_back({kind, row.id, row.name});
       t.rows.back().resize(t.columns.size());
       t.rows.back().back() = forced;
     }
@@ -281,4 +271,4 @@ inline void add_compared(json::value& to, const analysis::compared& of) {
   return t;
 }
 
-}  // namespace layerbench::report
+}  // namespace layerbench::analysis

@@ -17,10 +17,10 @@
 
 #include <layerbench/analysis/predict/predictor.hpp>
 
-/// How the predictions of a case went from date to date.
+/// The history of predictions: those of one case over several dates.
 namespace layerbench::analysis {
 
-/// The instant of a date such as "2026-01-02T03:04:05+00:00"; nothing for other texts.
+/// The time of a date such as "2026-01-02T03:04:05+00:00"; nothing if `date` is malformed.
 [[nodiscard]] inline std::optional<std::chrono::sys_seconds> instant(const std::string& date) {
   using namespace std::chrono;
   std::tm at{};
@@ -28,42 +28,42 @@ namespace layerbench::analysis {
   if (!(text >> std::get_time(&at, "%Y-%m-%dT%H:%M:%S"))) return std::nullopt;
   char sign = '+';
   char colon = ':';
-  int ahead_hours = 0;
-  int ahead_minutes = 0;
-  text >> sign >> ahead_hours >> colon >> ahead_minutes;  // UTC where it does not say
-  const auto ahead = hours(ahead_hours) + minutes(ahead_minutes);
+  int offset_hours = 0;
+  int offset_minutes = 0;
+  text >> sign >> offset_hours >> colon >> offset_minutes;  // UTC if there is no offset
+  const auto offset = hours(offset_hours) + minutes(offset_minutes);
   constexpr int first_year = 1900;
   const sys_days day = year(at.tm_year + first_year) / (at.tm_mon + 1) / at.tm_mday;
   return day + hours(at.tm_hour) + minutes(at.tm_min) + seconds(at.tm_sec) -
-         (sign == '-' ? -ahead : ahead);
+         (sign == '-' ? -offset : offset);
 }
 
-/// What one file alone predicts.
+/// The prediction from a single file.
 struct history_point {
   std::chrono::sys_seconds when;
-  std::string date;  ///< as the file has it
+  std::string date;  ///< as written in the file
   prediction predicted;
-  std::vector<std::string> differing;  ///< fields of the context that differ from those before
+  std::vector<std::string> differing;  ///< context fields that differ from the previous point
 
-  /// Whether rounds give the step a 95 % interval.
+  /// Whether the step has a 95 % interval.
   [[nodiscard]] bool has_interval() const {
     return predicted.step->kind == interval_kind::bootstrap;
   }
 };
 
-/// How much longer the step is than `before`, relative to that.
+/// The relative change of the step since `before`.
 [[nodiscard]] inline double change(const history_point& before, const history_point& now) {
   return now.predicted.step->seconds / before.predicted.step->seconds - 1;
 }
 
-/// Whether a step has changed: where both have an interval, and these do not overlap.
+/// Whether the step has changed: both points have intervals, and these do not overlap.
 [[nodiscard]] inline bool changed(const history_point& before, const history_point& now) {
   const step_time& a = *before.predicted.step;
   const step_time& b = *now.predicted.step;
   return before.has_interval() && now.has_interval() && (a.high() < b.low() || b.high() < a.low());
 }
 
-/// A case on one device, by sums of timings of one cache state; whole steps alone, oldest first.
+/// The complete predictions of a case on one device in one cache state, oldest first.
 struct time_series {
   result::configuration_name configuration;
   std::int64_t threads;
@@ -79,7 +79,7 @@ struct time_series {
 
 namespace detail {
 
-/// Puts what `file` predicts into the courses of its cases, which are made as needed.
+/// Adds the predictions from `file` to the series of their cases, which are created as needed.
 inline void add_file(const result::results& file, const options& chosen,
                      std::vector<time_series>& all) {
   const std::string date = file.context_value("date").value_or("");
@@ -93,19 +93,19 @@ inline void add_file(const result::results& file, const options& chosen,
     prediction p = predict_case(planned, measured, alone, chosen);
     if (!p.step || p.partial()) continue;
     const auto same = std::ranges::find_if(
-        all, [&](const time_series& series) { return series.contains(p, device); });
-    time_series& its =
+        all, [&](const time_series& known) { return known.contains(p, device); });
+    time_series& series =
         same != all.end()
             ? *same
             : all.emplace_back(time_series{p.configuration, p.threads, device, p.cache, {}});
-    its.points.push_back({*when, date, std::move(p), {}});
+    series.points.push_back({*when, date, std::move(p), {}});
   }
 }
 
 }  // namespace detail
 
-/// What each of `files` alone predicts for the cases of its manifest, where files of several dates
-/// hold the same case; files that do not say their date are left out.
+/// The time series of all cases that files of several dates have; each file gives one point. Files
+/// without a date are left out.
 [[nodiscard]] inline std::vector<time_series> history(std::span<const result::results> files,
                                                       const options& chosen = {}) {
   std::vector<time_series> all;
@@ -113,8 +113,8 @@ inline void add_file(const result::results& file, const options& chosen,
   const auto file_of = [&](const history_point& point) -> const result::results& {
     return *std::ranges::find(files, point.predicted.files.front(), &result::results::file);
   };
-  for (time_series& item : all) {
-    std::vector<history_point>& points = item.points;
+  for (time_series& series : all) {
+    std::vector<history_point>& points = series.points;
     std::ranges::stable_sort(points, {}, &history_point::when);
     for (std::size_t i = 1; i < points.size(); ++i) {
       points[i].differing = result::differing_context(file_of(points[i - 1]), file_of(points[i]));

@@ -17,7 +17,7 @@
 #include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/base/stats.hpp>
 
-/// How sure a sum of means is, when its terms were measured in the same rounds.
+/// Confidence intervals of sums of means whose terms were measured in the same rounds.
 namespace layerbench::analysis {
 
 /// A term of a sum over primitives.
@@ -31,7 +31,7 @@ struct term {
   std::vector<round_id> common;
   if (terms.empty()) return common;
   for (const auto& [round, value] : terms.front().of->rounds) {
-    const auto has = [&, id = round](const term& item) { return item.of->rounds.contains(id); };
+    const auto has = [&, id = round](const term& one) { return one.of->rounds.contains(id); };
     if (std::ranges::all_of(terms, has)) common.push_back(round);
   }
   return common;
@@ -39,22 +39,23 @@ struct term {
 
 namespace detail {
 
-/// Terms in the common rounds. Those that count in the same ones, all where none does, are added up
-/// beforehand: sums of means are means of sums.
+/// The terms in their common rounds. Terms that count in the same rounds are added up beforehand,
+/// because the sum of their means is the mean of their sums. A term that counts in none of the
+/// common rounds is used in all of them.
 class series {
  public:
   series(std::span<const term> terms, const std::vector<round_id>& rounds) {
-    std::map<std::vector<bool>, std::vector<double>> sums;  // by whether they count
-    for (const term& item : terms) {
-      const std::map<round_id, double> counted = item.of->counted();
+    std::map<std::vector<bool>, std::vector<double>> sums;  // by the rounds that count
+    for (const term& one : terms) {
+      const std::map<round_id, double> counted = one.of->counted();
       std::vector<bool> counts;
       for (const round_id& round : rounds) counts.push_back(counted.contains(round));
-      const auto own = static_cast<std::size_t>(std::ranges::count(counts, true));
-      if (own == 0) counts.assign(rounds.size(), true);
-      least_ = std::min(least_, own == 0 ? rounds.size() : own);
+      const auto n = static_cast<std::size_t>(std::ranges::count(counts, true));
+      if (n == 0) counts.assign(rounds.size(), true);
+      least_ = std::min(least_, n == 0 ? rounds.size() : n);
       std::vector<double>& sum = sums.try_emplace(std::move(counts), rounds.size()).first->second;
       for (std::size_t i = 0; i < rounds.size(); ++i) {
-        sum[i] += item.weight * item.of->rounds.at(rounds[i]);
+        sum[i] += one.weight * one.of->rounds.at(rounds[i]);
       }
     }
     for (std::size_t i = 0; i < rounds.size(); ++i) {
@@ -64,23 +65,23 @@ class series {
       }
     }
     kinds_ = sums.size();
-    whole_ = means(std::vector<double>(rounds.size(), 1));
+    all_means_ = means(std::vector<double>(rounds.size(), 1));
   }
 
-  /// How many rounds count of the term that has the fewest.
+  /// The smallest number of rounds that count of any term.
   [[nodiscard]] std::size_t least() const { return least_; }
 
-  /// The sum of means in which round i was drawn `times[i]` times; of all its rounds where none of
-  /// those that count was.
+  /// The sum of means if round i was drawn `times[i]` times. A term of which no counting round was
+  /// drawn has the mean of all its rounds.
   [[nodiscard]] double drawn_sum(const std::vector<double>& times) const {
     const std::vector<double> drawn = means(times);
     double sum = 0;
-    for (std::size_t k = 0; k < kinds_; ++k) sum += std::isnan(drawn[k]) ? whole_[k] : drawn[k];
+    for (std::size_t k = 0; k < kinds_; ++k) sum += std::isnan(drawn[k]) ? all_means_[k] : drawn[k];
     return sum;
   }
 
  private:
-  /// The mean of each kind; not a number where none of its rounds was drawn.
+  /// The mean of each kind; NaN if none of its rounds was drawn.
   [[nodiscard]] std::vector<double> means(const std::vector<double>& times) const {
     std::vector<double> n(kinds_, 0);
     std::vector<double> sums(kinds_, 0);
@@ -97,16 +98,16 @@ class series {
     return sums;
   }
 
-  std::size_t kinds_ = 0;  ///< of terms, by the rounds in which they count
+  std::size_t kinds_ = 0;  ///< distinct sets of counting rounds
   std::size_t least_ = std::numeric_limits<std::size_t>::max();
-  std::vector<double> counts_;  ///< by round and kind: 1 where it counts, else 0
-  std::vector<double> values_;  ///< likewise; 0 where it does not count
-  std::vector<double> whole_;   ///< means of all rounds that count, by kind
+  std::vector<double> counts_;     ///< by round and kind: 1 if the round counts, else 0
+  std::vector<double> values_;     ///< by round and kind: the sum; 0 if the round does not count
+  std::vector<double> all_means_;  ///< means over all counting rounds, by kind
 };
 
-/// The percentile, for 2.5 %, that makes an interval of `n` values as wide as Student's
-/// (Hesterberg, What Teachers Should Know About the Bootstrap, 2015: expanded percentile
-/// intervals).
+/// The percentile to use instead of 2.5 %, so that the interval of `n` values is as wide as
+/// Student's: expanded percentile intervals (Hesterberg, What Teachers Should Know About the
+/// Bootstrap, 2015).
 [[nodiscard]] inline double expanded_tail(std::size_t n) {
   const double freedom = static_cast<double>(n) - 1;
   const double t = stats::students_quantile(freedom);
@@ -116,10 +117,10 @@ class series {
 }  // namespace detail
 
 /// A 95 % interval of the weighted sum of means: percentiles of 2000 bootstrap sums (Efron and
-/// Tibshirani, An Introduction to the Bootstrap, 13.3), expanded for few rounds. Each draws whole
-/// rounds with replacement, the same for all terms, since what disturbs a round disturbs all that
-/// was measured in it. The draws are the same in every call. Nothing below 5 rounds, of which it
-/// would be far too narrow.
+/// Tibshirani, An Introduction to the Bootstrap, 13.3), expanded for few rounds. Each sum draws
+/// whole rounds with replacement, the same for all terms, because a disturbance hits everything
+/// measured in its round. The draws are the same in every call. Nothing with fewer than 5 rounds,
+/// because the interval would be far too narrow.
 [[nodiscard]] inline std::optional<stats::interval> bootstrap_interval(
     std::span<const term> terms, const std::vector<round_id>& rounds) {
   constexpr std::size_t draws = 2000;
@@ -137,17 +138,17 @@ class series {
   return stats::interval{stats::quantile(sums, tail), stats::quantile(sums, 1 - tail)};
 }
 
-/// Least and largest weighted sum of a single round, in which terms that do not count in it have
-/// their usual time; nothing when there is none.
+/// The least and the largest weighted sum of a single round; terms that do not count in a round
+/// have their usual time there. Nothing without rounds.
 [[nodiscard]] inline std::optional<stats::interval> range_of_rounds(
     std::span<const term> terms, const std::vector<round_id>& rounds) {
   std::vector<double> sums(rounds.size(), 0);
-  for (const term& item : terms) {
-    const std::map<round_id, double> counted = item.of->counted();
-    const double usual = item.of->seconds();
+  for (const term& one : terms) {
+    const std::map<round_id, double> counted = one.of->counted();
+    const double usual = one.of->seconds();
     for (std::size_t i = 0; i < rounds.size(); ++i) {
       const auto found = counted.find(rounds[i]);
-      sums[i] += item.weight * (found != counted.end() ? found->second : usual);
+      sums[i] += one.weight * (found != counted.end() ? found->second : usual);
     }
   }
   if (sums.empty()) return std::nullopt;

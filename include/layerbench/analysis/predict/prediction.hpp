@@ -11,11 +11,12 @@
 
 #include <layerbench/analysis/roofline/roofline.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::analysis {
 
-/// A measured primitive's part of a prediction.
+/// A measured primitive and its time in a prediction.
 struct layer_time {
   std::string name;
   std::string op;
@@ -25,44 +26,44 @@ struct layer_time {
   bool inserted;
   double seconds;                            ///< of one call: mean over the rounds
   double share;                              ///< of all measured layers' time, count * seconds
-  std::optional<double> flops;               ///< FLOPs that one call really does: none on padding
-  std::optional<double> chain_seconds = {};  ///< of one call, by clocks inside a chain
+  std::optional<double> flops;               ///< FLOPs of one call, without those on padding
+  std::optional<double> chain_seconds = {};  ///< of one call, by clocks inside an end-to-end run
   model::step_part part = model::step_part::forward;
-  double low = 0;  ///< bounds of `seconds` that the rounds give (stats::mean_interval)
+  double low = 0;  ///< interval of `seconds` over the rounds (stats::mean_interval)
   double high = 0;
-  std::optional<double> padded_flops = {};            ///< FLOPs with those on padding
+  std::optional<double> padded_flops = {};            ///< FLOPs of one call, with those on padding
   std::vector<result::operand_traffic> traffic = {};  ///< its operands; empty: unknown
   std::optional<analysis::roofs> roofs = {};  ///< nothing where peaks or operands are unknown
 
   [[nodiscard]] std::string call_name() const { return model::call_name(name, pass); }
 };
 
-/// What the low and high of a sampled time are.
+/// The kind of interval around a sampled time.
 enum class interval_kind {
-  none,       ///< the time itself: there are not two rounds that all layers have
-  range,      ///< least and largest sum of a single round: too few of them for an interval
+  none,       ///< the time itself: fewer than two rounds have all layers
+  range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval
   bootstrap,  ///< 95 % interval over rounds
 };
 
-/// How far sums of `cache:model` timings are from measured steps for 95 % of models, relative to
-/// the step: twice the root mean square of the undisturbed cases of docs/measuring.md, 1.5 %, less
-/// the 0.8 % that sampling explains. Sums of hot timings have no such error: they are no estimate
-/// of a step, but a bound.
+/// The relative error of sums of `cache:model` timings that 95 % of models stay within: twice the
+/// root mean square error of the undisturbed cases of docs/measuring.md, 1.5 %, without the 0.8 %
+/// that sampling explains. Sums of hot timings have no such error, because they are a lower bound
+/// of the step and not an estimate.
 struct protocol_error {
   static constexpr double relative = 0.025;
 };
 
 /// Time of one step in seconds.
 struct step_time {
-  double layers;    ///< what the layers add up to
-  double overhead;  ///< the framework's own, as the user said; part of all times below
+  double layers;    ///< sum over the layers
+  double overhead;  ///< of the framework, given by the user; included in all times below
   double seconds;
-  double sampling_low;  ///< bounds of `seconds` that the rounds give
+  double sampling_low;  ///< interval of `seconds` over the rounds
   double sampling_high;
-  interval_kind kind;                         ///< what those bounds are
-  std::optional<double> protocol_half_width;  ///< of an error independent of theirs
+  interval_kind kind;                         ///< the kind of that interval
+  std::optional<double> protocol_half_width;  ///< see protocol_error; independent of sampling
 
-  /// Bounds of both errors: halves of independent intervals add up by their squares.
+  /// The interval of both errors: the half widths of independent intervals add in quadrature.
   [[nodiscard]] double low() const {
     return seconds - std::hypot(seconds - sampling_low, protocol_half_width.value_or(0));
   }
@@ -71,25 +72,28 @@ struct step_time {
   }
 };
 
+/// The predicted step of a case.
 struct prediction {
   result::configuration_name configuration;
-  std::vector<std::string> files;       ///< whose rows could serve
-  std::string cache;                    ///< state of the timings that are added up
-  std::string method;                   ///< in words
-  bool derived = false;                 ///< the step is from a shape file, not from a manifest
-  std::int64_t threads = 0;             ///< 0: the files do not say
-  double coverage = 0;                  ///< executions measured / executions in a step
-  std::vector<std::string> missing;     ///< layers without a timing, in manifest order
-  std::vector<layer_time> layers;       ///< layers with one, in manifest order
-  std::size_t rounds = 0;               ///< that all measured layers have
-  bool interrupted = false;             ///< a file's measuring was, so that rounds are missing
-  double disturbed = 0;                 ///< share of the layers' timings that were disturbed
+  std::vector<std::string> files;    ///< whose rows could be used
+  std::string cache;                 ///< cache state of the timings used
+  std::string method;                ///< description of the method
+  bool derived = false;              ///< the step is from a shape file, not from a manifest
+  std::int64_t threads = 0;          ///< 0: the files do not say
+  double coverage = 0;               ///< executions measured / executions in a step
+  std::vector<std::string> missing;  ///< layers without a timing, in manifest order
+  std::vector<layer_time> layers;    ///< layers with one, in manifest order
+  std::size_t rounds = 0;            ///< rounds that all measured layers have
+  bool interrupted = false;          ///< a file's run was interrupted, so that rounds are missing
+  double disturbed = 0;              ///< share of the layers' timings that were disturbed
   std::optional<double> naive_seconds;  ///< sum of hot timings; nothing while one is missing
   std::optional<step_time> step;        ///< nothing when refused: a layer is missing
-  std::optional<peaks> limits = {};     ///< what the device attains, where that was measured
+  std::optional<peaks> limits = {};     ///< peaks of the device, if measured
 
-  /// Whether the step lacks layers although it has a time.
+  /// Whether the step has a time although layers are missing.
   [[nodiscard]] bool partial() const { return step && !missing.empty(); }
+  /// Whether so many timings were disturbed that users must be warned.
+  [[nodiscard]] bool much_disturbed() const { return disturbed > result::much_disturbed; }
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;
     return static_cast<double>(configuration.batch * configuration.ranks()) / step->seconds;

@@ -14,25 +14,24 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/analysis/predict/case_selection.hpp>
 #include <layerbench/analysis/predict/interval.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/select.hpp>
 #include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
 
-/// From timings of primitives to the time of a model's step.
+/// Prediction of a model's step from the timings of its primitives.
 namespace layerbench::analysis {
 
 struct options {
-  std::vector<std::string> models;    ///< names or paths of shape files; empty: what was planned
-  std::string phase = {};             ///< empty: every one
-  bool allow_partial = false;         ///< add up what was measured although something is missing
-  std::filesystem::path shapes = {};  ///< where models lie that no manifest knows
-  std::string cache = {};             ///< state whose timings are used; empty: see predict()
-  double overhead_per_layer = 0;      ///< seconds of a framework's own, an execution of a layer
-  double overhead_per_step = 0;       ///< seconds of a framework's own, a step
-  std::span<const result::results> peaks =
-      {};  ///< what says how fast the device is at best; empty: the files themselves
+  std::vector<std::string> models;    ///< names or paths of shape files; empty: all in manifests
+  std::string phase = {};             ///< empty: all phases
+  bool allow_partial = false;         ///< add up the measured layers although some are missing
+  std::filesystem::path shapes = {};  ///< directory of the shape files
+  std::string cache = {};             ///< cache state of the timings used; empty: see predict()
+  double overhead_per_layer = 0;      ///< framework's seconds per execution of a layer
+  double overhead_per_step = 0;       ///< framework's seconds per step
+  std::span<const result::results> peaks = {};  ///< files with peaks; empty: the files themselves
 };
 
 namespace detail {
@@ -42,47 +41,48 @@ namespace detail {
                              [](const result::results* file) { return file->interrupted(); });
 }
 
-/// A planned primitive, its timing and the mean of that.
-struct timed {
-  const result::planned* what;
+/// A planned primitive, its timing and the mean of the timing.
+struct timed_primitive {
+  const result::planned* planned;
   timing rounds;
   double seconds;
 };
 
-/// What the timings add up to, count * mean.
-[[nodiscard]] inline double sum(const std::vector<timed>& step) {
+/// The sum of count * mean.
+[[nodiscard]] inline double sum(const std::vector<timed_primitive>& step) {
   double seconds = 0;
-  for (const timed& item : step) seconds += static_cast<double>(item.what->count) * item.seconds;
+  for (const timed_primitive& timed : step)
+    seconds += static_cast<double>(timed.planned->count) * timed.seconds;
   return seconds;
 }
 
-/// A step of so many seconds, the sum of `terms`, with an interval from the rounds that all
-/// primitives have; their number goes to `rounds`. Where layers count in different rounds their sum
-/// may be less or more than any round's; the interval then reaches to it.
+/// A step of `seconds`, the sum of `terms`, with an interval from the rounds that all primitives
+/// have; `rounds` becomes their number. If layers count in different rounds, the sum may lie
+/// outside the range of single rounds; the interval is then extended to it.
 [[nodiscard]] inline step_time add_up(double seconds, std::span<const term> terms,
                                       std::size_t& rounds) {
   const std::vector<round_id> common = common_rounds(terms);
   rounds = common.size();
   interval_kind kind = interval_kind::bootstrap;
-  std::optional<stats::interval> sure = bootstrap_interval(terms, common);
-  if (!sure) {
+  std::optional<stats::interval> interval = bootstrap_interval(terms, common);
+  if (!interval) {
     kind = common.size() < 2 ? interval_kind::none : interval_kind::range;
-    sure = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
+    interval = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
   }
-  return {seconds, 0, seconds, std::min(seconds, sure->low), std::max(seconds, sure->high),
+  return {seconds, 0, seconds, std::min(seconds, interval->low), std::max(seconds, interval->high),
           kind,    {}};
 }
 
-/// The terms of such a sum; `step` must outlive them.
-[[nodiscard]] inline std::vector<term> terms(const std::vector<timed>& step) {
+/// The terms of the sum over a step, which must outlive them.
+[[nodiscard]] inline std::vector<term> terms(const std::vector<timed_primitive>& step) {
   std::vector<term> all;
-  for (const timed& item : step) {
-    all.push_back({static_cast<double>(item.what->count), &item.rounds});
+  for (const timed_primitive& timed : step) {
+    all.push_back({static_cast<double>(timed.planned->count), &timed.rounds});
   }
   return all;
 }
 
-/// `time` with a framework's own cost in it, which is the same in each round.
+/// `time` with the framework's overhead added, which is the same in each round.
 [[nodiscard]] inline step_time with_overhead(step_time time, double overhead) {
   time.overhead = overhead;
   time.seconds += overhead;
@@ -91,80 +91,82 @@ struct timed {
   return time;
 }
 
-/// Seconds of a framework's own in a step: what a backend inserts is not the framework's.
+/// The framework's overhead in a step. Primitives that a backend inserted have none.
 [[nodiscard]] inline double overhead(const planned_case& planned, const options& chosen) {
   double executions = 0;
-  for (const result::planned& item : planned.step) {
-    if (!item.inserted) executions += static_cast<double>(item.count);
+  for (const result::planned& primitive : planned.step) {
+    if (!primitive.inserted) executions += static_cast<double>(primitive.count);
   }
   return chosen.overhead_per_step + executions * chosen.overhead_per_layer;
 }
 
-[[nodiscard]] inline std::vector<layer_time> layer_times(const std::vector<timed>& step,
+[[nodiscard]] inline std::vector<layer_time> layer_times(const std::vector<timed_primitive>& step,
                                                          double total) {
   std::vector<layer_time> layers;
-  for (const auto& [what, timing, seconds] : step) {
+  for (const auto& [planned, timing, seconds] : step) {
     const std::map<round_id, double> counted = timing.counted();
     const auto values = std::views::values(counted);
-    const stats::interval sure = stats::mean_interval({values.begin(), values.end()});
-    layers.push_back({what->layer, what->op, what->pass, what->key, what->count, what->inserted,
-                      seconds, static_cast<double>(what->count) * seconds / total, timing.flops,
-                      what->chain_seconds, what->part, std::min(seconds, sure.low),
-                      std::max(seconds, sure.high), timing.padded_flops, what->traffic});
+    const stats::interval interval = stats::mean_interval({values.begin(), values.end()});
+    layers.push_back({planned->layer, planned->op, planned->pass, planned->key, planned->count,
+                      planned->inserted, seconds,
+                      static_cast<double>(planned->count) * seconds / total, timing.flops,
+                      planned->chain_seconds, planned->part, std::min(seconds, interval.low),
+                      std::max(seconds, interval.high), timing.padded_flops, planned->traffic});
   }
   return layers;
 }
 
-/// What one cache state's timings cover of a case.
+/// The part of a step that timings of one cache state cover.
 struct covered_step {
-  std::vector<timed> step;
+  std::vector<timed_primitive> step;
   std::vector<std::string> missing;  ///< layers without a timing
-  bool own = false;                  ///< some of the timings were made for the case itself
+  bool own = false;                  ///< some timings are from rows of the case itself
 };
 
-/// A primitive of unknown state is served by hot timings alone: none is known to be in the right
-/// one.
+/// Finds the timings of a case in a cache state. A primitive of unknown state only uses hot
+/// timings, because no other timing is known to match its state.
 [[nodiscard]] inline covered_step find_timings(const planned_case& planned, const timings& measured,
                                                std::string_view cache) {
   covered_step found;
-  for (const result::planned& item : planned.step) {
-    const std::string state = cache == "hot" ? "" : item.state;
-    auto timing = measured.find(
-        result::identity(planned.configuration, item.op, item.pass, item.key, cache, state),
-        planned.configuration);
-    const bool known = cache == "hot" || !item.state.empty() || !planned.derived;
+  for (const result::planned& primitive : planned.step) {
+    const std::string state = cache == "hot" ? "" : primitive.state;
+    auto timing = measured.find(result::identity(planned.configuration, primitive.op,
+                                                 primitive.pass, primitive.key, cache, state),
+                                planned.configuration);
+    const bool known = cache == "hot" || !primitive.state.empty() || !planned.derived;
     if (timing && known) {
       const double seconds = timing->seconds();
       found.own = found.own || timing->own;
-      found.step.push_back({&item, std::move(*timing), seconds});
+      found.step.push_back({&primitive, std::move(*timing), seconds});
     } else {
-      found.missing.push_back(model::call_name(item.layer, item.pass));
+      found.missing.push_back(model::call_name(primitive.layer, primitive.pass));
     }
   }
   return found;
 }
 
 /// Executions measured / executions in a step.
-[[nodiscard]] inline double coverage(const planned_case& planned, const std::vector<timed>& step) {
+[[nodiscard]] inline double coverage(const planned_case& planned,
+                                     const std::vector<timed_primitive>& step) {
   std::int64_t executions = 0;
   std::int64_t covered = 0;
-  for (const result::planned& element : planned.step) executions += element.count;
-  for (const timed& item : step) covered += item.what->count;
+  for (const result::planned& primitive : planned.step) executions += primitive.count;
+  for (const timed_primitive& timed : step) covered += timed.planned->count;
   return static_cast<double>(covered) / static_cast<double>(executions);
 }
 
-/// Share of the timings' rounds that something else disturbed.
-[[nodiscard]] inline double disturbed_share(const std::vector<timed>& step) {
+/// Share of the timings' rounds that were disturbed.
+[[nodiscard]] inline double disturbed_share(const std::vector<timed_primitive>& step) {
   double rounds = 0;
   double disturbed = 0;
-  for (const timed& item : step) {
-    rounds += static_cast<double>(item.rounds.rounds.size());
-    disturbed += static_cast<double>(item.rounds.disturbed.size());
+  for (const timed_primitive& timed : step) {
+    rounds += static_cast<double>(timed.rounds.rounds.size());
+    disturbed += static_cast<double>(timed.rounds.disturbed.size());
   }
   return rounds == 0 ? 0 : disturbed / rounds;
 }
 
-/// The peaks that hold for `files`.
+/// The peaks that apply to `files`. Throws bad_input for peaks of another device.
 [[nodiscard]] inline std::vector<peaks> peaks_for(const group& files, const options& chosen) {
   if (chosen.peaks.empty()) return peaks_in(files);
   for (const result::results& peak : chosen.peaks) {
@@ -178,12 +180,12 @@ struct covered_step {
   return peaks_in(group_of(chosen.peaks));
 }
 
-/// Refuses files without rounds: they would only look as if nothing had been measured.
+/// Throws bad_input for files that only have aggregates, which would look like empty files.
 inline void require_rounds(const group& files) {
   for (const result::results* file : files) {
-    const bool some = std::ranges::any_of(
+    const bool has_rounds = std::ranges::any_of(
         file->rows, [](const result::measurement& row) { return row.error.empty(); });
-    if (some || file->aggregates == 0) continue;
+    if (has_rounds || file->aggregates == 0) continue;
     throw bad_input(file->file, "/benchmarks",
                     "has no rows of rounds, only aggregates, which cannot be added up; measure "
                     "without --benchmark_report_aggregates_only");
@@ -192,7 +194,7 @@ inline void require_rounds(const group& files) {
 
 }  // namespace detail
 
-/// Predicts one case from `timings` of the files in `files`.
+/// Predicts one case from the timings measured in `files`.
 [[nodiscard]] inline prediction predict_case(const planned_case& planned, const timings& measured,
                                              const group& files, const options& chosen) {
   prediction result;
@@ -224,35 +226,35 @@ inline void require_rounds(const group& files) {
   return result;
 }
 
-/// Whether `owner` is of a phase and a model that were chosen; `choices` is what select() says of
-/// the models.
+/// Whether the phase and the model of a configuration were chosen; `choices` is the result of
+/// select().
 [[nodiscard]] inline bool is_chosen(const result::configuration_name& configuration,
                                     const options& chosen, std::span<const choice> choices) {
   if (!chosen.phase.empty() && configuration.phase() != chosen.phase) return false;
-  return choices.empty() || std::ranges::any_of(choices, [&](const choice& item) {
-           return configuration.model == item.model;
+  return choices.empty() || std::ranges::any_of(choices, [&](const choice& one) {
+           return configuration.model == one.model;
          });
 }
 
-/// Predicts every case of the files' manifests, or those of the chosen models: from a manifest
-/// where one knows the model, else from its shape file under every condition that was measured.
-/// Unless a cache state is chosen, it is `model` for cases that have rows of their own in it, or
-/// all rows from others, else `hot`; the two never mix. Files of differing contexts are never
-/// mixed: each group of equal ones predicts for itself. Throws nothing_matched, listing the cases,
-/// when a chosen model is nowhere or nothing was planned, and bad_input for a file that has
-/// aggregates, but no rounds, or that has the peaks of another device.
+/// Predicts every case of the files' manifests, or those of the chosen models: from a manifest that
+/// has the model, else from its shape file under every measured configuration. If no cache state is
+/// chosen, `model` is used for cases with rows of their own in it or with rows of other cases for
+/// all layers, else `hot`; the two are never mixed. Files of differing contexts are never merged:
+/// each group predicts separately. Throws nothing_matched, listing the cases, if a chosen model is
+/// unknown or there is no case, and bad_input for a file with aggregates but no rounds, or with the
+/// peaks of another device.
 [[nodiscard]] inline std::vector<prediction> predict(std::span<const result::results> files,
                                                      const options& chosen = {}) {
   detail::require_rounds(group_of(files));
   const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
   std::vector<prediction> predictions;
-  for (const group& item : group_by_context(files)) {
+  for (const group& alike : group_by_context(files)) {
     timings measured;
-    for (const result::results* file : item) measured.add(*file);
-    const std::vector<peaks> known = detail::peaks_for(item, chosen);
-    for (const planned_case& planned : chosen_cases(item, choices)) {
+    for (const result::results* file : alike) measured.add(*file);
+    const std::vector<peaks> known = detail::peaks_for(alike, chosen);
+    for (const planned_case& planned : chosen_cases(alike, choices)) {
       if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
-      predictions.push_back(predict_case(planned, measured, item, chosen));
+      predictions.push_back(predict_case(planned, measured, alike, chosen));
       set_limits(predictions.back(), known);
     }
   }

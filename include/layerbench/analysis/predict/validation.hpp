@@ -17,12 +17,12 @@
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/stats.hpp>
 
-/// Predictions held against measured steps: rows `chain/...`, in which whole models ran.
+/// Validation of predictions by end-to-end runs: rows `chain/...`, in which whole models ran.
 namespace layerbench::analysis {
 
-/// Time of a whole step as measured: mean over rounds, those of them that nothing disturbed where
-/// they are enough, and its 95 % interval as of a prediction; below 5 rounds the least and the
-/// largest round.
+/// The measured time of a whole step: the mean over rounds and its 95 % interval, computed as for a
+/// prediction. With fewer than 5 rounds the interval spans the least and the largest round.
+/// Disturbed rounds do not count if enough others remain.
 struct measured_step {
   double seconds = 0;
   double low = 0;
@@ -31,8 +31,9 @@ struct measured_step {
   double disturbed = 0;  ///< share of the rounds that something else disturbed
 };
 
-/// Layers' times in a step: as predicted, and by clocks between the layers of a chain.
-struct part {
+/// The time of some layers in a step: as predicted, and by clocks between the layers of an
+/// end-to-end run.
+struct validation_part {
   std::string name;
   double predicted = 0;  ///< seconds
   double measured = 0;
@@ -40,45 +41,45 @@ struct part {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// A prediction, which has a step, and what it predicts.
+/// A prediction that has a step, and the measured time of that step.
 struct validated {
   prediction predicted;
   measured_step measured;
 
-  /// Relative to the measured time: 0.1 is a prediction that is 10 % too slow.
+  /// The error relative to the measured time: 0.1 for a prediction that is 10 % too slow.
   [[nodiscard]] double error() const { return predicted.step->seconds / measured.seconds - 1; }
   [[nodiscard]] std::optional<double> naive_error() const {
     if (!predicted.naive_seconds) return std::nullopt;
     return *predicted.naive_seconds / measured.seconds - 1;
   }
-  /// Whether the predicted interval holds the measured time.
+  /// Whether the predicted interval contains the measured time.
   [[nodiscard]] bool covered() const {
     return predicted.step->low() <= measured.seconds && measured.seconds <= predicted.step->high();
   }
   [[nodiscard]] bool disturbed() const {
     return std::max(predicted.disturbed, measured.disturbed) > result::much_disturbed;
   }
-  /// Where clocks inside the chain were read: its layers, those that share a row as one.
-  [[nodiscard]] std::vector<part> layers() const {
-    return parts([](const layer_time& time) { return time.call_name(); });
+  /// The layers, if clocks were read between them; layers that share a row are one entry.
+  [[nodiscard]] std::vector<validation_part> layers() const {
+    return parts([](const layer_time& layer) { return layer.call_name(); });
   }
-  /// The same by kind of op.
-  [[nodiscard]] std::vector<part> ops() const {
-    return parts([](const layer_time& time) { return time.op; });
+  /// The same by op.
+  [[nodiscard]] std::vector<validation_part> ops() const {
+    return parts([](const layer_time& layer) { return layer.op; });
   }
-  /// The same by part of the step: an error of one half must not hide behind that of another.
-  [[nodiscard]] std::vector<part> step_parts() const {
-    return parts([](const layer_time& time) { return std::string(name(time.part)); });
+  /// The same by part of the step, because errors of two parts may cancel in the sum.
+  [[nodiscard]] std::vector<validation_part> step_parts() const {
+    return parts([](const layer_time& layer) { return std::string(name(layer.part)); });
   }
 
  private:
-  template <class Kind>
-  [[nodiscard]] std::vector<part> parts(Kind&& kind) const {
-    std::vector<part> all;
+  template <class Property>
+  [[nodiscard]] std::vector<validation_part> parts(Property&& property) const {
+    std::vector<validation_part> all;
     for (const layer_time& layer : predicted.layers) {
       if (!layer.chain_seconds) continue;
-      auto same = std::ranges::find(all, kind(layer), &part::name);
-      if (same == all.end()) same = all.insert(all.end(), {kind(layer)});
+      auto same = std::ranges::find(all, property(layer), &validation_part::name);
+      if (same == all.end()) same = all.insert(all.end(), {property(layer)});
       const auto count = static_cast<double>(layer.count);
       same->predicted += count * layer.seconds;
       same->measured += count * *layer.chain_seconds;
@@ -87,19 +88,14 @@ struct validated {
   }
 };
 
-/// A case whose chain was asked for, but which has no prediction or no measured time.
+/// A case with an end-to-end run that lacks a prediction or a measured time.
 struct unvalidated {
   result::configuration_name configuration;
   std::vector<std::string> files;
   std::string reason;
 };
 
-struct validation {
-  std::vector<validated> cases;
-  std::vector<unvalidated> left_out;
-};
-
-/// What the errors of several cases amount to; all relative to the measured times.
+/// Statistics of the errors of several cases, all relative to the measured times.
 struct error_summary {
   double mean_abs;
   double median_abs;
@@ -109,7 +105,7 @@ struct error_summary {
   double within_5_percent;
 };
 
-/// Nothing for no errors.
+/// Summarizes errors; nothing if there are none.
 [[nodiscard]] inline std::optional<error_summary> summarize(const std::vector<double>& errors) {
   if (errors.empty()) return std::nullopt;
   std::vector<double> sizes;
@@ -122,19 +118,48 @@ struct error_summary {
                        stats::mean(errors), within(0.02),         within(0.05)};
 }
 
+/// The validated cases, and those that could not be validated.
+struct validation {
+  std::vector<validated> cases;
+  std::vector<unvalidated> left_out;
+
+  /// The errors of the predictions.
+  [[nodiscard]] std::optional<error_summary> errors() const {
+    std::vector<double> values;
+    for (const validated& entry : cases) values.push_back(entry.error());
+    return summarize(values);
+  }
+
+  /// The errors of the naive hot sums.
+  [[nodiscard]] std::optional<error_summary> naive_errors() const {
+    std::vector<double> values;
+    for (const validated& entry : cases) {
+      if (const auto error = entry.naive_error()) values.push_back(*error);
+    }
+    return summarize(values);
+  }
+
+  /// Share of the cases whose predicted interval contains the measured time.
+  [[nodiscard]] std::optional<double> covered() const {
+    if (cases.empty()) return std::nullopt;
+    const auto count = std::ranges::count_if(cases, &validated::covered);
+    return static_cast<double>(count) / static_cast<double>(cases.size());
+  }
+};
+
 namespace detail {
 
-/// The rows of a case's chain, of all files of a group.
+/// The rows of a case's end-to-end run, from all files of a group.
 using chain_rows = std::vector<const result::measurement*>;
 
-/// The chains of `files`, in their order.
+/// The end-to-end runs in `files`, in their order.
 [[nodiscard]] inline std::vector<std::pair<result::configuration_name, chain_rows>> chains(
     const group& files) {
   std::vector<std::pair<result::configuration_name, chain_rows>> all;
   for (const result::results* file : files) {
     for (const result::measurement& row : file->chains) {
-      const auto same =
-          std::ranges::find(all, row.name.configuration, [](const auto& e) { return e.first; });
+      const auto same = std::ranges::find(all, row.name.configuration,
+                                          [](const auto& chain) { return chain.first; });
       if (same == all.end()) {
         all.push_back({row.name.configuration, {&row}});
       } else {
@@ -145,8 +170,8 @@ using chain_rows = std::vector<const result::measurement*>;
   return all;
 }
 
-/// Nothing when no row has a time.
-[[nodiscard]] inline std::optional<measured_step> measure(const chain_rows& rows) {
+/// The measured step; nothing if no row has a time.
+[[nodiscard]] inline std::optional<measured_step> measured_step_of(const chain_rows& rows) {
   timing step;
   for (const result::measurement* row : rows) {
     if (!row->error.empty()) continue;
@@ -156,37 +181,37 @@ using chain_rows = std::vector<const result::measurement*>;
   }
   if (step.rounds.empty()) return std::nullopt;
   std::size_t rounds = 0;
-  const step_time whole = add_up(step.seconds(), std::vector<term>{{1, &step}}, rounds);
+  const step_time sum = add_up(step.seconds(), std::vector<term>{{1, &step}}, rounds);
   const double disturbed = static_cast<double>(step.disturbed.size());
-  return measured_step{whole.seconds, whole.sampling_low, whole.sampling_high, rounds,
+  return measured_step{sum.seconds, sum.sampling_low, sum.sampling_high, rounds,
                        disturbed / static_cast<double>(rounds)};
 }
 
-/// The prediction of a chain that sends gradients while it computes, by the contention that its
-/// files say. Throws error where they do not, and as graph_of() and overlapped().
-[[nodiscard]] inline prediction beside_all_reduces(prediction one_by_one, const group& files,
-                                                   const options& chosen) {
-  const auto known = contention_of(one_by_one.configuration, files, chosen.cache);
+/// The prediction of a step that sends gradients while it computes, from the contention measured in
+/// `files`. Throws error if they have none, and what graph_of() and overlapped() throw.
+[[nodiscard]] inline prediction overlapped_prediction(prediction sequential, const group& files,
+                                                      const options& chosen) {
+  const auto known = contention_of(sequential.configuration, files, chosen.cache);
   if (!known) {
     throw error("no contention: rows of its backward part during all-reduces are missing");
   }
-  const model::graph graph = graph_of(one_by_one.configuration, chosen);
-  return overlapped(std::move(one_by_one), known->factors, graph, training_of(files));
+  const model::graph graph = graph_of(sequential.configuration, chosen);
+  return overlapped(std::move(sequential), known->factors, graph, training_of(files));
 }
 
-/// Adds a case to `all`: to those validated where that is possible.
+/// Adds a case to `all`: to the validated ones if possible, else to those left out.
 inline void validate_case(const result::configuration_name& configuration, const chain_rows& rows,
-                          const std::vector<planned_case>& plans, const timings& measured,
+                          const std::vector<planned_case>& cases, const timings& measured,
                           const group& files, const options& chosen, validation& all) {
   const auto planned =
-      std::ranges::find(plans, without_all_reduces(configuration), &planned_case::configuration);
+      std::ranges::find(cases, without_all_reduces(configuration), &planned_case::configuration);
   const auto leave_out = [&](std::string reason) {
     all.left_out.push_back({configuration, {}, std::move(reason)});
     for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
   };
-  const std::optional<measured_step> step = measure(rows);
+  const std::optional<measured_step> step = measured_step_of(rows);
   if (!step) return leave_out("the chain failed: " + rows.front()->error);
-  if (planned == plans.end()) return leave_out("no manifest has the case");
+  if (planned == cases.end()) return leave_out("no manifest has the case");
   prediction predicted = predict_case(*planned, measured, files, chosen);
   if (!predicted.step) {
     return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
@@ -196,7 +221,7 @@ inline void validate_case(const result::configuration_name& configuration, const
     return;
   }
   try {
-    all.cases.push_back({beside_all_reduces(std::move(predicted), files, chosen), *step});
+    all.cases.push_back({overlapped_prediction(std::move(predicted), files, chosen), *step});
   } catch (const error& e) {
     leave_out(e.what());
   }
@@ -204,9 +229,10 @@ inline void validate_case(const result::configuration_name& configuration, const
 
 }  // namespace detail
 
-/// Holds the predictions of all cases that have a chain against it, each group of comparable files
-/// for itself. Of `chosen`, the models, the phase and the cache state count, and where shape files
-/// are. Throws nothing_matched when no file has a chain, and what predict() throws.
+/// Validates the predictions of all cases that have an end-to-end run. Each group of files with the
+/// same context is validated on its own. Of `chosen` only models, phase, cache state and the
+/// directory of shape files count. Throws nothing_matched if no file has an end-to-end run, and
+/// what predict() throws.
 [[nodiscard]] inline validation validate(std::span<const result::results> files,
                                          const options& chosen = {}) {
   if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
@@ -216,15 +242,15 @@ inline void validate_case(const result::configuration_name& configuration, const
   }
   detail::require_rounds(group_of(files));
   const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
-  const options whole{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
+  const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
   validation all;
-  for (const group& item : group_by_context(files)) {
+  for (const group& alike : group_by_context(files)) {
     timings measured;
-    for (const result::results* file : item) measured.add(*file);
-    const std::vector<planned_case> plans = planned_cases(item);
-    for (const auto& [configuration, rows] : detail::chains(item)) {
+    for (const result::results* file : alike) measured.add(*file);
+    const std::vector<planned_case> cases = planned_cases(alike);
+    for (const auto& [configuration, rows] : detail::chains(alike)) {
       if (!is_chosen(configuration, chosen, choices)) continue;
-      detail::validate_case(configuration, rows, plans, measured, item, whole, all);
+      detail::validate_case(configuration, rows, cases, measured, alike, used, all);
     }
   }
   return all;

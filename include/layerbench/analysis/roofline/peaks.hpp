@@ -12,17 +12,17 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/planned_cases.hpp>
+#include <layerbench/analysis/predict/cases.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/model/peak.hpp>
 
-/// What result files say of the peaks of a device.
+/// The peaks of devices, from the rows of bench_peak.
 namespace layerbench::analysis {
 
 namespace detail {
 
-/// The fastest round of each layer of a list of peaks, by its name: what else the machine does can
-/// only make it slower (McCalpin, STREAM, 1995).
+/// The fastest round of each benchmark of bench_peak, by its name. Other load on the machine can
+/// only make a round slower (McCalpin, STREAM, 1995).
 using peak_rows = std::map<std::string, const result::measurement*, std::less<>>;
 
 [[nodiscard]] inline double counter(const result::measurement& row, std::string_view name) {
@@ -30,7 +30,7 @@ using peak_rows = std::map<std::string, const result::measurement*, std::less<>>
   return found == row.counters.end() ? 0 : found->second;
 }
 
-/// Adds what stream `name` (<kind>_<level>) shows, whose call takes `seconds` beside what any does.
+/// Adds the bandwidth of stream `name` (<kind>_<level>); `seconds` excludes the overhead of a call.
 inline void add_stream(peaks& to, const std::string& name, double bytes, double seconds) {
   const std::size_t end = name.find('_');
   const auto kind = from_name<op::stream_kind>(name.substr(0, end));
@@ -38,9 +38,9 @@ inline void add_stream(peaks& to, const std::string& name, double bytes, double 
   const std::string level = name.substr(end + 1);
   auto known = std::ranges::find(to.levels, level, &memory_level::name);
   if (known == to.levels.end()) {
-    const bool background_allreduce = level == model::peak_memory;
-    const double capacity = background_allreduce ? std::numeric_limits<double>::infinity()
-                                                 : bytes * static_cast<double>(model::peak_share);
+    const bool unlimited = level == model::peak_memory;
+    const double capacity = unlimited ? std::numeric_limits<double>::infinity()
+                                      : bytes * static_cast<double>(model::peak_share);
     known = to.levels.insert(to.levels.end(), {level, capacity});
   }
   switch (*kind) {
@@ -50,7 +50,7 @@ inline void add_stream(peaks& to, const std::string& name, double bytes, double 
   }
 }
 
-inline void take_rows(peaks& to, const peak_rows& rows) {
+inline void add_rows(peaks& to, const peak_rows& rows) {
   const auto call = rows.find(model::peak_call);
   if (call != rows.end()) to.call = call->second->seconds;
   for (const auto& [name, row] : rows) {
@@ -65,42 +65,42 @@ inline void take_rows(peaks& to, const peak_rows& rows) {
 
 }  // namespace detail
 
-/// The peaks that rows of the files show, for each backend, number of threads and data type; some
-/// may not be complete. Streams count for all data types, whichever they were measured in.
+/// The peaks in the files, for each backend, number of threads and data type; some may be
+/// incomplete. Streams count for all data types.
 [[nodiscard]] inline std::vector<peaks> peaks_in(const group& files) {
   using conditions = std::pair<std::string, std::int64_t>;
-  struct shown {
-    std::map<std::string, detail::peak_rows> products;  ///< by data type
+  struct rows_of_device {
+    std::map<std::string, detail::peak_rows> gemms;  ///< by data type
     detail::peak_rows streams;
   };
-  std::map<conditions, shown> all;
+  std::map<conditions, rows_of_device> all;
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
       const result::configuration_name& configuration = row.name.configuration;
       if (configuration.model != model::peak_model || !row.error.empty()) continue;
-      shown& device = all[{configuration.backend, detail::threads(configuration, {file})}];
-      detail::peak_rows& products = device.products[configuration.dtype];
-      detail::peak_rows& rows = row.name.op == op::gemm::name ? products : device.streams;
+      rows_of_device& device = all[{configuration.backend, detail::threads(configuration, {file})}];
+      detail::peak_rows& gemms = device.gemms[configuration.dtype];
+      detail::peak_rows& rows = row.name.op == op::gemm::name ? gemms : device.streams;
       const result::measurement*& best = rows.try_emplace(row.name.layer, &row).first->second;
       if (row.seconds < best->seconds) best = &row;
     }
   }
   std::vector<peaks> result;
   for (const auto& [on, rows] : all) {
-    for (const auto& [type, products] : rows.products) {
+    for (const auto& [type, gemms] : rows.gemms) {
       result.push_back({on.first, type, on.second});
-      detail::take_rows(result.back(), products);
-      detail::take_rows(result.back(), rows.streams);
+      detail::add_rows(result.back(), gemms);
+      detail::add_rows(result.back(), rows.streams);
     }
   }
   return result;
 }
 
-/// Sets the roofs of a prediction's layers, where `known` has peaks of its conditions.
+/// Sets the roofs of a prediction's layers if `known` has peaks for its configuration.
 inline void set_limits(prediction& of, const std::vector<peaks>& known) {
-  const auto found = std::ranges::find_if(known, [&](const peaks& item) {
-    return item.complete() && item.backend == of.configuration.backend &&
-           item.dtype == of.configuration.dtype && item.threads == of.threads;
+  const auto found = std::ranges::find_if(known, [&](const peaks& one) {
+    return one.complete() && one.backend == of.configuration.backend &&
+           one.dtype == of.configuration.dtype && one.threads == of.threads;
   });
   if (found == known.end()) return;
   of.limits = *found;

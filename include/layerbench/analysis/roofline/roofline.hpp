@@ -14,11 +14,11 @@
 #include <layerbench/model/peak.hpp>
 #include <layerbench/result/manifest.hpp>
 
-/// How fast a layer could be: the roofline model (Williams, Waterman and Patterson, 2009), with a
-/// roof for each level of memory and one for calls that do next to nothing.
+/// Lower bounds of a layer's time by the roofline model (Williams, Waterman and Patterson, 2009),
+/// with a roof for each level of memory and one for the overhead of a call.
 namespace layerbench::analysis {
 
-/// A level of memory: bytes a second, counted as op::stream counts them.
+/// A level of memory and its bandwidths in bytes per second, counted as op::stream counts them.
 struct memory_level {
   std::string name;  ///< l2, l3, memory
   double capacity;   ///< bytes; infinite for memory
@@ -26,24 +26,24 @@ struct memory_level {
   double write = 0;
   double copy = 0;
 
-  /// Seconds to read and write so many bytes. A copy is measured, and so is each alone; a mix is
-  /// taken as a copy and what is left of either.
+  /// Seconds to read and write that many bytes. Reading, writing and copying are measured; a mix is
+  /// treated as a copy plus the remaining reads or writes.
   [[nodiscard]] double seconds(double reads, double writes) const {
-    const double both = std::min(reads, writes);
-    return 2 * both / copy + (reads - both) / read + (writes - both) / write;
+    const double copied = std::min(reads, writes);
+    return 2 * copied / copy + (reads - copied) / read + (writes - copied) / write;
   }
 };
 
-/// What a device attains with a library, in a data type, on so many threads.
+/// The peaks of a device with a library, a data type and a number of threads.
 struct peaks {
   std::string backend;
   std::string dtype;
   std::int64_t threads = 0;
-  double flops = 0;                       ///< a second
-  double call = 0;                        ///< seconds of a call that does next to nothing
+  double flops = 0;                       ///< per second
+  double call = 0;                        ///< seconds of a call with almost no work
   std::vector<memory_level> levels = {};  ///< the nearest first
 
-  /// Whether all is known that a roof needs.
+  /// Whether everything that roofs need is known.
   [[nodiscard]] bool complete() const {
     return flops > 0 && call > 0 && !levels.empty() &&
            std::ranges::all_of(levels, [](const memory_level& level) {
@@ -51,7 +51,7 @@ struct peaks {
            });
   }
 
-  /// The level in which bytes are found that were last used so many bytes ago, their own counted.
+  /// The level that holds an operand at reuse distance `reuse`, in bytes, its own bytes included.
   [[nodiscard]] std::size_t level_of(double reuse) const {
     const auto found = std::ranges::find_if(
         levels, [&](const memory_level& level) { return reuse <= level.capacity; });
@@ -59,15 +59,15 @@ struct peaks {
   }
 };
 
-/// Least seconds of one call by each of what it needs. What bounds it is the largest of them.
+/// The lower bounds of one call in seconds. The largest is its bottleneck.
 struct roofs {
-  double compute;     ///< its FLOPs, none on padding, at the peak
-  double memory;      ///< its operands, each moved once from or to the level where it is found
-  double call;        ///< what any call takes: all else is shorter in calls bound by latency
-  std::string level;  ///< that has most of `memory`
+  double compute;     ///< its FLOPs, without those on padding, at the peak
+  double memory;      ///< its operands, each moved once from or to the level that holds it
+  double call;        ///< overhead of any call
+  std::string level;  ///< the level that contributes most to `memory`
 
   [[nodiscard]] double seconds() const { return std::max({compute, memory, call}); }
-  /// compute, memory, memory:<cache> or latency.
+  /// The bottleneck: compute, memory, memory:<cache> or latency.
   [[nodiscard]] std::string bound() const {
     if (seconds() == call) return "latency";
     if (memory <= compute) return "compute";
@@ -75,7 +75,7 @@ struct roofs {
   }
 };
 
-/// The roofs of a call of so many FLOPs that moves these operands.
+/// The roofs of a call with these FLOPs and operands.
 [[nodiscard]] inline roofs roofs_of(double flops, std::span<const result::operand_traffic> traffic,
                                     const peaks& of) {
   struct level_bytes {
@@ -100,13 +100,13 @@ struct roofs {
   return result;
 }
 
-/// The operands of a call that runs again and again on the same ones: all others lie between two
-/// uses of each.
+/// The traffic of a call that is repeated on the same operands: between two uses of an operand all
+/// other operands are used.
 [[nodiscard]] inline std::vector<result::operand_traffic> hot(
     std::vector<result::operand_traffic> traffic) {
-  std::int64_t all = 0;
-  for (const result::operand_traffic& operand : traffic) all += operand.bytes;
-  for (result::operand_traffic& operand : traffic) operand.distance = all - operand.bytes;
+  std::int64_t total = 0;
+  for (const result::operand_traffic& operand : traffic) total += operand.bytes;
+  for (result::operand_traffic& operand : traffic) operand.distance = total - operand.bytes;
   return traffic;
 }
 

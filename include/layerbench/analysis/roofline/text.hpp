@@ -2,55 +2,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
-#include <layerbench/analysis/roofline/peaks_text.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
-#include <layerbench/report/op_breakdown.hpp>
+#include <layerbench/base/units.hpp>
 
-/// What limits a step, for people.
-namespace layerbench::report {
+/// Peaks of a device, and what limits a step, as text.
+namespace layerbench::analysis {
+
+/// A bandwidth in GB/s or a rate in GFLOP/s; empty for 0.
+[[nodiscard]] inline std::string giga(double per_second) {
+  return per_second > 0 ? format::four_digits(per_second * 1e-9) : "";
+}
 
 namespace detail {
 
-[[nodiscard]] inline share_list shares_by_bound(const analysis::prediction& p) {
-  return shares_by(p, [](const analysis::layer_time& layer_time) {
-    return layer_time.roofs ? layer_time.roofs->bound() : std::string("unknown");
-  });
+/// "118.2 GFLOP/s; a call takes 610 ns at least".
+[[nodiscard]] inline std::string peaks_line(const peaks& of) {
+  std::string line = of.flops > 0 ? giga(of.flops) + " GFLOP/s" : "FLOP/s not measured";
+  if (of.call > 0) line += "; a call takes " + units::duration(of.call) + " at least";
+  return line;
 }
 
-[[nodiscard]] inline std::string what_if_text(const analysis::prediction& p) {
-  std::vector<std::string> words;
-  for (const auto& [change, seconds] : analysis::what_ifs(p)) {
-    words.push_back(fmt::format("{}: {} ms a step ({})", change, milliseconds(seconds),
-                                signed_percent(seconds / p.step->seconds - 1)));
+}  // namespace detail
+
+/// Bandwidths by level of memory.
+[[nodiscard]] inline table bandwidths(const peaks& of) {
+  table t{{{"level"},
+           {"up to", align::right},
+           {"read GB/s", align::right},
+           {"write GB/s", align::right},
+           {"copy GB/s", align::right}},
+          {}};
+  for (const memory_level& level : of.levels) {
+    t.rows.push_back({level.name, std::isinf(level.capacity) ? "" : units::si(level.capacity, "B"),
+                      giga(level.read), giga(level.write), giga(level.copy)});
   }
-  return words.empty() ? "" : fmt::format("  what if: {}\n", fmt::join(words, "; "));
+  return t;
 }
 
-/// Names the layers above 100 %.
-[[nodiscard]] inline std::string above_peak(const analysis::prediction& p) {
-  std::vector<std::string> words;
-  for (const analysis::layer_time& layer : p.layers) {
-    if (analysis::share_of_peak(layer).value_or(0) <= 1) continue;
-    words.push_back(fmt::format("{} ({})", layer.call_name(), percent_of_peak(layer)));
+/// The peaks under each set of conditions, with a table of bandwidths.
+[[nodiscard]] inline std::string text(std::span<const peaks> all) {
+  std::string out;
+  for (const peaks& of : all) {
+    out += fmt::format("{}{} {}, {} thread{}: {}\n", out.empty() ? "" : "\n", of.backend, of.dtype,
+                       of.threads, of.threads == 1 ? "" : "s", detail::peaks_line(of));
+    if (!of.levels.empty()) out += text(bandwidths(of));
   }
-  if (words.empty()) return "";
+  return out;
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string what_if_text(const prediction& p) {
+  std::vector<std::string> entries;
+  for (const auto& [change, seconds] : what_ifs(p)) {
+    entries.push_back(fmt::format("{}: {} ms a step ({})", change, format::milliseconds(seconds),
+                                  format::signed_percent(seconds / p.step->seconds - 1)));
+  }
+  return entries.empty() ? "" : fmt::format("  what if: {}\n", fmt::join(entries, "; "));
+}
+
+/// The layers above 100 % of their peak.
+[[nodiscard]] inline std::string above_peak_text(const prediction& p) {
+  std::vector<std::string> layers;
+  for (const layer_time& layer : p.layers) {
+    if (share_of_peak(layer).value_or(0) <= 1) continue;
+    layers.push_back(fmt::format("{} ({})", layer.call_name(), percent_of_peak(layer)));
+  }
+  if (layers.empty()) return "";
   return fmt::format(
       "  above 100 % of the peak: {}: fewer operations than are counted (Winograd), operands "
       "nearer than assumed, or peaks of a slower time\n",
-      fmt::join(words, ", "));
+      fmt::join(layers, ", "));
 }
 
-/// What limits the step, a line each.
-[[nodiscard]] inline std::string limits(const analysis::prediction& p) {
+}  // namespace detail
+
+/// What limits the step, one line each.
+[[nodiscard]] inline std::string limits_text(const prediction& p) {
   if (p.layers.empty()) return "";
   if (!p.limits) {
     return fmt::format(
@@ -59,15 +99,13 @@ namespace detail {
         p.configuration.backend, p.configuration.dtype, p.threads, p.threads == 1 ? "" : "s");
   }
   return fmt::format("  by bound: {}\n  peaks: {}; {} GB/s from memory\n",
-                     shares_text(shares_by_bound(p)), attained(*p.limits),
+                     shares_text(shares_by_bound(p)), detail::peaks_line(*p.limits),
                      giga(p.limits->levels.back().read)) +
-         what_if_text(p) + above_peak(p);
+         detail::what_if_text(p) + detail::above_peak_text(p);
 }
 
-}  // namespace detail
-
-/// The layers with most time above their roofs.
-[[nodiscard]] inline table candidates(const analysis::prediction& p, std::size_t most = 10) {
+/// The layers that spend most time above their roofs.
+[[nodiscard]] inline table worth_optimising_table(const prediction& p, std::size_t most = 10) {
   table t{{{"worth optimising"},
            {"op"},
            {"count", align::right},
@@ -77,14 +115,13 @@ namespace detail {
            {"of peak", align::right},
            {"ms a step to gain", align::right}},
           {}};
-  for (const analysis::layer_time& layer_time : analysis::worth_optimising(p, most)) {
-    t.rows.push_back({layer_time.call_name(), layer_time.op, std::to_string(layer_time.count),
-                      units::duration(layer_time.seconds),
-                      units::duration(layer_time.roofs->seconds()), detail::bound_of(layer_time),
-                      detail::percent_of_peak(layer_time),
-                      detail::milliseconds(analysis::seconds_above(layer_time))});
+  for (const layer_time& layer : worth_optimising(p, most)) {
+    t.rows.push_back({layer.call_name(), layer.op, std::to_string(layer.count),
+                      units::duration(layer.seconds), units::duration(layer.roofs->seconds()),
+                      bound_of(layer), percent_of_peak(layer),
+                      format::milliseconds(seconds_above(layer))});
   }
   return t;
 }
 
-}  // namespace layerbench::report
+}  // namespace layerbench::analysis

@@ -24,7 +24,7 @@
 
 namespace layerbench::analysis {
 
-/// Seconds of a collective, and how sure that is; low and high are the same where nothing says so.
+/// Seconds of a collective with their interval; low and high are equal if it is unknown.
 struct collective_time {
   double seconds = 0;
   double low = 0;
@@ -53,10 +53,9 @@ namespace detail {
 /// Measured times of all-reduces, by devices and bytes.
 class collective_table {
  public:
-  /// Takes over the rows `allreduce/...` of result files of bench_allreduce, of which each has one
-  /// number of ranks: those in place, as gradients are added up, where there are any. Those of one
-  /// rank send nothing and do not count.
-  /// Throws bad_input where there are no others.
+  /// Reads the rows `allreduce/...` of result files of bench_allreduce, each of which has one
+  /// number of ranks. If there are rows in place, which is how gradients are reduced, only those
+  /// count. Rows of one rank send nothing and do not count. Throws bad_input if no rows remain.
   explicit collective_table(std::span<const result::results> files) {
     for (const auto& [of, rounds] : rounds_in(files)) {
       std::size_t number = 0;
@@ -72,14 +71,14 @@ class collective_table {
     }
     std::vector<measured_allreduce> all;
     for (const auto& [devices, points] : sizes_) {
-      for (const point& item : points) all.push_back({devices, item.bytes, item.time.seconds});
+      for (const auto& [bytes, time] : points) all.push_back({devices, bytes, time.seconds});
     }
     fitted_ = fit(all);
   }
 
-  /// What it says of numbers of devices that were not measured.
+  /// The model for numbers of devices that were not measured.
   [[nodiscard]] const fitted_link& model() const { return fitted_; }
-  /// Share of the timings while which something else used the processors.
+  /// Share of the timings that were disturbed.
   [[nodiscard]] double disturbed() const { return disturbed_; }
 
   [[nodiscard]] std::vector<std::int64_t> devices() const {
@@ -87,15 +86,16 @@ class collective_table {
     for (const auto& [number, points] : sizes_) all.push_back(number);
     return all;
   }
-  /// Whether an all-reduce of so many bytes, or more, was measured with so many devices.
+  /// Whether an all-reduce of at least that many bytes was measured with that many devices.
   [[nodiscard]] bool measured(double bytes, std::int64_t devices) const {
     const auto points = sizes_.find(devices);
     return points != sizes_.end() && bytes <= points->second.back().bytes;
   }
 
-  /// Of a measured number of devices between measured sizes; of another one what the nearest
-  /// measured below (above, where there is none) takes, times what the fitted model says of the
-  /// two, and surer than that model is nothing.
+  /// The time of an all-reduce. For a measured number of devices it is interpolated between
+  /// measured sizes. For another number it is the time of the nearest smaller measured number (else
+  /// of the nearest larger one), scaled by the ratio of the fitted model's times; the interval then
+  /// includes the error of the fit.
   [[nodiscard]] collective_time time(double bytes, std::int64_t devices) const {
     auto nearest = sizes_.upper_bound(devices);
     if (nearest != sizes_.begin()) --nearest;
@@ -103,9 +103,9 @@ class collective_table {
     if (nearest->first == devices) return known;
     const double ratio =
         fitted_.link.seconds(bytes, devices) / fitted_.link.seconds(bytes, nearest->first);
-    const double unsure = fitted_.residual * known.seconds;
-    const double low = known.seconds - std::hypot(known.seconds - known.low, unsure);
-    const double high = known.seconds + std::hypot(known.high - known.seconds, unsure);
+    const double fit_error = fitted_.residual * known.seconds;
+    const double low = known.seconds - std::hypot(known.seconds - known.low, fit_error);
+    const double high = known.seconds + std::hypot(known.high - known.seconds, fit_error);
     return detail::scaled({known.seconds, std::max(low, 0.0), high}, ratio);
   }
 
@@ -129,7 +129,8 @@ class collective_table {
     }
   };
 
-  /// All-reduces over several ranks. Throws bad_input where they are of several backends or types.
+  /// The all-reduces over several ranks. Throws bad_input if they are of several devices, backends
+  /// or types.
   [[nodiscard]] static std::vector<found> rows_in(std::span<const result::results> files) {
     std::vector<found> rows;
     for (const result::results& file : files) {
@@ -140,22 +141,22 @@ class collective_table {
       }
     }
     if (std::ranges::any_of(rows, &found::in_place)) {
-      std::erase_if(rows, [](const found& element) { return !element.in_place(); });
+      std::erase_if(rows, [](const found& row) { return !row.in_place(); });
     }
-    for (const found& item : rows) {
+    for (const found& row : rows) {
       const std::string first = rows.front().file->device();
-      if (item.file->device() != first) {
+      if (row.file->device() != first) {
         throw bad_input(
-            item.file->file, "/context/device",
+            row.file->file, "/context/device",
             fmt::format("has all-reduces on {}, which those of {}, on {}, are not to be "
                         "mixed with: these would be a network that is nowhere",
-                        item.file->device(), rows.front().file->file, first));
+                        row.file->device(), rows.front().file->file, first));
       }
-      if (item.kind() == rows.front().kind()) continue;
-      throw bad_input(item.file->file, "/benchmarks",
+      if (row.kind() == rows.front().kind()) continue;
+      throw bad_input(row.file->file, "/benchmarks",
                       fmt::format("has all-reduces of {}, which others of {} are not to be mixed "
                                   "with; measure one of them alone",
-                                  item.kind(), rows.front().kind()));
+                                  row.kind(), rows.front().kind()));
     }
     return rows;
   }
@@ -164,7 +165,7 @@ class collective_table {
     std::map<size, timing> all;
     std::map<std::int64_t, const result::results*> first;  // by number of ranks
     const std::vector<found> rows = rows_in(files);
-    const auto is_disturbed = [](const found& item) { return item.row->disturbed(); };
+    const auto is_disturbed = [](const found& row) { return row.row->disturbed(); };
     disturbed_ = static_cast<double>(std::ranges::count_if(rows, is_disturbed)) /
                  static_cast<double>(std::max<std::size_t>(1, rows.size()));
     for (const found& row : rows) {
@@ -190,8 +191,8 @@ class collective_table {
     return all;
   }
 
-  /// On a straight line through the logarithms of sizes and times. Below the least size it is that
-  /// one's time, which is latency; above the largest its bandwidth.
+  /// Interpolates linearly between the logarithms of sizes and times. Below the smallest size the
+  /// time is that of the smallest, which is latency; above the largest the bandwidth is constant.
   [[nodiscard]] static collective_time between(const std::vector<point>& points, double bytes) {
     if (bytes <= points.front().bytes) return points.front().time;
     const point& last = points.back();

@@ -15,7 +15,7 @@
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/model/training.hpp>
 
-/// What one device computes in a training step, call by call, and which gradients that makes ready.
+/// The calls of one device in a training step, and the gradients that they make ready.
 namespace layerbench::analysis {
 
 /// A call of a step with its time.
@@ -28,15 +28,16 @@ struct timed_call {
 /// Gradients that are sent together.
 struct timed_bucket {
   model::bucket what;
-  std::size_t after;  ///< the call whose end makes them ready, by its position
-  double ready;       ///< seconds from the begin of the backward part until then
+  std::size_t after;  ///< index of the call that completes the gradients
+  double ready;       ///< seconds from the start of the backward part to the end of that call
 };
 
+/// The training step of a single device.
 struct compute_step {
   std::vector<timed_call> calls;  ///< in the order in which they run
   std::array<double, 3> parts{};  ///< seconds of forward, backward, update
   std::vector<timed_bucket> buckets;
-  double overhead = 0;  ///< seconds of a framework's own, once a step, behind everything else
+  double overhead = 0;  ///< framework's seconds per step, after everything else
   step_time whole;      ///< the step on a single device, as predicted
 
   [[nodiscard]] double seconds(model::step_part of) const {
@@ -48,8 +49,8 @@ namespace detail {
 
 using work_and_part = std::pair<std::string, model::step_part>;
 
-/// Seconds of a call by what it computes. Of what a backend inserts it is not known between which
-/// calls it runs: its time is spread over the calls of its part, in proportion to theirs.
+/// Seconds of a call by its work and its part of the step. The position of inserted primitives is
+/// unknown, so their time is spread over the calls of their part in proportion to the calls' times.
 [[nodiscard]] inline std::map<work_and_part, double> call_times(const prediction& p) {
   std::array<double, 3> own{};
   std::array<double, 3> inserted{};
@@ -75,23 +76,23 @@ using work_and_part = std::pair<std::string, model::step_part>;
   return count;
 }
 
-/// The call whose end makes a bucket's gradients ready: the last one that gives gradients of
-/// weights of its layers.
+/// Index of the call that completes a bucket: the last one that computes weight gradients of its
+/// layers.
 [[nodiscard]] inline std::size_t last_gradient(const model::step& step, const model::bucket& of) {
   std::size_t last = 0;
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const model::call& call = step.calls[i];
-    const bool gives = op::is_backward(call.pass) && call.pass != op::pass::bwd_data;
-    if (gives && std::ranges::find(of.layers, call.layer) != of.layers.end()) last = i;
+    const bool has_gradients = op::is_backward(call.pass) && call.pass != op::pass::bwd_data;
+    if (has_gradients && std::ranges::find(of.layers, call.layer) != of.layers.end()) last = i;
   }
   return last;
 }
 
 }  // namespace detail
 
-/// Puts the times of a prediction, which has all layers, into the order of its model's training
-/// step; `how` is how the weights are updated, `layer_overhead` the framework's seconds for each
-/// layer. Throws error where the prediction was made of other work than the graph has.
+/// Puts the times of a complete prediction into the order of its model's training step. `how` is
+/// the optimizer and `layer_overhead` the framework's seconds per layer. Throws error if the
+/// prediction is of other work than the graph.
 [[nodiscard]] inline compute_step compute_step_of(const prediction& p, const model::graph& graph,
                                                   const model::training& how,
                                                   double layer_overhead = 0) {
@@ -99,7 +100,7 @@ using work_and_part = std::pair<std::string, model::step_part>;
   const model::step step = model::training_step(graph, type, {}, how);
   const std::map<detail::work_and_part, double> times = detail::call_times(p);
   compute_step result{.calls = {}, .buckets = {}, .whole = *p.step};
-  std::vector<double> ends;  // from the begin of the part on
+  std::vector<double> ends;  // from the start of the part
   const bool whole = detail::own_executions(p) == std::ssize(step.calls);
   for (const model::call& call : step.calls) {
     const auto found = times.find({model::work_of(call.op, call.pass), call.part});
@@ -124,9 +125,9 @@ using work_and_part = std::pair<std::string, model::step_part>;
   return result;
 }
 
-/// A prediction from a throughput that somebody else measured, for machines of which no timings of
-/// layers are known: the time of a step is spread over its calls by their FLOPs. So the backward
-/// part has about twice the time of the forward one.
+/// A prediction from a throughput, for machines without timings of layers: the time of a step is
+/// spread over its calls in proportion to their FLOPs. The backward part then takes about twice as
+/// long as the forward part.
 [[nodiscard]] inline prediction spread_throughput(const model::graph& graph, dtype type,
                                                   double images_per_second) {
   prediction result;
@@ -141,7 +142,7 @@ using work_and_part = std::pair<std::string, model::step_part>;
     return static_cast<double>(of.op.work(of.pass).flops);
   };
   double total = 0;
-  for (const model::primitive& item : all) total += static_cast<double>(item.count()) * flops(item);
+  for (const model::primitive& one : all) total += static_cast<double>(one.count()) * flops(one);
   for (const model::primitive& primitive : all) {
     const result::planned what = result::planned_of(primitive);
     const double call = seconds * flops(primitive) / total;

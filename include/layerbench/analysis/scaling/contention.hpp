@@ -16,24 +16,25 @@
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/op/allreduce.hpp>
 
-/// How much slower ranks compute while gradients are sent, and send while they compute.
+/// Contention between computing and sending gradients, as measured.
 namespace layerbench::analysis {
 
+/// The contention of one case.
 struct measured_contention {
-  result::configuration_name configuration;  ///< the case in which nothing else goes on
+  result::configuration_name configuration;  ///< the case without overlapping all-reduces
   std::int64_t threads = 0;                  ///< 0: the files do not say
   std::string device;                        ///< see results::device
-  std::vector<std::string> files;            ///< that it was measured in
-  sure_slowdowns factors;                    ///< as measured: below 1 where timings vary
-  bool is_interval = false;                  ///< whether all files have the rounds for 95 %
-  bool sending_known = false;                ///< else it is taken to be 1
-  double disturbed = 0;                      ///< share of the timings without all-reduces that were
+  std::vector<std::string> files;            ///< files that it was measured in
+  slowdown_interval factors;                 ///< as measured; noise may put them below 1
+  bool is_interval = false;                  ///< whether all files have enough rounds for 95 %
+  bool sending_known = false;                ///< otherwise it is assumed to be 1
+  double disturbed = 0;  ///< share of the timings without all-reduces that were disturbed
 
-  /// Whether it is that of a case of one rank, which otherwise ran alike on that device.
+  /// Whether it applies to a case of one rank: device, threads and configuration agree otherwise.
   [[nodiscard]] bool holds_for(const result::configuration_name& one, std::int64_t its_threads,
                                std::string_view its_device) const {
     const auto plain = [](result::configuration_name of) {
-      for (const char* item : {"threads", "ranks"}) of.parameters.erase(item);
+      for (const char* name : {"threads", "ranks"}) of.parameters.erase(name);
       return of;
     };
     return its_threads == threads && its_device == device && plain(one) == plain(configuration);
@@ -47,7 +48,7 @@ struct measured_contention {
   return alone;
 }
 
-/// The case without that.
+/// The case without overlapping all-reduces.
 [[nodiscard]] inline result::configuration_name without_all_reduces(result::configuration_name of) {
   of.parameters.erase("during");
   return of;
@@ -55,16 +56,16 @@ struct measured_contention {
 
 namespace detail {
 
-/// Of what the backward part computes, which is when gradients are sent. Nothing where a timing is
-/// missing, during all-reduces or without. `disturbed` becomes the share of those without that
-/// were.
+/// The slowdown of the backward part, during which gradients are sent. Nothing if a timing with or
+/// without all-reduces is missing. `disturbed` becomes the share of disturbed timings among those
+/// without all-reduces.
 [[nodiscard]] inline std::optional<time_ratio> computing_ratio(const planned_case& planned,
                                                                const timings& measured,
                                                                std::string_view cache,
                                                                double& disturbed) {
   planned_case alone = planned;
-  std::erase_if(alone.step, [](const result::planned& item) {
-    return item.part != model::step_part::backward || item.op == op::allreduce::name;
+  std::erase_if(alone.step, [](const result::planned& one) {
+    return one.part != model::step_part::backward || one.op == op::allreduce::name;
   });
   planned_case during = alone;
   during.configuration = during_allreduces(alone.configuration);
@@ -75,27 +76,28 @@ namespace detail {
   return ratio_of(terms(before.step), terms(after.step));
 }
 
-/// Of the all-reduces that the rows of `during` had beside them, in a cache state, by the same
-/// alone; nothing where the rows do not say.
+/// The slowdown of the all-reduces that overlapped with the rows of `during` in a cache state;
+/// nothing if the rows do not have it.
 [[nodiscard]] inline std::optional<time_ratio> sending_ratio(
     const result::configuration_name& during, const result::results& file, std::string_view cache) {
   timing alone;
-  timing beside;
+  timing overlapping;
   for (const result::measurement& row : file.rows) {
-    const auto own = row.counters.find("reduction_alone_s");
+    const auto separate = row.counters.find("reduction_alone_s");
     const auto shared = row.counters.find("reduction_s");
-    const bool known = own != row.counters.end() && shared != row.counters.end();
+    const bool known = separate != row.counters.end() && shared != row.counters.end();
     if (!known || row.name.configuration != during || row.name.cache != cache) continue;
-    const round_id visit{alone.runs.size(), row.round};
-    alone.rounds.emplace(visit, own->second);
-    beside.rounds.emplace(visit, shared->second);
-    for (timing* item : {&alone, &beside}) item->runs.push_back(0);
+    const round_id round{alone.runs.size(), row.round};
+    alone.rounds.emplace(round, separate->second);
+    overlapping.rounds.emplace(round, shared->second);
+    for (timing* one : {&alone, &overlapping}) one->runs.push_back(0);
   }
   if (alone.rounds.empty()) return std::nullopt;
-  return ratio_of(std::vector<term>{{1, &alone}}, std::vector<term>{{1, &beside}});
+  return ratio_of(std::vector<term>{{1, &alone}}, std::vector<term>{{1, &overlapping}});
 }
 
-/// The contention of a case, by a file alone: rounds of several would be of differing machines.
+/// The contention of a case in one file. Rounds of several files are not mixed, because machine
+/// conditions differ.
 [[nodiscard]] inline std::optional<measured_contention> contention_of_file(
     const result::results& file, const planned_case& planned, std::string_view cache) {
   timings measured;
@@ -113,30 +115,30 @@ namespace detail {
     computing = computing_ratio(planned, measured, state, result.disturbed);
   }
   if (!computing) return std::nullopt;
-  const auto take = [&](const time_ratio& of, double slowdowns::* factor) {
+  const auto set = [&](const time_ratio& of, double slowdowns::* factor) {
     result.factors.usual.*factor = of.value();
     result.factors.low.*factor = of.low;
     result.factors.high.*factor = of.high;
   };
-  take(*computing, &slowdowns::computing);
+  set(*computing, &slowdowns::computing);
   result.is_interval = computing->p.has_value();
   if (const auto sending = sending_ratio(during_allreduces(planned.configuration), file, used)) {
-    take(*sending, &slowdowns::sending);
+    set(*sending, &slowdowns::sending);
     result.sending_known = true;
   }
   return result;
 }
 
-/// Takes over what another file says of the same: the geometric mean, and an interval that holds
-/// those of all files. Sending is known where all of them know it.
-inline void join(const measured_contention& other, measured_contention& to) {
+/// Merges the contention of another file: the geometric mean, and an interval that contains those
+/// of all files. Sending is known if all files have it.
+inline void merge(const measured_contention& other, measured_contention& to) {
   const auto files = static_cast<double>(to.files.size());
   auto& [usual, low, high] = to.factors;
-  for (double slowdowns::* const item : {&slowdowns::computing, &slowdowns::sending}) {
-    const double more = std::log(other.factors.usual.*item / usual.*item);
-    usual.*item *= std::exp(more / (files + 1));
-    low.*item = std::min(low.*item, other.factors.low.*item);
-    high.*item = std::max(high.*item, other.factors.high.*item);
+  for (double slowdowns::* const factor : {&slowdowns::computing, &slowdowns::sending}) {
+    const double more = std::log(other.factors.usual.*factor / usual.*factor);
+    usual.*factor *= std::exp(more / (files + 1));
+    low.*factor = std::min(low.*factor, other.factors.low.*factor);
+    high.*factor = std::max(high.*factor, other.factors.high.*factor);
   }
   to.sending_known = to.sending_known && other.sending_known;
   if (!to.sending_known) usual.sending = low.sending = high.sending = 1;
@@ -147,7 +149,7 @@ inline void join(const measured_contention& other, measured_contention& to) {
 
 }  // namespace detail
 
-/// What all `files`, of one context, say of a case; nothing where none does.
+/// The contention of a case in `files`, which share a context; nothing if none has it.
 [[nodiscard]] inline std::optional<measured_contention> contention_of(
     const result::configuration_name& configuration, const group& files,
     std::string_view cache = {}) {
@@ -156,25 +158,27 @@ inline void join(const measured_contention& other, measured_contention& to) {
     for (const planned_case& planned : planned_cases({file})) {
       if (planned.configuration != configuration) continue;
       const auto found = detail::contention_of_file(*file, planned, cache);
-      if (found && known) detail::join(*found, *known);
+      if (found && known) detail::merge(*found, *known);
       if (found && !known) known = found;
     }
   }
   return known;
 }
 
-/// Of each chosen case whose backward part was measured both with all-reduces beside it and
-/// without, in the same file; where no cache state is chosen, in state `model` rather than `hot`.
-/// Files of one context join. Throws nothing_matched as select().
+/// The contention of each chosen case whose backward part was measured with and without overlapping
+/// all-reduces in the same file. If no cache state is chosen, `model` is preferred to `hot`. Files
+/// of one context are merged. Throws nothing_matched as select() does.
 [[nodiscard]] inline std::vector<measured_contention> contentions(
     std::span<const result::results> files, const options& chosen = {}) {
   const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
   std::vector<measured_contention> all;
-  for (const group& item : group_by_context(files)) {
-    for (const planned_case& planned : planned_cases(item)) {
-      if (planned.configuration.ranks() == 1 || !is_chosen(planned.configuration, chosen, choices))
+  for (const group& alike : group_by_context(files)) {
+    for (const planned_case& planned : planned_cases(alike)) {
+      if (planned.configuration.ranks() == 1 ||
+          !is_chosen(planned.configuration, chosen, choices)) {
         continue;
-      if (auto found = contention_of(planned.configuration, item, chosen.cache)) {
+      }
+      if (auto found = contention_of(planned.configuration, alike, chosen.cache)) {
         all.push_back(std::move(*found));
       }
     }

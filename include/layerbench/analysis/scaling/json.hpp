@@ -11,44 +11,44 @@
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 
-/// Training on many devices for programs: the contract of docs/formats.md.
-namespace layerbench::report {
+/// Training on many devices, and measured contention, as JSON: the contract of docs/formats.md.
+namespace layerbench::analysis {
 
 namespace detail {
 
-[[nodiscard]] inline json::value link_json(const analysis::link& of) {
+[[nodiscard]] inline json::value link_json(const link& of) {
   return {{"topology", name(of.topology)}, {"alpha", of.alpha}, {"beta", of.beta}};
 }
 
-[[nodiscard]] inline json::value network_json(const analysis::network& of) {
+[[nodiscard]] inline json::value network_json(const network& of) {
   json::value result{{"name", of.name}, {"title", of.title}, {"source", of.source}};
-  if (of.most) result["devices"] = *of.most;
-  if (const auto* described = std::get_if<analysis::link>(&of.how)) {
+  if (of.max_devices) result["devices"] = *of.max_devices;
+  if (const auto* described = std::get_if<link>(&of.how)) {
     result.update(link_json(*described));
-  } else if (const auto* table = std::get_if<analysis::collective_table>(&of.how)) {
+  } else if (const auto* table = std::get_if<collective_table>(&of.how)) {
     result["measured"] = table->devices();
     result["fitted"] = link_json(table->model().link);
     result["fitted"]["residual"] = table->model().residual;
   } else {
-    const analysis::nodes& both = *std::get<std::shared_ptr<const analysis::nodes>>(of.how);
+    const analysis::nodes& nodes = *std::get<std::shared_ptr<const analysis::nodes>>(of.how);
     result["topology"] = "hierarchical";
-    result["devices_per_node"] = both.devices_per_node;
-    result["adapters"] = both.adapters;
-    result["intra"] = network_json(both.intra);
-    result["inter"] = network_json(both.inter);
+    result["devices_per_node"] = nodes.devices_per_node;
+    result["adapters"] = nodes.adapters;
+    result["intra"] = network_json(nodes.intra);
+    result["inter"] = network_json(nodes.inter);
   }
   return result;
 }
 
-[[nodiscard]] inline json::value buckets_json(const analysis::compute_step& of) {
+[[nodiscard]] inline json::value buckets_json(const compute_step& of) {
   json::value list = json::value::array();
-  for (const analysis::timed_bucket& bucket : of.buckets) {
+  for (const timed_bucket& bucket : of.buckets) {
     list.push_back({{"bytes", bucket.what.bytes}, {"layers", bucket.what.layers}});
   }
   return list;
 }
 
-[[nodiscard]] inline json::value scaled_step_json(const analysis::scaled_step& of) {
+[[nodiscard]] inline json::value scaled_step_json(const scaled_step& of) {
   const auto if_known = [&](double bound) {
     return of.is_interval() ? json::value(bound) : json::value();
   };
@@ -72,10 +72,10 @@ namespace detail {
           {"extrapolated", of.extrapolated}};
 }
 
-[[nodiscard]] inline json::value data_parallel_json(const analysis::data_parallel& of) {
+[[nodiscard]] inline json::value data_parallel_json(const data_parallel& of) {
   json::value steps = json::value::array();
-  for (const analysis::scaled_step& step : of.steps) steps.push_back(scaled_step_json(step));
-  return {{"network", network_json(of.how.joined)},
+  for (const scaled_step& step : of.steps) steps.push_back(scaled_step_json(step));
+  return {{"network", network_json(of.how.interconnect)},
           {"scaling", name(of.how.scaling)},
           {"buckets", buckets_json(*of.computed.front())},
           {"steps", steps}};
@@ -83,14 +83,32 @@ namespace detail {
 
 }  // namespace detail
 
-/// The predictions of single devices, each with its steps on many as `data_parallel`.
-[[nodiscard]] inline json::value to_json(std::span<const analysis::data_parallel> all) {
+/// The predictions for one device, each with its steps on several as `data_parallel`.
+[[nodiscard]] inline json::value to_json(std::span<const data_parallel> all) {
   json::value list = json::value::array();
-  for (const analysis::data_parallel& data_parallel : all) {
-    list.push_back(detail::prediction_json(data_parallel.single));
-    list.back()["data_parallel"] = detail::data_parallel_json(data_parallel);
+  for (const data_parallel& of : all) {
+    list.push_back(detail::prediction_json(of.single));
+    list.back()["data_parallel"] = detail::data_parallel_json(of);
   }
   return {{"schema", 1}, {"predictions", list}};
 }
 
-}  // namespace layerbench::report
+/// Adds the measured contention to the JSON of predictions; nothing if none was measured.
+inline void add_contentions(json::value& to, std::span<const measured_contention> measured) {
+  for (const measured_contention& contention : measured) {
+    const auto& [usual, low, high] = contention.factors;
+    json::value& added =
+        to["contentions"].emplace_back(json::value{{"case", contention.configuration.text()},
+                                                   {"files", contention.files},
+                                                   {"ratio", usual.computing},
+                                                   {"low", low.computing},
+                                                   {"high", high.computing},
+                                                   {"disturbed", contention.disturbed}});
+    added["sending"] = nullptr;
+    if (contention.sending_known) {
+      added["sending"] = {{"ratio", usual.sending}, {"low", low.sending}, {"high", high.sending}};
+    }
+  }
+}
+
+}  // namespace layerbench::analysis

@@ -14,7 +14,7 @@
 
 namespace layerbench::analysis {
 
-/// How devices that all reach one another at the same speed add up what they have.
+/// The all-reduce algorithm between devices that all reach one another at the same speed.
 enum class topology { ring, tree };
 
 }  // namespace layerbench::analysis
@@ -28,8 +28,8 @@ namespace layerbench::analysis {
 /// The alpha-beta model of a network: a message of b bytes takes alpha + b / beta.
 struct link {
   analysis::topology topology = analysis::topology::ring;
-  double alpha = 0;  ///< seconds a message, whatever its size
-  double beta = 0;   ///< bytes a second that one device sends while it receives as many
+  double alpha = 0;  ///< seconds per message, whatever its size
+  double beta = 0;   ///< bytes per second that a device sends while it receives as many
 
   /// Messages one after another in an all-reduce over n devices. A ring has 2(n-1) (Patarasuk and
   /// Yuan, Bandwidth optimal all-reduce algorithms, 2009); a tree halves and doubles distances,
@@ -41,13 +41,13 @@ struct link {
         how == analysis::topology::ring ? devices - 1 : std::uint64_t(std::bit_width(devices - 1));
     return 2 * static_cast<double>(count);
   }
-  /// Bytes that each device sends, for each that it holds: 2(n-1)/n, the least there can be (both
+  /// Bytes that each device sends per byte of its data: 2(n-1)/n, the least there can be (both
   /// papers).
   [[nodiscard]] static double traffic(std::int64_t n) {
     return 2 * static_cast<double>(n - 1) / static_cast<double>(n);
   }
 
-  /// Seconds of an all-reduce of so many bytes over n devices; 0 for one.
+  /// Seconds of an all-reduce of `bytes` over n devices; 0 for one.
   [[nodiscard]] double seconds(double bytes, std::int64_t n) const {
     return messages(topology, n) * alpha + traffic(n) * bytes / beta;
   }
@@ -60,7 +60,7 @@ struct measured_allreduce {
   double seconds;
 };
 
-/// A link, and how far it is from what it was fitted to.
+/// A link fitted to measured times, and the error of the fit.
 struct fitted_link {
   analysis::link link;
   double residual = 0;  ///< root mean square of the relative errors
@@ -68,8 +68,8 @@ struct fitted_link {
 
 namespace detail {
 
-/// `link` without rounding to a value below 0: alpha and 1 / beta of the least squares of relative
-/// errors, of one of them alone where both would not be positive.
+/// The alpha and 1 / beta with the least squares of relative errors; alpha is 0 if the fit of both
+/// gave a negative value.
 [[nodiscard]] inline link least_squares(topology how, std::span<const measured_allreduce> all) {
   double aa = 0;
   double ab = 0;
@@ -108,7 +108,7 @@ namespace detail {
   return {nearest, std::sqrt(squares / static_cast<double>(all.size()))};
 }
 
-/// The better one of ring and tree; a ring where they are the same.
+/// The better fit of ring and tree; the ring if both are equally good.
 [[nodiscard]] inline fitted_link fit(std::span<const measured_allreduce> all) {
   const fitted_link ring = fit(topology::ring, all);
   const fitted_link tree = fit(topology::tree, all);

@@ -16,7 +16,7 @@
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record_json.hpp>
 
-/// Network files (docs/formats.md): where they lie and what they say.
+/// Network files (docs/formats.md): finding and reading them.
 namespace layerbench::analysis {
 
 /// Names of the networks in `shapes`, sorted.
@@ -40,7 +40,7 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// A number in [least, most]; `what` says in words what is expected.
+/// Reads a number in [least, most]; error messages say that `what` was expected.
 [[nodiscard]] inline double number_in(const json::cursor& at, double least, double most,
                                       std::string_view what) {
   const bool is_number = at.get().is_number();
@@ -61,20 +61,20 @@ namespace detail {
           number_in(at["beta"], 1, 1e18, "bytes a second, such as 72e9")};
 }
 
-/// Reads a network and those that it is made of.
+/// Reads a network and the networks that it consists of.
 class network_reader {
  public:
   explicit network_reader(std::filesystem::path shapes) : shapes_(std::move(shapes)) {}
 
-  /// What the names or paths of files mean. `inner`: one that another is made of, which cannot
-  /// have nodes itself.
+  /// Reads the network of these names or paths; relative paths start in directory `beside`. An
+  /// `inner` network is part of a hierarchical one and cannot be hierarchical itself.
   [[nodiscard]] network read(const std::vector<std::string>& names,
                              const std::filesystem::path& beside, bool inner) const {
     std::vector<result::results> measured;
     for (const std::string& name : names) {
       const std::filesystem::path file =
           model::is_path(name) ? beside / name : find_network(name, shapes_);
-      const std::string text = json::read_text(file);  // once: it may be a pipe
+      const std::string text = json::read_text(file);  // read once, because it may be a pipe
       const json::value parsed = json::parse_text(text, file.string());
       const json::cursor at(parsed, file.string());
       if (parsed.is_object() && parsed.contains("benchmarks")) {
@@ -94,26 +94,26 @@ class network_reader {
  private:
   [[nodiscard]] network read_at(const json::cursor& at, bool inner) const {
     at.require_object();
-    const bool joined = at.has("topology") && at["topology"].get() == "hierarchical";
-    if (joined && inner) {
+    const bool hierarchical = at.has("topology") && at["topology"].get() == "hierarchical";
+    if (hierarchical && inner) {
       at["topology"].fail("nodes cannot be made of nodes; expected ring or tree");
     }
     std::vector<std::string_view> needed{"topology"};
-    const std::vector<std::string_view> own =
-        joined ? std::vector<std::string_view>{"devices_per_node", "intra", "inter"}
-               : std::vector<std::string_view>{"alpha", "beta"};
-    needed.insert(needed.end(), own.begin(), own.end());
+    const std::vector<std::string_view> more =
+        hierarchical ? std::vector<std::string_view>{"devices_per_node", "intra", "inter"}
+                     : std::vector<std::string_view>{"alpha", "beta"};
+    needed.insert(needed.end(), more.begin(), more.end());
     std::vector<std::string_view> known{"$schema", "name", "title", "source",
-                                        joined ? "adapters" : "devices"};
+                                        hierarchical ? "adapters" : "devices"};
     known.insert(known.end(), needed.begin(), needed.end());
     at.check_keys(known, needed);
-    const auto words = [&](std::string_view key) { return at.has(key) ? at[key].text() : ""; };
-    network result{words("name"), words("title"), words("source"), {}, {}};
-    if (joined) {
+    const auto text_of = [&](std::string_view key) { return at.has(key) ? at[key].text() : ""; };
+    network result{text_of("name"), text_of("title"), text_of("source"), {}, {}};
+    if (hierarchical) {
       result.how = read_nodes(at);
     } else {
       result.how = read_link(at);
-      if (at.has("devices")) result.most = json::read_size(at["devices"], {}, 2);
+      if (at.has("devices")) result.max_devices = json::read_size(at["devices"], {}, 2);
     }
     return result;
   }
@@ -124,7 +124,7 @@ class network_reader {
                                                adapters, part(at["intra"]), part(at["inter"])});
   }
 
-  /// What stands in place, or names or paths, from this file on, of other files.
+  /// Reads a part: an object in place, or names or paths of other files, relative to this one.
   [[nodiscard]] network part(const json::cursor& at) const {
     if (at.get().is_object()) return read_at(at, /*inner=*/true);
     std::vector<std::string> names;
@@ -141,9 +141,9 @@ class network_reader {
 
 }  // namespace detail
 
-/// Reads a network: by its name in `shapes` or the path of a network file, or paths of results of
-/// bench_allreduce, one for each number of ranks. Throws bad_input with file and place for whatever
-/// is wrong in them, nothing_matched for an unknown name.
+/// Reads a network by its name in `shapes`, by the path of a network file, or from result files of
+/// bench_allreduce, one for each number of ranks. Throws bad_input with file and pointer for an
+/// invalid file, nothing_matched for an unknown name.
 [[nodiscard]] inline network load_network(const std::vector<std::string>& names,
                                           const std::filesystem::path& shapes) {
   return detail::network_reader(shapes).read(names, "", /*inner=*/false);

@@ -10,13 +10,13 @@
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/op/allreduce.hpp>
 
-/// A step of ranks that send gradients while they compute, from their layers' timings.
+/// Prediction of a step of several ranks that send gradients while they compute.
 namespace layerbench::analysis {
 
 namespace detail {
 
-/// The prediction without its all-reduces, whose seconds go to `sending`, by their keys.
-[[nodiscard]] inline prediction computing_alone(prediction p,
+/// The prediction without its all-reduces, whose seconds are put into `sending`, by key.
+[[nodiscard]] inline prediction without_sending(prediction p,
                                                 std::map<std::string, double>& sending) {
   double seconds = 0;
   for (const layer_time& layer : p.layers) {
@@ -24,41 +24,41 @@ namespace detail {
     sending.emplace(layer.key, layer.seconds);
     seconds += static_cast<double>(layer.count) * layer.seconds;
   }
-  std::erase_if(p.layers, [](const auto& item) { return item.op == op::allreduce::name; });
+  std::erase_if(p.layers, [](const layer_time& layer) { return layer.op == op::allreduce::name; });
   p.step.value().seconds -= seconds;
   return p;
 }
 
 }  // namespace detail
 
-/// The step of `one_by_one`, a prediction of several ranks that has all layers, when they send
-/// gradients while they compute. Throws as compute_step_of().
-[[nodiscard]] inline prediction overlapped(prediction one_by_one, const sure_slowdowns& factors,
+/// The step of `sequential`, a complete prediction of several ranks, if they send gradients while
+/// they compute. Throws what compute_step_of() throws.
+[[nodiscard]] inline prediction overlapped(prediction sequential, const slowdown_interval& factors,
                                            const model::graph& graph, const model::training& how) {
   std::map<std::string, double> sending;
   const compute_step computed =
-      compute_step_of(detail::computing_alone(one_by_one, sending), graph, how);
-  step_time& step = one_by_one.step.value();
+      compute_step_of(detail::without_sending(sequential, sending), graph, how);
+  step_time& step = sequential.step.value();
   const auto seconds = [&](const slowdowns& slower, double bound) {
-    const double speed = bound / step.seconds;
+    const double factor = bound / step.seconds;
     const auto seconds_of = [&](double bytes) {
-      const op::allreduce one{static_cast<std::int64_t>(bytes), one_by_one.configuration.ranks(),
+      const op::allreduce one{static_cast<std::int64_t>(bytes), sequential.configuration.ranks(),
                               true};
-      return speed * sending.at(op::any(one).key());
+      return factor * sending.at(op::any(one).key());
     };
-    return parallel_step_of(computed, seconds_of, slower, speed).seconds;
+    return parallel_step_of(computed, seconds_of, slower, factor).seconds;
   };
-  const auto& [usual, low, high] = slowing(factors);
+  const auto& [usual, low, high] = at_least_one(factors);
   const double least = seconds(low, step.low());
   const double most = seconds(high, step.high());
   step.seconds = step.layers = seconds(usual, step.seconds);
   step.sampling_low = least;
   step.sampling_high = most;
   step.protocol_half_width = {};
-  one_by_one.configuration = during_allreduces(one_by_one.configuration);
-  one_by_one.method += ", all-reduces beside the backward part";
-  for (layer_time& layer : one_by_one.layers) layer.chain_seconds = {};
-  return one_by_one;
+  sequential.configuration = during_allreduces(sequential.configuration);
+  sequential.method += ", all-reduces beside the backward part";
+  for (layer_time& layer : sequential.layers) layer.chain_seconds = {};
+  return sequential;
 }
 
 }  // namespace layerbench::analysis

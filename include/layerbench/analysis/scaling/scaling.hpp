@@ -15,17 +15,17 @@
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 
-/// From timings of one device to training on many.
+/// Prediction of training on several devices from the timings of one.
 namespace layerbench::analysis {
 
 struct scaling_options {
   std::vector<std::int64_t> devices;
-  network joined;
-  std::optional<double> contention = {};  ///< of computing; nothing: as measured, else 1
+  network interconnect;
+  std::optional<double> contention = {};  ///< slowdown of computing; nothing: as measured, else 1
   analysis::scaling scaling = analysis::scaling::weak;
 };
 
-/// The contention that is given; none is assumed where it is not.
+/// The contention in the options; without one no contention is assumed.
 [[nodiscard]] inline used_contention given_contention(const scaling_options& how) {
   if (!how.contention) return {};
   const slowdowns given{.computing = *how.contention};
@@ -34,16 +34,16 @@ struct scaling_options {
 
 /// A training case on several numbers of devices.
 struct data_parallel {
-  prediction single;  ///< on one device: with the batch of each (weak), with all images (strong)
+  prediction single;  ///< one device: with the batch of each (weak) or of all together (strong)
   scaling_options how;
-  /// What a device computes, for each number of devices.
+  /// The compute step of a device, for each number of devices.
   std::vector<std::shared_ptr<const compute_step>> computed;
   std::vector<scaled_step> steps;  ///< in the order of how.devices
 };
 
 namespace detail {
 
-/// The model of a case: of a chosen shape file that has its name, else of that of its name.
+/// The model of a case: from a chosen shape file whose model has that name, else by its name.
 [[nodiscard]] inline model::graph graph_of(const result::configuration_name& configuration,
                                            const options& chosen) {
   std::filesystem::path path;
@@ -62,16 +62,16 @@ namespace detail {
   return own_batch ? model::load(path) : model::load(path, configuration.batch);
 }
 
-/// The files whose rows serve a prediction.
+/// The files whose rows a prediction uses.
 [[nodiscard]] inline group files_of(const prediction& p, std::span<const result::results> files) {
-  group own;
+  group used;
   for (const result::results& file : files) {
-    if (std::ranges::find(p.files, file.file) != p.files.end()) own.push_back(&file);
+    if (std::ranges::find(p.files, file.file) != p.files.end()) used.push_back(&file);
   }
-  return own;
+  return used;
 }
 
-/// What a device computes in a predicted step.
+/// The compute step of a predicted step.
 [[nodiscard]] inline std::shared_ptr<const compute_step> compute_step_of(const prediction& p,
                                                                          const group& its_files,
                                                                          const options& chosen) {
@@ -80,15 +80,15 @@ namespace detail {
       p, graph_of(p.configuration, chosen), how, chosen.overhead_per_layer));
 }
 
-/// The same case with other batches; they differ in nothing else.
+/// Whether two predictions differ in nothing but their batch.
 [[nodiscard]] inline bool same_but_batch(const prediction& a, const prediction& b) {
   result::configuration_name configuration = a.configuration;
   configuration.batch = b.configuration.batch;
   return configuration == b.configuration && a.threads == b.threads && a.files == b.files;
 }
 
-/// The case of the n-th part of all images. Throws usage_error where they cannot be divided, and
-/// error where that case was not measured.
+/// The prediction for one of n equal parts of the batch. Throws usage_error if the batch cannot be
+/// divided, and error if that case was not measured.
 [[nodiscard]] inline const prediction& part_of(const prediction& all, std::int64_t n,
                                                std::span<const prediction> known) {
   if (all.configuration.batch % n != 0) {
@@ -96,8 +96,8 @@ namespace detail {
                                   all.configuration.batch, n));
   }
   const std::int64_t batch = all.configuration.batch / n;
-  for (const prediction& item : known) {
-    if (item.configuration.batch == batch && item.step && same_but_batch(item, all)) return item;
+  for (const prediction& part : known) {
+    if (part.configuration.batch == batch && part.step && same_but_batch(part, all)) return part;
   }
   throw error(
       fmt::format("strong scaling of {} to {} devices needs timings at batch {}, which the files "
@@ -107,20 +107,20 @@ namespace detail {
       exit_code::incomplete);
 }
 
-/// `joined` is a case of several ranks.
-[[noreturn]] inline void ask_for_one_rank(const prediction& joined) {
-  const result::configuration_name& of = joined.configuration;
+/// Throws the error for a case of several ranks, which asks for one of a single rank.
+[[noreturn]] inline void refuse_several_ranks(const prediction& p) {
+  const result::configuration_name& of = p.configuration;
   throw error(
       fmt::format("{}: a step of {} ranks, all-reduces included, says nothing of other numbers; "
                   "measure one rank: bench_model --phase=training --model={} --batch={} --dtype={} "
                   "--backend={} --threads={} --benchmark_out=FILE",
                   of.text(), of.ranks(), of.model, of.batch, of.dtype, of.backend,
-                  std::max<std::int64_t>(1, joined.threads)),
+                  std::max<std::int64_t>(1, p.threads)),
       exit_code::incomplete);
 }
 
-/// What was measured of a predicted case where none is given. Throws error where that was more than
-/// one thing.
+/// The contention of a predicted case: the given one, else the measured one. Throws error if
+/// several were measured.
 [[nodiscard]] inline used_contention used_contention_of(
     const prediction& p, const group& its_files, const scaling_options& how,
     std::span<const measured_contention> measured) {
@@ -135,7 +135,7 @@ namespace detail {
                               p.configuration.text()),
                   exit_code::incomplete);
     }
-    found = {slowing(contention.factors), contention_source::measured, contention.files,
+    found = {at_least_one(contention.factors), contention_source::measured, contention.files,
              contention.sending_known};
   }
   return found;
@@ -143,13 +143,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// What each device does, and how much slower while gradients are sent.
+/// What each device computes, and the contention while gradients are sent.
 struct device_work {
   std::shared_ptr<const compute_step> computed;
   used_contention contention = {};
 };
 
-/// `single` on several numbers of devices, each of which does what `work_on(n)` says.
+/// `single` on each number of devices n; every device does `work_on(n)`.
 template <class WorkOn>
 [[nodiscard]] data_parallel scale_up(const prediction& single, const scaling_options& how,
                                      WorkOn&& work_on) {
@@ -159,53 +159,53 @@ template <class WorkOn>
     result.computed.push_back(work.computed);
     const std::int64_t batch =
         how.scaling == scaling::weak ? single.configuration.batch : single.configuration.batch / n;
-    result.steps.push_back(scale(*work.computed, batch, n, how.joined, work.contention,
+    result.steps.push_back(scale(*work.computed, batch, n, how.interconnect, work.contention,
                                  single.images_per_second().value()));
   }
   return result;
 }
 
-/// Predicts the training cases of `predictions`, made of `files` as `chosen` says, on many devices;
-/// those that lack layers are left out, and those of several ranks, whose steps have all-reduces in
-/// them already. With weak scaling each device has the batch of the case. With strong scaling the
-/// largest batch of equal cases is divided among the devices, and the files need timings of each
-/// part. Where no contention is given the `measured` one of what a device computes counts. Throws
-/// nothing_matched where the shape file of a model is not known, error where it is of another one,
-/// where timings are missing, those of one rank among them, or where contention was measured in
-/// several ways, usage_error where a batch cannot be divided or the network cannot hold so many
-/// devices.
+/// Predicts the training cases of `predictions`, made from `files` with the options `chosen`, on
+/// several devices. Predictions that lack layers are left out, and so are those of several ranks,
+/// whose steps already contain all-reduces. With weak scaling each device has the batch of the
+/// case. With strong scaling the largest batch of cases that are otherwise equal is divided among
+/// the devices, and the files need timings of each part. If no contention is given, the `measured`
+/// one is used. Throws nothing_matched if the shape file of a model is unknown; error if it is of
+/// another model, if timings are missing, those of one rank among them, or if several contentions
+/// were measured; usage_error if a batch cannot be divided or the network is too small.
 [[nodiscard]] inline std::vector<data_parallel> predict_data_parallel(
     std::span<const prediction> predictions, std::span<const result::results> files,
     const options& chosen, const scaling_options& how,
     std::span<const measured_contention> measured = {}) {
   const auto work_of = [&](const prediction& p) {
-    const group own = detail::files_of(p, files);
-    return device_work{detail::compute_step_of(p, own, chosen),
-                       detail::used_contention_of(p, own, how, measured)};
+    const group used = detail::files_of(p, files);
+    return device_work{detail::compute_step_of(p, used, chosen),
+                       detail::used_contention_of(p, used, how, measured)};
   };
   std::vector<data_parallel> all;
-  const prediction* joined = nullptr;
-  for (const prediction& item : predictions) {
-    if (!item.step || item.partial()) continue;
-    if (item.configuration.ranks() > 1) {
-      joined = &item;
+  const prediction* of_ranks = nullptr;
+  for (const prediction& single : predictions) {
+    if (!single.step || single.partial()) continue;
+    if (single.configuration.ranks() > 1) {
+      of_ranks = &single;
       continue;
     }
     if (how.scaling == scaling::weak) {
-      const device_work work = work_of(item);
+      const device_work work = work_of(single);
       const auto same = [&](std::int64_t) -> const device_work& { return work; };
-      all.push_back(scale_up(item, how, same));
+      all.push_back(scale_up(single, how, same));
       continue;
     }
     const bool largest = std::ranges::none_of(predictions, [&](const prediction& other) {
-      return other.configuration.batch > item.configuration.batch &&
-             detail::same_but_batch(other, item);
+      return other.configuration.batch > single.configuration.batch &&
+             detail::same_but_batch(other, single);
     });
     if (!largest) continue;
-    all.push_back(scale_up(
-        item, how, [&](std::int64_t n) { return work_of(detail::part_of(item, n, predictions)); }));
+    all.push_back(scale_up(single, how, [&](std::int64_t n) {
+      return work_of(detail::part_of(single, n, predictions));
+    }));
   }
-  if (all.empty() && joined != nullptr) detail::ask_for_one_rank(*joined);
+  if (all.empty() && of_ranks != nullptr) detail::refuse_several_ranks(*of_ranks);
   return all;
 }
 

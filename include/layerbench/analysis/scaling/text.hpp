@@ -18,20 +18,20 @@
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/units.hpp>
 
-/// Training on many devices for people and as CSV.
-namespace layerbench::report {
+/// Training on many devices, and measured contention, as text and as CSV.
+namespace layerbench::analysis {
 
 namespace detail {
 
 /// "102 MB of gradients in 5 buckets: 8.20 MB, 26.3 MB"
-[[nodiscard]] inline std::string buckets_text(const analysis::compute_step& of) {
-  double all = 0;
+[[nodiscard]] inline std::string buckets_text(const compute_step& of) {
+  double total = 0;
   std::vector<std::string> sizes;
-  for (const analysis::timed_bucket& bucket : of.buckets) {
-    all += static_cast<double>(bucket.what.bytes);
+  for (const timed_bucket& bucket : of.buckets) {
+    total += static_cast<double>(bucket.what.bytes);
     sizes.push_back(units::si(static_cast<double>(bucket.what.bytes), "B"));
   }
-  return fmt::format("{} of gradients in {} bucket{}: {}", units::si(all, "B"), sizes.size(),
+  return fmt::format("{} of gradients in {} bucket{}: {}", units::si(total, "B"), sizes.size(),
                      sizes.size() == 1 ? "" : "s", fmt::join(sizes, ", "));
 }
 
@@ -41,15 +41,15 @@ namespace detail {
   return least < most ? fmt::format("{:.4g} to {:.4g}", least, most) : fmt::format("{:.4g}", least);
 }
 
-/// What sending costs those who compute, over all steps in which something is sent.
-[[nodiscard]] inline std::string contention_text(const analysis::data_parallel& of) {
-  using enum analysis::contention_source;
+/// The contention over all steps on several devices.
+[[nodiscard]] inline std::string contention_text(const data_parallel& of) {
+  using enum contention_source;
   std::set<std::string> files;
   bool is_assumed = false;
   bool sending_known = true;
   std::vector<double> computing;
   std::vector<double> sending;
-  for (const analysis::scaled_step& step : of.steps) {
+  for (const scaled_step& step : of.steps) {
     if (step.devices == 1) continue;
     is_assumed = is_assumed || step.contention.from == assumed;
     sending_known = sending_known && step.contention.sending_known;
@@ -74,40 +74,42 @@ namespace detail {
                         : "  sending: not known to be slower meanwhile, taken as fast as ever\n");
 }
 
-/// What holds for all numbers of devices, a line each.
-[[nodiscard]] inline std::string conditions(const analysis::data_parallel& of) {
-  const analysis::prediction& one = of.single;
-  const analysis::step_time& step = *one.step;
-  std::string text = fmt::format(
-      "  one device: {} images/s, {} ms a step ({})\n", rate(one.images_per_second()),
-      milliseconds(step.seconds),
-      step.kind == analysis::interval_kind::none
-          ? one.method
-          : fmt::format("between {} and {}", milliseconds(step.low()), milliseconds(step.high())));
-  const analysis::network& joined = of.how.joined;
-  text +=
-      fmt::format("  network: {}{}: {}\n", joined.name,
-                  joined.title.empty() ? "" : " (" + joined.title + ")", analysis::text(joined));
-  text += fmt::format("  {}\n", buckets_text(*of.computed.front()));
-  text +=
-      of.how.scaling == analysis::scaling::weak
-          ? fmt::format("  weak scaling: {} images for each device\n", one.configuration.batch)
-          : fmt::format("  strong scaling: {} images for all devices\n", one.configuration.batch);
-  return text + contention_text(of);
+/// What holds for all numbers of devices, one line each.
+[[nodiscard]] inline std::string conditions_text(const data_parallel& of) {
+  const prediction& single = of.single;
+  const step_time& step = *single.step;
+  std::string lines =
+      fmt::format("  one device: {} images/s, {} ms a step ({})\n",
+                  format::rate(single.images_per_second()), format::milliseconds(step.seconds),
+                  step.kind == interval_kind::none
+                      ? single.method
+                      : fmt::format("between {} and {}", format::milliseconds(step.low()),
+                                    format::milliseconds(step.high())));
+  const network& interconnect = of.how.interconnect;
+  lines += fmt::format("  network: {}{}: {}\n", interconnect.name,
+                       interconnect.title.empty() ? "" : " (" + interconnect.title + ")",
+                       text(interconnect));
+  lines += fmt::format("  {}\n", buckets_text(*of.computed.front()));
+  lines +=
+      of.how.scaling == scaling::weak
+          ? fmt::format("  weak scaling: {} images for each device\n", single.configuration.batch)
+          : fmt::format("  strong scaling: {} images for all devices\n",
+                        single.configuration.batch);
+  return lines + contention_text(of);
 }
 
-/// Where the time of its all-reduces comes from.
-[[nodiscard]] inline std::string whence(const analysis::network& joined,
-                                        const analysis::scaled_step& of) {
+/// The source of the all-reduces' times.
+[[nodiscard]] inline std::string network_source(const network& interconnect,
+                                                const scaled_step& of) {
   if (of.devices == 1) return "";
   if (of.extrapolated) return "extrapolated";
-  return std::holds_alternative<analysis::collective_table>(joined.how) ? "measured" : "described";
+  return std::holds_alternative<collective_table>(interconnect.how) ? "measured" : "described";
 }
 
 }  // namespace detail
 
-/// One row a number of devices.
-[[nodiscard]] inline table to_table(const analysis::data_parallel& of) {
+/// One row per number of devices.
+[[nodiscard]] inline table to_table(const data_parallel& of) {
   using enum align;
   table t{{{"devices", right},
            {"batch", right},
@@ -121,66 +123,88 @@ namespace detail {
            {"no overlap ms", right},
            {"network"}},
           {}};
-  for (const analysis::scaled_step& scaled_step : of.steps) {
-    const analysis::parallel_step& step = scaled_step.step;
-    t.rows.push_back(
-        {std::to_string(scaled_step.devices), std::to_string(scaled_step.batch),
-         detail::rate(scaled_step.images_per_second()), detail::milliseconds(step.seconds),
-         scaled_step.is_interval()
-             ? detail::range_text(scaled_step.seconds_low, scaled_step.seconds_high)
-             : "not known",
-         detail::percent(scaled_step.efficiency), detail::milliseconds(step.communication),
-         detail::milliseconds(step.exposed), detail::milliseconds(step.full_overlap),
-         detail::milliseconds(step.no_overlap), detail::whence(of.how.joined, scaled_step)});
+  for (const scaled_step& scaled : of.steps) {
+    const parallel_step& step = scaled.step;
+    t.rows.push_back({std::to_string(scaled.devices), std::to_string(scaled.batch),
+                      format::rate(scaled.images_per_second()), format::milliseconds(step.seconds),
+                      scaled.is_interval() ? format::range(scaled.seconds_low, scaled.seconds_high)
+                                           : "not known",
+                      format::percent(scaled.efficiency), format::milliseconds(step.communication),
+                      format::milliseconds(step.exposed), format::milliseconds(step.full_overlap),
+                      format::milliseconds(step.no_overlap),
+                      detail::network_source(of.how.interconnect, scaled)});
   }
   return t;
 }
 
-/// Each case with a table of its numbers of devices.
-[[nodiscard]] inline std::string text(std::span<const analysis::data_parallel> all) {
+/// Each case with a table over the numbers of devices.
+[[nodiscard]] inline std::string text(std::span<const data_parallel> all) {
   std::string out;
-  for (const analysis::data_parallel& data_parallel : all) {
-    out += detail::headline(data_parallel.single) + '\n' + detail::conditions(data_parallel) +
-           '\n' + text(to_table(data_parallel)) + '\n';
+  for (const data_parallel& of : all) {
+    out +=
+        headline(of.single) + '\n' + detail::conditions_text(of) + '\n' + text(to_table(of)) + '\n';
   }
   return out;
 }
 
-/// One row a case and number of devices.
-[[nodiscard]] inline table records(std::span<const analysis::data_parallel> all) {
+/// One row per case and number of devices.
+[[nodiscard]] inline table records(std::span<const data_parallel> all) {
   table t = table_with_columns(
       "model backend dtype case network scaling contention devices batch "
       "seconds_per_step seconds_low seconds_high images_per_second efficiency "
       "communication_seconds exposed_seconds slowed_seconds full_overlap_seconds "
       "no_overlap_seconds extrapolated sending_contention");
-  for (const analysis::data_parallel& of : all) {
+  for (const data_parallel& of : all) {
     const result::configuration_name& configuration = of.single.configuration;
-    for (const analysis::scaled_step& scaled_step : of.steps) {
-      const analysis::parallel_step& step = scaled_step.step;
+    for (const scaled_step& scaled : of.steps) {
+      const parallel_step& step = scaled.step;
       std::vector<std::string> cells{configuration.model,
                                      configuration.backend,
                                      configuration.dtype,
                                      configuration.text(),
-                                     of.how.joined.name,
+                                     of.how.interconnect.name,
                                      std::string(name(of.how.scaling)),
-                                     detail::exact(scaled_step.contention.factors.usual.computing),
-                                     std::to_string(scaled_step.devices),
-                                     std::to_string(scaled_step.batch)};
-      cells.push_back(detail::exact(step.seconds));
-      for (const double bound : {scaled_step.seconds_low, scaled_step.seconds_high}) {
-        cells.push_back(scaled_step.is_interval() ? detail::exact(bound) : "");
+                                     format::exact(scaled.contention.factors.usual.computing),
+                                     std::to_string(scaled.devices),
+                                     std::to_string(scaled.batch)};
+      cells.push_back(format::exact(step.seconds));
+      for (const double bound : {scaled.seconds_low, scaled.seconds_high}) {
+        cells.push_back(scaled.is_interval() ? format::exact(bound) : "");
       }
-      for (const double number :
-           {scaled_step.images_per_second(), scaled_step.efficiency, step.communication,
-            step.exposed, step.slowed, step.full_overlap, step.no_overlap}) {
-        cells.push_back(detail::exact(number));
+      for (const double number : {scaled.images_per_second(), scaled.efficiency, step.communication,
+                                  step.exposed, step.slowed, step.full_overlap, step.no_overlap}) {
+        cells.push_back(format::exact(number));
       }
-      cells.emplace_back(scaled_step.extrapolated ? "true" : "false");
-      cells.push_back(detail::exact(scaled_step.contention.factors.usual.sending));
+      cells.emplace_back(scaled.extrapolated ? "true" : "false");
+      cells.push_back(format::exact(scaled.contention.factors.usual.sending));
       t.rows.push_back(std::move(cells));
     }
   }
   return t;
 }
 
-}  // namespace layerbench::report
+/// The measured contention of each case, one line each.
+[[nodiscard]] inline std::string text(std::span<const measured_contention> measured) {
+  std::string out;
+  for (const measured_contention& contention : measured) {
+    const auto& [usual, low, high] = contention.factors;
+    const char* const kind = contention.is_interval ? "95 % " : "rounds ";
+    out += fmt::format(
+        "contention of {}: its backward part takes {:.3f} times as long while gradients are sent "
+        "({}between {:.3f} and {:.3f})",
+        headline(contention.configuration, contention.threads), usual.computing, kind,
+        low.computing, high.computing);
+    if (contention.sending_known) {
+      out += fmt::format(", and sending {:.3f} times as long while it computes ({:.3f} to {:.3f})",
+                         usual.sending, low.sending, high.sending);
+    }
+    if (contention.disturbed > result::much_disturbed) {
+      out += fmt::format("; something else used the processors during {:.0f} % of the timings",
+                         100 * contention.disturbed);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace layerbench::analysis

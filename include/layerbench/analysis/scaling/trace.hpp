@@ -14,8 +14,8 @@
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/shape/json.hpp>
 
-/// The timeline of a step as Chrome's trace viewer and Perfetto read it.
-namespace layerbench::report {
+/// The timeline of a step in Chrome's trace format, which Perfetto reads too.
+namespace layerbench::analysis {
 
 namespace detail {
 
@@ -23,7 +23,7 @@ enum class track { computing = 0, sending = 1 };
 
 /// A span of time on a track; times are in microseconds (Trace Event Format, complete events).
 [[nodiscard]] inline json::value span_json(const std::string& name, std::string_view category,
-                                           track on, const analysis::sending& when) {
+                                           track on, const time_span& when) {
   return {{"name", name},
           {"cat", category},
           {"ph", "X"},
@@ -43,19 +43,18 @@ enum class track { computing = 0, sending = 1 };
 
 }  // namespace detail
 
-/// The i-th step of `of` on one of its devices: every call, and every bucket while it is sent,
-/// which nothing is for a single device. A framework's time that belongs to no call stands at the
-/// end.
-[[nodiscard]] inline json::value trace(const analysis::data_parallel& of, std::size_t i) {
+/// The i-th step of `of` on one of its devices: every call, and with several devices every bucket
+/// while it is sent. The framework's time that belongs to no call comes last.
+[[nodiscard]] inline json::value trace(const data_parallel& of, std::size_t i) {
   using detail::track;
-  const analysis::compute_step& computed = *of.computed.at(i);
-  const analysis::scaled_step& scaled = of.steps.at(i);
-  const analysis::parallel_step& step = scaled.step;
+  const compute_step& computed = *of.computed.at(i);
+  const scaled_step& scaled = of.steps.at(i);
+  const parallel_step& step = scaled.step;
   json::value events = json::value::array({detail::track_name(track::computing, "compute"),
                                            detail::track_name(track::sending, "all-reduce")});
-  const auto calls = analysis::computing(computed, step, scaled.contention.factors.usual.computing);
+  const auto calls = call_spans(computed, step, scaled.contention.factors.usual.computing);
   for (std::size_t k = 0; k < calls.size(); ++k) {
-    const analysis::timed_call& call = computed.calls[k];
+    const timed_call& call = computed.calls[k];
     events.push_back(detail::span_json(call.name, name(call.part), track::computing, calls[k]));
   }
   if (computed.overhead > 0) {
@@ -75,8 +74,8 @@ enum class track { computing = 0, sending = 1 };
            {{"case", of.single.configuration.text()},
             {"devices", scaled.devices},
             {"batch", scaled.batch},
-            {"network", of.how.joined.name},
+            {"network", of.how.interconnect.name},
             {"seconds_per_step", step.seconds}}}};
 }
 
-}  // namespace layerbench::report
+}  // namespace layerbench::analysis

@@ -28,9 +28,10 @@
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/result/measurement.hpp>
 
+/// The cases of result files: from their manifests, or from shape files.
 namespace layerbench::analysis {
 
-/// Files whose rows may serve one another: their contexts agree.
+/// Files whose contexts agree, so that their rows may be merged.
 using group = std::vector<const result::results*>;
 
 [[nodiscard]] inline group group_of(std::span<const result::results> files) {
@@ -39,12 +40,12 @@ using group = std::vector<const result::results*>;
   return all;
 }
 
-/// Sorts files into groups, in the order of the files.
+/// Groups files by context, in the order of the files.
 [[nodiscard]] inline std::vector<group> group_by_context(std::span<const result::results> files) {
   std::vector<group> groups;
   for (const result::results& file : files) {
-    const auto same = std::ranges::find_if(groups, [&](const group& item) {
-      return result::differing_context(*item.front(), file).empty();
+    const auto same = std::ranges::find_if(groups, [&](const group& known) {
+      return result::differing_context(*known.front(), file).empty();
     });
     if (same == groups.end()) {
       groups.push_back({&file});
@@ -55,57 +56,56 @@ using group = std::vector<const result::results*>;
   return groups;
 }
 
-/// Which of `files` are kept apart, and why; a sentence each.
+/// The files that are not merged because their contexts differ, one sentence each.
 [[nodiscard]] inline std::vector<std::string> incompatible_files(
     std::span<const result::results> files) {
   const std::vector<group> groups = group_by_context(files);
-  std::vector<std::string> words;
+  std::vector<std::string> sentences;
   for (std::size_t i = 1; i < groups.size(); ++i) {
     const result::results& first = *groups.front().front();
     const result::results& other = *groups[i].front();
-    words.push_back(fmt::format("{} and {} are not merged: they differ in {}", first.file,
-                                other.file,
-                                fmt::join(result::differing_context(first, other), ", ")));
+    sentences.push_back(fmt::format("{} and {} are not merged: they differ in {}", first.file,
+                                    other.file,
+                                    fmt::join(result::differing_context(first, other), ", ")));
   }
-  return words;
+  return sentences;
 }
 
 namespace detail {
 
-/// Threads of a case: its own parameter, else what the files' context says.
+/// The threads of a case: its parameter, else the field of the files' context; 0 if unknown.
 [[nodiscard]] inline std::int64_t threads(const result::configuration_name& configuration,
                                           const group& files) {
-  const std::string common = files.front()->context_value("threads").value_or("");
-  return result::detail::count_of(configuration.parameter("threads", common)).value_or(0);
+  const std::string in_context = files.front()->context_value("threads").value_or("");
+  return result::detail::count_of(configuration.parameter("threads", in_context)).value_or(0);
 }
 
 }  // namespace detail
 
-/// What one step of a case consists of, and who says so.
+/// The primitives of one step of a case.
 struct planned_case {
   result::configuration_name configuration;
   std::vector<result::planned> step;
-  bool derived = false;  ///< from a shape file: what a backend would insert is not in it
+  bool derived = false;  ///< from a shape file, without the primitives that a backend would insert
 };
 
 namespace detail {
 
-/// How much a manifest's step says: its entries, those whose state is known, those that clocks in a
-/// chain have timed, and those of which it is known what they move.
+/// How complete a manifest's step is: the number of its entries, then of those with a cache state,
+/// with a time inside an end-to-end run, and with known traffic.
 [[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t>
 completeness(const std::vector<result::planned>& step) {
-  const auto stated = [](const result::planned& element) { return !element.state.empty(); };
-  const auto clocked = [](const result::planned& item) { return item.chain_seconds.has_value(); };
-  const auto moving = [](const result::planned& planned) { return !planned.traffic.empty(); };
-  return {step.size(), std::ranges::count_if(step, stated), std::ranges::count_if(step, clocked),
-          std::ranges::count_if(step, moving)};
+  const auto has_state = [](const result::planned& one) { return !one.state.empty(); };
+  const auto has_time = [](const result::planned& one) { return one.chain_seconds.has_value(); };
+  const auto has_traffic = [](const result::planned& one) { return !one.traffic.empty(); };
+  return {step.size(), std::ranges::count_if(step, has_state),
+          std::ranges::count_if(step, has_time), std::ranges::count_if(step, has_traffic)};
 }
 
 }  // namespace detail
 
-/// The cases of the files' manifests, in their order. Where several files know a case, the longest
-/// step wins: a program that inserted reorders knows more than one that did not; and among those,
-/// the one that knows more.
+/// The cases of the files' manifests, in their order. If several files have a case, the most
+/// complete step is used: a longer one includes the reorders that a backend inserted.
 [[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
@@ -114,54 +114,56 @@ completeness(const std::vector<result::planned>& step) {
       if (detail::completeness(step) > detail::completeness(known)) known = step;
     }
   }
-  std::vector<planned_case> plans;
-  for (auto& [configuration, step] : cases) plans.push_back({configuration, std::move(step)});
-  return plans;
+  std::vector<planned_case> planned;
+  for (auto& [configuration, step] : cases) planned.push_back({configuration, std::move(step)});
+  return planned;
 }
 
 namespace detail {
 
-/// The conditions under which rows of `files` were measured, each as a case of model `model`.
-[[nodiscard]] inline std::vector<result::configuration_name> measured_conditions(
+/// The configurations under which rows of `files` were measured, with the model replaced.
+[[nodiscard]] inline std::vector<result::configuration_name> measured_configurations(
     const group& files, const std::string& model) {
-  std::vector<result::configuration_name> conditions;
+  std::vector<result::configuration_name> configurations;
   std::set<result::configuration_name> seen;
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
       result::configuration_name configuration = row.name.configuration;
-      if (configuration.model == layerbench::model::peak_model || configuration.contended())
+      if (configuration.model == layerbench::model::peak_model || configuration.contended()) {
         continue;
+      }
       configuration.model = model;
-      if (seen.insert(configuration).second) conditions.push_back(configuration);
+      if (seen.insert(configuration).second) configurations.push_back(configuration);
     }
   }
-  return conditions;
+  return configurations;
 }
 
-/// Ops that the files' chains and rows ran in place; nothing where the context does not say.
+/// The ops that ran in place; nothing if the context does not say.
 [[nodiscard]] inline std::optional<model::op_names> in_place_ops(const group& files) {
-  const auto words = files.front()->context_value("in_place");
-  if (!words) return std::nullopt;
+  const auto names = files.front()->context_value("in_place");
+  if (!names) return std::nullopt;
   model::op_names ops;
-  for (const std::string_view name : result::detail::split(*words, ',')) ops.emplace(name);
+  for (const std::string_view name : result::detail::split(*names, ',')) ops.emplace(name);
   return ops;
 }
 
-/// How the files' training steps update the weights.
+/// The optimizer of the files' training steps.
 [[nodiscard]] inline model::training training_of(const group& files) {
-  const auto words = files.front()->context_value("optimizer");
-  return words ? model::training_of(*words) : model::training{};
+  const auto optimizer = files.front()->context_value("optimizer");
+  return optimizer ? model::training_of(*optimizer) : model::training{};
 }
 
-/// The step of the case `owner` of model `own`, read from `path`; nothing where that has no
-/// parameter for the batch. With the states of its operands where `files` say what runs in place,
-/// and the backend inserts nothing, as it may with layout any and in training.
+/// The step of a case of the model in shape file `path`, loaded as `shipped`; nothing if the batch
+/// differs and the file has no parameter for it. Cache states are added if `files` say which ops
+/// ran in place and the backend cannot have inserted reorders, as it may in training and with
+/// layout any.
 [[nodiscard]] inline std::optional<std::vector<result::planned>> step_of(
-    const model::graph& own, const std::filesystem::path& path,
+    const model::graph& shipped, const std::filesystem::path& path,
     const result::configuration_name& configuration, const group& files) {
-  const bool same = configuration.batch == model::batch(own);
-  if (!same && !own.parameters.contains("batch")) return std::nullopt;
-  const model::graph graph = same ? own : model::load(path, configuration.batch);
+  const bool same = configuration.batch == model::batch(shipped);
+  if (!same && !shipped.parameters.contains("batch")) return std::nullopt;
+  const model::graph graph = same ? shipped : model::load(path, configuration.batch);
   const auto type = dtype_from(configuration.dtype);
   const auto in_place = in_place_ops(files);
   const bool trains = configuration.phase() == "training";
@@ -180,7 +182,7 @@ namespace detail {
   return step;
 }
 
-/// Whether a manifest's step, less what a backend inserted, is that of a shape file.
+/// Whether a manifest's step, without inserted primitives, has the same work as a shape file's.
 [[nodiscard]] inline bool same_work(const std::vector<result::planned>& known,
                                     const std::vector<result::planned>& derived) {
   const auto work = [](const std::vector<result::planned>& step) {
@@ -195,28 +197,30 @@ namespace detail {
 
 }  // namespace detail
 
-/// The cases of the model in shape file `path`. Where manifests have cases of a model of that name,
-/// it is these: with the manifest's step where that is the same work, which knows what a backend
-/// inserts, else with the file's. Where none has, all conditions in `files`; those of its own batch
-/// alone where the file has no parameter of that name.
+/// The cases of the model in shape file `path`: those of the manifests for a model of that name,
+/// else one for each configuration measured in `files`. A manifest's step is used if it has the
+/// same work as the shape file, because it includes the primitives that a backend inserted. A shape
+/// file without a parameter `batch` only gives cases of its own batch.
 [[nodiscard]] inline std::vector<planned_case> cases_of_file(const group& files,
                                                              const std::filesystem::path& path) {
-  const model::graph own = model::load(path);
+  const model::graph shipped = model::load(path);
   std::vector<planned_case> known = planned_cases(files);
-  std::erase_if(
-      known, [&](const planned_case& element) { return element.configuration.model != own.name; });
+  std::erase_if(known, [&](const planned_case& planned) {
+    return planned.configuration.model != shipped.name;
+  });
   if (known.empty()) {
-    for (const auto& configuration : detail::measured_conditions(files, own.name)) {
+    for (const auto& configuration : detail::measured_configurations(files, shipped.name)) {
       known.push_back({configuration, {}});
     }
   }
   std::vector<planned_case> cases;
-  for (planned_case& item : known) {
-    auto derived = detail::step_of(own, path, item.configuration, files);
+  for (planned_case& planned : known) {
+    auto derived = detail::step_of(shipped, path, planned.configuration, files);
     if (!derived) continue;
-    if (!detail::same_work(item.step, *derived))
-      item = {item.configuration, std::move(*derived), true};
-    cases.push_back(std::move(item));
+    if (!detail::same_work(planned.step, *derived)) {
+      planned = {planned.configuration, std::move(*derived), true};
+    }
+    cases.push_back(std::move(planned));
   }
   return cases;
 }

@@ -10,9 +10,9 @@
 
 namespace layerbench::run {
 
-/// How calls are started and timed on devices that leave the choice (see the concept `has_graphs`).
-/// single: each by itself and waited for, by the wall clock. stream: enqueued one after the other,
-/// by the device's clock. graph: recorded, and replayed as a whole, by the device's clock.
+/// How calls are launched and timed on devices that can record graphs. single: one call at a time,
+/// by the wall clock. stream: calls enqueued one after the other, by the device's timer. graph:
+/// calls recorded and replayed as a graph, by the device's timer.
 enum class timing_mode : std::uint8_t { single, stream, graph };
 
 }  // namespace layerbench::run
@@ -23,8 +23,7 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::run {
 
-/// How models of that phase usually run: inference is recorded once, for good; training is enqueued
-/// anew in each step.
+/// How frameworks usually run a phase: they record inference once, and enqueue each training step.
 [[nodiscard]] constexpr timing_mode default_timing(std::string_view phase) {
   return phase == "inference" ? timing_mode::graph : timing_mode::stream;
 }

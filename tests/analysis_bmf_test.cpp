@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/report/bmf.hpp>
 #include <layerbench/result/google_json.hpp>
 
 namespace layerbench::report {

@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/predict/planned_cases.hpp>
+#include <layerbench/analysis/predict/cases.hpp>
 
-/// Which cases are to be predicted.
+/// The selection of cases by model.
 namespace layerbench::analysis {
 
-/// A chosen model: one of the manifests' by name, or a shape file.
+/// A chosen model: the name of one in a manifest, or a shape file.
 struct choice {
   std::string model;
   std::optional<std::filesystem::path> file;
@@ -28,13 +28,13 @@ namespace detail {
                                      std::string_view model) {
   return std::ranges::any_of(files, [&](const result::results& file) {
     return std::ranges::any_of(file.manifest,
-                               [&](const auto& item) { return item.first.model == model; });
+                               [&](const auto& entry) { return entry.first.model == model; });
   });
 }
 
 }  // namespace detail
 
-/// Names the cases of the files, for whoever asked for another one.
+/// A list of the cases in the files, for error messages.
 [[nodiscard]] inline std::string known_cases(std::span<const result::results> files) {
   std::set<std::string> names;
   for (const result::results& file : files) {
@@ -44,8 +44,8 @@ namespace detail {
   return fmt::format("cases in the files: {}", fmt::join(names, " "));
 }
 
-/// What `models`, names or paths of shape files, mean: models of the manifests, else shape files
-/// (those of names lie in `shapes`). Throws nothing_matched, listing the cases, for unknown names.
+/// Resolves `models`, names or paths of shape files: models of the manifests first, then shape
+/// files in the directory `shapes`. Throws nothing_matched, listing the cases, for an unknown name.
 [[nodiscard]] inline std::vector<choice> select(std::span<const result::results> files,
                                                 const std::vector<std::string>& models,
                                                 const std::filesystem::path& shapes) {
@@ -65,17 +65,17 @@ namespace detail {
   return choices;
 }
 
-/// The cases of the chosen models that rows of `files` can serve, in the order of the choices, each
-/// once; all cases of the manifests, in their order, when nothing was chosen.
+/// The cases of the chosen models under the configurations of `files`, in the order of the choices,
+/// each once. Without choices all cases of the manifests, in their order.
 [[nodiscard]] inline std::vector<planned_case> chosen_cases(const group& files,
                                                             const std::vector<choice>& choices) {
   std::vector<planned_case> known = planned_cases(files);
   if (choices.empty()) return known;
   std::vector<planned_case> chosen;
   std::set<result::configuration_name> seen;
-  for (const choice& item : choices) {
-    for (const planned_case& candidate : item.file ? cases_of_file(files, *item.file) : known) {
-      if (!item.file && candidate.configuration.model != item.model) continue;
+  for (const auto& [model, file] : choices) {
+    for (const planned_case& candidate : file ? cases_of_file(files, *file) : known) {
+      if (!file && candidate.configuration.model != model) continue;
       if (seen.insert(candidate.configuration).second) chosen.push_back(candidate);
     }
   }

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <layerbench/analysis/compare/comparison.hpp>
+#include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/shape/json.hpp>
+
+/// Comparisons as JSON.
+namespace layerbench::analysis {
+
+namespace detail {
+
+[[nodiscard]] inline json::value rows_json(const std::vector<identified_row>& rows) {
+  json::value list = json::value::array();
+  for (const auto& row : rows) list.push_back({{"id", row.id}, {"name", row.name}});
+  return list;
+}
+
+/// Adds the members that layers and models have in common.
+inline void add_compared(json::value& to, const compared& of) {
+  const time_ratio& ratio = of.ratio;
+  to.update({{"ratio", ratio.value()},
+             {"low", ratio.low},
+             {"high", ratio.high},
+             {"verdict", name(of.verdict)},
+             {"p", ratio.p ? json::value(of.p) : json::value(nullptr)},
+             {"old_seconds", ratio.old_seconds},
+             {"new_seconds", ratio.new_seconds},
+             {"old_rounds", ratio.old_rounds},
+             {"new_rounds", ratio.new_rounds}});
+}
+
+[[nodiscard]] inline json::value model_json(const compared_model& of) {
+  json::value result{{"model", of.configuration.model},
+                     {"phase", of.configuration.phase()},
+                     {"backend", of.configuration.backend},
+                     {"dtype", of.configuration.dtype},
+                     {"batch", of.configuration.batch},
+                     {"case", of.configuration.text()},
+                     {"cache", of.cache},
+                     {"old_threads", of.old_threads},
+                     {"new_threads", of.new_threads}};
+  add_compared(result, of);
+  result["drivers"] = json::value::array();
+  for (const contributor& layer : of.top_contributors) {
+    result["drivers"].push_back({{"name", layer.name},
+                                 {"op", layer.op},
+                                 {"pass", layer.pass},
+                                 {"key", layer.key},
+                                 {"old_seconds", layer.old_seconds},
+                                 {"new_seconds", layer.new_seconds},
+                                 {"share", layer.share}});
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The comparison as JSON: the contract of docs/formats.md.
+[[nodiscard]] inline json::value to_json(const comparison& all) {
+  const difference& how = all.difference;
+  json::value layers = json::value::array();
+  for (const compared_layer& layer : all.layers) {
+    json::value result{{"id", layer.row.id}, {"name", layer.row.name}};
+    detail::add_compared(result, layer);
+    layers.push_back(std::move(result));
+  }
+  json::value models = json::value::array();
+  for (const auto& model : all.models) models.push_back(detail::model_json(model));
+  json::value left_out = json::value::array();
+  for (const uncompared& other : all.left_out) {
+    left_out.push_back({{"case", other.configuration.text()}, {"reason", other.reason}});
+  }
+  return {{"schema", 1},
+          {"old", all.old_files},
+          {"new", all.new_files},
+          {"old_loaded", all.old_loaded},
+          {"new_loaded", all.new_loaded},
+          {"paired", all.paired},
+          {"across", how.dimension ? json::value(name(*how.dimension)) : json::value(nullptr)},
+          {"inferred", how.inferred},
+          {"differing", how.fields},
+          {"forced", how.forced},
+          {"margin", all.margin},
+          {"notes", notes(all)},
+          {"layers", layers},
+          {"models", models},
+          {"only_old", detail::rows_json(all.only_old)},
+          {"only_new", detail::rows_json(all.only_new)},
+          {"uncompared", left_out}};
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/shape/json.hpp>
+
+/// Validations as JSON.
+namespace layerbench::analysis {
+
+namespace detail {
+
+[[nodiscard]] inline json::value parts_json(const std::vector<validation_part>& parts,
+                                            const char* name) {
+  json::value all = json::value::array();
+  for (const validation_part& part : parts) {
+    all.push_back({{name, part.name},
+                   {"predicted_seconds", part.predicted},
+                   {"chain_seconds", part.measured},
+                   {"error", part.error()}});
+  }
+  return all;
+}
+
+[[nodiscard]] inline json::value case_json(const validated& entry) {
+  const prediction& p = entry.predicted;
+  json::value result{{"model", p.configuration.model},
+                     {"phase", p.configuration.phase()},
+                     {"backend", p.configuration.backend},
+                     {"dtype", p.configuration.dtype},
+                     {"batch", p.configuration.batch},
+                     {"threads", p.threads},
+                     {"case", p.configuration.text()},
+                     {"files", p.files},
+                     {"cache", p.cache},
+                     {"method", p.method}};
+  for (const auto& [name, number] : numbers(entry)) result[name] = or_null(number);
+  result["covered"] = entry.covered();
+  result["predicted_rounds"] = p.rounds;
+  result["measured_rounds"] = entry.measured.rounds;
+  result["disturbed"] = entry.disturbed();
+  if (!entry.layers().empty()) {
+    result["parts"] = parts_json(entry.step_parts(), "part");
+    result["ops"] = parts_json(entry.ops(), "op");
+    result["layers"] = parts_json(entry.layers(), "layer");
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The validation as JSON: the contract of docs/formats.md.
+[[nodiscard]] inline json::value to_json(const validation& all) {
+  json::value cases = json::value::array();
+  for (const validated& entry : all.cases) cases.push_back(detail::case_json(entry));
+  json::value left_out = json::value::array();
+  for (const unvalidated& other : all.left_out) {
+    left_out.push_back(
+        {{"case", other.configuration.text()}, {"files", other.files}, {"reason", other.reason}});
+  }
+  json::value result{{"schema", 1}, {"cases", cases}, {"unvalidated", left_out}};
+  const auto add = [&](const char* name, const auto& of, double error_summary::* member) {
+    result[name] = of ? json::value((*of).*member) : json::value(nullptr);
+  };
+  const auto errors = all.errors();
+  using sum = error_summary;
+  add("mean_abs_error", errors, &sum::mean_abs);
+  add("median_abs_error", errors, &sum::median_abs);
+  add("max_abs_error", errors, &sum::max_abs);
+  add("bias", errors, &sum::bias);
+  add("within_2_percent", errors, &sum::within_2_percent);
+  add("within_5_percent", errors, &sum::within_5_percent);
+  result["covered"] = detail::or_null(all.covered());
+  add("naive_mean_abs_error", all.naive_errors(), &sum::mean_abs);
+  return result;
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/device.hpp>
+#include <layerbench/backend/oracle.hpp>
+#include <layerbench/op/op.hpp>
+
+/// The backends and ops that a program has, as values.
+namespace layerbench::run {
+
+/// A backend as programs know it; entry_of (adapter.hpp) makes one of a type. The functions do what
+/// the members of the concept `backend` with these names do.
+struct backend_entry {
+  std::string_view name;
+  std::optional<std::string> (*probe)() noexcept;
+  void (*describe)(description& facts);
+  int (*processors)() noexcept;
+  int (*threads_used)(int offered) noexcept;
+  /// Needs no device: a device_of this is first used when something is planned or allocated.
+  std::unique_ptr<compute_device> (*make_device)(int threads);
+  bool on_host = false;     ///< its memory and threads are this program's
+  bool has_graphs = false;  ///< it records work, so users choose how calls are timed
+  bool few_ops = false;     ///< programs that run whole models use it only where it is named
+  void (*choose_device)(int number) = nullptr;  ///< null: there is one device
+  int (*ranks)() = nullptr;                     ///< null: all ranks are in this program
+  std::string_view more_ranks = {};             ///< how a user starts more of them
+  bool (*serve_first_rank)() = nullptr;         ///< null: its ranks are no processes
+};
+
+/// A backend that layerbench has and a build may lack, and the CMake option that builds it.
+struct optional_backend {
+  std::string_view name;
+  std::string_view option;
+  bool collective = false;
+};
+
+inline constexpr std::array<optional_backend, 5> optional_backends{{
+    {"cudnn", "LAYERBENCH_CUDA"},
+    {"cublas", "LAYERBENCH_CUDA"},
+    {"onednn", "LAYERBENCH_ONEDNN"},
+    {"nccl", "LAYERBENCH_CUDA", true},
+    {"mpi", "LAYERBENCH_MPI", true},
+}};
+
+/// What a program can measure: its backends, the preferred one first, and its ops.
+struct registry {
+  std::vector<backend_entry> backends;
+  op::catalog ops;            ///< what shape files may contain
+  reference::oracle oracle;   ///< the right results of all ops that it measures
+  std::vector<optional_backend> unbuilt;  ///< what this build lacks
+
+  /// Null where there is none of that name.
+  [[nodiscard]] const backend_entry* find(std::string_view name) const {
+    const auto found = std::ranges::find(backends, name, &backend_entry::name);
+    return found == backends.end() ? nullptr : &*found;
+  }
+};
+
+/// Notes which of the optional backends the registry of a build lacks.
+inline void note_unbuilt(registry& all, bool collective) {
+  for (const optional_backend& item : optional_backends) {
+    if (item.collective == collective && all.find(item.name) == nullptr) all.unbuilt.push_back(item);
+  }
+}
+
+}  // namespace layerbench::run

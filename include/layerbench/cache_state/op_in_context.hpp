@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/cache_state/state.hpp>
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::run {
+
+/// The last call before this one that used an operand's memory.
+struct previous_use {
+  op::any op;
+  op::pass pass;
+  std::vector<std::size_t> operands;  ///< of that call, which lie in this memory
+  bool writes;                        ///< whether that call writes one of them
+  std::int64_t distance;              ///< bytes that the step touches between the two calls
+};
+
+/// What the model's step does with an operand before the call.
+struct operand_history {
+  /// Bytes that the step touches after the last use of the operand; none: the whole step's.
+  std::optional<std::int64_t> distance = {};
+  /// The op of the same step that last wrote the operand, if any did.
+  std::optional<op::any> producer = {};
+  op::pass producer_pass = op::pass::fwd;
+  std::size_t producer_output = 0;  ///< the producer's operand that is this one
+  /// The producer's operand that it overwrites with this one, where it works in place.
+  std::optional<std::size_t> overwritten = {};
+  /// Reuse distances of the producer's sources, by operand of the producer.
+  std::vector<std::optional<std::int64_t>> producer_distances = {};
+  /// An earlier operand of this call that lies in the same memory.
+  std::optional<std::size_t> same_as = {};
+  std::optional<previous_use> last_use = {};
+};
+
+/// An op and its place in a model's step, from which the state of the caches follows.
+struct op_in_context {
+  plan_request request = {};
+  cache_state cache = cache_state::hot;
+  std::int64_t footprint = 0;  ///< bytes that the step touches
+  double share = 0;            ///< estimated share of the step's time that calls of this op take
+  std::vector<operand_history> operands = {};  ///< missing ones were last used one step ago
+  std::size_t step_calls = SIZE_MAX;           ///< calls in the step
+  bool evict_private_caches = true;  ///< as the other layers of the step do between two calls
+  bool warm_shared_cache = true;     ///< as an endless loop of steps does
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+
+namespace layerbench::run {
+
+/// Kinds of memory. constants: calls only read it. activations: calls write it. updated: calls read
+/// and write it (weights in training). own: separate memory of each case, for small weights and for
+/// operands that need certain values. The cases of a device share the memory of the other kinds.
+enum class buffer_kind : std::uint8_t { constants, activations, updated, own };
+
+inline constexpr std::array shared_buffer_kinds{buffer_kind::constants, buffer_kind::activations,
+                                                buffer_kind::updated};
+
+/// Where an operand lies in a ring slot.
+struct slice {
+  buffer_kind kind;
+  std::size_t offset;
+};
+
+/// One ring of equal slots for each kind of memory. Call i has slot i of each ring, modulo the
+/// number of slots.
+class ring_buffers {
+ public:
+  /// Reserves bytes in every slot of a kind's ring.
+  slice add(buffer_kind kind, std::size_t bytes) {
+    ring& to = ring_of(kind);
+    // Large operands begin at a page, as a model's tensors do. Small ones are packed: a page for
+    // each would make the ring many times as long as the memory that is touched.
+    const std::size_t alignment = kind == buffer_kind::own || bytes < page ? cache_line : page;
+    const slice result{kind, rounded_up(to.slot_bytes, alignment)};
+    to.slot_bytes = result.offset + bytes;
+    to.alignment = std::max(to.alignment, alignment);
+    return result;
+  }
+
+  /// Sets the number of slots of each ring, after the last add().
+  void set_slots(std::size_t slots) {
+    for (ring& each : rings_) {
+      each.slot_bytes = rounded_up(each.slot_bytes, each.alignment);
+      each.bytes = slots * each.slot_bytes;
+    }
+    ring& own = ring_of(buffer_kind::own);
+    own.bytes = std::min(slots, max_own_slots()) * own.slot_bytes;
+  }
+
+  [[nodiscard]] std::size_t slot_bytes(buffer_kind kind) const {
+    return rings_.at(index(kind)).slot_bytes;
+  }
+  [[nodiscard]] std::size_t ring_bytes(buffer_kind kind) const {
+    return rings_.at(index(kind)).bytes;
+  }
+  /// Sets where a kind's ring begins.
+  void set_memory(buffer_kind kind, address memory) { ring_of(kind).memory = memory; }
+
+  [[nodiscard]] address at(const slice& of, std::int64_t call) const {
+    const ring& in = rings_.at(index(of.kind));
+    const std::size_t slot = static_cast<std::size_t>(call) * in.slot_bytes % in.bytes;
+    return static_cast<std::byte*>(in.memory) + slot + of.offset;
+  }
+  [[nodiscard]] std::vector<address> at(const std::vector<slice>& slices, std::int64_t call) const {
+    std::vector<address> addresses;
+    addresses.reserve(slices.size());
+    for (const slice& of : slices) addresses.push_back(at(of, call));
+    return addresses;
+  }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t cache_line = 64;
+
+  struct ring {
+    std::size_t slot_bytes = 0;
+    std::size_t bytes = 0;
+    std::size_t alignment = cache_line;
+    address memory = nullptr;
+  };
+
+  static constexpr std::size_t rounded_up(std::size_t bytes, std::size_t alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  }
+  static constexpr std::size_t index(buffer_kind kind) { return static_cast<std::size_t>(kind); }
+  ring& ring_of(buffer_kind kind) { return rings_.at(index(kind)); }
+
+  /// Each case keeps its own copies for as long as it lives, so their memory is limited.
+  [[nodiscard]] std::size_t max_own_slots() {
+    constexpr std::size_t max_bytes = std::size_t{64} << 20U;
+    const std::size_t slot = std::max<std::size_t>(1, ring_of(buffer_kind::own).slot_bytes);
+    return std::max<std::size_t>(1, max_bytes / slot);
+  }
+
+  std::array<ring, 4> rings_;
+};
+
+}  // namespace layerbench::run

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/registry.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/cli/context.hpp>
+#include <layerbench/cli/entry_point.hpp>
+#include <layerbench/cli/select.hpp>
+#include <layerbench/cli/session.hpp>
+#include <layerbench/cli/threads.hpp>
+#include <layerbench/machine/core_latency.hpp>
+#include <layerbench/machine/frequency_probe.hpp>
+#include <layerbench/machine/watch.hpp>
+#include <layerbench/ranks/communicator.hpp>
+#include <layerbench/ranks/worker.hpp>
+#include <layerbench/session/options.hpp>
+#include <layerbench/session/suite.hpp>
+
+namespace layerbench::run {
+
+namespace detail {
+
+inline void print_list(const std::vector<benchmark_case*>& selected) {
+  fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
+  for (const benchmark_case* item : selected) {
+    const row& what = item->what();
+    const plan_request& request = what.request;
+    const auto flops = static_cast<double>(what.op.work(request.pass).flops);
+    const auto bytes =
+        static_cast<double>(op::least_bytes(what.op.operands(request.pass, request.type)));
+    fmt::print("{:>5}  {:>12}  {:>10}  {}\n", what.count, units::si(flops, "FLOP"),
+               units::si(bytes, "B"), item->name().text());
+  }
+}
+
+inline void print_backends(const registry& known) {
+  for (const auto& [name, reason] : probe_all(known)) {
+    fmt::print("{:<10} {}\n", name, reason ? "no: " + *reason : "available");
+  }
+}
+
+inline void add_user_context(const options& o, result::results& results) {
+  static const std::set<std::string, std::less<>> reserved{
+      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name", "interrupted",
+      "load_avg", "library_build_type",  "manifest", "mhz_per_cpu", "num_cpus"};
+  for (const std::string& pair : o.user_context) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw usage_error("--benchmark_context: expected key=value, found " + pair);
+    }
+    const std::string name = printable(pair.substr(0, equals));
+    const bool is_new = results.context.emplace(name, printable(pair.substr(equals + 1))).second;
+    if (!is_new || reserved.contains(name)) {
+      throw usage_error("--benchmark_context: this key is the suite's own: " + pair);
+    }
+  }
+}
+
+/// What the rows of these options use of the machine.
+[[nodiscard]] inline machine::resource_request resources_of(const options& o, const suite& all,
+                                                            const registry& known) {
+  machine::resource_request most;
+  const int asked = std::ranges::max(o.threads);
+  for (const backend_entry& entry : known.backends) {
+    const bool used =
+        o.backends.empty() || std::ranges::find(o.backends, entry.name) != o.backends.end();
+    if (!used || entry.threads_used(asked) < most.threads) continue;
+    most.threads = entry.threads_used(asked);
+    most.processors = entry.processors();
+  }
+  for (const auto& [configuration, bytes] : all.footprint)
+    most.footprint = std::max(most.footprint, bytes);
+  return most;
+}
+
+inline void warn_of_crowding(const machine::resource_request& of) {
+  if (of.threads <= of.processors) return;
+  note(
+      fmt::format("--threads={}: this program may use {} processor{}; threads that share one wait "
+                  "for each other, and say little of the library",
+                  of.threads, of.processors, of.processors == 1 ? "" : "s"));
+}
+
+/// Throws usage_error where several copies of a program were started that know nothing of each
+/// other: they would disturb each other, and replace each other's results.
+inline void require_one_copy(const program& what, const registry& known) {
+  const std::int64_t copies = launched_processes();
+  const auto leads = [](const backend_entry& entry) { return entry.serve_first_rank != nullptr; };
+  if (copies <= 1 || std::ranges::any_of(known.backends, leads)) return;
+  throw usage_error(fmt::format(
+      "{} copies of {} were started, which would measure beside each other; {}", copies, what.name,
+      what.collective ? "configure with -DLAYERBENCH_MPI=ON for ranks of one program"
+                      : "start it without mpirun"));
+}
+
+/// What the libraries say of themselves.
+[[nodiscard]] inline machine::check_result check_library(const backend_entry& entry) {
+  const std::string backend(entry.name);
+  if (const auto reason = entry.probe()) {
+    return {backend, machine::verdict::note, "cannot run here: " + *reason};
+  }
+  description facts;
+  entry.describe(facts);
+  machine::check_result result{backend, machine::verdict::ok, "can run here"};
+  const std::string prefix = backend + "_";
+  for (const auto& [name, value] : facts) {
+    if (!name.starts_with(prefix) || name == prefix + "hash") continue;
+    result.what += fmt::format("; {} {}", name.substr(prefix.size()), value);
+  }
+  const auto compiled = facts.find(prefix + "compiled_version");
+  if (compiled != facts.end() && compiled->second != facts[prefix + "version"]) {
+    result.how = machine::verdict::note;
+    result.remedy = "LD_LIBRARY_PATH puts another library before the one it was built with";
+  }
+  return result;
+}
+
+/// Looks for a second at the machine, and at the processors that the rows would use, if there are
+/// any rows and so many processors.
+inline std::vector<machine::check_result> probe_machine(
+    const suite& all, const machine::resource_request& resource_request) {
+  const machine_watch watch(resource_request);
+  const auto threads = [](const auto& item) { return item->threads(); };
+  const auto most = std::ranges::max_element(all.cases, {}, threads);
+  if (most == all.cases.end() || resource_request.threads > resource_request.processors) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return watch.check_results(std::nullopt, std::nullopt);
+  }
+  const std::unique_ptr<frequency_probe> speed = frequency_probe_of((*most)->device());
+  const double end = stopwatch::now() + 1;
+  while (stopwatch::now() < end) static_cast<void>(speed->at_usual_speed());
+  return watch.check_results(speed->slow_share(), longest_core_latency((*most)->device()));
+}
+
+/// Prints whether the machine is fit to measure, on one screen.
+inline exit_code check_machine(const suite& planned,
+                               const machine::resource_request& resource_request,
+                               const registry& known) {
+  std::vector<machine::check_result> all = probe_machine(planned, resource_request);
+  for (const backend_entry& entry : known.backends) all.push_back(check_library(entry));
+  fmt::print("layerbench {} on {}\n\n{}", LAYERBENCH_VERSION, cpu_model(), machine::report(all));
+  return machine::summary(all) == "fit" ? exit_code::done : exit_code::incomplete;
+}
+
+/// Predictions and the like, below the rows or on stderr where stdout is for a machine.
+inline void print_summary(session& measured, const options& o, const program& what,
+                          const epilogue& after) {
+  const bool machine_format = o.format != "console";
+  const std::string cut = measured.keep_predictable();
+  if (what.peaks || !measured.results().manifest.empty())
+    after(measured.results(), o, machine_format);
+  if (cut.empty()) return;
+  fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
+             cut);
+}
+
+/// The ranks that train together; null where they are not to. Throws usage_error and unsupported.
+[[nodiscard]] inline std::unique_ptr<communicator> ranks_for(const options& o,
+                                                             const communicator_factory& make) {
+  if (!o.data_parallel && !o.during.empty())
+    throw usage_error("--during: an allreduce needs several ranks; add --ranks");
+  if (!o.data_parallel) return nullptr;
+  if (o.phase != "training")
+    throw usage_error("--ranks: only training needs several; add --phase=training");
+  if (!make)
+    throw usage_error("--ranks: configure with -DLAYERBENCH_MPI=ON for ranks of one program");
+  if (o.plans == "measured") {
+    throw usage_error(
+        "--ranks: each would choose plans of its own; measure them without --ranks, and use them "
+        "with --plans=FILE");
+  }
+  std::unique_ptr<communicator> result = make();
+  if (result->size() == 1)
+    throw usage_error("--ranks: there is one; mpirun -np N starts N of them");
+  if (!o.during.empty()) result->prepare_background_allreduce();
+  return result;
+}
+
+/// Does what the options ask for. `plan` is make_suite, which may be compiled elsewhere.
+inline exit_code run_program(const options& o, char* self, const program& what,
+                             const registry& known, const epilogue& after,
+                             const communicator_factory& make_communicator, suite_factory plan) {
+  if (o.list_backends) {
+    print_backends(known);
+    return exit_code::done;
+  }
+  initialize_google_benchmark(self);
+  const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);
+  // Listing and measuring plan what the filter selects; the machine is checked for all.
+  suite all =
+      plan(o, what, known, ranks.get(), o.check_machine ? name_filter{} : name_filter_of(o.filter));
+  if (ranks && !ranks->is_leader()) {
+    worker(*ranks, all, {.seed = o.seed, .verify_every_output = o.verify}).serve();
+    return exit_code::done;
+  }
+  if (ranks) lead(all, *ranks);
+  for (const std::string& text : all.notes) note(text);
+  const machine::resource_request resource_request = resources_of(o, all, known);
+  if (o.check_machine) return check_machine(all, resource_request, known);
+  std::vector<benchmark_case*> selected = select(all.cases, o.filter);
+  if (selected.empty()) {
+    const std::vector<std::string> names =
+        names_of(plan(o, what, known, ranks.get(), /*wanted=*/{}).cases);
+    if (!names.empty()) throw no_match(names, o.filter);
+    throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
+                                      fmt::join(o.models, ", "), what.name));
+  }
+  if (o.list || o.list_tests) {
+    if (o.list) print_list(selected);
+    for (const benchmark_case* item : selected) {
+      if (o.list_tests) fmt::print("{}\n", item->name().text());
+    }
+    return exit_code::done;
+  }
+  if (!ranks) require_one_copy(what, known);
+  warn_of_crowding(resource_request);
+  const machine_watch watch(resource_request);
+  result::results results;
+  for (const auto& [name, value] : describe_run(o, known)) {
+    results.context[name] = printable(value);
+  }
+  add_user_context(o, results);
+  session measuring(o, all, watch, what.whole_model(), std::move(selected), std::move(results));
+  const bool interrupted = measuring.run();
+  if (all.tuner) {
+    for (const std::string& text : all.tuner->notes()) note("plan of " + text);
+    if (all.tuner->fits_nothing()) {
+      note(
+          fmt::format("--plans: no work of this run is in {}, so libraries chose all plans; it is "
+                      "of other sizes, data types, layouts or numbers of threads",
+                      o.plans));
+    }
+  }
+  const std::size_t failures = measuring.report_failures();
+  measuring.report_disturbance();
+  if (after) print_summary(measuring, o, what, after);
+  if (interrupted) {
+    note(measuring.interruption());
+    return exit_code::interrupted;
+  }
+  return failures == 0 ? exit_code::done : exit_code::incomplete;
+}
+
+}  // namespace detail
+
+}  // namespace layerbench::run

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plan.hpp"
+
+namespace layerbench::programs {
+
+run::suite make_suite(const run::options& o, const run::program& what, const run::registry& known,
+                      run::communicator* ranks, const run::name_filter& wanted) {
+  return run::make_suite(o, what, known, ranks, wanted);
+}
+
+}  // namespace layerbench::programs

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/session/suite.hpp>
+
+namespace layerbench::programs {
+
+/// run::make_suite.
+run::suite make_suite(const run::options& o, const run::program& what, const run::registry& known,
+                      run::communicator* ranks, const run::name_filter& wanted);
+
+}  // namespace layerbench::programs

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "parts.hpp"
+
+#include <cstdio>
+#include <set>
+#include <span>
+#include <string>
+
+#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
+
+namespace layerbench::programs {
+
+void print_predictions(const result::results& results, const run::options& o, bool machine_format) {
+  const auto predictions = analysis::predict(std::span(&results, 1));
+  std::string machine = results.device();
+  std::set<std::string> backends;
+  for (const result::measurement& row : results.rows)
+    backends.insert(row.name.configuration.backend);
+  for (const std::string& backend : backends) {
+    if (const auto version = results.context_value(backend + "_version"))
+      machine += ", " + backend + ' ' + *version;
+    if (const auto isa = results.context_value(backend + "_isa")) machine += ' ' + *isa;
+  }
+  std::FILE* out = machine_format ? stderr : stdout;
+  fmt::print(out, "\non {}\n\n{}{}", machine, analysis::text(predictions),
+             analysis::text(analysis::contentions(std::span(&results, 1))));
+  if (!results.chains.empty()) {
+    const analysis::options models{.models = o.models, .shapes = o.shapes};
+    fmt::print(out, "\n{}", analysis::text(analysis::validate(std::span(&results, 1), models)));
+  }
+}
+
+}  // namespace layerbench::programs

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "suite.hpp"
+
+#include "parts.hpp"
+
+namespace layerbench::programs {
+
+int run_suite(int argc, char** argv, const run::program& what, const run::registry& known,
+              const run::communicator_factory& make_ranks) {
+  run::epilogue after;
+  if (what.whole_model()) after = &print_predictions;
+  if (what.peaks) after = &print_peaks;
+  return run::entry_point(argc, argv, what, known, after, make_ranks, &parse, &run_program);
+}
+
+}  // namespace layerbench::programs
