@@ -340,7 +340,9 @@ TEST_P(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
 }
 
 texts training_with(const texts& options) {
-  texts all{"--phase=training", "--ranks", "--threads=1", "--backend=" + testing::usable_backend};
+  // The first of many short rounds is soon in the file.
+  texts all{"--phase=training", "--ranks", "--threads=1", "--backend=" + testing::usable_backend,
+            "--benchmark_min_time=0.003"};
   all.insert(all.end(), options.begin(), options.end());
   return all;
 }

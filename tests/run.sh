@@ -1,24 +1,89 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds and runs all tests: warnings as errors (cuda: with the backends for NVIDIA GPUs,
-# where there is a CUDA toolkit; dev: without), without vendor libraries (reference: the tests that
-# they change), under sanitizers (asan); format and lint first.
-# tests/run.sh PRESET... runs only those.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-presets=("$@")
-if ! ((${#presets[@]})); then
-  presets=(cuda reference asan)
-  if [[ ! -e ${CUDAToolkit_ROOT:-/usr/local/cuda}/bin/nvcc ]] && ! type nvcc >/dev/null 2>&1; then
-    presets=(dev reference asan)
-    echo "no CUDA toolkit: the backends for NVIDIA GPUs are neither built nor tested"
-  fi
-fi
+usage() {
+  cat <<'TEXT'
+tests/run.sh [--full] [PRESET...]
+
+Installs what is missing, checks the format, builds and runs the tests. CI runs it.
+
+  tests/run.sh            sanitizers for the core (base, shape, op, model, result), then all programs
+                          and tests with warnings as errors: preset cuda, or dev where there is no
+                          CUDA toolkit. At most 15 minutes on two cores.
+  tests/run.sh --full     what a release needs: also the lint, the experiments, every header alone,
+                          the installed package, the preset without vendor libraries (reference) and
+                          all tests under sanitizers (asan). About an hour on two cores.
+  tests/run.sh PRESET...  only these presets (cuda, dev, reference, asan), with all their tests.
+  tests/run.sh --full PRESET...
+                          these presets, with the lint, the experiments and the slow tests.
+TEXT
+}
+
+full=false
+presets=()
+for argument in "$@"; do
+  case $argument in
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    --full) full=true ;;
+    cuda | dev | reference | asan) presets+=("$argument") ;;
+    *)
+      echo "tests/run.sh: unknown argument '$argument'; see tests/run.sh --help" >&2
+      exit 2
+      ;;
+  esac
+done
+
 jobs=$(nproc)
+core=(base shape op model result)
+not_run=()
 
 say() { printf '\n== %s (%d min)\n' "$*" $((SECONDS / 60)); }
+
+configure() {
+  cmake --preset "$1" -DLAYERBENCH_TESTS=ON >/dev/null
+}
+
+# The tests of the core under sanitizers: the tests of everything take half an hour to build so.
+sanitized_core() {
+  local names
+  names=$(IFS='|' && echo "${core[*]}")
+  say "build the core with sanitizers"
+  configure asan
+  cmake --build --preset asan -j "$jobs" --target "${core[@]/%/_tests}"
+  say "test the core with sanitizers"
+  ctest --preset asan -j "$jobs" -R "^($names)([.]|\$)"
+}
+
+# lint PRESET: the sources of the library, the tool and one program; they include every header.
+lint() {
+  say "lint $1"
+  grep -o '"file": "[^"]*"' "build/$1/compile_commands.json" | cut -d '"' -f 4 |
+    grep -E "^$PWD/src/|build/$1/tools/|/bench_conv[.]dir/" |
+    xargs -P "$jobs" -n 1 clang-tidy-19 -p "build/$1" --quiet --checks=-bugprone-suspicious-include
+}
+
+build_and_test() {
+  local preset=$1 targets=(all) selected=()
+  if [[ $preset == reference ]]; then
+    # Without vendor libraries only the tests of what backends change can come out differently.
+    targets=(tests_of_backends)
+    selected=(-L backend)
+  fi
+  $full || selected+=(-LE full)
+  if $full && [[ $preset == cuda || $preset == dev ]]; then targets+=(experiments); fi
+  say "build $preset"
+  configure "$preset"
+  cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"
+  if $full && [[ $preset == cuda || $preset == dev ]]; then lint "$preset"; fi
+  say "test $preset"
+  ctest --preset "$preset" -j "$jobs" "${selected[@]}"
+}
 
 tools/setup.sh --dev
 
@@ -26,26 +91,27 @@ say format
 mapfile -t sources < <(git ls-files '*.hpp' '*.cpp')
 clang-format-19 --dry-run --Werror "${sources[@]}"
 
-for preset in "${presets[@]}"; do
-  say "build $preset"
-  cmake --preset "$preset" -DLAYERBENCH_TESTS=ON >/dev/null
-  targets=() run=() linted=()
-  case $preset in
-    reference) targets=(tests_of_backends) run=(-L backend) ;;
-    asan) targets=(all) ;;
-    *)
-      targets=(all experiments)
-      # These include every header between them; the last are all sources of the tool.
-      linted=(bench/suite.cpp bench/bench_allreduce.cpp
-        "build/$preset/tools/CMakeFiles/layerbench_tool.dir/Unity"/*.cxx)
-      ;;
-  esac
-  cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"
-  if ((${#linted[@]})); then
-    say "lint $preset"
-    printf '%s\n' "${linted[@]}" |
-      xargs -P "$jobs" -n 1 clang-tidy-19 -p "build/$preset" --quiet --checks=-bugprone-suspicious-include
+if ((!${#presets[@]})); then
+  main=cuda
+  if [[ ! -e ${CUDAToolkit_ROOT:-/usr/local/cuda}/bin/nvcc ]] && ! type nvcc >/dev/null 2>&1; then
+    main=dev
+    not_run+=("the backends for NVIDIA GPUs: there is no CUDA toolkit")
   fi
-  say "test $preset"
-  ctest --preset "$preset" -j "$jobs" "${run[@]}"
-done
+  presets=("$main")
+  if $full; then
+    presets+=(reference asan)
+  else
+    sanitized_core
+    not_run+=("all tests without vendor libraries: tests/run.sh reference"
+      "all tests under sanitizers: tests/run.sh asan")
+  fi
+fi
+$full || not_run+=("lint, experiments, every header alone, the installed package: tests/run.sh --full")
+
+for preset in "${presets[@]}"; do build_and_test "$preset"; done
+
+say "all that ran passed"
+if ((${#not_run[@]})); then
+  echo "not run:"
+  printf '  %s\n' "${not_run[@]}"
+fi

@@ -11,7 +11,7 @@ results=build/results/quickstart.json
 
 tools/setup.sh
 cmake --preset release -DLAYERBENCH_TESTS=OFF >/dev/null
-cmake --build --preset release
+cmake --build --preset release --target bench_model layerbench_tool
 mkdir -p "$(dirname "$results")"
 # What to know before some minutes are spent on it.
 build/release/bench/bench_model --check-machine || true

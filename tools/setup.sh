@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev)
 if [[ "${1:-}" == --dev ]]; then
-  packages+=(libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
+  packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
     clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin)
 fi
 onednn=build/deps/onednn

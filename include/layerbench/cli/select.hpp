@@ -90,7 +90,10 @@ inline void initialize_google_benchmark(char* program) {
       "--benchmark_list_tests=true", "--benchmark_out=",          "--benchmark_format=console",
       "--benchmark_filter=.",        "--benchmark_repetitions=1", "--benchmark_min_time=0",
       "--benchmark_color=false"};
-  std::vector<char*> arguments{program};
+  // Google Benchmark keeps the pointer, and writes the name into each result file.
+  static std::string name;
+  name = program;
+  std::vector<char*> arguments{name.data()};
   for (std::string& flag : flags) arguments.push_back(flag.data());
   int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
