@@ -54,8 +54,8 @@ inline constexpr std::array<optional_backend, 5> optional_backends{{
 /// What a program can measure: its backends, the preferred one first, and its ops.
 struct registry {
   std::vector<backend_entry> backends;
-  op::catalog ops;            ///< what shape files may contain
-  reference::oracle oracle;   ///< the right results of all ops that it measures
+  op::catalog ops;                        ///< what shape files may contain
+  reference::oracle oracle;               ///< the right results of all ops that it measures
   std::vector<optional_backend> unbuilt;  ///< what this build lacks
 
   /// Null where there is none of that name.
@@ -68,7 +68,8 @@ struct registry {
 /// Notes which of the optional backends the registry of a build lacks.
 inline void note_unbuilt(registry& all, bool collective) {
   for (const optional_backend& item : optional_backends) {
-    if (item.collective == collective && all.find(item.name) == nullptr) all.unbuilt.push_back(item);
+    if (item.collective == collective && all.find(item.name) == nullptr)
+      all.unbuilt.push_back(item);
   }
 }
 

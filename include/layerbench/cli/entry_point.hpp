@@ -13,9 +13,9 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/threads.hpp>
+#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/backends.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
 

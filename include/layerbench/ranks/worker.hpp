@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/chain.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/suite.hpp>
 
 namespace layerbench::run {

@@ -11,7 +11,6 @@
 
 #include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/verify.hpp>
 
 namespace layerbench::run {
