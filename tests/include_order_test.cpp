@@ -52,7 +52,7 @@ const room_order below = [] {
   add("cache_state", {"timing"});
   all["cache_state"].erase("result");
   all["cache_state"].erase("model");
-  add("session", {"cache_state", "result"});
+  add("session", {"cache_state", "machine", "result"});
   add("ranks", {"session"});
   add("cli", {"ranks", "report"});
   add("bench", {"cli"});
@@ -261,7 +261,7 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"session/a.hpp", "#include <layerbench/cache_state/a.hpp>"},
       {"session/a.hpp", "// #include <layerbench/analysis/predict/cases.hpp>"},
       {"timing/a.hpp", "#include <layerbench/result/measurement.hpp>"},
-      {"timing/a.hpp", "#include <layerbench/machine/a.hpp>"},
+      {"machine/a.hpp", "#include <layerbench/timing/clock.hpp>"},
       {"ranks/a.hpp", "#include <layerbench/session/suite.hpp>"},
       {"cli/a.hpp", "#include <benchmark/benchmark.h>"},
       {"cli/a.hpp", "#include <CLI/CLI.hpp>"},
@@ -298,7 +298,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"report/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"backend/a.hpp", "#include <layerbench/machine/a.hpp>"},
       {"backend/a.hpp", "#include <layerbench/result/name.hpp>"},
-      {"machine/a.hpp", "#include <layerbench/timing/clock.hpp>"},
+      {"timing/a.hpp", "#include <layerbench/machine/a.hpp>"},
       {"timing/a.hpp", "#include <layerbench/cache_state/a.hpp>"},
       {"timing/a.hpp", "#include <layerbench/analysis/predict/cases.hpp>"},
       {"cache_state/a.hpp", "#include <layerbench/result/name.hpp>"},
