@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>

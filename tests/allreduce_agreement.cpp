@@ -13,6 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/mpi/list.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>

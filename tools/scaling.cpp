@@ -6,10 +6,13 @@
 #include <span>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/report/trace.hpp>
 
 namespace layerbench::tool {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/session/benchmark_case.hpp>

@@ -234,7 +234,7 @@ class session {
     for (const benchmark_case* item : selected_) {
       known[item->name()] = {item->what().op.key(), {}, item->what().signature};
     }
-    const auto refuse = [&](std::string_view what, interned result::label::* part) {
+    const auto refuse = [&](std::string_view what, std::string result::label::* part) {
       for (const result::measurement& row : results_.rows) {
         const auto now = known.find(row.name);
         if (now == known.end() || now->second.*part == row.label.*part) continue;

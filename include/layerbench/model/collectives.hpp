@@ -8,7 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/buckets.hpp>
+#include <layerbench/op/allreduce.hpp>
 
 /// All-reduces as lists of layers: no models, but timed like them.
 namespace layerbench::model {

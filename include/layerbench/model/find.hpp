@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/graph.hpp>
 

@@ -9,7 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/graph.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/op/stream.hpp>
 
 /// What shows how fast a device is at best: no model, but timed like one.
 namespace layerbench::model {

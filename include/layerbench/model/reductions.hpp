@@ -10,9 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/model/parameters.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/allreduce.hpp>
 
 /// What a training step does where several ranks train together.
 namespace layerbench::model::detail {

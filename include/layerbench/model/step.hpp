@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <layerbench/model/graph.hpp>
+#include <layerbench/op/conv.hpp>
 
 /// A model's step: what is computed, in which order, on which tensors.
 namespace layerbench::model {
@@ -48,12 +49,12 @@ struct call {
 
 /// A call as people name it: its layer, and the pass where that is not the plain forward one.
 [[nodiscard]] inline std::string call_name(const std::string& layer, std::string_view pass) {
-  return pass == name(op::pass::fwd) ? layer : fmt::format("{}:{}", layer, pass);
+  return pass == name(op::pass::fwd) ? layer : layer + ':' + std::string(pass);
 }
 
 /// What is computed, as text: calls that agree in it can share a plan and a timing.
 [[nodiscard]] inline std::string work_of(const op::any& op, op::pass pass) {
-  return fmt::format("{}/{}/{}", op.name(), name(pass), op.key());
+  return std::string(op.name()) + '/' + std::string(name(pass)) + '/' + op.key();
 }
 
 /// The model's input.

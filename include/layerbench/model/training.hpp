@@ -12,9 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/parameters.hpp>
 #include <layerbench/model/reductions.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/add.hpp>
+#include <layerbench/op/cross_entropy.hpp>
+#include <layerbench/op/softmax.hpp>
 
 /// The training step of a model: forward, loss, backward in reverse order, update of the weights.
 namespace layerbench::model {

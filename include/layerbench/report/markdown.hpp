@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>

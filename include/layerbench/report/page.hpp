@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/report/error_chart.hpp>
 #include <layerbench/report/html.hpp>

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/analysis/predict/text.hpp>

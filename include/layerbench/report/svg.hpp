@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/op_breakdown.hpp>

@@ -33,21 +33,15 @@ inline constexpr std::array<std::string_view, 13> own_fields{
     "run_type",     "time_unit",
     "label"};
 
-/// A row's fields in the order of the file; lists and objects are empty. Most rows have the same
-/// ones in the same places, so what is known of a name serves row after row.
+/// The fields of a row in the order of the file. Lists and objects are empty.
 class row_fields {
  public:
-  void clear() { used_ = 0; }
-  /// Begins the next field.
-  void add(const std::string& name) {
-    if (used_ == all_.size()) all_.emplace_back();
-    field& next = all_[used_++];
-    if (next.name == name) return;
-    next = {name, std::ranges::find(own_fields, name) == own_fields.end(), {}};
-  }
-  void set(nlohmann::json value) { all_[used_ - 1].value = std::move(value); }
+  void clear() { all_.clear(); }
+  void add(const std::string& name) { all_.emplace_back(name, nullptr); }
+  /// Sets the value of the field that was added last.
+  void set(nlohmann::json value) { all_.back().second = std::move(value); }
 
-  /// Throws out_of_range where there is none.
+  /// Throws out_of_range for a missing field.
   [[nodiscard]] const nlohmann::json& at(std::string_view name) const {
     const nlohmann::json* found = find(name);
     if (found == nullptr) throw std::out_of_range(fmt::format("key '{}' not found", name));
@@ -58,29 +52,24 @@ class row_fields {
     const nlohmann::json* found = find(name);
     return found == nullptr ? std::move(otherwise) : found->get<T>();
   }
-  void take_counters(counter_list& into) const {
-    for (std::size_t i = 0; i < used_; ++i) {
-      const field& item = all_[i];
-      if (item.counts && item.value.is_number()) into[item.name] = item.value.get<double>();
+  [[nodiscard]] counters other_numbers() const {
+    counters found;
+    for (const auto& [name, value] : all_) {
+      if (value.is_number() && std::ranges::find(own_fields, name) == own_fields.end()) {
+        found.insert_or_assign(found.end(), name, value.get<double>());  // mostly in order
+      }
     }
+    return found;
   }
 
  private:
-  struct field {
-    interned name;
-    bool counts = false;  ///< a number of that name is a counter
-    nlohmann::json value;
-  };
-
   [[nodiscard]] const nlohmann::json* find(std::string_view name) const {
-    for (std::size_t i = 0; i < used_; ++i) {
-      if (all_[i].name == name) return &all_[i].value;
-    }
-    return nullptr;
+    const auto found = std::ranges::find(all_, name, &field::first);
+    return found == all_.end() ? nullptr : &found->second;
   }
 
+  using field = std::pair<std::string, nlohmann::json>;
   std::vector<field> all_;
-  std::size_t used_ = 0;
 };
 
 [[nodiscard]] inline double unit_seconds(std::string_view unit) {
@@ -120,7 +109,7 @@ inline void read_row(const row_fields& row, results& into) {
     read.cpu_seconds = row.at("cpu_time").get<double>() * unit;
     read.calls = row.value("iterations", std::int64_t{0});
   }
-  row.take_counters(read.counters);
+  read.counters = row.other_numbers();
   if (read.error.empty()) {
     require_time(read.seconds, "real_time");
     require_time(read.mean_seconds(), "mean_s");

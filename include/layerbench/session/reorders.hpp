@@ -12,8 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/device.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/reorder.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::run {
@@ -115,15 +118,11 @@ class reorder_inserter {
         if (call.tensors[j] != tensor || its.extents().size() <= 2) continue;
         const auto count = static_cast<std::size_t>(elements(its.extents()));
         const bool padded = its.bytes != count * traits(its.logical.type).bytes;
-        if (padded || !is_permuted(its.order)) return std::nullopt;
+        if (padded || !op::is_permutation(its.order)) return std::nullopt;
         return stored{its.extents(), its.order};
       }
     }
     return std::nullopt;
-  }
-  /// Whether an order is one of axes alone, without blocks.
-  [[nodiscard]] static bool is_permuted(const std::string& order) {
-    return std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; });
   }
 
   /// How all operands lie of the parameter that operand `j` of an update belongs to: as its
@@ -142,7 +141,7 @@ class reorder_inserter {
     if (sizes->rule != op::update_rule::accumulate) return std::nullopt;
     constexpr std::size_t gradient = 1;
     const std::optional<stored>& added = written_[parameter[gradient]];
-    return added && is_permuted(added->order) ? added : std::nullopt;
+    return added && op::is_permutation(added->order) ? added : std::nullopt;
   }
   /// What an update keeps of weights in f32 lies as these.
   void lay_copies(const model::call& of) {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/progress.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/list.hpp>
 #include <layerbench/base/system.hpp>
@@ -16,6 +18,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/ranks/communicator.hpp>

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/benchmark_case.hpp>

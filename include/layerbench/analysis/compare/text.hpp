@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/base/table.hpp>

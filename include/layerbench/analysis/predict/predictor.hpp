@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/interval.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/select.hpp>

@@ -11,7 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/planned_cases.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 /// Which cases are to be predicted.
 namespace layerbench::analysis {

@@ -12,8 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 /// From timings of one device to training on many.
 namespace layerbench::analysis {
