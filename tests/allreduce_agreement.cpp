@@ -19,6 +19,7 @@
 #include <layerbench/backend/mpi/list.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/op/allreduce.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/timing/sampler.hpp>
 

@@ -231,7 +231,7 @@ TEST(allreduce, has_test_data_whose_sums_are_exact) {
   for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64}) {
     for (const std::int64_t ranks : {1, 2, 8, 64}) {
       const operand of = allreduce{4, ranks}.operands(pass::fwd, type).front();
-      EXPECT_TRUE(of.whole);
+      EXPECT_TRUE(of.integral);
       EXPECT_GE(of.high, 1);
       EXPECT_LE(of.high * static_cast<double>(ranks),
                 std::ldexp(1.0, traits(type).significand_bits));

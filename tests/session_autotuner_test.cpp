@@ -13,6 +13,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/activation.hpp>
+#include <layerbench/op/activation.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/shape/json.hpp>
 

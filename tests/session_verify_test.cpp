@@ -10,6 +10,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/op/add.hpp>
 #include <layerbench/session/verify.hpp>
 
 /// A backend that adds, but wrongly, and whether verify() sees it.

@@ -13,6 +13,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 #include "commands.hpp"
 

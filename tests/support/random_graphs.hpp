@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/op/list.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 #include "random_ops.hpp"

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <layerbench/shape/json.hpp>
+
 #include "program.hpp"
 
 /// `layerbench versus` with a program that only seems to measure.
