@@ -93,10 +93,10 @@ struct control_groups {
     base /= "unified";
   }
   // In a container the path may be that outside; then what is mounted here is the group itself.
-  path item = own.size() > 1 ? base / path(own).relative_path() : base;
-  while (item != base && item.has_relative_path()) {
-    if (std::filesystem::is_directory(item)) found.directories.push_back(item);
-    item = item.parent_path();
+  path directory = own.size() > 1 ? base / path(own).relative_path() : base;
+  while (directory != base && directory.has_relative_path()) {
+    if (std::filesystem::is_directory(directory)) found.directories.push_back(directory);
+    directory = directory.parent_path();
   }
   found.directories.push_back(base);
   return found;
@@ -169,7 +169,7 @@ struct processor_times {
     }
     std::istringstream numbers(line.substr(4));
     std::vector<std::int64_t> t;  // user nice system idle iowait irq softirq steal ...
-    for (std::int64_t element = 0; numbers >> element;) t.push_back(element);
+    for (std::int64_t ticks = 0; numbers >> ticks;) t.push_back(ticks);
     t.resize(std::max<std::size_t>(t.size(), 8));
     all.busy = t[0] + t[1] + t[2] + t[5] + t[6];
     all.idle = t[3] + t[4];
@@ -183,12 +183,12 @@ struct processor_times {
 [[nodiscard]] inline std::vector<path> processors_of(const path& root) {
   std::vector<path> all;
   std::error_code absent;
-  for (const auto& item :
+  for (const auto& entry :
        std::filesystem::directory_iterator(root / "sys/devices/system/cpu", absent)) {
-    const std::string name = item.path().filename().string();
+    const std::string name = entry.path().filename().string();
     const bool numbered = name.size() > 3 && name.starts_with("cpu") &&
                           name.find_first_not_of("0123456789", 3) == std::string::npos;
-    if (numbered) all.push_back(item.path());
+    if (numbered) all.push_back(entry.path());
   }
   return all;
 }
@@ -196,8 +196,8 @@ struct processor_times {
 /// What a file in each processor's directory says, each text once.
 [[nodiscard]] inline std::set<std::string> per_processor(const path& root, const path& file) {
   std::set<std::string> all;
-  for (const path& item : processors_of(root)) {
-    if (auto line = line_of(item / file)) all.insert(std::move(*line));
+  for (const path& processor : processors_of(root)) {
+    if (auto line = line_of(processor / file)) all.insert(std::move(*line));
   }
   return all;
 }
@@ -207,11 +207,11 @@ struct processor_times {
 /// gives a multiple of its size.
 [[nodiscard]] inline std::optional<std::int64_t> cache_bytes(int level, const path& root = "/") {
   std::error_code absent;
-  for (const auto& item :
+  for (const auto& cache :
        std::filesystem::directory_iterator(root / "sys/devices/system/cpu/cpu0/cache", absent)) {
-    if (number_of(item.path() / "level") != level) continue;
-    if (line_of(item.path() / "type") == "Instruction") continue;
-    const auto size = line_of(item.path() / "size");
+    if (number_of(cache.path() / "level") != level) continue;
+    if (line_of(cache.path() / "type") == "Instruction") continue;
+    const auto size = line_of(cache.path() / "size");
     const auto number = size ? number_in(*size) : std::nullopt;
     if (!number) continue;
     const auto unit = std::string_view("KMG").find(size->back());

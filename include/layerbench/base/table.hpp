@@ -76,11 +76,11 @@ namespace detail {
     for (const auto& row : t.rows) widths[i] = std::max(widths[i], detail::width(row[i]));
   }
   const auto line = [&](const auto& cell) {
-    std::string merged_passes = "|";
+    std::string text = "|";
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      merged_passes += ' ' + detail::padded(cell(i), widths[i], t.columns[i].align) + " |";
+      text += ' ' + detail::padded(cell(i), widths[i], t.columns[i].align) + " |";
     }
-    return merged_passes + '\n';
+    return text + '\n';
   };
   std::string out = line([&](std::size_t i) { return t.columns[i].title; });
   out += line([&](std::size_t i) {
@@ -95,7 +95,7 @@ namespace detail {
 [[nodiscard]] inline std::string csv(const table& t) {
   std::vector<std::string> titles;
   titles.reserve(t.columns.size());
-  for (const column& item : t.columns) titles.push_back(item.title);
+  for (const column& heading : t.columns) titles.push_back(heading.title);
   std::string out = detail::csv_record(titles);
   for (const auto& row : t.rows) out += detail::csv_record(row);
   return out;

@@ -22,10 +22,11 @@ struct gradient {
 /// ready: the reverse of that of the parameters, a layer's bias before its weights.
 [[nodiscard]] inline std::vector<gradient> gradients_of(const graph& g, dtype type) {
   std::vector<gradient> ready;
-  for (const layer& item : std::views::reverse(g.layers)) {
-    for (const op::operand& learned : std::views::reverse(item.op.operands(op::pass::fwd, type))) {
+  for (const layer& owner : std::views::reverse(g.layers)) {
+    for (const op::operand& learned :
+         std::views::reverse(owner.op.operands(op::pass::fwd, type))) {
       if (learned.role == op::role::weights) {
-        ready.push_back({item.name, op::least_bytes({learned})});
+        ready.push_back({owner.name, op::least_bytes({learned})});
       }
     }
   }
@@ -53,11 +54,11 @@ inline constexpr std::int64_t bucket_bytes = std::int64_t{25} << 20U;
                                                     std::int64_t rest = bucket_bytes) {
   std::vector<bucket> all;
   bool open = false;
-  for (const gradient& item : ready) {
+  for (const gradient& next : ready) {
     if (!open) all.emplace_back();
     bucket& last = all.back();
-    last.bytes += item.bytes;
-    if (last.layers.empty() || last.layers.back() != item.layer) last.layers.push_back(item.layer);
+    last.bytes += next.bytes;
+    if (last.layers.empty() || last.layers.back() != next.layer) last.layers.push_back(next.layer);
     open = last.bytes < (all.size() == 1 ? first : rest);
   }
   return all;

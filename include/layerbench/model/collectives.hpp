@@ -43,16 +43,16 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
   const auto add = [&](std::string name, std::int64_t bytes) {
     detail::add_allreduce(result, std::move(name), bytes, how);
   };
-  for (const bucket& item : buckets_of(all, INT64_MAX, INT64_MAX)) add("gradients", item.bytes);
+  for (const bucket& whole : buckets_of(all, INT64_MAX, INT64_MAX)) add("gradients", whole.bytes);
   int number = 0;
-  for (const bucket& entry : buckets_of(all)) add(fmt::format("bucket{}", ++number), entry.bytes);
+  for (const bucket& part : buckets_of(all)) add(fmt::format("bucket{}", ++number), part.bytes);
   std::vector<gradient> by_layer;
-  for (const gradient& element : all) {
-    if (by_layer.empty() || by_layer.back().layer != element.layer)
-      by_layer.push_back({element.layer, 0});
-    by_layer.back().bytes += element.bytes;
+  for (const gradient& next : all) {
+    if (by_layer.empty() || by_layer.back().layer != next.layer)
+      by_layer.push_back({next.layer, 0});
+    by_layer.back().bytes += next.bytes;
   }
-  for (const gradient& item : by_layer) add(item.layer, item.bytes);
+  for (const gradient& sum : by_layer) add(sum.layer, sum.bytes);
   return result;
 }
 

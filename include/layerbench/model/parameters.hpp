@@ -57,7 +57,7 @@ class parameters {
     if (!how_.zeroed) return calls;
     for (const std::vector<parameter>& of : by_call()) {
       std::vector<std::size_t> sums;
-      for (const parameter& item : of) sums.push_back(item.gradient);
+      for (const parameter& one : of) sums.push_back(one.gradient);
       calls.push_back(
           {name_of(of) + "_zero", rule(op::update_rule::zero, of), op::pass::fwd, std::move(sums)});
     }
@@ -69,7 +69,7 @@ class parameters {
     std::vector<call> calls;
     for (const std::vector<parameter>& of : by_call()) {
       std::vector<std::size_t> tensors;
-      for (const parameter& item : of) add_update(item, tensors);
+      for (const parameter& one : of) add_update(one, tensors);
       calls.push_back({name_of(of), rule(how_.rule, of), op::pass::fwd, std::move(tensors)});
     }
     return calls;
@@ -79,13 +79,13 @@ class parameters {
   /// One each, or all together, but the wide ones apart.
   [[nodiscard]] std::vector<std::vector<parameter>> by_call() const {
     std::vector<std::vector<parameter>> calls;
-    for (const parameter& item : all_) {
+    for (const parameter& one : all_) {
       const auto same = std::ranges::find_if(
-          calls, [&](const auto& of) { return how_.fused && of.front().wide == item.wide; });
+          calls, [&](const auto& of) { return how_.fused && of.front().wide == one.wide; });
       if (same == calls.end()) {
-        calls.push_back({item});
+        calls.push_back({one});
       } else {
-        same->push_back(item);
+        same->push_back(one);
       }
     }
     return calls;
@@ -99,7 +99,7 @@ class parameters {
   [[nodiscard]] op::any rule(op::update_rule which, const std::vector<parameter>& of) const {
     op::update result{.rule = which, .sizes = {}, .wide = of.front().wide};
     if (which == how_.rule) result.rate = how_.rate;
-    for (const parameter& item : of) result.sizes.push_back(item.size);
+    for (const parameter& one : of) result.sizes.push_back(one.size);
     return op::any(std::move(result));
   }
 

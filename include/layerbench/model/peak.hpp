@@ -56,9 +56,9 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
   graph result{std::string(peak_model), "what the device attains", "", {}, {}};
   std::int64_t side = 1024;
   while (side * side * side < (std::int64_t{1} << 27U) * threads) side *= 2;
-  for (const std::int64_t item : {side, 2 * side}) {
-    detail::add_peak(result, fmt::format("square_{}", item),
-                     op::any(op::gemm{.m = item, .n = item, .k = item}));
+  for (const std::int64_t size : {side, 2 * side}) {
+    detail::add_peak(result, fmt::format("square_{}", size),
+                     op::any(op::gemm{.m = size, .n = size, .k = size}));
   }
   constexpr std::int64_t line = 64;
   detail::add_peak(result, std::string(peak_call),

@@ -88,19 +88,19 @@ class step_memory {
  public:
   /// Of tensors of these `bytes`; `all` must outlive this.
   step_memory(const step& all, const operand_bytes& bytes) : step_(all), bytes_(all.tensors, 0) {
-    for (const call& element : all.calls) {
-      const std::vector<std::int64_t> sizes = bytes(element.op, element.pass);
-      for (std::size_t i = 0; i < element.tensors.size(); ++i) {
-        std::int64_t& known = bytes_[element.tensors[i]];
+    for (const call& by : all.calls) {
+      const std::vector<std::int64_t> sizes = bytes(by.op, by.pass);
+      for (std::size_t i = 0; i < by.tensors.size(); ++i) {
+        std::int64_t& known = bytes_[by.tensors[i]];
         known = std::max(known, sizes.at(i));  // a reader may see more than the writer
       }
     }
     for (const packed_tensor& tensor : all.packed) bytes_[tensor.whole] = 0;  // its parts count
-    for (const call& item : all.calls) {
-      std::vector<std::size_t>& its = touched_.emplace_back();
-      for (const std::size_t used : item.tensors) {
+    for (const call& by : all.calls) {
+      std::vector<std::size_t>& tensors = touched_.emplace_back();
+      for (const std::size_t used : by.tensors) {
         const std::vector<std::size_t> parts = all.parts_of(used);
-        its.insert(its.end(), parts.begin(), parts.end());
+        tensors.insert(tensors.end(), parts.begin(), parts.end());
       }
     }
     for (const std::int64_t byte : bytes_) footprint_ = checked_add(footprint_, byte);
@@ -143,7 +143,7 @@ class step_memory {
       const call_context found = around(call);
       ++seen.try_emplace(found.signature(), 0, found).first->second.first;
     }
-    const auto often = [](const auto& item) { return item.second.first; };
+    const auto often = [](const auto& state) { return state.second.first; };
     return std::ranges::max_element(seen, {}, often)->second.second;
   }
 
@@ -174,8 +174,8 @@ class step_memory {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::size_t item : touched_[i % touched_.size()]) {
-        if (seen.insert(item).second) bytes += bytes_[item];
+      for (const std::size_t tensor : touched_[i % touched_.size()]) {
+        if (seen.insert(tensor).second) bytes += bytes_[tensor];
       }
     }
     return bytes;

@@ -39,8 +39,8 @@ namespace detail {
   if (file.has("parameters")) {
     const json::cursor at = file["parameters"];
     at.require_object();
-    for (const auto& item : at.get().items()) {
-      named[item.key()] = json::read_size(at[item.key()], {});
+    for (const auto& parameter : at.get().items()) {
+      named[parameter.key()] = json::read_size(at[parameter.key()], {});
     }
   }
   if (batch) {

@@ -81,8 +81,8 @@ struct step {
   std::vector<packed_tensor> packed = {};
   dtype type = dtype::f32;
 
-  [[nodiscard]] std::vector<op::operand> operands_of(const call& element) const {
-    return element.op.operands(element.pass, type);
+  [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const {
+    return of.op.operands(of.pass, type);
   }
   /// As which of its operands a call writes the tensor, if it does.
   [[nodiscard]] std::optional<std::size_t> written_as(const call& by, std::size_t tensor) const {
@@ -94,13 +94,13 @@ struct step {
   }
   /// Whether a call writes the tensor.
   [[nodiscard]] bool writes(std::size_t tensor) const {
-    return std::ranges::any_of(
-        calls, [&](const call& item) { return written_as(item, tensor).has_value(); });
+    return std::ranges::any_of(calls,
+                               [&](const call& by) { return written_as(by, tensor).has_value(); });
   }
   /// What a call uses when it uses that tensor: its parts, or itself.
   [[nodiscard]] std::vector<std::size_t> parts_of(std::size_t tensor) const {
-    const auto packed_one = std::ranges::find(packed, tensor, &packed_tensor::whole);
-    return packed_one == packed.end() ? std::vector{tensor} : packed_one->parts;
+    const auto found = std::ranges::find(packed, tensor, &packed_tensor::whole);
+    return found == packed.end() ? std::vector{tensor} : found->parts;
   }
   std::size_t new_tensor() { return tensors++; }
   /// A new one that stays. Weights of a layer with such a result are drawn so that activations keep
@@ -131,8 +131,8 @@ namespace detail {
 /// How many layers read what each layer writes.
 [[nodiscard]] inline std::vector<int> readers(const graph& g) {
   std::vector<int> count(g.layers.size(), 0);
-  for (const layer& item : g.layers) {
-    for (const std::size_t input : item.inputs) {
+  for (const layer& reader : g.layers) {
+    for (const std::size_t input : reader.inputs) {
       if (input != model_input) ++count[input];
     }
   }
@@ -145,12 +145,12 @@ namespace detail {
 }
 
 /// Whether a layer of an `in_place` op can write over its source: where nobody else reads that.
-[[nodiscard]] inline bool may_overwrite(const graph& g, const layer& item,
+[[nodiscard]] inline bool may_overwrite(const graph& g, const layer& by,
                                         const std::vector<int>& readers, const op_names& in_place) {
-  const std::size_t from = item.inputs.front();
-  return in_place.contains(item.op.name()) && from != model_input && readers[from] == 1 &&
+  const std::size_t from = by.inputs.front();
+  return in_place.contains(by.op.name()) && from != model_input && readers[from] == 1 &&
          g.layers[from].op.has(op::pass::fwd) &&
-         elements(result_of(g.layers[from])) == elements(result_of(item));
+         elements(result_of(g.layers[from])) == elements(result_of(by));
 }
 
 }  // namespace detail
@@ -160,43 +160,43 @@ namespace detail {
 /// which write over their source where nobody else reads it.
 [[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
                                          const op_names& in_place = {}) {
-  step created;
-  created.type = type;
+  step result;
+  result.type = type;
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
-  const auto read_by = [&](const layer& element, std::size_t source) {
-    const std::size_t from = element.inputs[source];
+  const auto read_by = [&](const layer& reader, std::size_t source) {
+    const std::size_t from = reader.inputs[source];
     return from == model_input ? input_tensor : written[from];
   };
-  for (const layer& item : g.layers) {
-    if (!item.op.has(op::pass::fwd)) {
-      written.push_back(read_by(item, 0));
+  for (const layer& next : g.layers) {
+    if (!next.op.has(op::pass::fwd)) {
+      written.push_back(read_by(next, 0));
       continue;
     }
-    call now{item.name, item.op, op::pass::fwd, {}};
-    const std::vector<op::operand> operands = item.op.operands(now.pass, type);
-    const auto result =
+    call created{next.name, next.op, op::pass::fwd, {}};
+    const std::vector<op::operand> operands = next.op.operands(created.pass, type);
+    const auto written_operand =
         std::ranges::find(operands, op::role::destination, &op::operand::role) - operands.begin();
-    const dims& extents = operands[static_cast<std::size_t>(result)].extents;
-    const bool overwrites = detail::may_overwrite(g, item, readers, in_place);
+    const dims& extents = operands[static_cast<std::size_t>(written_operand)].extents;
+    const bool overwrites = detail::may_overwrite(g, next, readers, in_place);
     std::size_t source = 0;
     for (const op::operand& operand : operands) {
       std::size_t tensor = 0;
       if (operand.role == op::role::source) {
-        tensor = read_by(item, source++);
+        tensor = read_by(next, source++);
       } else if (operand.role == op::role::destination && overwrites) {
-        tensor = now.tensors.front();
+        tensor = created.tensors.front();
       } else if (operand.role == op::role::destination) {
-        tensor = created.new_tensor();
+        tensor = result.new_tensor();
       } else {
-        tensor = created.keep_tensor(operand, extents);
+        tensor = result.keep_tensor(operand, extents);
       }
-      now.tensors.push_back(tensor);
+      created.tensors.push_back(tensor);
     }
-    written.push_back(now.tensors[static_cast<std::size_t>(result)]);
-    created.calls.push_back(std::move(now));
+    written.push_back(created.tensors[static_cast<std::size_t>(written_operand)]);
+    result.calls.push_back(std::move(created));
   }
-  return created;
+  return result;
 }
 
 /// One distinct piece of work of a part of a step, and the calls that do it.
@@ -216,10 +216,10 @@ struct primitive {
   std::vector<primitive> distinct;
   std::map<std::pair<std::string, step_part>, std::size_t> position;
   for (std::size_t i = 0; i < all.calls.size(); ++i) {
-    const call& item = all.calls[i];
+    const call& next = all.calls[i];
     const auto [known, is_new] =
-        position.try_emplace({work_of(item.op, item.pass), item.part}, distinct.size());
-    if (is_new) distinct.push_back({item.layer, item.op, item.pass, {}, item.inserted, item.part});
+        position.try_emplace({work_of(next.op, next.pass), next.part}, distinct.size());
+    if (is_new) distinct.push_back({next.layer, next.op, next.pass, {}, next.inserted, next.part});
     distinct[known->second].calls.push_back(i);
   }
   return distinct;
@@ -237,17 +237,17 @@ struct totals {
 [[nodiscard]] inline totals count(const graph& g) {
   totals sum;
   std::set<std::string> shapes;
-  for (const layer& item : g.layers) {
-    if (!item.op.has(op::pass::fwd)) continue;
-    sum.macs = checked_add(sum.macs, item.op.work(op::pass::fwd).macs);
-    for (const op::operand& operand : item.op.operands(op::pass::fwd, dtype::f32)) {
+  for (const layer& next : g.layers) {
+    if (!next.op.has(op::pass::fwd)) continue;
+    sum.macs = checked_add(sum.macs, next.op.work(op::pass::fwd).macs);
+    for (const op::operand& operand : next.op.operands(op::pass::fwd, dtype::f32)) {
       const std::int64_t size = elements(operand.extents);
       if (operand.role == op::role::weights) sum.parameters = checked_add(sum.parameters, size);
-      if (operand.role == op::role::destination && item.op.storage() == op::storage::own) {
+      if (operand.role == op::role::destination && next.op.storage() == op::storage::own) {
         sum.activations = checked_add(sum.activations, size);
       }
     }
-    if (const auto* conv = item.op.get<op::conv>()) {
+    if (const auto* conv = next.op.get<op::conv>()) {
       ++sum.conv_layers;
       op::conv shape = *conv;
       shape.bias = false;

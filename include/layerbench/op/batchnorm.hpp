@@ -94,7 +94,7 @@ struct batchnorm {
       all[i].low = low;
       all[i].high = high;
     };
-    for (operand& item : all) item.scale = 1;
+    for (operand& tensor : all) tensor.scale = 1;
     set(0, -127, 127);    // src
     set(1, 16, 48);       // scale
     set(2, -16, 16);      // shift

@@ -79,31 +79,31 @@ struct planned {
 /// order in which they came, which is the order in which people asked for them.
 class manifest {
  public:
-  using item = std::pair<configuration_name, std::vector<planned>>;
+  using entry = std::pair<configuration_name, std::vector<planned>>;
 
   /// The step of `owner`; empty when it is new.
   std::vector<planned>& operator[](const configuration_name& configuration) {
-    const auto found = std::ranges::find(items_, configuration, &item::first);
+    const auto found = std::ranges::find(items_, configuration, &entry::first);
     if (found != items_.end()) return found->second;
     return items_.emplace_back(configuration, std::vector<planned>{}).second;
   }
 
   [[nodiscard]] bool contains(const configuration_name& configuration) const {
-    return std::ranges::find(items_, configuration, &item::first) != items_.end();
+    return std::ranges::find(items_, configuration, &entry::first) != items_.end();
   }
 
   void erase(const configuration_name& configuration) {
-    std::erase_if(items_, [&](const item& element) { return element.first == configuration; });
+    std::erase_if(items_, [&](const entry& known) { return known.first == configuration; });
   }
 
   /// Adds those cases of `other` that are not here yet, and what its clocks inside chains say of
   /// the same steps.
   void merge(const manifest& other) {
-    for (const item& element : other) {
-      std::vector<planned>& step = (*this)[element.first];
-      if (step.empty()) step = element.second;
-      for (std::size_t i = 0; i < step.size() && step.size() == element.second.size(); ++i) {
-        if (!step[i].chain_seconds) step[i].chain_seconds = element.second[i].chain_seconds;
+    for (const entry& added : other) {
+      std::vector<planned>& step = (*this)[added.first];
+      if (step.empty()) step = added.second;
+      for (std::size_t i = 0; i < step.size() && step.size() == added.second.size(); ++i) {
+        if (!step[i].chain_seconds) step[i].chain_seconds = added.second[i].chain_seconds;
       }
     }
   }
@@ -111,13 +111,13 @@ class manifest {
   void clear() { items_.clear(); }
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] std::size_t size() const { return items_.size(); }
-  [[nodiscard]] std::vector<item>::iterator begin() { return items_.begin(); }
-  [[nodiscard]] std::vector<item>::iterator end() { return items_.end(); }
-  [[nodiscard]] std::vector<item>::const_iterator begin() const { return items_.begin(); }
-  [[nodiscard]] std::vector<item>::const_iterator end() const { return items_.end(); }
+  [[nodiscard]] std::vector<entry>::iterator begin() { return items_.begin(); }
+  [[nodiscard]] std::vector<entry>::iterator end() { return items_.end(); }
+  [[nodiscard]] std::vector<entry>::const_iterator begin() const { return items_.begin(); }
+  [[nodiscard]] std::vector<entry>::const_iterator end() const { return items_.end(); }
 
  private:
-  std::vector<item> items_;
+  std::vector<entry> items_;
 };
 
 }  // namespace layerbench::result

@@ -74,8 +74,8 @@ class duplicate_guard {
     open_.back().last_key = name;
     if (open_.back().keys.insert(name).second) return;
     std::string pointer;
-    for (const level& item : open_) {
-      pointer += '/' + (item.is_array ? std::to_string(item.items - 1) : token(item.last_key));
+    for (const level& outer : open_) {
+      pointer += '/' + (outer.is_array ? std::to_string(outer.items - 1) : token(outer.last_key));
     }
     throw bad_input(file_, pointer, "duplicate key; keep one of the two");
   }
@@ -154,9 +154,10 @@ class cursor {
   void check_keys(const std::vector<std::string_view>& known,
                   const std::vector<std::string_view>& required) const {
     require_object();
-    for (const auto& item : at_->items()) {
-      if (std::ranges::find(known, item.key()) == known.end()) {
-        (*this)[item.key()].fail(fmt::format("unknown key; known here: {}", fmt::join(known, " ")));
+    for (const auto& member : at_->items()) {
+      if (std::ranges::find(known, member.key()) == known.end()) {
+        (*this)[member.key()].fail(
+            fmt::format("unknown key; known here: {}", fmt::join(known, " ")));
       }
     }
     for (const std::string_view key : required) {
