@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-/// Numbers as people read them: one form of each, wherever it is printed.
+/// Numbers for people: one format per kind of number, wherever it is printed.
 namespace layerbench::report::detail {
 
-/// A number with as many digits as identify it; nothing for no number.
+/// The fewest digits that identify a number; an empty text for no number.
 [[nodiscard]] inline std::string exact(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
@@ -42,7 +42,7 @@ namespace layerbench::report::detail {
   return share ? fmt::format("{:+.1f} %", *share * 100) : "";
 }
 
-/// Rounded down: less than all must not read as 100 %.
+/// A coverage, rounded down: less than all must not read as 100 %.
 [[nodiscard]] inline std::string percent_covered(double coverage) {
   return fmt::format("{:.1f} %", std::floor(coverage * 1000) / 10);
 }

@@ -36,7 +36,7 @@ struct table {
 
 namespace detail {
 
-/// Places a UTF-8 text takes on a terminal, one a character.
+/// Columns of a UTF-8 text on a terminal, one per character.
 [[nodiscard]] inline std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -68,7 +68,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// The table for a terminal: aligned, and Markdown to those who paste it somewhere.
+/// The table as aligned text, which is also Markdown.
 [[nodiscard]] inline std::string text(const table& t) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < t.columns.size(); ++i) {
@@ -91,7 +91,7 @@ namespace detail {
   return out;
 }
 
-/// The table as CSV (RFC 4180): a header line, then a line a row.
+/// The table as CSV (RFC 4180): a header line, then one line per row.
 [[nodiscard]] inline std::string csv(const table& t) {
   std::vector<std::string> titles;
   titles.reserve(t.columns.size());

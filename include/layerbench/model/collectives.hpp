@@ -16,13 +16,13 @@
 /// All-reduces as lists of layers: no models, but timed like them.
 namespace layerbench::model {
 
-/// How they are done.
+/// Settings of the all-reduces.
 struct collective {
   std::int64_t ranks = 1;
   bool in_place = true;
 };
 
-/// The model of all-reduces that are of no model, and the name of its layers: bytes_<n>.
+/// The pseudo-model of a sweep over sizes. Its layers are called bytes_<n>.
 inline constexpr std::string_view sweep_model = "sweep";
 
 namespace detail {
@@ -34,9 +34,8 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
 
 }  // namespace detail
 
-/// What ranks that train `g` in a data type may send: all gradients at once (`gradients`), in
-/// buckets (`bucket<i>`, in the order in which they get ready, from 1), and each layer's alone (by
-/// its name).
+/// All-reduces for the gradients of `g`: of all at once (`gradients`), of each bucket (`bucket<i>`,
+/// from 1, in the order in which they are ready), and of each layer (by its name).
 [[nodiscard]] inline graph gradient_graph(const graph& g, dtype type, const collective& how) {
   graph result{g.name, "its gradients", "", {}, {}};
   const std::vector<gradient> all = gradients_of(g, type);

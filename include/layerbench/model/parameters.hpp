@@ -13,7 +13,7 @@
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/step.hpp>
 
-/// What a training step learns, and the calls that do it.
+/// The learned values of a training step, and the calls that update them.
 namespace layerbench::model::detail {
 
 /// Tensors of operands, by their names.
@@ -21,20 +21,20 @@ using named_tensors = std::map<std::string, std::size_t, std::less<>>;
 
 /// Weights of a layer, with their gradient.
 struct parameter {
-  std::string name;  ///< of the layer, and what they are there
+  std::string name;  ///< <layer>_<operand>
   std::size_t weights;
   std::size_t gradient;
   std::int64_t size;
-  bool wide;  ///< f32 although the step is in 16 bits
+  bool wide;  ///< f32 in a 16-bit step
 };
 
 class parameters {
  public:
-  /// `made` is the step that learns them.
+  /// `result` is the step under construction.
   parameters(step& result, const training& how) : result_(result), how_(how) {}
 
-  /// Takes one whose gradient the step has just written. Where gradients are added up over steps,
-  /// returns the call that does so.
+  /// Adds a parameter whose gradient the step has just written. Returns the call that accumulates
+  /// the gradient, if gradients are accumulated over steps.
   [[nodiscard]] std::vector<call> add(parameter of) {
     std::vector<call> calls;
     if (how_.zeroed) {
@@ -51,7 +51,7 @@ class parameters {
 
   [[nodiscard]] const std::vector<parameter>& all() const { return all_; }
 
-  /// What sets the gradients to 0 that are added to.
+  /// The calls that set accumulated gradients to 0.
   [[nodiscard]] std::vector<call> zeros() const {
     std::vector<call> calls;
     if (!how_.zeroed) return calls;
@@ -64,7 +64,7 @@ class parameters {
     return calls;
   }
 
-  /// What an optimizer does to all weights.
+  /// The optimizer's calls for all weights.
   [[nodiscard]] std::vector<call> updates() {
     std::vector<call> calls;
     for (const std::vector<parameter>& of : by_call()) {
@@ -76,7 +76,8 @@ class parameters {
   }
 
  private:
-  /// One each, or all together, but the wide ones apart.
+  /// Parameters by update call: one per call, or if fused all in one, with the wide ones in
+  /// another.
   [[nodiscard]] std::vector<std::vector<parameter>> by_call() const {
     std::vector<std::vector<parameter>> calls;
     for (const parameter& one : all_) {
@@ -103,7 +104,7 @@ class parameters {
     return op::any(std::move(result));
   }
 
-  /// The operands of one tensor's update. In 16 bits the f32 weights are a tensor of their own.
+  /// Adds the operands of one tensor's update. In 16 bits the f32 weights are a separate tensor.
   void add_update(const parameter& of, std::vector<std::size_t>& tensors) {
     const bool fine = of.wide || traits(result_.type).bytes >= traits(dtype::f32).bytes;
     named_tensors names{{"weights", fine ? of.weights : keep_copy(of.weights)},

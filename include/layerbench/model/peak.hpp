@@ -15,16 +15,16 @@
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/op/stream.hpp>
 
-/// What shows how fast a device is at best: no model, but timed like one.
+/// The calls that measure the peaks of a device, as a pseudo-model.
 namespace layerbench::model {
 
 inline constexpr std::string_view peak_model = "peak";
 
-/// Names of its layers: a call that does next to nothing; streams are <kind>_<level>.
+/// Names of its layers: an almost empty call; streams are <kind>_<level>.
 inline constexpr std::string_view peak_call = "call";
 inline constexpr std::string_view peak_memory = "memory";
 
-/// What streams of a cache go over, of what it holds: all of it stays there, beside the rest.
+/// Streams of a cache cover one part in this many of it, so that their data stay cached.
 inline constexpr std::int64_t peak_share = 2;
 
 namespace detail {
@@ -42,9 +42,9 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
 
 }  // namespace detail
 
-/// Products and streams for so many threads. `caches` are bytes by level, from the first, as one
-/// core sees them, 0 for none; the last belongs to several cores, and there are `last_caches` of
-/// it.
+/// Matrix products and streams for `threads` threads. `caches` are the bytes of each level that one
+/// core uses, 0 for none. Several cores share the last-level cache; the machine has `last_caches`
+/// of them.
 ///
 /// gemm: two squares, the larger of which gives each thread at least what one of side 1024 is.
 /// Streams: half of what the threads' caches of a level hold, where that is at least twice what

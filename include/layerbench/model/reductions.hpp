@@ -17,13 +17,12 @@
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/allreduce.hpp>
 
-/// What a training step does where several ranks train together.
+/// The all-reduces of a training step of several ranks.
 namespace layerbench::model::detail {
 
-/// Has so many ranks add up their gradients in each step, bucket by bucket, each as soon as its
-/// last gradient is there, nothing else being done meanwhile. As in PyTorch's
-/// DistributedDataParallel where gradients are views of buckets; but sums are not divided by the
-/// number of ranks.
+/// Inserts one all-reduce per bucket of gradients, right after the call that writes its last
+/// gradient. No other call overlaps it. PyTorch's DistributedDataParallel does the same if
+/// gradients are views of buckets, but it also divides the sums by the number of ranks.
 class reductions {
  public:
   reductions(step& result, const std::vector<parameter>& learned, std::int64_t ranks)

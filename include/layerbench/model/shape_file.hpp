@@ -52,7 +52,7 @@ namespace detail {
   return named;
 }
 
-/// A layer as written: producers by position in the file.
+/// A layer as the file has it: producers by position in the file.
 struct draft {
   layer node;
   json::cursor at;

@@ -18,10 +18,10 @@
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/conv.hpp>
 
-/// A model's step: what is computed, in which order, on which tensors.
+/// The step of a model: its calls in order, and their tensors.
 namespace layerbench::model {
 
-/// Which part of a step a call belongs to: all of an inference step is `forward`.
+/// The part of a step that a call belongs to. Inference has only `forward`.
 enum class step_part { forward, backward, update };
 
 }  // namespace layerbench::model
@@ -32,14 +32,14 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::model {
 
-/// One call of an op, on tensors of the step: one an operand, in the op's order. An op in place
-/// has one of them twice.
+/// One call of an op. It has one tensor of the step per operand, in the op's order; an op in place
+/// has one tensor twice.
 struct call {
-  std::string layer;  ///< that it is of
+  std::string layer;  ///< name of the call's layer
   op::any op;
   op::pass pass = op::pass::fwd;
   std::vector<std::size_t> tensors;
-  bool inserted = false;  ///< added by a backend; not of the model
+  bool inserted = false;  ///< added by a backend, not part of the model
   step_part part = step_part::forward;
 
   [[nodiscard]] bool uses(std::size_t tensor) const {
@@ -47,12 +47,12 @@ struct call {
   }
 };
 
-/// A call as people name it: its layer, and the pass where that is not the plain forward one.
+/// Name of a call for people: its layer, and the pass unless that is `fwd`.
 [[nodiscard]] inline std::string call_name(const std::string& layer, std::string_view pass) {
   return pass == name(op::pass::fwd) ? layer : layer + ':' + std::string(pass);
 }
 
-/// What is computed, as text: calls that agree in it can share a plan and a timing.
+/// Text of what a call computes. Calls with equal texts can share a plan and a timing.
 [[nodiscard]] inline std::string work_of(const op::any& op, op::pass pass) {
   return std::string(op.name()) + '/' + std::string(name(pass)) + '/' + op.key();
 }
@@ -60,14 +60,14 @@ struct call {
 /// The model's input.
 inline constexpr std::size_t input_tensor = 0;
 
-/// A tensor that stays from step to step, and what it holds before the first.
+/// A tensor that is kept from step to step, and its values before the first step.
 struct kept_tensor {
   std::size_t tensor;
-  op::operand logical;  ///< in its row-major order, however many axes a call sees
-  std::size_t values;   ///< the kept tensor, by position, whose first values it has: itself mostly
+  op::operand logical;  ///< in row-major order, with all axes
+  std::size_t values;   ///< position of the kept tensor with the same first values, mostly itself
 };
 
-/// Tensors that lie one behind the other, so that a call can use them as one.
+/// Tensors adjacent in memory, so that a call can use them as one.
 struct packed_tensor {
   std::size_t whole;
   std::vector<std::size_t> parts;  ///< in their order in memory
@@ -76,7 +76,7 @@ struct packed_tensor {
 struct step {
   std::vector<call> calls;  ///< in the order in which they run
   std::size_t tensors = 1;  ///< how many there are
-  std::size_t inputs = 1;   ///< the first so many are written by somebody outside before each step
+  std::size_t inputs = 1;   ///< the caller writes these first tensors before each step
   std::vector<kept_tensor> kept = {};
   std::vector<packed_tensor> packed = {};
   dtype type = dtype::f32;
@@ -84,7 +84,7 @@ struct step {
   [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const {
     return of.op.operands(of.pass, type);
   }
-  /// As which of its operands a call writes the tensor, if it does.
+  /// The operand as which a call writes the tensor; nothing if the call does not write it.
   [[nodiscard]] std::optional<std::size_t> written_as(const call& by, std::size_t tensor) const {
     const std::vector<op::operand> operands = operands_of(by);
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -97,14 +97,15 @@ struct step {
     return std::ranges::any_of(calls,
                                [&](const call& by) { return written_as(by, tensor).has_value(); });
   }
-  /// What a call uses when it uses that tensor: its parts, or itself.
+  /// The tensors that a call uses with this one: the parts of a packed tensor, or the tensor alone.
   [[nodiscard]] std::vector<std::size_t> parts_of(std::size_t tensor) const {
     const auto found = std::ranges::find(packed, tensor, &packed_tensor::whole);
     return found == packed.end() ? std::vector{tensor} : found->parts;
   }
   std::size_t new_tensor() { return tensors++; }
-  /// A new one that stays. Weights of a layer with such a result are drawn so that activations keep
-  /// their magnitude from layer to layer (He et al., Delving Deep into Rectifiers, 2015).
+  /// A new kept tensor. The range of a layer's weights follows from its `result`, so that
+  /// activations keep their magnitude from layer to layer (He et al., Delving Deep into Rectifiers,
+  /// 2015).
   std::size_t keep_tensor(op::operand logical, const dims& result) {
     if (logical.role == op::role::weights && logical.extents.size() > 1 && result.size() > 1) {
       const auto outputs = static_cast<double>(result[1]);
@@ -120,7 +121,7 @@ struct step {
 /// Names of ops.
 using op_names = std::set<std::string, std::less<>>;
 
-/// Those that write over their source in frameworks as people mostly use them.
+/// The ops that write over their source in most framework models.
 [[nodiscard]] inline const op_names& usually_in_place() {
   static const op_names ops{"activation"};
   return ops;
@@ -144,7 +145,7 @@ namespace detail {
   return of_role(of.op, op::role::destination).front().extents;
 }
 
-/// Whether a layer of an `in_place` op can write over its source: where nobody else reads that.
+/// Whether a layer of an `in_place` op can write over its source: no other layer reads it.
 [[nodiscard]] inline bool may_overwrite(const graph& g, const layer& by,
                                         const std::vector<int>& readers, const op_names& in_place) {
   const std::size_t from = by.inputs.front();
@@ -155,9 +156,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// One inference step of a model in a data type, its layers in graph order, without those that are
-/// for training alone. Every layer writes to a tensor of its own, but those of `in_place` ops,
-/// which write over their source where nobody else reads it.
+/// One inference step of a model: its layers in graph order, without those that only train. Each
+/// layer writes to a new tensor. Layers of `in_place` ops write over their source if no other layer
+/// reads it.
 [[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
                                          const op_names& in_place = {}) {
   step result;
@@ -199,7 +200,7 @@ namespace detail {
   return result;
 }
 
-/// One distinct piece of work of a part of a step, and the calls that do it.
+/// A distinct piece of work in a part of a step, and the calls that do it.
 struct primitive {
   std::string layer;  ///< of the first call
   op::any op;
@@ -227,10 +228,10 @@ struct primitive {
 
 /// Totals of a model at its batch size, by the conventions of docs/formats.md.
 struct totals {
-  std::int64_t parameters = 0;  ///< learned values; running statistics are not
+  std::int64_t parameters = 0;  ///< learned values, without running statistics
   std::int64_t macs = 0;        ///< multiply-accumulates of one step
   std::int64_t conv_layers = 0;
-  std::int64_t unique_conv_shapes = 0;  ///< distinct sizes, a bias or none being the same
+  std::int64_t unique_conv_shapes = 0;  ///< distinct sizes; the bias does not count
   std::int64_t activations = 0;         ///< elements written by layers that do not work in place
 };
 

@@ -128,12 +128,12 @@ class training_builder {
     add_gradient(judged, gradient);
   }
 
-  /// Whether nobody but layer `i` still needs its gradient.
+  /// Whether only layer `i` still needs its gradient.
   [[nodiscard]] bool alone(std::size_t i) const {
     return std::ranges::count(gradients_, gradients_[i]) == 1;
   }
 
-  /// Adds a gradient of what layer `to` wrote to those that it has.
+  /// Adds `gradient` to the gradient of the destination of layer `to`.
   void add_gradient(std::size_t to, std::size_t gradient) {
     if (to == model_input) return;
     std::optional<std::size_t>& known = gradients_[to];
@@ -141,7 +141,8 @@ class training_builder {
       known = gradient;
       return;
     }
-    // Into one that nobody else reads: the known one, or the new one unless that was handed on.
+    // The sum overwrites a gradient that no other layer needs: the known one, or a new one that was
+    // not passed through.
     const bool fresh = std::ranges::find(gradients_, gradient) == gradients_.end();
     std::size_t first = *known;
     std::size_t second = gradient;
@@ -156,10 +157,10 @@ class training_builder {
 
   void backward(std::size_t i) {
     const layer& next = graph_.layers[i];
-    if (!gradients_[i]) return;  // nothing that is read depends on it
+    if (!gradients_[i]) return;  // the loss does not depend on it
     if (next.op.passes_gradient_through()) {
       for (const std::size_t from : next.inputs) add_gradient(from, *gradients_[i]);
-      gradients_[i].reset();  // last, so that none of these adds to what the next one gets
+      gradients_[i].reset();  // last: until then no sum may overwrite it
       return;
     }
     if (!gradient_reads(next.op, "diff_dst")) {
@@ -217,7 +218,7 @@ class training_builder {
     return std::ranges::find(weights, name, &op::operand::name) != weights.end();
   }
 
-  /// Where the backward part begins; only now it is known which gradients there are.
+  /// Inserted where the backward part begins, after all gradients are known.
   void zero_gradients() {
     std::vector<call> calls = parameters_.zeros();
     for (call& zero : calls) zero.part = step_part::backward;
@@ -233,8 +234,9 @@ class training_builder {
   std::vector<int> readers_;
   step result_;
   step_part part_ = step_part::forward;
-  std::vector<named_tensors> names_;                   ///< of each layer
-  std::vector<std::optional<std::size_t>> gradients_;  ///< of what each layer wrote, while needed
+  std::vector<named_tensors> names_;  ///< of each layer
+  std::vector<std::optional<std::size_t>>
+      gradients_;  ///< of each layer's destination, while needed
   std::vector<std::pair<std::size_t, std::size_t>>
       source_gradients_;  ///< to which layer, which gradient
   parameters parameters_;
@@ -242,10 +244,10 @@ class training_builder {
 
 }  // namespace detail
 
-/// One training step of a model in a data type: the layers in graph order, the loss (with the
-/// model's last softmax in it, where it ends in one), gradients in reverse order, none of the
-/// model's input, and the update of the weights. Ops `in_place` write over their source where
-/// nobody needs it again. Throws `unsupported` where a layer has no gradient.
+/// One training step of a model: the layers in graph order, the loss, the gradients in reverse
+/// order, and the update of the weights. The loss includes the softmax that a model ends in. The
+/// model's input has no gradient. Ops `in_place` write over their source if no later call needs it.
+/// Throws `unsupported` for a layer without a gradient.
 [[nodiscard]] inline step training_step(const graph& g, dtype type, const op_names& in_place = {},
                                         const training& how = {}) {
   return detail::training_builder(g, type, in_place, how).build();

@@ -21,8 +21,8 @@
 /// Result files: Google Benchmark's JSON with our names, counters and context (docs/formats.md).
 namespace layerbench::result {
 
-/// The manifest as the text that stands in the context: an object from case to a list of
-/// [layer, op, pass, key, count], with an object as sixth element where there is more to say:
+/// The manifest as a context field: an object from case to a list of [layer, op, pass, key, count],
+/// with an optional object as sixth element:
 /// {"part": "backward", "state": signature, "inserted": true, "chain_s": seconds, "moves": list},
 /// of [bytes, distance, 1 if they are written, else 0] each.
 [[nodiscard]] inline std::string write_manifest(const manifest& cases) {
@@ -105,7 +105,7 @@ namespace detail {
 
 namespace detail {
 
-/// Takes over rows one by one while the JSON of `from` is parsed.
+/// Reads the JSON of `from`, a stream or a text.
 template <class Source>
 [[nodiscard]] results read_from(Source& from, results result) {
   file_reader reader(result);
@@ -124,8 +124,8 @@ template <class Source>
 
 }  // namespace detail
 
-/// Reads a result file. Rows are taken over one by one while the text is parsed, so that memory
-/// does not grow with the JSON. Throws bad_input naming file and place.
+/// Reads a result file row by row, without holding all of its JSON. Throws bad_input naming file
+/// and place.
 [[nodiscard]] inline results read(const std::filesystem::path& path) {
   results result;
   result.file = path.string();
@@ -138,7 +138,7 @@ template <class Source>
   return detail::read_from(stream, std::move(result));
 }
 
-/// The same of its `text`.
+/// Reads the text of a result file. Errors name `file`.
 [[nodiscard]] inline results read_text(const std::string& text, const std::string& file) {
   results result;
   result.file = file;

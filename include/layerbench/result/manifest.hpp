@@ -18,8 +18,8 @@
 
 namespace layerbench::result {
 
-/// What a primitive reads or writes as one of its operands. One that is written over moves once, as
-/// written: a cache fetches what it is to write, so reading it first moves nothing more.
+/// Memory traffic of one operand. An overwritten operand counts once, as written: a cache fetches a
+/// line before it writes it, so reading it first adds no traffic.
 struct operand_traffic {
   std::int64_t bytes;
   std::int64_t distance;  ///< bytes that the step touches between two uses of it
@@ -35,17 +35,16 @@ struct planned {
   std::int64_t count = 1;
   bool inserted = false;   ///< added by the backend; not a layer of the model
   std::string state = {};  ///< signature of its operands' states in the model; empty: unknown
-  /// Seconds of a call by clocks inside a chain: shows where errors come from, and is never added
-  /// up to a prediction.
+  /// Seconds per call by clocks inside a chain. They explain errors and never enter a prediction.
   std::optional<double> chain_seconds = {};
   model::step_part part = model::step_part::forward;
   std::vector<operand_traffic> traffic = {};  ///< in the operands' order; empty: unknown
 
-  /// As model::work_of has it.
+  /// The same text as model::work_of.
   [[nodiscard]] std::string work() const { return fmt::format("{}/{}/{}", op, pass, key); }
 };
 
-/// A model's primitive as a manifest has it.
+/// The manifest's entry of a model's primitive.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive) {
   planned result{primitive.layer,
                  std::string(primitive.op.name()),
@@ -57,7 +56,7 @@ struct planned {
   return result;
 }
 
-/// The same, with the state of its operands in a step of that data type.
+/// The same with the state of its operands in a step of that data type.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive,
                                         const model::call_context& around, dtype type) {
   planned result = planned_of(primitive);
@@ -75,13 +74,13 @@ struct planned {
   return result;
 }
 
-/// What one step of each case consists of, whether or not it was measured. The cases stand in the
-/// order in which they came, which is the order in which people asked for them.
+/// The primitives of one step of each case, measured or not. The cases keep the order in which the
+/// user named them.
 class manifest {
  public:
   using entry = std::pair<configuration_name, std::vector<planned>>;
 
-  /// The step of `owner`; empty when it is new.
+  /// The step of `configuration`; empty if it is new.
   std::vector<planned>& operator[](const configuration_name& configuration) {
     const auto found = std::ranges::find(items_, configuration, &entry::first);
     if (found != items_.end()) return found->second;
@@ -96,8 +95,7 @@ class manifest {
     std::erase_if(items_, [&](const entry& known) { return known.first == configuration; });
   }
 
-  /// Adds those cases of `other` that are not here yet, and what its clocks inside chains say of
-  /// the same steps.
+  /// Adds the missing cases of `other`, and missing times by its clocks inside chains.
   void merge(const manifest& other) {
     for (const entry& added : other) {
       std::vector<planned>& step = (*this)[added.first];

@@ -18,7 +18,7 @@
 
 namespace layerbench::result {
 
-/// What a row's label says, `key=<canonical key>;algo=<choice>;state=<signature>[;inserted]`.
+/// The label of a row, `key=<canonical key>;algo=<choice>;state=<signature>[;inserted]`.
 struct label {
   std::string key;
   std::string algorithm;
@@ -59,9 +59,9 @@ struct measurement {
   double cpu_seconds = 0;  ///< CPU time of one call, all threads
   std::int64_t calls = 0;
   result::counters counters;
-  std::string error;  ///< why there is no timing; empty where there is one
+  std::string error;  ///< why there is no timing; empty if there is one
 
-  /// Mean time of one call without stalls, or the median where the row does not have it.
+  /// Mean time of one call without stalls, or the median if the row has no mean.
   [[nodiscard]] double mean_seconds() const {
     const auto mean = counters.find("mean_s");
     return mean == counters.end() ? seconds : mean->second;
@@ -73,11 +73,11 @@ struct measurement {
   }
 };
 
-/// Share of disturbed timings from which on a result is marked.
+/// Least share of disturbed timings at which a result is marked.
 inline constexpr double much_disturbed = 0.1;
 
-/// What makes timings interchangeable: same work, same library, same conditions. Rows that agree
-/// in it (and in their files' contexts) may serve one another.
+/// The identity of a timing: work, library, conditions. Rows with equal identities, from files with
+/// equal contexts, are interchangeable.
 [[nodiscard]] inline std::string identity(const configuration_name& configuration,
                                           std::string_view op, std::string_view pass,
                                           std::string_view key, std::string_view cache,
@@ -98,16 +98,16 @@ struct results {
   std::map<std::string, std::string, std::less<>> context;
   result::manifest manifest;
   std::vector<measurement> rows;    ///< of primitives
-  std::vector<measurement> chains;  ///< of whole steps: what predictions are held against
+  std::vector<measurement> chains;  ///< of whole steps, which validate predictions
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
 
-  /// What the context says in a field; nothing where it does not have it.
+  /// The value of a context field, or nothing.
   [[nodiscard]] std::optional<std::string> context_value(std::string_view field) const {
     const auto found = context.find(field);
     if (found == context.end()) return std::nullopt;
     return found->second;
   }
-  /// What it was measured on, as far as the file says: the processor, and the GPU where one is.
+  /// The device of the file: the processor, and the GPU if there is one.
   [[nodiscard]] std::string device() const {
     const std::string processor = context_value("device").value_or("not said");
     const auto gpu = context_value("gpu");
