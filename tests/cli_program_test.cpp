@@ -55,9 +55,8 @@ int run_with_it(std::vector<std::string> words) {
   const testing::temporary_directory scratch;
   const std::string model = scratch.write("tiny.json", R"({"name": "tiny", "layers": [
       {"name": "relu1", "op": "activation", "shape": {"kind": "relu", "dims": [2, 3]}}]})");
-  static std::string program = "bench_relu";  // Google Benchmark keeps the pointer
-  words.insert(words.begin(), "--model=" + model);
-  std::vector<char*> arguments{program.data()};
+  words.insert(words.begin(), {"bench_relu", "--model=" + model});
+  std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   const int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
