@@ -33,6 +33,7 @@
 #include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/benchmark_case.hpp>

@@ -13,10 +13,13 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/mpi/list.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/op/allreduce.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/timing/sampler.hpp>
 

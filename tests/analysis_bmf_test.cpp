@@ -9,6 +9,7 @@
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/result/google_json.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
 namespace report_bmf_test {

@@ -110,7 +110,7 @@ TEST(Table, IsLessSureWhereItWasNotMeasured) {
 
 TEST(Table, TakesRowsInPlaceWhereThereAreSome) {
   result::measurement in_place = reduced(2, 100, 5e-6);
-  in_place.label.key = in_place.label.key.text() + ",in_place:1";
+  in_place.label.key = in_place.label.key + ",in_place:1";
   const collective_table table(reduced_file({reduced(2, 100, 1e-6), in_place}));
   EXPECT_DOUBLE_EQ(table.time(100, 2).seconds, 5e-6);
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/scaling/overlap.hpp>
+#include <layerbench/op/allreduce.hpp>
 
 #include "support/scaling.hpp"
 

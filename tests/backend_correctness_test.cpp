@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <layerbench/backend/adapter.hpp>

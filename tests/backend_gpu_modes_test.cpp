@@ -13,6 +13,7 @@
 
 #include <layerbench/machine/telemetry.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/measurer.hpp>
 #include <layerbench/session/planned_step.hpp>

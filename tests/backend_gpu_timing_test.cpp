@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/op/gemm.hpp>
 #include <layerbench/session/measurer.hpp>
 #include <layerbench/session/recorded_calls.hpp>
 #include <layerbench/session/stopping_criterion.hpp>

@@ -126,7 +126,7 @@ TEST_F(Gpu, ComputesInTheTypeThatIsNamed) {
     const result::results all =
         results("bench_conv", {"--backend=cudnn", "--dtype=" + type, "--benchmark_filter=conv1"});
     ASSERT_FALSE(all.rows.empty());
-    EXPECT_EQ(all.rows.front().label.algorithm.text(), algorithm) << type;
+    EXPECT_EQ(all.rows.front().label.algorithm, algorithm) << type;
   }
 }
 
@@ -143,7 +143,7 @@ TEST_F(Gpu, UsesMeasuredPlansAgain) {
   const result::results before = result::read(plans);
   ASSERT_EQ(again.rows.size(), before.rows.size());
   for (std::size_t i = 0; i < again.rows.size(); ++i) {
-    EXPECT_EQ(again.rows[i].label.algorithm.text(), before.rows[i].label.algorithm.text());
+    EXPECT_EQ(again.rows[i].label.algorithm, before.rows[i].label.algorithm);
   }
 }
 
@@ -151,7 +151,7 @@ TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {
   const result::results all = results(
       "bench_conv",
       {"--backend=cudnn", "--dtype=bf16", "--workspace-limit=0", "--benchmark_filter=conv1"});
-  EXPECT_THAT(all.rows.front().label.algorithm.text(), StartsWith("eng1"));
+  EXPECT_THAT(all.rows.front().label.algorithm, StartsWith("eng1"));
 }
 
 TEST(GpuCheck, SaysWhatIsWrongBeforeItBuilds) {

@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/model/graph.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/op/list.hpp>
 
 #include "support/bench.hpp"

@@ -22,7 +22,7 @@ class Plans : public ::testing::Test {
   std::map<std::string, std::string> algorithms(const texts& arguments) {
     std::map<std::string, std::string> found;
     for (const result::measurement& row : directory_.measure(arguments).rows) {
-      found[row.name.layer] = row.label.algorithm.text();
+      found[row.name.layer] = row.label.algorithm;
     }
     return found;
   }
@@ -52,7 +52,7 @@ TEST_F(Plans, ThatWereMeasuredAreUsedAgain) {
   const result::results again = result::read(second_);
   EXPECT_EQ(again.context.at("plans"), "replayed");
   for (const result::measurement& row : again.rows) {
-    EXPECT_EQ(row.label.algorithm.text(), measured.at(row.name.layer));
+    EXPECT_EQ(row.label.algorithm, measured.at(row.name.layer));
   }
 }
 
@@ -65,7 +65,7 @@ TEST_F(Plans, OfAFileReplaceTheLibrarysChoice) {
   std::size_t replaced = 0;
   for (const result::measurement& row : result::read(second_).rows) {
     if (row.name.layer != "conv1") continue;
-    EXPECT_EQ(row.label.algorithm.text(), other);
+    EXPECT_EQ(row.label.algorithm, other);
     ++replaced;
   }
   EXPECT_EQ(replaced, 3U);
@@ -115,7 +115,7 @@ TEST_F(Plans, AreKeptWhereARunGoesOn) {
   EXPECT_THAT(done.err, ::testing::Not(HasSubstr("plan of onednn/threads:1/f32/nhwc/conv/")));
   for (const result::measurement& row : result::read(directory_.results).rows) {
     if (row.name.layer == "conv1") {
-      EXPECT_EQ(row.label.algorithm.text(), measured.at("conv1"));
+      EXPECT_EQ(row.label.algorithm, measured.at("conv1"));
     }
   }
 }

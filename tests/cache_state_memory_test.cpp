@@ -9,10 +9,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/session/runner.hpp>
 #include <layerbench/session/verify.hpp>
 

@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/op/list.hpp>
+
 #include "support/recorder.hpp"
 
 namespace layerbench::run {

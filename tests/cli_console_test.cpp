@@ -10,6 +10,7 @@
 
 #include <layerbench/base/progress.hpp>
 #include <layerbench/cli/console.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/list.hpp>
 

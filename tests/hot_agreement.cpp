@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <fmt/format.h>
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -19,6 +20,7 @@
 #include <layerbench/backend/onednn/list.hpp>
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/timing/sampler.hpp>

@@ -14,6 +14,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
+#include <layerbench/op/add.hpp>
 #include <layerbench/session/step_sampler.hpp>
 #include <layerbench/timing/sampler.hpp>
 

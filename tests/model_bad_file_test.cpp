@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/model/graph.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 #include "support/temporary_directory.hpp"
 

@@ -8,6 +8,7 @@
 
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 
 namespace layerbench::model {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <layerbench/model/find.hpp>
-#include <layerbench/model/graph.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 
 #include "support/temporary_directory.hpp"

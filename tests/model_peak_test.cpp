@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/peak.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/op/stream.hpp>
 
 namespace layerbench::model {
 namespace model_peak_test {

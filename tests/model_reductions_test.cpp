@@ -11,6 +11,7 @@
 
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
 
 /// Training steps of ranks that add up their gradients.

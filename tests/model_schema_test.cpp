@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/schema.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/op/list.hpp>
 
 #include "support/program.hpp"

@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
 
 #include "support/temporary_directory.hpp"

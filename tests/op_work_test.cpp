@@ -227,6 +227,22 @@ TEST(allreduce, has_bandwidths_as_nccl_tests_define_them) {
   EXPECT_TRUE(any(add{{4}}).rates().empty());
 }
 
+TEST(any, lists_its_fields_without_their_types) {
+  const record_fields fields = any(activation{activation_kind::tanh, {2, 3}}).fields();
+  ASSERT_EQ(fields.size(), 2);
+  EXPECT_EQ(fields[0].name, "kind");
+  EXPECT_TRUE(fields[0].required);
+  EXPECT_FALSE(fields[0].is_default);
+  EXPECT_EQ(std::get<named_value>(fields[0].value).name(), "tanh");
+  EXPECT_EQ(std::get<dims>(fields[1].value), (dims{2, 3}));
+  EXPECT_EQ(any(record_of<activation>(fields)).key(), "kind:tanh,dims:2x3");
+}
+
+TEST(is_permutation, refuses_blocks) {
+  EXPECT_TRUE(is_permutation("acdb"));
+  EXPECT_FALSE(is_permutation("aBcd16b"));
+}
+
 TEST(allreduce, has_test_data_whose_sums_are_exact) {
   for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64}) {
     for (const std::int64_t ranks : {1, 2, 8, 64}) {

@@ -10,6 +10,7 @@
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/result/google_json.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
 namespace report_comparison_test {

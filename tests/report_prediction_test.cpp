@@ -11,6 +11,7 @@
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/result/google_json.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
 namespace report_prediction_test {

@@ -10,6 +10,7 @@
 #include <layerbench/analysis/predict/validation_json.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/result/google_json.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
 namespace report_validation_test {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/google_json.hpp>
 
 #include "support/temporary_directory.hpp"

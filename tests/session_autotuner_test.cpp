@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/activation.hpp>
+#include <layerbench/op/activation.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/shape/json.hpp>
 

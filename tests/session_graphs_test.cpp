@@ -8,7 +8,10 @@
 #include <type_traits>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <layerbench/model/shape_file.hpp>
 
 #include "support/random_graphs.hpp"
 #include "support/temporary_directory.hpp"

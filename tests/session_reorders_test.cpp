@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/session/reorders.hpp>
 

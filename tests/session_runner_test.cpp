@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/op/softmax.hpp>
 #include <layerbench/session/runner.hpp>
 
 #include "support/work_queue.hpp"

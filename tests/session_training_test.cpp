@@ -9,9 +9,11 @@
 #include <type_traits>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 #include "support/temporary_directory.hpp"
 #include "support/training.hpp"

@@ -11,6 +11,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/op/gemm.hpp>
 #include <layerbench/session/verify.hpp>
 
 /// A backend whose sums are right, but in one or another order and precision, and what verify()

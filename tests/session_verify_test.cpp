@@ -5,10 +5,12 @@
 #include <limits>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/op/add.hpp>
 #include <layerbench/session/verify.hpp>
 
 /// A backend that adds, but wrongly, and whether verify() sees it.

@@ -7,6 +7,7 @@
 
 #include <layerbench/op/list.hpp>
 #include <layerbench/shape/layout.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 #include "support/random_ops.hpp"
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/cases.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/error.hpp>

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/google_json.hpp>
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>

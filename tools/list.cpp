@@ -7,6 +7,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/schema.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 
 #include "commands.hpp"

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>

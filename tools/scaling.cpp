@@ -6,11 +6,14 @@
 #include <span>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/analysis/scaling/trace.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 namespace layerbench::tool {
 namespace {

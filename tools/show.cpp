@@ -4,12 +4,16 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 #include "commands.hpp"
 
@@ -74,7 +78,7 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
                       {"op", call.op.name()},
                       {"pass", op::name(call.pass)},
                       {"key", call.op.key()},
-                      {"shape", call.op.shape()},
+                      {"shape", json::write_fields(call.op.fields())},
                       {"macs", work.macs},
                       {"flops", work.flops},
                       {"bytes", bytes(call)},

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/predict/validation_json.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <layerbench/result/google_json.hpp>
+#include <layerbench/shape/json.hpp>
 
 #include "program.hpp"
 

@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/shape/json.hpp>
+#include <fmt/format.h>
+
+#include <layerbench/op/list.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 #include "random_ops.hpp"
 
@@ -55,8 +58,10 @@ class graph_dice {
       flattens_ = flattens_ || (image && flat && item.extents[2] * item.extents[3] > 1);
     }
     const std::string name = fmt::format("{}{}", Op::name, layers_.size());
-    layers_.push_back(
-        {{"name", name}, {"op", Op::name}, {"after", after}, {"shape", created.shape()}});
+    layers_.push_back({{"name", name},
+                       {"op", Op::name},
+                       {"after", after},
+                       {"shape", json::write_fields(created.fields())}});
     nodes_.push_back({name, result});
   }
 

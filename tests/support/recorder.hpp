@@ -15,6 +15,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/cache_state/operand_ring.hpp>
+#include <layerbench/op/list.hpp>
 
 /// A backend that computes nothing, but remembers where its operands lay.
 namespace layerbench::recorder {

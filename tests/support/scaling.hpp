@@ -11,6 +11,7 @@
 
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/google_json.hpp>
 #include <layerbench/shape/json.hpp>
 

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <layerbench/shape/json.hpp>
+
 #include "program.hpp"
 
 /// Tests of `layerbench versus` with a fake benchmark program.

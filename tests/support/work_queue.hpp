@@ -11,6 +11,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
+#include <layerbench/op/add.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/work_queue.hpp>
 

@@ -7,13 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include <layerbench/base/units.hpp>
 
 namespace layerbench {
 
-/// What a program tells its caller; one list for all programs of the suite.
+/// Exit codes of all programs of the suite.
 enum class exit_code : int {
   done = 0,
   failure = 1,          ///< internal or library failure
@@ -25,7 +23,7 @@ enum class exit_code : int {
   interrupted = 130,    ///< stopped by SIGINT or SIGTERM; what was measured is kept
 };
 
-/// Base of everything layerbench throws on purpose; knows the exit code it stands for.
+/// Base of all exceptions that layerbench throws itself. It has the exit code of its program.
 class error : public std::runtime_error {
  public:
   explicit error(const std::string& what, exit_code code = exit_code::failure)
@@ -41,7 +39,7 @@ struct usage_error : error {
   explicit usage_error(const std::string& what) : error(what, exit_code::usage) {}
 };
 
-/// A file that cannot be used: names the file, the place in it (a JSON pointer) and the remedy.
+/// An unusable file. The text names the file, the place in it (a JSON pointer) and the remedy.
 struct bad_input : error {
   bad_input(std::string_view file, std::string_view pointer, std::string_view message)
       : error(std::string(file) + (pointer.empty() ? "" : ": at ") + std::string(pointer) + ": " +
@@ -54,26 +52,26 @@ struct nothing_matched : error {
   explicit nothing_matched(const std::string& what) : error(what, exit_code::nothing_matched) {}
 };
 
-/// A backend that cannot run on this machine, or is not part of this build.
+/// A backend that cannot run on this machine or is not part of this build.
 struct unavailable : error {
   explicit unavailable(const std::string& what) : error(what, exit_code::unavailable) {}
 };
 
-/// A shape, data type or pass that a backend does not have. Its row is reported as failed.
+/// A shape, data type or pass that a backend does not support. Its row is reported as failed.
 struct unsupported : error {
   explicit unsupported(const std::string& what) : error(what, exit_code::incomplete) {}
 };
 
-/// More bytes than there are. Its row is reported as failed.
+/// An allocation larger than the available memory. Its row is reported as failed.
 struct not_enough_memory : error {
   not_enough_memory(std::int64_t needed, std::int64_t available)
-      : error(fmt::format("not enough memory: {} are needed at once, {} are available",
-                          units::si(static_cast<double>(needed), "B"),
-                          units::si(static_cast<double>(available), "B")),
+      : error("not enough memory: " + units::si(static_cast<double>(needed), "B") +
+                  " are needed at once, " + units::si(static_cast<double>(available), "B") +
+                  " are available",
               exit_code::incomplete) {}
 };
 
-/// A failed library call: which library, which call, and the library's own status text.
+/// A failed library call, with the library's name, the call and the library's status text.
 struct api_error : error {
   api_error(std::string_view library, std::string_view call, std::string_view status)
       : error(std::string(library) + ": " + std::string(call) + " failed: " + std::string(status)) {

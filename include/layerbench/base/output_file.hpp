@@ -15,8 +15,8 @@
 
 namespace layerbench {
 
-/// A file that is written whole or not at all: its text goes to a neighbour which then takes its
-/// name. An existing file stays as it is until then.
+/// A file that is written completely or not at all: its text goes to a temporary file, which is
+/// then renamed. An existing file stays intact until then.
 class output_file {
  public:
   /// Checks at once that the file can be written. Throws usage_error.

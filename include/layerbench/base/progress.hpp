@@ -47,19 +47,19 @@ class progress {
   progress& operator=(const progress&) = delete;
   ~progress() { clear(); }
 
-  /// Announces the next of the steps; what is left is judged by those that were taken.
+  /// Announces the next step. The time left follows from the finished steps.
   void step(std::string_view what) {
-    if (done_ == 0) first_ = now();  // what was prepared before tells nothing
+    if (done_ == 0) first_ = now();  // the time before the first step does not count
     const std::size_t taken = done_++;
     const bool known = taken > steps_ / 20 && taken > 3;
     const auto steps_left = static_cast<double>(steps_ - std::min(taken, steps_));
     show(what, known ? (now() - first_) / static_cast<double>(taken) * steps_left : -1);
   }
 
-  /// Announces something that is no step.
+  /// Announces something that does not count as a step.
   void note(std::string_view what) { show(what, -1); }
 
-  /// Removes the line, so that something else can be written.
+  /// Removes the line so that other output can follow.
   void clear() {
     if (shown_ && last_ > 0) fmt::print(stderr, "\r\x1b[K");
     std::fflush(stderr);

@@ -33,17 +33,17 @@ namespace layerbench::stats {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Whether so few of `all` values could be by chance: one, or a tenth of them.
+/// Whether `found` of `all` values are few enough to be outliers: one, or a tenth of them.
 [[nodiscard]] constexpr bool is_rare(std::ptrdiff_t found, std::size_t all) {
   constexpr std::ptrdiff_t rare = 10;
   return found <= std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(all) / rare);
 }
 
-/// Fewer values cannot show which of them are far off.
+/// Fewer values cannot show which of them are outliers.
 inline constexpr std::size_t some_values = 5;
 
-/// More than this is far above the other `values` (not empty), and rare: more than half above their
-/// median. Infinite where there is nothing rare.
+/// The limit above which `values` (not empty) are outliers: 1.5 times their median. Infinite if so
+/// many are above it that they are no outliers.
 [[nodiscard]] inline double far_limit(const std::vector<double>& values) {
   constexpr double far = 1.5;  // times the median
   const double limit = far * median(values);
@@ -51,8 +51,8 @@ inline constexpr std::size_t some_values = 5;
   return values.size() >= some_values && is_rare(found, values.size()) ? limit : HUGE_VAL;
 }
 
-/// The mean of `values` (not empty) without those far above the others, since medians of layers do
-/// not add up to that of a step; of few the median, which one that is far off does not move.
+/// The mean of `values` (not empty) without outliers above, since medians of layers do not add up
+/// to the median of a step. Of few values it is the median, which one outlier does not change.
 [[nodiscard]] inline double usual(std::vector<double> values) {
   if (values.size() < some_values) return median(std::move(values));
   const double limit = far_limit(values);
@@ -139,9 +139,9 @@ namespace detail {
   return {std::max(least, centre - half), std::min(most, centre + half)};
 }
 
-/// The p values of tests that were made together, adjusted so that if all below some level are
-/// believed, even one false belief is no more probable than that level, however the tests depend
-/// on one another (Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
+/// The p values of tests made together, adjusted for their number: if all tests below a level are
+/// accepted, the probability of one or more false ones is at most that level, whatever the tests'
+/// dependence (Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
 [[nodiscard]] inline std::vector<double> holm(const std::vector<double>& p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -16,8 +16,8 @@
 #include <system_error>
 #include <vector>
 
-/// What Linux says of the machine, read from its files below a `root`: "/", or a copy of them.
-/// What is not said, or cannot be read, is nothing.
+/// Properties of the machine from Linux's files below a `root`: "/", or a copy of them. A missing
+/// or unreadable property is nothing.
 namespace layerbench::machine {
 
 using path = std::filesystem::path;
@@ -38,7 +38,7 @@ using path = std::filesystem::path;
   return program;
 }
 
-/// The whole number that `text` begins with, blanks apart.
+/// The whole number at the start of `text`, after blanks.
 [[nodiscard]] inline std::optional<std::int64_t> number_in(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::int64_t value = 0;
@@ -64,7 +64,7 @@ using path = std::filesystem::path;
 }
 
 /// Directories of the control groups that limit this process by `controller` (cpu, memory), from
-/// its own up; `version` is theirs, 1 or 2.
+/// the innermost to the root, and the version of control groups, 1 or 2.
 struct control_groups {
   int version = 2;
   std::vector<path> directories;
@@ -92,18 +92,17 @@ struct control_groups {
   } else if (std::filesystem::exists(base / "unified")) {
     base /= "unified";
   }
-  // In a container the path may be that outside; then what is mounted here is the group itself.
-  path item = own.size() > 1 ? base / path(own).relative_path() : base;
-  while (item != base && item.has_relative_path()) {
-    if (std::filesystem::is_directory(item)) found.directories.push_back(item);
-    item = item.parent_path();
+  // In a container the path may be the one outside. Then the mounted directory is the group.
+  path directory = own.size() > 1 ? base / path(own).relative_path() : base;
+  while (directory != base && directory.has_relative_path()) {
+    if (std::filesystem::is_directory(directory)) found.directories.push_back(directory);
+    directory = directory.parent_path();
   }
   found.directories.push_back(base);
   return found;
 }
 
-/// Bytes that this process can have without swapping: what the system has to give, or less where a
-/// control group limits it.
+/// Bytes that this process can allocate without swapping, by the system and by its control groups.
 [[nodiscard]] inline std::optional<std::int64_t> available_memory_bytes(const path& root = "/") {
   std::optional<std::int64_t> least = field_of(root / "proc/meminfo", "MemAvailable");
   if (least) *least *= 1024;
@@ -113,7 +112,7 @@ struct control_groups {
     const auto limit = number_of(directory / (old ? "memory.limit_in_bytes" : "memory.max"));
     const auto used = number_of(directory / (old ? "memory.usage_in_bytes" : "memory.current"));
     if (!limit || !used) continue;  // version 2 says "max" for none
-    // Files that were read once count as used, but give way.
+    // Cached files count as used, but the kernel frees them on demand.
     const auto cached =
         field_of(directory / "memory.stat", old ? "total_inactive_file" : "inactive_file")
             .value_or(0);
@@ -123,7 +122,7 @@ struct control_groups {
   return least;
 }
 
-/// Bytes of this process that are in memory.
+/// Resident bytes of this process.
 [[nodiscard]] inline std::optional<std::int64_t> resident_memory_bytes(const path& root = "/") {
   std::optional<std::int64_t> resident = field_of(root / "proc/self/status", "VmRSS");
   if (resident) *resident *= 1024;
@@ -151,7 +150,7 @@ struct control_groups {
   return least;
 }
 
-/// Ticks that processors spent since the start, and how many processors there are.
+/// Ticks of all processors since boot, and the number of processors.
 struct processor_times {
   std::int64_t busy = 0;
   std::int64_t idle = 0;
@@ -169,7 +168,7 @@ struct processor_times {
     }
     std::istringstream numbers(line.substr(4));
     std::vector<std::int64_t> t;  // user nice system idle iowait irq softirq steal ...
-    for (std::int64_t element = 0; numbers >> element;) t.push_back(element);
+    for (std::int64_t ticks = 0; numbers >> ticks;) t.push_back(ticks);
     t.resize(std::max<std::size_t>(t.size(), 8));
     all.busy = t[0] + t[1] + t[2] + t[5] + t[6];
     all.idle = t[3] + t[4];
@@ -183,35 +182,34 @@ struct processor_times {
 [[nodiscard]] inline std::vector<path> processors_of(const path& root) {
   std::vector<path> all;
   std::error_code absent;
-  for (const auto& item :
+  for (const auto& entry :
        std::filesystem::directory_iterator(root / "sys/devices/system/cpu", absent)) {
-    const std::string name = item.path().filename().string();
+    const std::string name = entry.path().filename().string();
     const bool numbered = name.size() > 3 && name.starts_with("cpu") &&
                           name.find_first_not_of("0123456789", 3) == std::string::npos;
-    if (numbered) all.push_back(item.path());
+    if (numbered) all.push_back(entry.path());
   }
   return all;
 }
 
-/// What a file in each processor's directory says, each text once.
+/// The distinct first lines of a file in each processor's directory.
 [[nodiscard]] inline std::set<std::string> per_processor(const path& root, const path& file) {
   std::set<std::string> all;
-  for (const path& item : processors_of(root)) {
-    if (auto line = line_of(item / file)) all.insert(std::move(*line));
+  for (const path& processor : processors_of(root)) {
+    if (auto line = line_of(processor / file)) all.insert(std::move(*line));
   }
   return all;
 }
 
-/// Bytes of the data cache of so high a level that processor 0 uses. The C library's sysconf() is
-/// not asked first: where a virtual machine's processors misreport how many share a cache, it
-/// gives a multiple of its size.
+/// Bytes of the data cache of this level that processor 0 uses. sysconf() would return a multiple
+/// of its size on virtual machines that misreport how many processors share a cache.
 [[nodiscard]] inline std::optional<std::int64_t> cache_bytes(int level, const path& root = "/") {
   std::error_code absent;
-  for (const auto& item :
+  for (const auto& cache :
        std::filesystem::directory_iterator(root / "sys/devices/system/cpu/cpu0/cache", absent)) {
-    if (number_of(item.path() / "level") != level) continue;
-    if (line_of(item.path() / "type") == "Instruction") continue;
-    const auto size = line_of(item.path() / "size");
+    if (number_of(cache.path() / "level") != level) continue;
+    if (line_of(cache.path() / "type") == "Instruction") continue;
+    const auto size = line_of(cache.path() / "size");
     const auto number = size ? number_in(*size) : std::nullopt;
     if (!number) continue;
     const auto unit = std::string_view("KMG").find(size->back());
@@ -228,7 +226,7 @@ struct processor_times {
   return std::nullopt;
 }
 
-/// What the machine runs in, when it is a virtual one.
+/// The hypervisor, or nothing on a physical machine.
 [[nodiscard]] inline std::optional<std::string> hypervisor(const path& root) {
   bool flagged = false;
   std::ifstream stream(root / "proc/cpuinfo");

@@ -203,7 +203,7 @@ class result_sink {
     for (const benchmark_case* row : selected_) {
       known[row->name()] = {row->what().op.key(), {}, row->what().signature};
     }
-    const auto refuse = [&](std::string_view what, interned result::label::* part) {
+    const auto refuse = [&](std::string_view what, std::string result::label::* part) {
       for (const result::measurement& row : results_.rows) {
         const auto now = known.find(row.name);
         if (now == known.end() || now->second.*part == row.label.*part) continue;

@@ -9,7 +9,7 @@
 
 #include <layerbench/model/graph.hpp>
 
-/// What devices that train a model together send each other in every step: its gradients.
+/// The gradients that ranks exchange in every training step, in buckets.
 namespace layerbench::model {
 
 /// The gradient of one learned tensor.
@@ -18,14 +18,15 @@ struct gradient {
   std::int64_t bytes;
 };
 
-/// The gradients of a model that trains in a data type, in the order in which a step has them
-/// ready: the reverse of that of the parameters, a layer's bias before its weights.
+/// The gradients of a model in the order in which a step computes them: the reverse order of the
+/// parameters, a layer's bias before its weights.
 [[nodiscard]] inline std::vector<gradient> gradients_of(const graph& g, dtype type) {
   std::vector<gradient> ready;
-  for (const layer& item : std::views::reverse(g.layers)) {
-    for (const op::operand& learned : std::views::reverse(item.op.operands(op::pass::fwd, type))) {
+  for (const layer& trained : std::views::reverse(g.layers)) {
+    for (const op::operand& learned :
+         std::views::reverse(trained.op.operands(op::pass::fwd, type))) {
       if (learned.role == op::role::weights) {
-        ready.push_back({item.name, op::least_bytes({learned})});
+        ready.push_back({trained.name, op::least_bytes({learned})});
       }
     }
   }
@@ -35,13 +36,13 @@ struct gradient {
 /// Gradients that are sent together.
 struct bucket {
   std::int64_t bytes = 0;
-  /// Whose gradients, as they get ready, each once; it can be sent when those of the last one are.
-  /// A layer whose bias closes a bucket stands in the next one, too.
+  /// The layers of its gradients, in the order in which these are ready. The bucket can be sent
+  /// after the last one. A layer whose bias closes a bucket is in the next one too.
   std::vector<std::string> layers = {};
 };
 
-/// Most bytes that buckets are to have (PyTorch's DistributedDataParallel: the first, so that
-/// something is sent early, and the others).
+/// Bytes at which a bucket is closed, as in PyTorch's DistributedDataParallel. The first bucket is
+/// small so that communication starts early.
 inline constexpr std::int64_t first_bucket_bytes = std::int64_t{1} << 20U;
 inline constexpr std::int64_t bucket_bytes = std::int64_t{25} << 20U;
 
@@ -53,17 +54,17 @@ inline constexpr std::int64_t bucket_bytes = std::int64_t{25} << 20U;
                                                     std::int64_t rest = bucket_bytes) {
   std::vector<bucket> all;
   bool open = false;
-  for (const gradient& item : ready) {
+  for (const gradient& next : ready) {
     if (!open) all.emplace_back();
     bucket& last = all.back();
-    last.bytes += item.bytes;
-    if (last.layers.empty() || last.layers.back() != item.layer) last.layers.push_back(item.layer);
+    last.bytes += next.bytes;
+    if (last.layers.empty() || last.layers.back() != next.layer) last.layers.push_back(next.layer);
     open = last.bytes < (all.size() == 1 ? first : rest);
   }
   return all;
 }
 
-/// The same of a model that trains in a data type.
+/// The buckets of a model that trains in a data type.
 [[nodiscard]] inline std::vector<bucket> buckets_of(const graph& g, dtype type,
                                                     std::int64_t first = first_bucket_bytes,
                                                     std::int64_t rest = bucket_bytes) {

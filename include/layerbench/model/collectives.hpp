@@ -8,18 +8,21 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/buckets.hpp>
+#include <layerbench/op/allreduce.hpp>
 
 /// All-reduces as lists of layers: no models, but timed like them.
 namespace layerbench::model {
 
-/// How they are done.
+/// Settings of the all-reduces.
 struct collective {
   std::int64_t ranks = 1;
   bool in_place = true;
 };
 
-/// The model of all-reduces that are of no model, and the name of its layers: bytes_<n>.
+/// The pseudo-model of a sweep over sizes. Its layers are called bytes_<n>.
 inline constexpr std::string_view sweep_model = "sweep";
 
 namespace detail {
@@ -31,25 +34,24 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
 
 }  // namespace detail
 
-/// What ranks that train `g` in a data type may send: all gradients at once (`gradients`), in
-/// buckets (`bucket<i>`, in the order in which they get ready, from 1), and each layer's alone (by
-/// its name).
+/// All-reduces for the gradients of `g`: of all at once (`gradients`), of each bucket (`bucket<i>`,
+/// from 1, in the order in which they are ready), and of each layer (by its name).
 [[nodiscard]] inline graph gradient_graph(const graph& g, dtype type, const collective& how) {
   graph result{g.name, "its gradients", "", {}, {}};
   const std::vector<gradient> all = gradients_of(g, type);
   const auto add = [&](std::string name, std::int64_t bytes) {
     detail::add_allreduce(result, std::move(name), bytes, how);
   };
-  for (const bucket& item : buckets_of(all, INT64_MAX, INT64_MAX)) add("gradients", item.bytes);
+  for (const bucket& whole : buckets_of(all, INT64_MAX, INT64_MAX)) add("gradients", whole.bytes);
   int number = 0;
-  for (const bucket& entry : buckets_of(all)) add(fmt::format("bucket{}", ++number), entry.bytes);
+  for (const bucket& part : buckets_of(all)) add(fmt::format("bucket{}", ++number), part.bytes);
   std::vector<gradient> by_layer;
-  for (const gradient& element : all) {
-    if (by_layer.empty() || by_layer.back().layer != element.layer)
-      by_layer.push_back({element.layer, 0});
-    by_layer.back().bytes += element.bytes;
+  for (const gradient& next : all) {
+    if (by_layer.empty() || by_layer.back().layer != next.layer)
+      by_layer.push_back({next.layer, 0});
+    by_layer.back().bytes += next.bytes;
   }
-  for (const gradient& item : by_layer) add(item.layer, item.bytes);
+  for (const gradient& sum : by_layer) add(sum.layer, sum.bytes);
   return result;
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/graph.hpp>
 
@@ -17,8 +19,8 @@
 
 namespace layerbench::model {
 
-/// Where shape files lie when nobody says: beside an installed program
-/// (../share/layerbench/shapes), else where the build was told to look.
+/// Default directory of shape files: that of an installed program (../share/layerbench/shapes),
+/// else the one configured by the build.
 [[nodiscard]] inline std::filesystem::path default_shapes_directory() {
   if (const auto program = machine::this_program()) {
     auto installed = program->parent_path().parent_path() / "share" / "layerbench" / "shapes";
@@ -39,7 +41,7 @@ namespace layerbench::model {
   return names;
 }
 
-/// What is wrong with a directory without models: the remedy is to name another.
+/// The error for a directory without models. The remedy is to name another.
 [[nodiscard]] inline nothing_matched no_models(const std::filesystem::path& shapes) {
   return nothing_matched(fmt::format(
       "'{}' {}; name another directory with --shapes or in LAYERBENCH_SHAPES", shapes.string(),

@@ -11,24 +11,24 @@
 
 namespace layerbench::model {
 
-/// How a step trains.
+/// How a training step updates its weights.
 struct training {
   op::update_rule rule = op::update_rule::momentum;
-  bool fused = false;  ///< one update of all weights, instead of one a tensor
-  double rate = 1e-5;  ///< on random images with random classes weights would grow by a larger one
+  bool fused = false;  ///< one update of all weights instead of one per tensor
+  double rate = 1e-5;  ///< small: random images with random labels would make weights grow
   bool zeroed =
-      false;  ///< gradients stay, are set to 0 and added to; else each step writes new ones
-  std::int64_t ranks = 1;  ///< that train together: they add up their gradients, bucket by bucket
+      false;  ///< gradients are kept, set to 0 and added to; else each step writes new ones
+  std::int64_t ranks = 1;  ///< that train together and add up their gradients, bucket by bucket
 };
 
-/// What of it changes how long a step takes, as result files have it: "momentum", "adam, fused,
+/// The settings that change a step's time, as result files record them: "momentum", "adam, fused,
 /// zeroed".
 [[nodiscard]] inline std::string text(const training& how) {
   return fmt::format("{}{}{}", name(how.rule), how.fused ? ", fused" : "",
                      how.zeroed ? ", zeroed" : "");
 }
 
-/// The inverse; what is not said, or not known, is as usual.
+/// The inverse of text(). Missing and unknown settings get their defaults.
 [[nodiscard]] inline training training_of(std::string_view text) {
   training how;
   how.rule = from_name<op::update_rule>(text.substr(0, text.find(','))).value_or(how.rule);

@@ -13,7 +13,7 @@
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/step.hpp>
 
-/// What a training step learns, and the calls that do it.
+/// The learned values of a training step, and the calls that update them.
 namespace layerbench::model::detail {
 
 /// Tensors of operands, by their names.
@@ -21,20 +21,20 @@ using named_tensors = std::map<std::string, std::size_t, std::less<>>;
 
 /// Weights of a layer, with their gradient.
 struct parameter {
-  std::string name;  ///< of the layer, and what they are there
+  std::string name;  ///< <layer>_<operand>
   std::size_t weights;
   std::size_t gradient;
   std::int64_t size;
-  bool wide;  ///< f32 although the step is in 16 bits
+  bool wide;  ///< f32 in a 16-bit step
 };
 
 class parameters {
  public:
-  /// `made` is the step that learns them.
+  /// `result` is the step under construction.
   parameters(step& result, const training& how) : result_(result), how_(how) {}
 
-  /// Takes one whose gradient the step has just written. Where gradients are added up over steps,
-  /// returns the call that does so.
+  /// Adds a parameter whose gradient the step has just written. Returns the call that accumulates
+  /// the gradient, if gradients are accumulated over steps.
   [[nodiscard]] std::vector<call> add(parameter of) {
     std::vector<call> calls;
     if (how_.zeroed) {
@@ -51,41 +51,42 @@ class parameters {
 
   [[nodiscard]] const std::vector<parameter>& all() const { return all_; }
 
-  /// What sets the gradients to 0 that are added to.
+  /// The calls that set accumulated gradients to 0.
   [[nodiscard]] std::vector<call> zeros() const {
     std::vector<call> calls;
     if (!how_.zeroed) return calls;
     for (const std::vector<parameter>& of : by_call()) {
       std::vector<std::size_t> sums;
-      for (const parameter& item : of) sums.push_back(item.gradient);
+      for (const parameter& one : of) sums.push_back(one.gradient);
       calls.push_back(
           {name_of(of) + "_zero", rule(op::update_rule::zero, of), op::pass::fwd, std::move(sums)});
     }
     return calls;
   }
 
-  /// What an optimizer does to all weights.
+  /// The optimizer's calls for all weights.
   [[nodiscard]] std::vector<call> updates() {
     std::vector<call> calls;
     for (const std::vector<parameter>& of : by_call()) {
       std::vector<std::size_t> tensors;
-      for (const parameter& item : of) add_update(item, tensors);
+      for (const parameter& one : of) add_update(one, tensors);
       calls.push_back({name_of(of), rule(how_.rule, of), op::pass::fwd, std::move(tensors)});
     }
     return calls;
   }
 
  private:
-  /// One each, or all together, but the wide ones apart.
+  /// Parameters by update call: one per call, or if fused all in one, with the wide ones in
+  /// another.
   [[nodiscard]] std::vector<std::vector<parameter>> by_call() const {
     std::vector<std::vector<parameter>> calls;
-    for (const parameter& item : all_) {
+    for (const parameter& one : all_) {
       const auto same = std::ranges::find_if(
-          calls, [&](const auto& of) { return how_.fused && of.front().wide == item.wide; });
+          calls, [&](const auto& of) { return how_.fused && of.front().wide == one.wide; });
       if (same == calls.end()) {
-        calls.push_back({item});
+        calls.push_back({one});
       } else {
-        same->push_back(item);
+        same->push_back(one);
       }
     }
     return calls;
@@ -99,11 +100,11 @@ class parameters {
   [[nodiscard]] op::any rule(op::update_rule which, const std::vector<parameter>& of) const {
     op::update result{.rule = which, .sizes = {}, .wide = of.front().wide};
     if (which == how_.rule) result.rate = how_.rate;
-    for (const parameter& item : of) result.sizes.push_back(item.size);
+    for (const parameter& one : of) result.sizes.push_back(one.size);
     return op::any(std::move(result));
   }
 
-  /// The operands of one tensor's update. In 16 bits the f32 weights are a tensor of their own.
+  /// Adds the operands of one tensor's update. In 16 bits the f32 weights are a separate tensor.
   void add_update(const parameter& of, std::vector<std::size_t>& tensors) {
     const bool fine = of.wide || traits(result_.type).bytes >= traits(dtype::f32).bytes;
     named_tensors names{{"weights", fine ? of.weights : keep_copy(of.weights)},

@@ -9,18 +9,22 @@
 #include <string>
 #include <string_view>
 
-#include <layerbench/model/graph.hpp>
+#include <fmt/format.h>
 
-/// What shows how fast a device is at best: no model, but timed like one.
+#include <layerbench/model/graph.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/op/stream.hpp>
+
+/// The calls that measure the peaks of a device, as a pseudo-model.
 namespace layerbench::model {
 
 inline constexpr std::string_view peak_model = "peak";
 
-/// Names of its layers: a call that does next to nothing; streams are <kind>_<level>.
+/// Names of its layers: an almost empty call; streams are <kind>_<level>.
 inline constexpr std::string_view peak_call = "call";
 inline constexpr std::string_view peak_memory = "memory";
 
-/// What streams of a cache go over, of what it holds: all of it stays there, beside the rest.
+/// Streams of a cache cover one part in this many of it, so that their data stay cached.
 inline constexpr std::int64_t peak_share = 2;
 
 namespace detail {
@@ -38,9 +42,9 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
 
 }  // namespace detail
 
-/// Products and streams for so many threads. `caches` are bytes by level, from the first, as one
-/// core sees them, 0 for none; the last belongs to several cores, and there are `last_caches` of
-/// it.
+/// Matrix products and streams for `threads` threads. `caches` are the bytes of each level that one
+/// core uses, 0 for none. Several cores share the last-level cache; the machine has `last_caches`
+/// of them.
 ///
 /// gemm: two squares, the larger of which gives each thread at least what one of side 1024 is.
 /// Streams: half of what the threads' caches of a level hold, where that is at least twice what
@@ -52,9 +56,9 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
   graph result{std::string(peak_model), "what the device attains", "", {}, {}};
   std::int64_t side = 1024;
   while (side * side * side < (std::int64_t{1} << 27U) * threads) side *= 2;
-  for (const std::int64_t item : {side, 2 * side}) {
-    detail::add_peak(result, fmt::format("square_{}", item),
-                     op::any(op::gemm{.m = item, .n = item, .k = item}));
+  for (const std::int64_t size : {side, 2 * side}) {
+    detail::add_peak(result, fmt::format("square_{}", size),
+                     op::any(op::gemm{.m = size, .n = size, .k = size}));
   }
   constexpr std::int64_t line = 64;
   detail::add_peak(result, std::string(peak_call),

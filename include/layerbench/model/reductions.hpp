@@ -10,22 +10,24 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/model/parameters.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/allreduce.hpp>
 
-/// What a training step does where several ranks train together.
+/// The all-reduces of a training step of several ranks.
 namespace layerbench::model::detail {
 
-/// Has so many ranks add up their gradients in each step, bucket by bucket, each as soon as its
-/// last gradient is there, nothing else being done meanwhile. As in PyTorch's
-/// DistributedDataParallel where gradients are views of buckets; but sums are not divided by the
-/// number of ranks.
+/// Inserts one all-reduce per bucket of gradients, right after the call that writes its last
+/// gradient. No other call overlaps it. PyTorch's DistributedDataParallel does the same if
+/// gradients are views of buckets, but it also divides the sums by the number of ranks.
 class reductions {
  public:
   reductions(step& result, const std::vector<parameter>& learned, std::int64_t ranks)
       : result_(result), ranks_(ranks) {
-    for (const parameter& item : learned) ready_.push_back({&item, writer_of(item.gradient)});
+    for (const parameter& one : learned) ready_.push_back({&one, writer_of(one.gradient)});
     // A layer's bias comes before its weights, though one call writes both.
     for (auto first = ready_.begin(); first != ready_.end();) {
       const auto other = [&](const learned_by& by) { return by.call != first->call; };
@@ -44,22 +46,22 @@ class reductions {
     std::size_t next = 0;
     std::size_t number = 0;
     std::vector<std::pair<std::size_t, call>> behind;  // which call
-    for (const bucket& item : buckets_of(sizes)) {
-      packed_tensor packed_one{result_.new_tensor(), {}};
-      for (std::int64_t bytes = 0; bytes < item.bytes; bytes += sizes[next++].bytes) {
-        packed_one.parts.push_back(ready_[next].what->gradient);
+    for (const bucket& next_bucket : buckets_of(sizes)) {
+      packed_tensor packed{result_.new_tensor(), {}};
+      for (std::int64_t bytes = 0; bytes < next_bucket.bytes; bytes += sizes[next++].bytes) {
+        packed.parts.push_back(ready_[next].what->gradient);
       }
       call reduce{fmt::format("bucket{}", ++number),
-                  op::any(op::allreduce{item.bytes, ranks_, /*in_place=*/true}),
+                  op::any(op::allreduce{next_bucket.bytes, ranks_, /*in_place=*/true}),
                   op::pass::fwd,
-                  {packed_one.whole, packed_one.whole}};
+                  {packed.whole, packed.whole}};
       reduce.part = step_part::backward;
-      result_.packed.push_back(std::move(packed_one));
+      result_.packed.push_back(std::move(packed));
       behind.emplace_back(ready_[next - 1].call, std::move(reduce));
     }
-    for (auto& [position, item] : behind | std::views::reverse) {
+    for (auto& [position, reduce] : behind | std::views::reverse) {
       result_.calls.insert(result_.calls.begin() + static_cast<std::ptrdiff_t>(position) + 1,
-                           std::move(item));
+                           std::move(reduce));
     }
   }
 
@@ -70,8 +72,8 @@ class reductions {
   };
 
   [[nodiscard]] std::size_t writer_of(std::size_t tensor) const {
-    const auto writes = [&](const call& item) {
-      return result_.written_as(item, tensor) && item.part == step_part::backward;
+    const auto writes = [&](const call& candidate) {
+      return result_.written_as(candidate, tensor) && candidate.part == step_part::backward;
     };
     const auto last = std::ranges::find_if(result_.calls | std::views::reverse, writes);
     return static_cast<std::size_t>(std::distance(last, result_.calls.rend())) - 1;

@@ -17,28 +17,28 @@
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/step.hpp>
 
-/// What a model's step does to the caches: which memory each layer touches, and how much of it
-/// between two uses of the same bytes (the reuse distance).
+/// The memory that each call of a step touches, and how many bytes the step touches between two
+/// uses of the same bytes (the reuse distance). It decides where the caches hold an operand.
 namespace layerbench::model {
 
-/// The last use of some memory before a call, by another one, perhaps of the step before.
+/// The previous use of a call's memory by another call, perhaps of the step before.
 struct last_use {
   std::size_t call;
-  std::vector<std::size_t> operands;  ///< those of it that were in this memory
-  bool writes;                        ///< one of them is what it writes
+  std::vector<std::size_t> operands;  ///< the operands of that call in this memory
+  bool writes;                        ///< one of them is a destination
   std::int64_t distance;              ///< bytes touched since
 };
 
-/// An operand as it is when its call runs.
+/// The state of an operand when its call runs.
 struct operand_state {
   op::role role;
-  /// Bytes touched since another call used it last, in this step or the one before, or since the
-  /// model's input was written: 0 is just before. Nothing: no other call does, so a step's whole
-  /// footprint lies between.
+  /// Bytes touched since the previous use by another call, in this step or the one before, or since
+  /// the model's input was written; 0 if that was just before. Nothing if no other call uses it:
+  /// then a whole step lies between two uses.
   std::optional<std::int64_t> distance;
-  std::optional<std::size_t> writer = {};   ///< the call of the same step that wrote it last
-  std::size_t written_as = 0;               ///< which of that call's operands it was
-  std::optional<std::size_t> same_as = {};  ///< what is written over an operand of the call
+  std::optional<std::size_t> writer = {};   ///< the last writer, a call of the same step
+  std::size_t written_as = 0;               ///< the operand of the last writer
+  std::optional<std::size_t> same_as = {};  ///< the operand of the call that it overwrites
   std::optional<last_use> used = {};
 };
 
@@ -48,8 +48,8 @@ struct call_context {
   std::vector<operand_state> operands;
   bool in_place = false;  ///< writes over a source
 
-  /// Timings made in surroundings of equal signature may serve one another: sizes count in steps
-  /// of a sixth of a decade, within 21 % of the truth.
+  /// Timings with equal signatures are interchangeable. Sizes are rounded to sixths of a decade, at
+  /// most 21 % off.
   [[nodiscard]] std::string signature() const {
     const auto size = [](std::int64_t bytes) {
       const double sixths = std::round(6 * std::log10(static_cast<double>(bytes)));
@@ -72,7 +72,7 @@ struct call_context {
 /// Bytes of an op's operands, in their order.
 using operand_bytes = std::function<std::vector<std::int64_t>(const op::any&, op::pass)>;
 
-/// Without padding, as the op's sizes say.
+/// Bytes without padding, by the op's sizes.
 [[nodiscard]] inline operand_bytes least_operand_bytes(dtype type) {
   return [type](const op::any& op, op::pass pass) {
     std::vector<std::int64_t> bytes;
@@ -83,24 +83,24 @@ using operand_bytes = std::function<std::vector<std::int64_t>(const op::any&, op
   };
 }
 
-/// Which bytes a step's calls touch.
+/// The bytes that the calls of a step touch.
 class step_memory {
  public:
-  /// Of tensors of these `bytes`; `all` must outlive this.
+  /// `bytes` gives the sizes of tensors. `all` must outlive this.
   step_memory(const step& all, const operand_bytes& bytes) : step_(all), bytes_(all.tensors, 0) {
-    for (const call& element : all.calls) {
-      const std::vector<std::int64_t> sizes = bytes(element.op, element.pass);
-      for (std::size_t i = 0; i < element.tensors.size(); ++i) {
-        std::int64_t& known = bytes_[element.tensors[i]];
+    for (const call& by : all.calls) {
+      const std::vector<std::int64_t> sizes = bytes(by.op, by.pass);
+      for (std::size_t i = 0; i < by.tensors.size(); ++i) {
+        std::int64_t& known = bytes_[by.tensors[i]];
         known = std::max(known, sizes.at(i));  // a reader may see more than the writer
       }
     }
     for (const packed_tensor& tensor : all.packed) bytes_[tensor.whole] = 0;  // its parts count
-    for (const call& item : all.calls) {
-      std::vector<std::size_t>& its = touched_.emplace_back();
-      for (const std::size_t used : item.tensors) {
+    for (const call& by : all.calls) {
+      std::vector<std::size_t>& tensors = touched_.emplace_back();
+      for (const std::size_t used : by.tensors) {
         const std::vector<std::size_t> parts = all.parts_of(used);
-        its.insert(its.end(), parts.begin(), parts.end());
+        tensors.insert(tensors.end(), parts.begin(), parts.end());
       }
     }
     for (const std::int64_t byte : bytes_) footprint_ = checked_add(footprint_, byte);
@@ -136,27 +136,27 @@ class step_memory {
     return found;
   }
 
-  /// The state in which calls that share their work find their operands most often.
+  /// The most frequent state of the operands among the calls that share their work.
   [[nodiscard]] call_context usual(const primitive& shared) const {
     std::map<std::string, std::pair<int, call_context>> seen;
     for (const std::size_t call : shared.calls) {
       const call_context found = around(call);
       ++seen.try_emplace(found.signature(), 0, found).first->second.first;
     }
-    const auto often = [](const auto& item) { return item.second.first; };
+    const auto often = [](const auto& state) { return state.second.first; };
     return std::ranges::max_element(seen, {}, often)->second.second;
   }
 
  private:
-  /// One more than the position of the last call before `call` that uses the tensor; 0 stands for
-  /// whoever writes the model's input. Nothing where nobody does.
+  /// One more than the position of the last call before `call` that uses the tensor; 0 for the
+  /// writer of the model's input. Nothing if there is none.
   [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t call) const {
     while (call > 0 && !touches(call - 1, tensor)) --call;
     if (call == 0 && tensor >= step_.inputs) return std::nullopt;
     return call;
   }
 
-  /// The same of the calls after `call`, which used it one step ago.
+  /// The same among the calls after `call`, which used the tensor in the previous step.
   [[nodiscard]] std::optional<std::size_t> later_user(std::size_t tensor, std::size_t call) const {
     for (std::size_t i = step_.calls.size(); i-- > call + 1;) {
       if (touches(i, tensor)) return i + 1;
@@ -168,20 +168,20 @@ class step_memory {
     return std::ranges::find(touched_[call], tensor) != touched_[call].end();
   }
 
-  /// Distinct bytes that the calls from `first` to the one before `end` touch; calls go on with the
-  /// next step's.
+  /// Distinct bytes that the calls from `first` to the one before `end` touch. Positions past the
+  /// last call mean calls of the next step.
   [[nodiscard]] std::int64_t touched_between(std::size_t first, std::size_t end) const {
     std::set<std::size_t> seen;
     std::int64_t bytes = 0;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::size_t item : touched_[i % touched_.size()]) {
-        if (seen.insert(item).second) bytes += bytes_[item];
+      for (const std::size_t tensor : touched_[i % touched_.size()]) {
+        if (seen.insert(tensor).second) bytes += bytes_[tensor];
       }
     }
     return bytes;
   }
 
-  /// Nothing where the call uses the tensor only together with others that it lies with.
+  /// Nothing if the call uses the tensor only as a part of a packed tensor.
   [[nodiscard]] std::optional<last_use> use_by(std::size_t call, std::size_t tensor,
                                                std::int64_t distance) const {
     const model::call& by = step_.calls[call];

@@ -4,6 +4,7 @@
 
 #include <layerbench/op/op.hpp>
 #include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::model {
 
@@ -46,7 +47,8 @@ namespace detail {
   for (const op::entry& entry : catalog) {
     names.push_back(entry.name);
     const value is_this = {{"properties", {{"op", {{"const", entry.name}}}}}};
-    choices.push_back({{"if", is_this}, {"then", {{"properties", {{"shape", entry.schema()}}}}}});
+    const value shape = json::fields_schema(entry.default_fields());
+    choices.push_back({{"if", is_this}, {"then", {{"properties", {{"shape", shape}}}}}});
   }
   return {{"type", "object"},
           {"properties",
@@ -64,8 +66,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// JSON schema (2020-12) of shape files, for editors: what model::load accepts, less what only a
-/// program can check (that neighbours' sizes agree, that the graph has no cycle).
+/// JSON schema (2020-12) of shape files, for editors. model::load also checks what a schema cannot:
+/// that the sizes of connected layers agree and that the graph has no cycle.
 [[nodiscard]] inline json::value schema(const op::catalog& catalog) {
   const json::value text = {{"type", "string"}};
   const json::value count = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_size}};

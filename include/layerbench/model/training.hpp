@@ -12,9 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/parameters.hpp>
 #include <layerbench/model/reductions.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/add.hpp>
+#include <layerbench/op/cross_entropy.hpp>
+#include <layerbench/op/softmax.hpp>
 
 /// The training step of a model: forward, loss, backward in reverse order, update of the weights.
 namespace layerbench::model {
@@ -24,9 +29,9 @@ namespace detail {
 /// Derives the calls of a training step. Operands find their tensors by name: what a backward pass
 /// reads under a forward name is what the forward pass read or wrote, and `diff_x` is the gradient
 /// of x.
-class training_maker {
+class training_builder {
  public:
-  training_maker(const graph& g, dtype type, const op_names& in_place, const training& how)
+  training_builder(const graph& g, dtype type, const op_names& in_place, const training& how)
       : graph_(g),
         type_(type),
         in_place_(in_place),
@@ -34,7 +39,7 @@ class training_maker {
         readers_(readers(g)),
         parameters_(result_, how) {}
 
-  [[nodiscard]] step make() && {
+  [[nodiscard]] step build() && {
     result_.type = type_;
     result_.inputs = 2;
     result_.tensors = 2;
@@ -73,10 +78,9 @@ class training_maker {
   }
 
   /// As in inference, but nothing is overwritten that a gradient needs.
-  [[nodiscard]] bool overwrites(const layer& element) const {
-    return may_overwrite(graph_, element, readers_, in_place_) &&
-           !gradient_reads(element.op, "src") &&
-           !gradient_reads(graph_.layers[element.inputs.front()].op, "dst");
+  [[nodiscard]] bool overwrites(const layer& by) const {
+    return may_overwrite(graph_, by, readers_, in_place_) && !gradient_reads(by.op, "src") &&
+           !gradient_reads(graph_.layers[by.inputs.front()].op, "dst");
   }
 
   void add(call next) {
@@ -84,34 +88,34 @@ class training_maker {
     result_.calls.push_back(std::move(next));
   }
 
-  void forward(const layer& item) {
-    call now{item.name, item.op, forward_pass(item.op), {}};
+  void forward(const layer& next) {
+    call created{next.name, next.op, forward_pass(next.op), {}};
     named_tensors names;
     std::size_t source = 0;
-    for (const op::operand& operand : item.op.operands(now.pass, type_)) {
+    for (const op::operand& operand : next.op.operands(created.pass, type_)) {
       const std::string name(operand.name);
       constexpr std::string_view renewed = "new_";
       std::size_t tensor = 0;
       if (operand.role == op::role::source) {
-        const std::size_t from = item.inputs[source++];
+        const std::size_t from = next.inputs[source++];
         tensor = from == model_input ? input_tensor : names_[from].at("dst");
-      } else if (name == "dst" && overwrites(item)) {
+      } else if (name == "dst" && overwrites(next)) {
         tensor = names.at("src");
       } else if (name.starts_with(renewed)) {
         tensor = names.at(name.substr(renewed.size()));
       } else if (operand.role == op::role::destination) {
         tensor = result_.new_tensor();
       } else {
-        tensor = result_.keep_tensor(operand, result_of(item));
+        tensor = result_.keep_tensor(operand, result_of(next));
       }
       names[name] = tensor;
-      now.tensors.push_back(tensor);
+      created.tensors.push_back(tensor);
     }
-    add(std::move(now));
+    add(std::move(created));
     names_.push_back(std::move(names));
   }
 
-  /// The loss of what layer `judged` wrote, and its gradient.
+  /// Adds the loss of the scores in the destination of layer `scored`, and their gradient.
   void add_loss(std::size_t scored) {
     const dims logits = result_of(graph_.layers[scored]);
     const op::any loss(op::cross_entropy{logits.front(), elements(logits) / logits.front()});
@@ -121,23 +125,24 @@ class training_maker {
     const std::size_t gradient = result_.new_tensor();
     part_ = step_part::backward;
     add({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
-    give(scored, gradient);
+    add_gradient(scored, gradient);
   }
 
-  /// Whether nobody but layer `i` still needs its gradient.
+  /// Whether only layer `i` still needs its gradient.
   [[nodiscard]] bool alone(std::size_t i) const {
     return std::ranges::count(gradients_, gradients_[i]) == 1;
   }
 
-  /// Adds a gradient of what layer `to` wrote to those that it has.
-  void give(std::size_t to, std::size_t gradient) {
+  /// Adds `gradient` to the gradient of the destination of layer `to`.
+  void add_gradient(std::size_t to, std::size_t gradient) {
     if (to == model_input) return;
     std::optional<std::size_t>& known = gradients_[to];
     if (!known) {
       known = gradient;
       return;
     }
-    // Into one that nobody else reads: the known one, or the new one unless that was handed on.
+    // The sum overwrites a gradient that no other layer needs: the known one, or a new one that was
+    // not passed through.
     const bool fresh = std::ranges::find(gradients_, gradient) == gradients_.end();
     std::size_t first = *known;
     std::size_t second = gradient;
@@ -151,31 +156,32 @@ class training_maker {
   }
 
   void backward(std::size_t i) {
-    const layer& item = graph_.layers[i];
-    if (!gradients_[i]) return;  // nothing that is read depends on it
-    if (item.op.passes_gradient_through()) {
-      for (const std::size_t from : item.inputs) give(from, *gradients_[i]);
-      gradients_[i].reset();  // last, so that none of these adds to what the next one gets
+    const layer& next = graph_.layers[i];
+    if (!gradients_[i]) return;  // the loss does not depend on it
+    if (next.op.passes_gradient_through()) {
+      for (const std::size_t from : next.inputs) add_gradient(from, *gradients_[i]);
+      gradients_[i].reset();  // last: until then no sum may overwrite it
       return;
     }
-    if (!gradient_reads(item.op, "diff_dst")) {
-      throw unsupported(fmt::format("layer {}: {} has no gradient", item.name, item.op.name()));
+    if (!gradient_reads(next.op, "diff_dst")) {
+      throw unsupported(fmt::format("layer {}: {} has no gradient", next.name, next.op.name()));
     }
-    for (const op::pass pass : item.op.passes()) {
-      const bool wanted = pass != op::pass::bwd_data || item.inputs.front() != model_input;
+    for (const op::pass pass : next.op.passes()) {
+      const bool wanted = pass != op::pass::bwd_data || next.inputs.front() != model_input;
       if (op::is_backward(pass) && wanted) differentiate(i, pass);
     }
     gradients_[i].reset();
-    for (const auto& [to, gradient] : std::exchange(given_, {})) give(to, gradient);
+    for (const auto& [to, gradient] : std::exchange(source_gradients_, {}))
+      add_gradient(to, gradient);
   }
 
   /// One backward pass of layer `i`.
   void differentiate(std::size_t i, op::pass pass) {
-    const layer& item = graph_.layers[i];
+    const layer& of_layer = graph_.layers[i];
     constexpr std::string_view gradient_of = "diff_";
-    call now{item.name, item.op, pass, {}};
-    std::vector<parameter> learned_here;
-    for (const op::operand& operand : item.op.operands(pass, type_)) {
+    call created{of_layer.name, of_layer.op, pass, {}};
+    std::vector<parameter> new_parameters;
+    for (const op::operand& operand : of_layer.op.operands(pass, type_)) {
       const std::string name(operand.name);
       const bool gradient = name.starts_with(gradient_of);
       const std::string of = gradient ? name.substr(gradient_of.size()) : name;
@@ -185,24 +191,24 @@ class training_maker {
       } else if (!gradient) {
         tensor = names_[i].at(name);
       } else if (of == "src") {
-        const bool over_it =
-            pass == op::pass::bwd && in_place_.contains(item.op.name()) && alone(i);
-        tensor = over_it ? *gradients_[i] : result_.new_tensor();
-        given_.emplace_back(item.inputs.front(), tensor);
+        const bool overwrites_gradient =
+            pass == op::pass::bwd && in_place_.contains(of_layer.op.name()) && alone(i);
+        tensor = overwrites_gradient ? *gradients_[i] : result_.new_tensor();
+        source_gradients_.emplace_back(of_layer.inputs.front(), tensor);
       } else {
-        if (!learned(item.op, of)) {
+        if (!learned(of_layer.op, of)) {
           throw unsupported(
-              fmt::format("layer {}: {} is a gradient of no weights", item.name, name));
+              fmt::format("layer {}: {} is a gradient of no weights", of_layer.name, name));
         }
         tensor = result_.new_tensor();
         const bool wide = traits(operand.type).bytes > traits(type_).bytes;
-        learned_here.push_back(
-            {item.name + '_' + of, names_[i].at(of), tensor, elements(operand.extents), wide});
+        new_parameters.push_back(
+            {of_layer.name + '_' + of, names_[i].at(of), tensor, elements(operand.extents), wide});
       }
-      now.tensors.push_back(tensor);
+      created.tensors.push_back(tensor);
     }
-    add(std::move(now));
-    for (parameter& one : learned_here) {
+    add(std::move(created));
+    for (parameter& one : new_parameters) {
       for (call& sum : parameters_.add(std::move(one))) add(std::move(sum));
     }
   }
@@ -212,10 +218,10 @@ class training_maker {
     return std::ranges::find(weights, name, &op::operand::name) != weights.end();
   }
 
-  /// Where the backward part begins; only now it is known which gradients there are.
+  /// Inserted where the backward part begins, after all gradients are known.
   void zero_gradients() {
     std::vector<call> calls = parameters_.zeros();
-    for (call& item : calls) item.part = step_part::backward;
+    for (call& zero : calls) zero.part = step_part::backward;
     const auto first = std::ranges::find(result_.calls, step_part::backward, &call::part);
     result_.calls.insert(first, std::make_move_iterator(calls.begin()),
                          std::make_move_iterator(calls.end()));
@@ -228,21 +234,23 @@ class training_maker {
   std::vector<int> readers_;
   step result_;
   step_part part_ = step_part::forward;
-  std::vector<named_tensors> names_;                   ///< of each layer
-  std::vector<std::optional<std::size_t>> gradients_;  ///< of what each layer wrote, while needed
-  std::vector<std::pair<std::size_t, std::size_t>> given_;  ///< to which layer, which gradient
+  std::vector<named_tensors> names_;  ///< of each layer
+  /// Of each layer's destination, while needed.
+  std::vector<std::optional<std::size_t>> gradients_;
+  /// To which layer, which gradient.
+  std::vector<std::pair<std::size_t, std::size_t>> source_gradients_;
   parameters parameters_;
 };
 
 }  // namespace detail
 
-/// One training step of a model in a data type: the layers in graph order, the loss (with the
-/// model's last softmax in it, where it ends in one), gradients in reverse order, none of the
-/// model's input, and the update of the weights. Ops `in_place` write over their source where
-/// nobody needs it again. Throws `unsupported` where a layer has no gradient.
+/// One training step of a model: the layers in graph order, the loss, the gradients in reverse
+/// order, and the update of the weights. The loss includes the softmax that a model ends in. The
+/// model's input has no gradient. Ops `in_place` write over their source if no later call needs it.
+/// Throws `unsupported` for a layer without a gradient.
 [[nodiscard]] inline step training_step(const graph& g, dtype type, const op_names& in_place = {},
                                         const training& how = {}) {
-  return detail::training_maker(g, type, in_place, how).make();
+  return detail::training_builder(g, type, in_place, how).build();
 }
 
 /// One step of a phase, "training" or "inference".

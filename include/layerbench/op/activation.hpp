@@ -37,8 +37,8 @@ struct activation {
 
   static std::vector<pass> passes() { return {pass::fwd, pass::bwd}; }
 
-  /// Whether its gradient follows from its destination. What needs the source cannot overwrite it
-  /// while training.
+  /// Whether the gradient needs only the destination. The other kinds need the source, so they
+  /// cannot overwrite it in training.
   [[nodiscard]] bool gradient_from_destination() const {
     using enum activation_kind;
     return kind == relu || kind == leaky_relu || kind == elu || kind == sigmoid || kind == tanh;
@@ -60,7 +60,7 @@ struct activation {
             {"dst", dims, role::destination, type}};
   }
 
-  /// One operation an element, by convention, whatever the function.
+  /// One operation per element by convention, for every function.
   [[nodiscard]] op::work work(pass /*p*/) const {
     const std::int64_t flops = elements(dims);
     return {0, flops, flops};

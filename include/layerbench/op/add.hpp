@@ -26,7 +26,7 @@ struct add {
             {"dst", dims, role::destination, type}};
   }
 
-  /// One addition an element.
+  /// One addition per element.
   [[nodiscard]] op::work work(pass /*p*/) const {
     const std::int64_t flops = elements(dims);
     return {0, flops, flops};

@@ -9,8 +9,8 @@
 
 namespace layerbench::op {
 
-/// Adds up arrays of so many ranks (processes, devices), element by element; each of them gets the
-/// sum. It is what data-parallel training does with gradients.
+/// Adds up the arrays of all ranks (processes, devices) element by element and gives each rank the
+/// sum, as data-parallel training does with gradients.
 struct allreduce {
   static constexpr std::string_view name = "allreduce";
   static constexpr op::storage storage = op::storage::in_place;
@@ -27,15 +27,15 @@ struct allreduce {
 
   void validate() const {}
 
-  /// Of each rank: as many as have so many bytes, rounded up.
+  /// Elements per rank: `bytes` over the element size, rounded up.
   [[nodiscard]] std::int64_t count(dtype type) const {
     const auto size = static_cast<std::int64_t>(traits(type).bytes);
     return bytes / size + (bytes % size != 0 ? 1 : 0);
   }
 
-  /// src and dst, [ranks, count]: what each rank has, and what each gets. In place dst is where it
-  /// happens, and has the values of src before. Test data are whole numbers, so small that their
-  /// sums are exact in any order.
+  /// src and dst, [ranks, count]: the array and the result of each rank. In place dst holds the
+  /// values of src before the call. Test data are whole numbers small enough for exact sums in any
+  /// order.
   [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
     const dims extents{ranks, count(type)};
     operand src{"src", extents, role::source, type};
@@ -51,13 +51,12 @@ struct allreduce {
     return {src, dst};
   }
 
-  /// What it adds is no work: that is to move the arrays.
+  /// Zero work: an all-reduce is bound by communication, not by its additions.
   [[nodiscard]] op::work work(pass /*p*/) const { return {0, 0, 0}; }
 
-  /// Bandwidths by the conventions of NVIDIA's NCCL tests (PERFORMANCE.md there): of the algorithm,
-  /// each rank's bytes; of the bus, what each rank must send if all do the same, 2 (n - 1) / n of
-  /// them, which compares with a link's bandwidth whatever the number of ranks n. One rank sends
-  /// nothing.
+  /// Bandwidths as NVIDIA's NCCL tests define them (PERFORMANCE.md there). The algorithm bandwidth
+  /// counts the bytes of one rank. The bus bandwidth counts 2 (n - 1) / n of them, which each of n
+  /// ranks must send, so it compares with the bandwidth of a link. One rank sends nothing.
   [[nodiscard]] std::vector<rate> rates() const {
     const auto n = static_cast<double>(ranks);
     const double all = ranks == 1 ? 0.0 : static_cast<double>(bytes);

@@ -6,7 +6,7 @@
 
 namespace layerbench::op {
 
-/// Batch normalisation of each channel. Pass `fwd` (inference) uses given statistics:
+/// Batch normalization of each channel. Pass `fwd` (inference) uses given statistics:
 /// dst = scale[c] * (src - mean[c]) / sqrt(variance[c] + epsilon) + shift[c]
 /// (Ioffe and Szegedy 2015, algorithm 2). Pass `fwd_training` uses those of the batch (algorithm
 /// 1), and moves the running ones a tenth of the way to them, the variance by its unbiased
@@ -32,7 +32,7 @@ struct batchnorm {
 
   static std::vector<pass> passes() { return {pass::fwd, pass::fwd_training, pass::bwd}; }
 
-  /// How far running statistics move to those of a batch.
+  /// Weight of a batch in the running statistics.
   static constexpr double momentum = 0.1;
 
   /// src n*c*h*w, scale, shift, mean and variance c each (f32 whatever the data type, as in all
@@ -77,9 +77,9 @@ struct batchnorm {
     return all;
   }
 
-  /// One multiplication and one addition an element; in training also an addition for the mean, and
-  /// a difference, a product and an addition for the variance; `bwd` has an addition for one sum,
-  /// a difference, a product and an addition for the other, and five to put them together.
+  /// One multiplication and one addition per element. Training also has an addition for the mean,
+  /// and a difference, a product and an addition for the variance. `bwd` has an addition for one
+  /// sum, a difference, a product and an addition for the other, and five to combine them.
   [[nodiscard]] op::work work(pass p) const {
     const std::int64_t an_element = p == pass::fwd ? 2 : p == pass::fwd_training ? 6 : 9;
     const std::int64_t flops = checked_product({an_element, n, c, h, w});
@@ -87,14 +87,14 @@ struct batchnorm {
   }
 
  private:
-  /// The libraries normalise stored integers without scales: the test data must make use of their
-  /// range, so that a result is more than a few units.
+  /// The libraries normalize stored integers without scales. The test data must use the range of
+  /// s8, or results would be only a few units.
   static void rescale_to_integers(std::vector<operand>& all) {
     const auto set = [&](std::size_t i, double low, double high) {
       all[i].low = low;
       all[i].high = high;
     };
-    for (operand& item : all) item.scale = 1;
+    for (operand& tensor : all) tensor.scale = 1;
     set(0, -127, 127);    // src
     set(1, 16, 48);       // scale
     set(2, -16, 16);      // shift

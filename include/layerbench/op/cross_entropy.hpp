@@ -9,8 +9,8 @@
 namespace layerbench::op {
 
 /// A softmax over classes, and the loss that classification trains by: the mean over images of
-/// -log(dst[right class]) (Goodfellow, Bengio and Courville, Deep Learning, 6.2.2.3). Pass `bwd`
-/// gives the gradient of the loss, (dst - 1 at the right class) / n.
+/// -log(dst[label]) (Goodfellow, Bengio and Courville, Deep Learning, 6.2.2.3). Pass `bwd`
+/// computes the gradient of the loss, (dst - 1 at the label) / n.
 struct cross_entropy {
   static constexpr std::string_view name = "cross_entropy";
   static constexpr op::storage storage = op::storage::own;
@@ -28,7 +28,7 @@ struct cross_entropy {
 
   static std::vector<pass> passes() { return {pass::fwd, pass::bwd}; }
 
-  /// src and dst n*c, target n (the right class of each image, rounded down), loss 1, diff_src n*c.
+  /// src and dst n*c, target n (the label of each image, rounded down), loss 1, diff_src n*c.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     operand target{"target", {n}, role::source, dtype::f32, 0, static_cast<double>(c)};
     target.range_required = true;
@@ -43,12 +43,12 @@ struct cross_entropy {
             {"loss", {1}, role::destination, type}};
   }
 
-  /// The class that a target stands for.
+  /// The label that a target encodes.
   [[nodiscard]] std::int64_t right_class(float target) const {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(target), 0, c - 1);
   }
 
-  /// Five operations an element as a softmax, and two an image; `bwd` has two an element.
+  /// Five operations per element, as in a softmax, and two per image; `bwd` has two per element.
   [[nodiscard]] op::work work(pass p) const {
     const std::int64_t values = checked_product({n, c});
     const std::int64_t flops = p == pass::bwd ? checked_multiply(2, values)

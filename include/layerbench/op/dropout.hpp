@@ -53,7 +53,7 @@ struct dropout {
     return all;
   }
 
-  /// A comparison and a multiplication an element; gradients have the multiplication alone.
+  /// A comparison and a multiplication per element; gradients have only the multiplication.
   [[nodiscard]] op::work work(pass p) const {
     const std::int64_t flops = checked_multiply(p == pass::bwd ? 1 : 2, elements(dims));
     return {0, flops, flops};
@@ -72,7 +72,7 @@ struct dropout {
     return static_cast<std::uint32_t>(rate * 0x1p32);
   }
 
-  /// What an element that is kept is multiplied by.
+  /// The factor of kept elements.
   [[nodiscard]] float factor() const { return static_cast<float>(1 / (1 - rate)); }
 };
 

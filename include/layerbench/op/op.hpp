@@ -6,9 +6,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,18 +14,17 @@
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
-#include <layerbench/shape/record_json.hpp>
 
 /// An op says what is computed: sizes, operands, cost. It knows no library and no device.
 namespace layerbench::op {
 
-/// Direction of a computation, in the libraries' words. `fwd` is inference, and the forward half of
-/// training where that is the same; else that is `fwd_training`, which keeps what the gradients
-/// need. `bwd_data` gives the gradient of the source, `bwd_weights` those of what is learned, `bwd`
-/// all of them in one call.
+/// Direction of a computation, in the libraries' words. `fwd` is inference. Forward calls of
+/// training are `fwd` too, unless they store more for the gradients: then they are `fwd_training`.
+/// `bwd_data` computes the gradient of the source, `bwd_weights` the gradients of the learned
+/// values, `bwd` all of them in one call.
 enum class pass { fwd, fwd_training, bwd_data, bwd_weights, bwd };
 
-/// Whether the pass gives gradients.
+/// Whether the pass computes gradients.
 [[nodiscard]] constexpr bool is_backward(pass p) {
   return p != pass::fwd && p != pass::fwd_training;
 }
@@ -40,16 +37,15 @@ inline constexpr std::array<std::string_view, 5> layerbench::enum_names<layerben
 
 namespace layerbench::op {
 
-using layerbench::name;  // so that it is found for the enums of this namespace
+using layerbench::name;  // lookup must find it for the enums of this namespace
 
-/// What an operand is to the model: activations read, learned values, running statistics of a
-/// normalisation, activations written.
+/// Role of an operand in the model: activations read, learned values, running statistics of a
+/// normalization, activations written.
 enum class role { source, weights, statistics, destination };
 
-/// One tensor of an op. Its name says what it is in every pass: the gradient of `src` is
-/// `diff_src`, and what a backward pass reads under a forward name is what the forward pass read or
-/// wrote. Test data is uniform in [low, high]; of an s8 tensor the real value is stored * quantum.
-/// Of `whole` ones all values are whole numbers, and results exact.
+/// One tensor of an op. Its name means the same tensor in every pass: the gradient of `src` is
+/// `diff_src`, and a backward pass reads under a forward name what the forward pass read or wrote.
+/// Test data is uniform in [low, high]. The real value of an s8 element is stored * scale.
 struct operand {
   std::string_view name;
   dims extents;
@@ -58,50 +54,50 @@ struct operand {
   double low = -1;
   double high = 1;
   double scale = 1.0 / 127;
-  bool range_required = false;  ///< whoever reads it relies on that range
-  bool integral = false;
+  bool range_required = false;  ///< readers rely on values in [low, high]
+  bool integral = false;        ///< all values are whole numbers, and results are exact
 };
 
-/// Whether an input must hold values of its own range: not just any numbers are a variance or a
-/// position in a window.
+/// Whether an input must hold values in its range. A variance or an argmax index must; other
+/// inputs may hold any numbers.
 [[nodiscard]] inline bool needs_values(const operand& of) {
   return of.range_required && of.role != role::destination;
 }
 
 /// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps
-/// that fall into padding, as the libraries' own benchmarks do; `flops_exact` does not.
+/// in padding, as the libraries' benchmarks do; `flops_exact` does not.
 struct work {
   std::int64_t macs;
   std::int64_t flops;
   std::int64_t flops_exact;
 };
 
-/// A number that people divide by the time of a call, and the counter that holds the quotient.
+/// A rate of a call: the numerator to divide by its time, and the counter for the quotient.
 struct rate {
   std::string_view counter;
   double numerator;
 };
 
-/// Whether the destination of a layer is a tensor of its own in a model that saves memory, or
-/// overwrites its source as frameworks let activations do.
+/// Where a layer writes in a model that saves memory: to a separate tensor, or over its source, as
+/// frameworks let activations do.
 enum class storage { own, in_place };
 
-/// The passes of an op: `fwd` alone where it does not say. Those after `fwd` are for training; with
-/// none of them it has no gradient, or hands that of its destination on to all its sources.
+/// The passes of an op: only `fwd` unless the op lists them. The others are for training. An op
+/// without them has no gradient, or passes the gradient of its destination to all sources.
 template <class Op>
 [[nodiscard]] std::vector<pass> passes(const Op& op) {
   if constexpr (requires { op.passes(); }) return op.passes();
   return {pass::fwd};
 }
 
-/// The rates of an op: none where it does not say.
+/// The rates of an op: none unless the op lists them.
 template <class Op>
 [[nodiscard]] std::vector<rate> rates(const Op& op) {
   if constexpr (requires { op.rates(); }) return op.rates();
   return {};
 }
 
-/// Whether the gradient of an op's destination is that of each of its sources, as it is.
+/// Whether the gradient of each source of an op equals the gradient of its destination.
 template <class Op>
 [[nodiscard]] constexpr bool passes_gradient_through() {
   if constexpr (requires { Op::passes_gradient_through; }) return Op::passes_gradient_through;
@@ -121,14 +117,14 @@ concept operation = requires(const Op& op, pass p, dtype type) {
 /// Least memory traffic of one call in bytes: every operand read or written once.
 [[nodiscard]] inline std::int64_t least_bytes(const std::vector<operand>& operands) {
   std::int64_t sum = 0;
-  for (const operand& item : operands) {
-    sum = checked_add(sum, checked_multiply(elements(item.extents),
-                                            static_cast<std::int64_t>(traits(item.type).bytes)));
+  for (const operand& tensor : operands) {
+    const auto element_bytes = static_cast<std::int64_t>(traits(tensor.type).bytes);
+    sum = checked_add(sum, checked_multiply(elements(tensor.extents), element_bytes));
   }
   return sum;
 }
 
-/// Any op, as a value: what a model's graph is made of. Ops outside this library fit in too.
+/// An op of any type, as a value. The op may be defined outside this library.
 class any {
  public:
   template <operation Op>
@@ -142,16 +138,16 @@ class any {
     return std::ranges::find(all, p) != all.end();
   }
   [[nodiscard]] bool passes_gradient_through() const { return self_->passes_gradient_through(); }
-  /// Canonical key of the sizes; with name() and the pass it says what is computed.
+  /// Canonical key of the fields. Calls with equal name(), pass and key() compute the same.
   [[nodiscard]] std::string key() const { return self_->key(); }
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     return self_->operands(p, type);
   }
   [[nodiscard]] op::work work(pass p) const { return self_->work(p); }
   [[nodiscard]] std::vector<rate> rates() const { return self_->rates(); }
-  [[nodiscard]] json::value shape() const { return self_->shape(); }
+  [[nodiscard]] record_fields fields() const { return self_->fields(); }
 
-  /// The op when it is an `Op`, else null.
+  /// The op if it is an `Op`, else null.
   template <operation Op>
   [[nodiscard]] const Op* get() const noexcept {
     const auto* held = dynamic_cast<const holder<Op>*>(self_.get());
@@ -172,7 +168,7 @@ class any {
     virtual std::vector<operand> operands(pass p, dtype type) const = 0;
     virtual op::work work(pass p) const = 0;
     virtual std::vector<rate> rates() const = 0;
-    virtual json::value shape() const = 0;
+    virtual record_fields fields() const = 0;
   };
   template <class Op>
   struct holder final : interface {
@@ -185,18 +181,18 @@ class any {
     std::vector<operand> operands(pass p, dtype t) const override { return op.operands(p, t); }
     op::work work(pass p) const override { return op.work(p); }
     std::vector<rate> rates() const override { return op::rates(op); }
-    json::value shape() const override { return json::write_record(op); }
+    record_fields fields() const override { return fields_of(op); }
     Op op;
   };
 
   std::shared_ptr<const interface> self_;
 };
 
-/// How a shape file's op is found by name and read.
+/// How a shape file's op is found by its name and created from its fields.
 struct entry {
   std::string_view name;
-  std::function<any(const json::cursor&, const json::parameters&)> read;
-  std::function<json::value()> schema;
+  record_fields (*default_fields)();
+  any (*create)(const record_fields&);  ///< throws what record_of throws
 };
 
 template <operation... Ops>
@@ -204,17 +200,14 @@ struct list {};
 
 using catalog = std::vector<entry>;
 
-/// The catalog of these ops: what a shape file may contain.
+/// The catalog of these ops: those that a shape file may contain.
 template <operation... Ops>
 [[nodiscard]] catalog catalog_of(list<Ops...> /*ops*/) {
-  return {entry{Ops::name,
-                [](const json::cursor& at, const json::parameters& named) {
-                  return any(json::read_record<Ops>(at, named));
-                },
-                [] { return json::record_schema<Ops>(); }}...};
+  return {entry{Ops::name, [] { return fields_of(Ops{}); },
+                [](const record_fields& fields) { return any(record_of<Ops>(fields)); }}...};
 }
 
-/// Output extent of a sliding window; below 1 when the window does not fit.
+/// Output extent of a sliding window; below 1 if the window does not fit.
 [[nodiscard]] constexpr std::int64_t window_outputs(std::int64_t size, std::int64_t pad_sum,
                                                     std::int64_t window, std::int64_t stride,
                                                     bool ceil = false) {
@@ -223,8 +216,7 @@ template <operation... Ops>
   return (room + (ceil ? stride - 1 : 0)) / stride + 1;
 }
 
-/// Taps of a sliding window, along one axis and summed over all outputs, that fall on the input
-/// and not into padding.
+/// Taps of a sliding window along one axis, summed over all outputs, without those in padding.
 [[nodiscard]] constexpr std::int64_t window_taps(std::int64_t size, std::int64_t pad_before,
                                                  std::int64_t window, std::int64_t dilation,
                                                  std::int64_t stride, std::int64_t outputs) {

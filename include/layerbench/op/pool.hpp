@@ -69,9 +69,9 @@ struct pool {
     return {pass::fwd, pass::fwd_training, pass::bwd};
   }
 
-  /// src n*c*h*w, dst n*c*p*q, gradients alike. Maxima of training have a workspace n*c*p*q beside:
-  /// the tap y*s + x of the window, counted from its corner in the padding, that was the first to
-  /// have the maximum.
+  /// src n*c*h*w, dst n*c*p*q, gradients alike. Max pooling in training also has a workspace
+  /// n*c*p*q of argmax indices: the first tap y*s + x of the window with the maximum, counted from
+  /// the corner of the window in the padding.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims input{n, c, h, w};
     const dims output{n, c, this->p(), q()};
@@ -91,7 +91,7 @@ struct pool {
     return all;
   }
 
-  /// One operation (comparison or addition) a tap; gradients of maxima have one an output.
+  /// One operation (comparison or addition) per tap; gradients of maxima have one per output.
   [[nodiscard]] op::work work(pass pass) const {
     if (pass == pass::bwd && kind == pool_kind::max) {
       const std::int64_t flops = checked_product({n, c, p(), q()});

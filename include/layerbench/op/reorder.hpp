@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <string_view>
 
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::op {
 
-/// A copy of a tensor from one memory order to another. Orders are written as in oneDNN: letters
-/// a b c d from the outermost axis of `dims` to the last, slowest first, capitals for axes that
-/// are blocked by the numbers that follow: abcd is nchw, acdb is nhwc, aBcd16b is nChw16c.
+/// A copy of a tensor from one memory order to another. Orders use oneDNN's notation: letters
+/// a b c d stand for the axes of `dims`, the slowest axis comes first, and a capital means an axis
+/// in blocks of the numbers that follow: abcd is nchw, acdb is nhwc, aBcd16b is nChw16c.
 struct reorder {
   static constexpr std::string_view name = "reorder";
   static constexpr op::storage storage = op::storage::own;
@@ -48,24 +49,29 @@ struct reorder {
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
       const char lower = static_cast<char>('a' + axis);
       const char upper = static_cast<char>('A' + axis);
-      // A blocked axis shows up twice: as a capital, and in lower case behind its block size.
+      // A blocked axis has two letters: a capital, and a lower-case one behind its block size.
       if (order.find(lower) == std::string::npos && order.find(upper) == std::string::npos) {
-        throw invalid_field(field_name,
-                            fmt::format("has no letter '{}' for axis {} of dims", lower, axis));
+        throw invalid_field(field_name, std::string("has no letter '") + lower + "' for axis " +
+                                            std::to_string(axis) + " of dims");
       }
     }
   }
 };
 
-/// Letters of all axes in order: what is row-major.
+/// Whether an order permutes axes and has no blocks.
+[[nodiscard]] inline bool is_permutation(std::string_view order) {
+  return std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+/// The row-major order: the letters of all axes in their sequence.
 [[nodiscard]] inline std::string plain_order(const dims& extents) {
   std::string order;
   for (std::size_t axis = 0; axis < extents.size(); ++axis) order += static_cast<char>('a' + axis);
   return order;
 }
 
-/// `order` with the axes of one element first, since they could stand anywhere: orders that are the
-/// same in memory get the same text.
+/// `order` with the axes of extent 1 first, in alphabetical order. They could stand anywhere, so
+/// equal memory layouts get equal texts.
 [[nodiscard]] inline std::string canonical_order(const dims& extents, std::string order) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   const auto is_single = [&](char c) {

@@ -37,7 +37,7 @@ struct softmax {
     return {{"src", dims, role::source, type}, {"dst", dims, role::destination, type}};
   }
 
-  /// Five operations an element: maximum, difference, exponential, sum, quotient; `bwd` has four:
+  /// Five operations per element: maximum, difference, exponential, sum, quotient; `bwd` has four:
   /// two of an inner product, difference, product.
   [[nodiscard]] op::work work(pass p) const {
     const std::int64_t flops = checked_multiply(p == pass::bwd ? 4 : 5, elements(dims));

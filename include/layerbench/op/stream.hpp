@@ -19,10 +19,10 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::op {
 
-/// Goes once over memory, number after number: read adds them up, write makes all of them the same,
-/// copy takes one half of the bytes from the other. Tells how fast memory is. What
-/// counts are bytes that are read and bytes that are written (McCalpin, STREAM, 1995), not what
-/// caches fetch of their own accord to write to it.
+/// One sequential pass over memory, to measure its bandwidth: read adds up all numbers, write sets
+/// all to the same number, copy copies one half of the bytes to the other. Counted are the bytes
+/// that the program reads and writes (McCalpin, STREAM, 1995), without the cache lines that a cache
+/// fetches before it writes them.
 struct stream {
   static constexpr std::string_view name = "stream";
   static constexpr op::storage storage = op::storage::own;
@@ -48,13 +48,13 @@ struct stream {
             {"dst", {kind == stream_kind::read ? 1 : moved}, role::destination, dtype::f32}};
   }
 
-  /// The byte of which all that `write` writes is made: the most significant one of its source. One
-  /// byte, since that is what C libraries are fast at.
+  /// The byte that `write` fills its destination with: the most significant byte of its source. It
+  /// is one byte because memset, the fastest fill of C libraries, takes one.
   [[nodiscard]] static unsigned char written_byte(float source) {
     return static_cast<unsigned char>(std::bit_cast<std::uint32_t>(source) >> 24U);
   }
 
-  /// What it adds is no work: it keeps the reading from being left out.
+  /// Zero work: the additions only keep the compiler from removing the reads.
   [[nodiscard]] op::work work(pass /*p*/) const { return {0, 0, 0}; }
 };
 

@@ -19,10 +19,10 @@ inline constexpr std::array<std::string_view, 5>
 
 namespace layerbench::op {
 
-/// Those that an optimizer can have.
+/// The rules of optimizers.
 inline constexpr std::span optimizers = std::span(enum_names<update_rule>).first<3>();
 
-/// What an optimizer does, in one tensor or several, to weights w whose gradients g are known:
+/// The update of weights w with gradients g, in one tensor or several, by the rule of an optimizer:
 /// sgd: w - rate * g; momentum: v = 0.9 v + g + decay * w, w - rate * v (Sutskever et al. 2013, as
 /// frameworks write it); adam: m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, w - rate * m /
 /// (sqrt(v) + 1e-8) (Kingma and Ba 2015, algorithm 1, past its first steps). And what becomes of
@@ -52,7 +52,7 @@ struct update {
     if (rate <= 0 || rate > 1) throw invalid_field("rate", "must lie above 0 and not above 1");
   }
 
-  /// Numbers that the rule keeps for each parameter.
+  /// States per parameter that the rule keeps.
   [[nodiscard]] std::size_t states() const {
     switch (rule) {
       case update_rule::momentum: return 1;
@@ -61,11 +61,11 @@ struct update {
     }
   }
 
-  /// Of each tensor in turn: weights, diff_weights, the rule's states `moment` and `second_moment`,
-  /// then, usually in the same memory, `new_weights` and what becomes of the states. Weights and
-  /// states are f32 whatever the data type. In 16 bits the weights that the other ops read are
-  /// written beside, as `weights16`, unless these are `wide`: read as f32 by the others, too. Of
-  /// zero: sum, which is written; of accumulate: sum, diff_weights, new_sum.
+  /// For each tensor: weights, diff_weights, the rule's states `moment` and `second_moment`, then
+  /// `new_weights` and the new states, usually in the same memory. Weights and states are f32 (f64
+  /// in f64). For 16-bit types the copy that the other ops read is written too, as `weights16`,
+  /// unless `wide`: then the other ops read f32. Rule zero writes sum; accumulate has sum,
+  /// diff_weights and new_sum.
   [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
     const dtype fine = type == dtype::f64 ? dtype::f64 : dtype::f32;
     constexpr std::array<std::string_view, 2> old_states{"moment", "second_moment"};
@@ -99,7 +99,7 @@ struct update {
     return all;
   }
 
-  /// Operations as the rule is written above: 2, 6, 12, 0 or 1 a parameter.
+  /// Operations per parameter, counted in the formulas above: 2, 6, 12, 0 or 1.
   [[nodiscard]] op::work work(pass /*p*/) const {
     constexpr std::array<std::int64_t, 5> a_parameter{2, 6, 12, 0, 1};
     std::int64_t parameters = 0;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/report/svg.hpp>
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>

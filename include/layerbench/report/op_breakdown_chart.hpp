@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/report/svg.hpp>
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/predict/breakdown.hpp>
 #include <layerbench/analysis/predict/text.hpp>

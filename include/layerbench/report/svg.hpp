@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/breakdown.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>

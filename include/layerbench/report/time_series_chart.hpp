@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/report/svg.hpp>

@@ -21,22 +21,23 @@
 /// Result files: Google Benchmark's JSON with our names, counters and context (docs/formats.md).
 namespace layerbench::result {
 
-/// The manifest as the text that stands in the context: an object from case to a list of
-/// [layer, op, pass, key, count], with an object as sixth element where there is more to say:
+/// The manifest as a context field: an object from case to a list of [layer, op, pass, key, count],
+/// with an optional object as sixth element:
 /// {"part": "backward", "state": signature, "inserted": true, "chain_s": seconds, "moves": list},
 /// of [bytes, distance, 1 if they are written, else 0] each.
 [[nodiscard]] inline std::string write_manifest(const manifest& cases) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (const auto& [configuration, step] : cases) {
     auto& list = out[configuration.text()] = nlohmann::ordered_json::array();
-    for (const planned& item : step) {
-      list.push_back({item.layer, item.op, item.pass, item.key, item.count});
+    for (const planned& primitive : step) {
+      list.push_back(
+          {primitive.layer, primitive.op, primitive.pass, primitive.key, primitive.count});
       nlohmann::ordered_json more = nlohmann::ordered_json::object();
-      if (item.part != model::step_part::forward) more["part"] = name(item.part);
-      if (!item.state.empty()) more["state"] = item.state;
-      if (item.inserted) more["inserted"] = true;
-      if (item.chain_seconds) more["chain_s"] = *item.chain_seconds;
-      for (const operand_traffic& operand : item.traffic) {
+      if (primitive.part != model::step_part::forward) more["part"] = name(primitive.part);
+      if (!primitive.state.empty()) more["state"] = primitive.state;
+      if (primitive.inserted) more["inserted"] = true;
+      if (primitive.chain_seconds) more["chain_s"] = *primitive.chain_seconds;
+      for (const operand_traffic& operand : primitive.traffic) {
         more["moves"].push_back({operand.bytes, operand.distance, operand.written ? 1 : 0});
       }
       if (!more.empty()) list.back().push_back(more);
@@ -58,9 +59,10 @@ namespace detail {
                                                                std::string_view file) {
   constexpr std::int64_t most = std::int64_t{1} << 53;  // doubles hold no larger ones
   std::vector<operand_traffic> traffic;
-  for (const auto& item : list) {
-    traffic.push_back({count_in(item.at(0), 0, most, file), count_in(item.at(1), 0, most, file),
-                       count_in(item.at(2), 0, 1, file) == 1});
+  for (const auto& operand : list) {
+    traffic.push_back({count_in(operand.at(0), 0, most, file),
+                       count_in(operand.at(1), 0, most, file),
+                       count_in(operand.at(2), 0, 1, file) == 1});
   }
   return traffic;
 }
@@ -72,16 +74,17 @@ namespace detail {
   manifest cases;
   try {
     const auto parsed = nlohmann::ordered_json::parse(text);
-    for (const auto& item : parsed.items()) {
-      const auto configuration = parse_configuration(item.key());
-      if (!configuration) throw bad_input(file, "/context/manifest", "unknown case " + item.key());
+    for (const auto& case_step : parsed.items()) {
+      const auto configuration = parse_configuration(case_step.key());
+      if (!configuration)
+        throw bad_input(file, "/context/manifest", "unknown case " + case_step.key());
       std::vector<planned>& step = cases[*configuration];
-      for (const auto& element : item.value()) {
-        const std::int64_t count = detail::count_in(element.at(4), 1, max_size, file);
-        const auto more = element.size() > 5 ? element.at(5) : nlohmann::ordered_json::object();
+      for (const auto& primitive : case_step.value()) {
+        const std::int64_t count = detail::count_in(primitive.at(4), 1, max_size, file);
+        const auto more = primitive.size() > 5 ? primitive.at(5) : nlohmann::ordered_json::object();
         const auto part = from_name<model::step_part>(more.value("part", "forward"));
         if (!part) throw bad_input(file, "/context/manifest", "unknown part of a step");
-        step.push_back({element.at(0), element.at(1), element.at(2), element.at(3), count,
+        step.push_back({primitive.at(0), primitive.at(1), primitive.at(2), primitive.at(3), count,
                         more.value("inserted", false), more.value("state", "")});
         step.back().part = *part;
         if (more.contains("moves")) step.back().traffic = detail::read_traffic(more["moves"], file);
@@ -92,7 +95,7 @@ namespace detail {
           }
         }
       }
-      if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + item.key());
+      if (step.empty()) throw bad_input(file, "/context/manifest", "no step: " + case_step.key());
     }
   } catch (const nlohmann::json::exception& e) {
     throw bad_input(file, "/context/manifest", json::plain_words(e));
@@ -102,27 +105,27 @@ namespace detail {
 
 namespace detail {
 
-/// Takes over rows one by one while the JSON of `from` is parsed.
+/// Reads the JSON of `from`, a stream or a text.
 template <class Source>
-[[nodiscard]] results read_from(Source& from, results created) {
-  file_reader reader(created);
+[[nodiscard]] results read_from(Source& from, results result) {
+  file_reader reader(result);
   static_cast<void>(nlohmann::json::sax_parse(from, &reader));
-  for (const auto& item : reader.context().items()) {
-    created.context[item.key()] =
-        item.value().is_string() ? item.value().get<std::string>() : item.value().dump();
+  for (const auto& member : reader.context().items()) {
+    result.context[member.key()] =
+        member.value().is_string() ? member.value().get<std::string>() : member.value().dump();
   }
-  const auto planned = created.context.find("manifest");
-  if (planned != created.context.end()) {
-    created.manifest = read_manifest(planned->second, created.file);
-    created.context.erase(planned);
+  const auto planned = result.context.find("manifest");
+  if (planned != result.context.end()) {
+    result.manifest = read_manifest(planned->second, result.file);
+    result.context.erase(planned);
   }
-  return created;
+  return result;
 }
 
 }  // namespace detail
 
-/// Reads a result file. Rows are taken over one by one while the text is parsed, so that memory
-/// does not grow with the JSON. Throws bad_input naming file and place.
+/// Reads a result file row by row, without holding all of its JSON. Throws bad_input naming file
+/// and place.
 [[nodiscard]] inline results read(const std::filesystem::path& path) {
   results result;
   result.file = path.string();
@@ -135,7 +138,7 @@ template <class Source>
   return detail::read_from(stream, std::move(result));
 }
 
-/// The same of its `text`.
+/// Reads the text of a result file. Errors name `file`.
 [[nodiscard]] inline results read_text(const std::string& text, const std::string& file) {
   results result;
   result.file = file;

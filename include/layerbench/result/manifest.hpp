@@ -10,14 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::result {
 
-/// What a primitive reads or writes as one of its operands. One that is written over moves once, as
-/// written: a cache fetches what it is to write, so reading it first moves nothing more.
+/// Memory traffic of one operand. An overwritten operand counts once, as written: a cache fetches a
+/// line before it writes it, so reading it first adds no traffic.
 struct operand_traffic {
   std::int64_t bytes;
   std::int64_t distance;  ///< bytes that the step touches between two uses of it
@@ -33,17 +35,16 @@ struct planned {
   std::int64_t count = 1;
   bool inserted = false;   ///< added by the backend; not a layer of the model
   std::string state = {};  ///< signature of its operands' states in the model; empty: unknown
-  /// Seconds of a call by clocks inside a chain: shows where errors come from, and is never added
-  /// up to a prediction.
+  /// Seconds per call by clocks inside a chain. They explain errors and never enter a prediction.
   std::optional<double> chain_seconds = {};
   model::step_part part = model::step_part::forward;
   std::vector<operand_traffic> traffic = {};  ///< in the operands' order; empty: unknown
 
-  /// As model::work_of has it.
+  /// The same text as model::work_of.
   [[nodiscard]] std::string work() const { return fmt::format("{}/{}/{}", op, pass, key); }
 };
 
-/// A model's primitive as a manifest has it.
+/// The manifest's entry of a model's primitive.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive) {
   planned result{primitive.layer,
                  std::string(primitive.op.name()),
@@ -55,7 +56,7 @@ struct planned {
   return result;
 }
 
-/// The same, with the state of its operands in a step of that data type.
+/// The same with the state of its operands in a step of that data type.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive,
                                         const model::call_context& around, dtype type) {
   planned result = planned_of(primitive);
@@ -73,35 +74,34 @@ struct planned {
   return result;
 }
 
-/// What one step of each case consists of, whether or not it was measured. The cases stand in the
-/// order in which they came, which is the order in which people asked for them.
+/// The primitives of one step of each case, measured or not. The cases keep the order in which the
+/// user named them.
 class manifest {
  public:
-  using item = std::pair<configuration_name, std::vector<planned>>;
+  using entry = std::pair<configuration_name, std::vector<planned>>;
 
-  /// The step of `owner`; empty when it is new.
+  /// The step of `configuration`; empty if it is new.
   std::vector<planned>& operator[](const configuration_name& configuration) {
-    const auto found = std::ranges::find(items_, configuration, &item::first);
+    const auto found = std::ranges::find(items_, configuration, &entry::first);
     if (found != items_.end()) return found->second;
     return items_.emplace_back(configuration, std::vector<planned>{}).second;
   }
 
   [[nodiscard]] bool contains(const configuration_name& configuration) const {
-    return std::ranges::find(items_, configuration, &item::first) != items_.end();
+    return std::ranges::find(items_, configuration, &entry::first) != items_.end();
   }
 
   void erase(const configuration_name& configuration) {
-    std::erase_if(items_, [&](const item& element) { return element.first == configuration; });
+    std::erase_if(items_, [&](const entry& known) { return known.first == configuration; });
   }
 
-  /// Adds those cases of `other` that are not here yet, and what its clocks inside chains say of
-  /// the same steps.
+  /// Adds the missing cases of `other`, and missing times by its clocks inside chains.
   void merge(const manifest& other) {
-    for (const item& element : other) {
-      std::vector<planned>& step = (*this)[element.first];
-      if (step.empty()) step = element.second;
-      for (std::size_t i = 0; i < step.size() && step.size() == element.second.size(); ++i) {
-        if (!step[i].chain_seconds) step[i].chain_seconds = element.second[i].chain_seconds;
+    for (const entry& added : other) {
+      std::vector<planned>& step = (*this)[added.first];
+      if (step.empty()) step = added.second;
+      for (std::size_t i = 0; i < step.size() && step.size() == added.second.size(); ++i) {
+        if (!step[i].chain_seconds) step[i].chain_seconds = added.second[i].chain_seconds;
       }
     }
   }
@@ -109,13 +109,13 @@ class manifest {
   void clear() { items_.clear(); }
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] std::size_t size() const { return items_.size(); }
-  [[nodiscard]] std::vector<item>::iterator begin() { return items_.begin(); }
-  [[nodiscard]] std::vector<item>::iterator end() { return items_.end(); }
-  [[nodiscard]] std::vector<item>::const_iterator begin() const { return items_.begin(); }
-  [[nodiscard]] std::vector<item>::const_iterator end() const { return items_.end(); }
+  [[nodiscard]] std::vector<entry>::iterator begin() { return items_.begin(); }
+  [[nodiscard]] std::vector<entry>::iterator end() { return items_.end(); }
+  [[nodiscard]] std::vector<entry>::const_iterator begin() const { return items_.begin(); }
+  [[nodiscard]] std::vector<entry>::const_iterator end() const { return items_.end(); }
 
  private:
-  std::vector<item> items_;
+  std::vector<entry> items_;
 };
 
 }  // namespace layerbench::result

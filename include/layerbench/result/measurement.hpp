@@ -5,28 +5,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/base/interned.hpp>
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::result {
 
-/// What a row's label says, `key=<canonical key>;algo=<choice>;state=<signature>[;inserted]`.
+/// The label of a row, `key=<canonical key>;algo=<choice>;state=<signature>[;inserted]`.
 struct label {
-  interned key;
-  interned algorithm;
-  interned state;
+  std::string key;
+  std::string algorithm;
+  std::string state;
   bool inserted = false;
 
   [[nodiscard]] std::string text() const {
@@ -51,52 +47,8 @@ struct label {
   }
 };
 
-/// A row's further numbers by their names, in alphabetical order. A file may have a million rows of
-/// two dozen counters, so these are a list instead of a tree.
-class counter_list {
- public:
-  using value_type = std::pair<interned, double>;
-
-  counter_list() = default;
-  counter_list(std::initializer_list<value_type> all) {
-    for (const auto& [name, value] : all) (*this)[name] = value;
-  }
-
-  /// The number of that name; 0 when it is new.
-  double& operator[](const interned& name) {
-    const bool last = all_.empty() || all_.back().first.text() < name.text();
-    const auto found =
-        last ? all_.end()
-             : std::ranges::lower_bound(all_, std::string_view(name.text()), {}, &text);
-    if (found != all_.end() && found->first == name) return found->second;
-    return all_.insert(found, value_type{name, 0})->second;
-  }
-  [[nodiscard]] auto find(std::string_view name) const {
-    const auto found = std::ranges::lower_bound(all_, name, {}, &text);
-    return found != all_.end() && found->first == name ? found : all_.end();
-  }
-  [[nodiscard]] bool contains(std::string_view name) const { return find(name) != all_.end(); }
-  /// Throws out_of_range where there is none.
-  [[nodiscard]] double at(std::string_view name) const {
-    const auto found = find(name);
-    if (found == all_.end()) throw std::out_of_range(fmt::format("no counter '{}'", name));
-    return found->second;
-  }
-  void erase(std::string_view name) {
-    std::erase_if(all_, [&](const value_type& type) { return type.first == name; });
-  }
-  void clear() { all_.clear(); }
-  [[nodiscard]] bool empty() const { return all_.empty(); }
-  [[nodiscard]] std::size_t size() const { return all_.size(); }
-  [[nodiscard]] auto begin() const { return all_.begin(); }
-  [[nodiscard]] auto end() const { return all_.end(); }
-  friend bool operator==(const counter_list&, const counter_list&) = default;
-
- private:
-  [[nodiscard]] static std::string_view text(const value_type& type) { return type.first.text(); }
-
-  std::vector<value_type> all_;
-};
+/// The counters of a row by their names.
+using counters = std::map<std::string, double, std::less<>>;
 
 /// One round of one row; one call of a chain is one step.
 struct measurement {
@@ -106,10 +58,10 @@ struct measurement {
   double seconds = 0;      ///< median time of one call, by the clock that the context names
   double cpu_seconds = 0;  ///< CPU time of one call, all threads
   std::int64_t calls = 0;
-  counter_list counters;
-  std::string error;  ///< why there is no timing; empty where there is one
+  result::counters counters;
+  std::string error;  ///< why there is no timing; empty if there is one
 
-  /// Mean time of one call without stalls, or the median where the row does not have it.
+  /// Mean time of one call without stalls, or the median if the row has no mean.
   [[nodiscard]] double mean_seconds() const {
     const auto mean = counters.find("mean_s");
     return mean == counters.end() ? seconds : mean->second;
@@ -121,11 +73,11 @@ struct measurement {
   }
 };
 
-/// Share of disturbed timings from which on a result is marked.
+/// Least share of disturbed timings at which a result is marked.
 inline constexpr double much_disturbed = 0.1;
 
-/// What makes timings interchangeable: same work, same library, same conditions. Rows that agree
-/// in it (and in their files' contexts) may serve one another.
+/// The identity of a timing: work, library, conditions. Rows with equal identities, from files with
+/// equal contexts, are interchangeable.
 [[nodiscard]] inline std::string identity(const configuration_name& configuration,
                                           std::string_view op, std::string_view pass,
                                           std::string_view key, std::string_view cache,
@@ -136,8 +88,8 @@ inline constexpr double much_disturbed = 0.1;
                      key, cache, state, detail::parameter_text(parameters));
 }
 [[nodiscard]] inline std::string identity(const measurement& row) {
-  return identity(row.name.configuration, row.name.op, row.name.pass, row.label.key.text(),
-                  row.name.cache, row.label.state.text());
+  return identity(row.name.configuration, row.name.op, row.name.pass, row.label.key, row.name.cache,
+                  row.label.state);
 }
 
 /// A result file.
@@ -146,16 +98,16 @@ struct results {
   std::map<std::string, std::string, std::less<>> context;
   result::manifest manifest;
   std::vector<measurement> rows;    ///< of primitives
-  std::vector<measurement> chains;  ///< of whole steps: what predictions are held against
+  std::vector<measurement> chains;  ///< of whole steps, which validate predictions
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
 
-  /// What the context says in a field; nothing where it does not have it.
+  /// The value of a context field, or nothing.
   [[nodiscard]] std::optional<std::string> context_value(std::string_view field) const {
     const auto found = context.find(field);
     if (found == context.end()) return std::nullopt;
     return found->second;
   }
-  /// What it was measured on, as far as the file says: the processor, and the GPU where one is.
+  /// The device of the file: the processor, and the GPU if there is one.
   [[nodiscard]] std::string device() const {
     const std::string processor = context_value("device").value_or("not said");
     const auto gpu = context_value("gpu");

@@ -20,9 +20,9 @@
 
 namespace layerbench::result {
 
-/// Further parameters of a name, in the order in which they stand. They appear only where they
-/// differ from their default: phase inference, layout nhwc, timing of GPUs by graph (in training by
-/// stream), threads as the machine's, one rank, and nothing that goes on during the calls.
+/// Further parameters of a name in their fixed order. A name has only those that differ from the
+/// defaults: phase inference, layout nhwc, timing of GPUs by graph (in training by stream), all
+/// threads of the machine, one rank, and no background load during the calls.
 inline constexpr std::array<std::string_view, 6> parameter_order{"phase",   "layout", "timing",
                                                                  "threads", "ranks",  "during"};
 
@@ -70,7 +70,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A model under fixed conditions: what a prediction is made for.
+/// A case: a model under fixed conditions. Predictions are made for cases.
 struct configuration_name {
   std::string backend;
   std::string dtype;
@@ -78,7 +78,7 @@ struct configuration_name {
   std::int64_t batch = 1;
   name_parameters parameters;
 
-  /// The value of a parameter; its default where the name does not say.
+  /// The value of a parameter, or its default.
   [[nodiscard]] std::string parameter(std::string_view of, std::string otherwise) const {
     const auto found = parameters.find(of);
     if (found != parameters.end()) return found->second;
@@ -86,12 +86,12 @@ struct configuration_name {
   }
   [[nodiscard]] std::string phase() const { return parameter("phase", "inference"); }
 
-  /// Processes or devices that take part, each with its own batch.
+  /// Processes or devices that take part. Each has one batch.
   [[nodiscard]] std::int64_t ranks() const {
     return detail::count_of(parameter("ranks", "1")).value_or(1);
   }
 
-  /// Whether something that slows the calls down went on during them.
+  /// Whether a background load slowed the calls down.
   [[nodiscard]] bool contended() const { return parameters.contains("during"); }
 
   /// `<phase>/<backend>/<dtype>/<model>/batch:<n>[/<parameter>:<value>]...`
@@ -103,8 +103,8 @@ struct configuration_name {
   friend auto operator<=>(const configuration_name&, const configuration_name&) = default;
 };
 
-/// The name of a row: a case, and which of its primitives in which cache state; or the whole step
-/// of the case, run layer after layer as a model runs.
+/// The name of a row: a case, one of its primitives and a cache state; or a case and its whole step
+/// (a chain), run layer after layer.
 struct row_name {
   configuration_name configuration;
   std::string op;
@@ -112,7 +112,7 @@ struct row_name {
   std::string layer;
   std::string cache;
 
-  /// The row of the whole step of `owner`.
+  /// The row of the whole step of a case.
   [[nodiscard]] static row_name chain(configuration_name configuration) {
     return {std::move(configuration), "chain", "", "", ""};
   }
@@ -149,14 +149,14 @@ struct row_name {
 
 namespace detail {
 
-/// What names of rows and of cases end in.
+/// The end of names of rows and cases.
 struct name_end {
   std::int64_t batch;
   name_parameters parameters;
 };
 
 /// Reads a name of `names` plain components, `batch:<n>` and, from component `fixed` on,
-/// parameters; nothing when it is no such name.
+/// parameters; nothing for any other name.
 [[nodiscard]] inline std::optional<name_end> parse_end(const std::vector<std::string_view>& parts,
                                                        std::size_t names, std::size_t fixed) {
   if (parts.size() < fixed) return std::nullopt;
@@ -170,7 +170,7 @@ struct name_end {
 
 }  // namespace detail
 
-/// The inverse of case_name::text; nothing for any other text.
+/// The inverse of configuration_name::text; nothing for any other text.
 [[nodiscard]] inline std::optional<configuration_name> parse_configuration(std::string_view text) {
   const std::vector<std::string_view> parts = detail::split(text, '/');
   auto end = detail::parse_end(parts, 4, 5);

@@ -109,7 +109,7 @@ class autotuner {
       const std::string work = fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key);
       known_[full_name(configuration.backend, configuration.parameter("threads", usual_threads),
                        configuration.dtype, configuration.parameter("layout", "nhwc"), work)] =
-          row.label.algorithm.text();
+          row.label.algorithm;
     }
     if (known_.empty() && !measures_)
       throw bad_input(file, "/benchmarks", "no row that names a plan");

@@ -16,6 +16,7 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/reorder.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::run {
@@ -128,15 +129,11 @@ class reorder_inserter {
         if (call.tensors[j] != tensor || operand.extents().size() <= 2) continue;
         const auto count = static_cast<std::size_t>(elements(operand.extents()));
         const bool padded = operand.bytes != count * traits(operand.logical.type).bytes;
-        if (padded || !is_permuted(operand.order)) return std::nullopt;
+        if (padded || !op::is_permutation(operand.order)) return std::nullopt;
         return stored{operand.extents(), operand.order};
       }
     }
     return std::nullopt;
-  }
-  /// Whether an order is one of axes alone, without blocks.
-  [[nodiscard]] static bool is_permuted(const std::string& order) {
-    return std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; });
   }
 
   /// How all operands of the parameter lie that operand `j` of an update belongs to: as its
@@ -155,7 +152,7 @@ class reorder_inserter {
     if (sizes->rule != op::update_rule::accumulate) return std::nullopt;
     constexpr std::size_t gradient = 1;
     const std::optional<stored>& added = written_[parameter[gradient]];
-    return added && is_permuted(added->order) ? added : std::nullopt;
+    return added && op::is_permutation(added->order) ? added : std::nullopt;
   }
   /// The copy of weights in f32 that an update keeps has the order of the weights.
   void set_order_of_copies(const model::call& of) {

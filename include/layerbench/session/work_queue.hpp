@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/chain.hpp>

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace layerbench {
@@ -28,7 +30,7 @@ struct pads {
   friend bool operator==(const pads&, const pads&) = default;
 };
 
-/// Largest single size that is accepted; the vendor libraries count in 32 bits.
+/// Largest accepted size. The vendor libraries count in 32 bits.
 inline constexpr std::int64_t max_size = INT32_MAX;
 
 /// a * b. Throws std::overflow_error past 2^63 - 1.
@@ -56,11 +58,21 @@ inline constexpr std::int64_t max_size = INT32_MAX;
   return product;
 }
 
-/// Number of elements of a tensor of these extents. Throws std::overflow_error past 2^63 - 1.
+/// Number of elements of a tensor with these extents. Throws std::overflow_error past 2^63 - 1.
 [[nodiscard]] inline std::int64_t elements(const dims& extents) {
   std::int64_t product = 1;
   for (const std::int64_t extent : extents) product = checked_multiply(product, extent);
   return product;
+}
+
+/// The sizes with `separator` between them: "32x3x224x224".
+[[nodiscard]] inline std::string joined(const dims& sizes, std::string_view separator) {
+  std::string text;
+  for (const std::int64_t size : sizes) {
+    if (!text.empty()) text += separator;
+    text += std::to_string(size);
+  }
+  return text;
 }
 
 }  // namespace layerbench

@@ -13,14 +13,14 @@
 
 namespace layerbench {
 
-/// Data types by their field's names. `tf32` is f32 storage of which arithmetic uses 11 bits of the
-/// significand: it never goes by the name f32.
+/// Data types. `tf32` is f32 storage whose arithmetic uses 11 bits of the significand; it is never
+/// called f32.
 enum class dtype { f32, tf32, f16, bf16, f64, s8, f8_e4m3 };
 
 struct dtype_traits {
   std::string_view name;
   std::size_t bytes;     ///< storage of one element
-  int significand_bits;  ///< that count, hidden bit included; 0 for integers
+  int significand_bits;  ///< with the hidden bit; 0 for integers
   int min_exponent;      ///< of the smallest normal number, 2^min_exponent
   double largest;        ///< largest finite value
 };
@@ -53,8 +53,8 @@ inline constexpr std::array dtype_table{
   return std::ldexp(1.0, -traits(type).significand_bits);
 }
 
-/// `value` rounded to the nearest `type`, ties to even, saturating at the largest finite value.
-/// For s8 the represented number is stored * `quantum`.
+/// `value` rounded to the nearest `type`, ties to even, saturating at the largest finite value. An
+/// s8 element represents stored * `scale`.
 [[nodiscard]] inline double round_to(dtype type, double value, double scale = 1) {
   const dtype_traits& t = traits(type);
   if (std::isnan(value)) return value;

@@ -18,7 +18,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/shape/json_error.hpp>
 
-/// JSON that is read with the place of each value at hand, so that errors can name it.
+/// JSON values with their places in the file, so that errors can name them.
 namespace layerbench::json {
 
 using value = nlohmann::ordered_json;
@@ -38,8 +38,7 @@ namespace detail {
   return escaped;
 }
 
-/// Follows the parser's events so that a duplicate key, which the parsed value could no longer
-/// show, is reported with its place.
+/// Reports a duplicate key with its place. The parsed value would keep only one of the two.
 class duplicate_guard {
  public:
   explicit duplicate_guard(std::string file) : file_(std::move(file)) {}
@@ -74,8 +73,8 @@ class duplicate_guard {
     open_.back().last_key = name;
     if (open_.back().keys.insert(name).second) return;
     std::string pointer;
-    for (const level& item : open_) {
-      pointer += '/' + (item.is_array ? std::to_string(item.items - 1) : token(item.last_key));
+    for (const level& outer : open_) {
+      pointer += '/' + (outer.is_array ? std::to_string(outer.items - 1) : token(outer.last_key));
     }
     throw bad_input(file_, pointer, "duplicate key; keep one of the two");
   }
@@ -100,25 +99,25 @@ class duplicate_guard {
   return text;
 }
 
-/// JSON of a file's text, duplicate keys refused. Throws bad_input naming line and column of a
-/// slip.
+/// JSON of a file's text. Throws bad_input naming line and column of an error, or a duplicate key.
 [[nodiscard]] inline value parse_text(const std::string& text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw bad_input(file, "", "is empty; expected a JSON object");
   }
   try {
     return value::parse(text, detail::duplicate_guard(file));
-  } catch (const nlohmann::json::exception& e) {  // a slip, or a number beyond any double
+  } catch (
+      const nlohmann::json::exception& e) {  // a syntax error, or a number too large for a double
     throw bad_input(file, "", "not valid JSON: " + plain_words(e));
   }
 }
 
-/// The same of `path`.
+/// JSON of the file `path`.
 [[nodiscard]] inline value parse_file(const std::filesystem::path& path) {
   return parse_text(read_text(path), path.string());
 }
 
-/// A place in a JSON file that knows how to complain about itself.
+/// A value in a JSON file and its place, for errors about it.
 class cursor {
  public:
   cursor(const value& at, std::string file, std::string pointer = {})
@@ -150,13 +149,14 @@ class cursor {
     return at_->get<std::string>();
   }
 
-  /// Refuses keys that are not in `known`, and the lack of those in `required`.
+  /// Throws bad_input for a key that is not in `known` and for a missing key of `required`.
   void check_keys(const std::vector<std::string_view>& known,
                   const std::vector<std::string_view>& required) const {
     require_object();
-    for (const auto& item : at_->items()) {
-      if (std::ranges::find(known, item.key()) == known.end()) {
-        (*this)[item.key()].fail(fmt::format("unknown key; known here: {}", fmt::join(known, " ")));
+    for (const auto& member : at_->items()) {
+      if (std::ranges::find(known, member.key()) == known.end()) {
+        (*this)[member.key()].fail(
+            fmt::format("unknown key; known here: {}", fmt::join(known, " ")));
       }
     }
     for (const std::string_view key : required) {

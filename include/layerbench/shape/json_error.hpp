@@ -8,7 +8,7 @@
 
 namespace layerbench::json {
 
-/// What a JSON library's exception says, without its own names for things: "[json.exception.
+/// The text of an exception of the JSON library without the library's prefixes: "[json.exception.
 /// parse_error.101] parse error at line 1, column 5: ..." becomes "line 1, column 5: ...". Other
 /// exceptions' texts stay as they are.
 [[nodiscard]] inline std::string plain_words(const std::exception& e) {

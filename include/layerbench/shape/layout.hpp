@@ -9,8 +9,8 @@
 
 namespace layerbench {
 
-/// Memory order of activations: channels last (the default), channels first, or whatever the
-/// library prefers for the shape. Weights are always in the library's preferred order.
+/// Memory order of activations: channels last (the default), channels first, or the order that the
+/// library prefers for the shape. Weights always have the library's preferred order.
 enum class layout { nhwc, nchw, any };
 
 template <>

@@ -9,12 +9,15 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 
-/// The JSON form of records, and its schema.
+/// The JSON form of records and its schema. Included only where JSON is read or written.
 namespace layerbench::json {
 
 /// Values of a shape file's named parameters, such as `batch`.
@@ -105,111 +108,128 @@ inline void read_value(const cursor& at, const parameters& named, dims& out) {
   out.clear();
   for (std::size_t i = 0; i < at.get().size(); ++i) out.push_back(read_size(at[i], named));
 }
-template <named_enum Enum>
-void read_value(const cursor& at, const parameters& /*named*/, Enum& out) {
+inline void read_value(const cursor& at, const parameters& /*named*/, named_value& out) {
   const std::string text = at.text();
-  const std::optional<Enum> known = from_name<Enum>(text);
-  if (!known)
-    at.fail(fmt::format("'{}' is not one of: {}", text, fmt::join(enum_names<Enum>, " ")));
-  out = *known;
+  const auto known = std::ranges::find(out.names, text);
+  if (known == out.names.end()) {
+    at.fail(fmt::format("'{}' is not one of: {}", text, fmt::join(out.names, " ")));
+  }
+  out.index = static_cast<std::size_t>(known - out.names.begin());
 }
 
-inline value to_value(const pair& p) { return p.v == p.h ? value(p.v) : value::array({p.v, p.h}); }
-inline value to_value(const pads& p) {
+[[nodiscard]] inline value to_value(const pair& p) {
+  return p.v == p.h ? value(p.v) : value::array({p.v, p.h});
+}
+[[nodiscard]] inline value to_value(const pads& p) {
   if (p.top != p.bottom || p.left != p.right) {
     return value::array({p.top, p.bottom, p.left, p.right});
   }
   return to_value(pair{p.top, p.left});
 }
-template <named_enum Enum>
-value to_value(Enum e) {
-  return std::string(layerbench::name(e));
-}
+[[nodiscard]] inline value to_value(const named_value& chosen) { return chosen.name(); }
 template <class T>
-  requires(!named_enum<T>)
-value to_value(const T& plain) {
+[[nodiscard]] value to_value(const T& plain) {
   return plain;
+}
+[[nodiscard]] inline value to_value(const field_value& any_type) {
+  return std::visit([](const auto& held) { return to_value(held); }, any_type);
 }
 
 }  // namespace detail
 
-/// Reads and validates a record. Throws bad_input naming the file and the field.
-template <class Record>
-[[nodiscard]] Record read_record(const cursor& at, const parameters& named) {
+/// Reads values into `fields`, those of a default record. Throws bad_input naming file and field.
+inline void read_fields(const cursor& at, const parameters& named, record_fields& fields) {
   std::vector<std::string_view> known;
   std::vector<std::string_view> needed;
-  for_each_field<Record>([&](const auto& f) {
+  for (const record_field& f : fields) {
     known.push_back(f.name);
     if (f.required) needed.push_back(f.name);
-  });
+  }
   at.check_keys(known, needed);
-  Record record{};
-  for_each_field<Record>([&](const auto& f) {
-    if (at.has(f.name)) detail::read_value(at[f.name], named, record.*f.member);
-  });
+  for (record_field& f : fields) {
+    if (!at.has(f.name)) continue;
+    std::visit([&](auto& held) { detail::read_value(at[f.name], named, held); }, f.value);
+  }
+}
+
+/// Returns `make()`. Throws its errors of validation as bad_input naming file and field.
+template <class Make>
+[[nodiscard]] auto validated(const cursor& at, const Make& make) {
   try {
-    record.validate();
+    return make();
   } catch (const invalid_field& e) {
     (at.has(e.field) ? at[e.field] : at).fail(e.what());
   } catch (const std::overflow_error& overflow) {
     at.fail(overflow.what());
   }
-  return record;
+}
+
+/// Reads and validates a record. Throws bad_input naming the file and the field.
+template <class Record>
+[[nodiscard]] Record read_record(const cursor& at, const parameters& named) {
+  record_fields fields = fields_of(Record{});
+  read_fields(at, named, fields);
+  return validated(at, [&] { return record_of<Record>(fields); });
 }
 
 /// JSON form of a record: required fields and those that differ from their default.
+[[nodiscard]] inline value write_fields(const record_fields& fields) {
+  value out = value::object();
+  for (const record_field& f : fields) {
+    if (f.required || !f.is_default) out[std::string(f.name)] = detail::to_value(f.value);
+  }
+  return out;
+}
 template <class Record>
 [[nodiscard]] value write_record(const Record& record) {
-  const Record defaults{};
-  value out = value::object();
-  for_each_field<Record>([&](const auto& f) {
-    if (!f.required && record.*f.member == defaults.*f.member) return;
-    out[std::string(f.name)] = detail::to_value(record.*f.member);
-  });
-  return out;
+  return write_fields(fields_of(record));
 }
 
 namespace detail {
 
-inline value reference_to(std::string_view definition) {
+[[nodiscard]] inline value reference_to(std::string_view definition) {
   return {{"$ref", "#/$defs/" + std::string(definition)}};
 }
-inline value schema_of(std::int64_t /*tag*/) { return reference_to("size"); }
-inline value schema_of(bool /*tag*/) { return {{"type", "boolean"}}; }
-inline value schema_of(double /*tag*/) { return {{"type", "number"}}; }
-inline value schema_of(const std::string& /*tag*/) { return {{"type", "string"}}; }
-inline value schema_of(pair /*tag*/) { return reference_to("pair"); }
-inline value schema_of(pads /*tag*/) { return reference_to("pads"); }
-inline value schema_of(const dims& /*tag*/) {
+[[nodiscard]] inline value schema_of(std::int64_t /*tag*/) { return reference_to("size"); }
+[[nodiscard]] inline value schema_of(bool /*tag*/) { return {{"type", "boolean"}}; }
+[[nodiscard]] inline value schema_of(double /*tag*/) { return {{"type", "number"}}; }
+[[nodiscard]] inline value schema_of(const std::string& /*tag*/) { return {{"type", "string"}}; }
+[[nodiscard]] inline value schema_of(pair /*tag*/) { return reference_to("pair"); }
+[[nodiscard]] inline value schema_of(pads /*tag*/) { return reference_to("pads"); }
+[[nodiscard]] inline value schema_of(const dims& /*tag*/) {
   return {{"type", "array"}, {"items", reference_to("size")}, {"minItems", 1}};
 }
-template <named_enum Enum>
-value schema_of(Enum /*tag*/) {
-  return {{"enum", enum_names<Enum>}};
+[[nodiscard]] inline value schema_of(named_value choice) {
+  value names = value::array();
+  for (const std::string_view name : choice.names) names.push_back(name);
+  return {{"enum", names}};
 }
 
 }  // namespace detail
 
-/// JSON schema of a record; sizes refer to the definitions `size`, `pair` and `pads` of the file.
-template <class Record>
-[[nodiscard]] value record_schema() {
-  const Record defaults{};
+/// JSON schema of a record with these default `fields`. Sizes refer to the definitions `size`,
+/// `pair` and `pads` of the file.
+[[nodiscard]] inline value fields_schema(const record_fields& fields) {
   value properties = value::object();
   value needed = value::array();
-  for_each_field<Record>([&](const auto& f) {
-    value entry = detail::schema_of(defaults.*f.member);
+  for (const record_field& f : fields) {
+    value entry = std::visit([](const auto& held) { return detail::schema_of(held); }, f.value);
     entry["description"] = f.help;
     if (f.required) {
       needed.push_back(f.name);
     } else {
-      entry["default"] = detail::to_value(defaults.*f.member);
+      entry["default"] = detail::to_value(f.value);
     }
     properties[std::string(f.name)] = entry;
-  });
+  }
   return {{"type", "object"},
           {"properties", properties},
           {"required", needed},
           {"additionalProperties", false}};
+}
+template <class Record>
+[[nodiscard]] value record_schema() {
+  return fields_schema(fields_of(Record{}));
 }
 
 }  // namespace layerbench::json

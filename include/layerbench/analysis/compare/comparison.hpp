@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/pairs.hpp>
 #include <layerbench/analysis/compare/ratio.hpp>

@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/shape/json.hpp>

@@ -11,7 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/cases.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 /// The selection of cases by model.
 namespace layerbench::analysis {

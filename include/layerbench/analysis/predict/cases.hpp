@@ -23,6 +23,7 @@
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/result/google_json.hpp>

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/case_selection.hpp>
 #include <layerbench/analysis/predict/interval.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>

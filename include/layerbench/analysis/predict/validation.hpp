@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/scaling/overlap.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>

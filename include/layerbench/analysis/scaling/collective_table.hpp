@@ -122,7 +122,7 @@ class collective_table {
     const result::measurement* row;
 
     [[nodiscard]] bool in_place() const {
-      return detail::field_of(row->label.key.text(), "in_place") == 1;
+      return detail::field_of(row->label.key, "in_place") == 1;
     }
     [[nodiscard]] std::string kind() const {
       return row->name.configuration.backend + ' ' + row->name.configuration.dtype;
@@ -135,7 +135,7 @@ class collective_table {
     std::vector<found> rows;
     for (const result::results& file : files) {
       for (const result::measurement& row : file.rows) {
-        const bool alone = detail::field_of(row.label.key.text(), "ranks") == 1;
+        const bool alone = detail::field_of(row.label.key, "ranks") == 1;
         const bool timed = row.name.op == op::allreduce::name && row.error.empty();
         if (timed && !alone) rows.push_back({&file, &row});
       }
@@ -169,8 +169,8 @@ class collective_table {
     disturbed_ = static_cast<double>(std::ranges::count_if(rows, is_disturbed)) /
                  static_cast<double>(std::max<std::size_t>(1, rows.size()));
     for (const found& row : rows) {
-      const auto devices = detail::field_of(row.row->label.key.text(), "ranks");
-      const auto bytes = detail::field_of(row.row->label.key.text(), "bytes");
+      const auto devices = detail::field_of(row.row->label.key, "ranks");
+      const auto bytes = detail::field_of(row.row->label.key, "bytes");
       if (!devices || !bytes) {
         throw bad_input(
             row.file->file, "/benchmarks",

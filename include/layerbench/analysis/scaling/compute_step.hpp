@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/model/training.hpp>

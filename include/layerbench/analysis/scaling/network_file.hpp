@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/google_json.hpp>

@@ -12,8 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 /// Prediction of training on several devices from the timings of one.
 namespace layerbench::analysis {

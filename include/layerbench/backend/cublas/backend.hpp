@@ -9,6 +9,8 @@
 
 #include <cublasLt.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/cublas/status.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
 

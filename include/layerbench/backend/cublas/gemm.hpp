@@ -12,6 +12,8 @@
 
 #include <cublasLt.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/cublas/matmul.hpp>
 #include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/op/gemm.hpp>

@@ -9,6 +9,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/cuda/status.hpp>
 
 namespace layerbench::cuda {

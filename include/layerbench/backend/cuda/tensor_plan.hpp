@@ -15,6 +15,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/backend/typed_span.hpp>
@@ -38,8 +40,7 @@ namespace layerbench::cuda {
 /// Strides of a tensor that lies in `order`, in op::reorder's notation. Throws unsupported where an
 /// axis is in blocks.
 [[nodiscard]] inline dims strides(const dims& extents, std::string_view order) {
-  if (order.size() != extents.size() ||
-      !std::ranges::all_of(order, [](char c) { return c >= 'a' && c <= 'z'; })) {
+  if (order.size() != extents.size() || !op::is_permutation(order)) {
     throw unsupported(fmt::format("layerbench has no blocked orders, such as {}, on GPUs", order));
   }
   dims result(extents.size());

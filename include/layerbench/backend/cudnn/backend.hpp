@@ -11,6 +11,8 @@
 
 #include <cudnn_graph.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/cublas/backend.hpp>
 #include <layerbench/backend/cuda/kernels.hpp>
 #include <layerbench/backend/cudnn/status.hpp>

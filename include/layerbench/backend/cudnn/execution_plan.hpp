@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/cudnn/engine.hpp>
 
 namespace layerbench::cudnn {

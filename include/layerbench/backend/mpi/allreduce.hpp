@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/mpi/backend.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/reorder.hpp>

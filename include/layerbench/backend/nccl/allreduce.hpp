@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/nccl/backend.hpp>
 #include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/allreduce.hpp>

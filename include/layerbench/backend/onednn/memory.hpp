@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/onednn/backend.hpp>
 #include <layerbench/op/reorder.hpp>
 
