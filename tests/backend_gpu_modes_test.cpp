@@ -22,7 +22,7 @@
 
 #include "support/host_gpu.hpp"
 
-/// Chains, names and gauges of a device that records, on a stand-in for the CUDA run time.
+/// Chains, row names and telemetry of a device with graphs, on a stand-in for the CUDA run time.
 namespace layerbench::run {
 namespace {
 

@@ -17,17 +17,15 @@
 
 #include "support/host_gpu.hpp"
 
-/// How rows are timed on a device that records, on a stand-in for the CUDA run time with a clock
-/// that counts what work is said to take.
+/// Timing of rows on a device with graphs, on a stand-in for the CUDA run time. Its clock counts
+/// the durations that a test gives to the work.
 namespace layerbench::run {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::EndsWith;
 using testing::gpu;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::SizeIs;
 using calls_made = std::vector<gpu::call>;
 

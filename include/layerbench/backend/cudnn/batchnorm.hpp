@@ -14,8 +14,8 @@
 
 namespace layerbench {
 
-/// Batch normalisation, of images in any order alike. For `bwd` the library hands on the inverse of
-/// a batch's deviation where the op has its variance: that lies so in memory.
+/// Batch normalisation of images in any order. cuDNN saves the inverse standard deviation of a
+/// batch for `bwd`, where the op has the variance: upload() and download() convert between them.
 template <>
 class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
  public:
@@ -25,14 +25,14 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
         device_(&device),
         pass_(request.pass),
         epsilon_(o.epsilon),
-        image_(described(0)),
+        image_(tensor_descriptor_of(0)),
         channels_({1, o.c, 1, 1}, {o.c, 1, 1, 1}, dtype::f32) {
-    if (pass_ == op::pass::fwd_training) inverted_ = 7;
-    if (pass_ == op::pass::bwd) inverted_ = 4;
+    if (pass_ == op::pass::fwd_training) inverse_deviation_ = 7;
+    if (pass_ == op::pass::bwd) inverse_deviation_ = 4;
   }
 
   void upload(std::size_t operand, std::span<const float> values, address to) const {
-    if (operand != inverted_) return tensor_plan::upload(operand, values, to);
+    if (operand != inverse_deviation_) return tensor_plan::upload(operand, values, to);
     std::vector<float> inverses;
     for (const float variance : values) {
       inverses.push_back(static_cast<float>(1 / std::sqrt(variance + epsilon_)));
@@ -41,18 +41,19 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
     tensor_plan::download(operand, from, values);
-    if (operand != inverted_) return;
+    if (operand != inverse_deviation_) return;
     for (float& value : values) {
       const double inverse = value;
       value = static_cast<float>(1 / (inverse * inverse) - epsilon_);
     }
   }
 
-  /// The variance of an inverse deviation that was rounded, twice by what the library takes for it:
-  /// relative to the variance with epsilon, of which the square doubles the error.
+  /// Error bound of a variance that is computed back from a stored inverse deviation
+  /// (variance + epsilon)^(-1/2). Squaring doubles its relative error. Of its three roundings two
+  /// are in cuDNN's computation and one is its storage.
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
-    if (operand != inverted_) return exact;
+    if (operand != inverse_deviation_) return exact;
     exact.rounded = 2 * (exact.value + epsilon_);
     exact.roundings = 3;
     return exact;
@@ -64,8 +65,8 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
           library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
           bound[5], channels_.get(), bound[1], bound[2], bound[3], bound[4], epsilon_));
     } else if (pass_ == op::pass::fwd_training) {
-      restore(3, 8, bound);
-      restore(4, 9, bound);
+      prepare_update(3, 8, bound);
+      prepare_update(4, 9, bound);
       check(cudnnBatchNormalizationForwardTraining(
           library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
           bound[5], channels_.get(), bound[1], bound[2], op::batchnorm::momentum, bound[8],
@@ -89,16 +90,17 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
     }
   }
 
-  /// The library updates running statistics where they are, as models have them; elsewhere they are
-  /// copied first.
-  void restore(std::size_t old, std::size_t now, const binding& bound) const {
-    if (bound[old] != bound[now]) device_->copy(bound[now], bound[old], operands()[now].bytes);
+  /// Copies running statistics to their output, because cuDNN updates them in place. In models both
+  /// are the same memory, and nothing is copied.
+  void prepare_update(std::size_t input, std::size_t output, const binding& bound) const {
+    if (bound[input] == bound[output]) return;
+    device_->copy(bound[output], bound[input], operands()[output].bytes);
   }
 
   cudnn::backend* device_;
   op::pass pass_;
   double epsilon_;
-  std::optional<std::size_t> inverted_;  ///< the operand that has the variance
+  std::optional<std::size_t> inverse_deviation_;  ///< operand that is the variance in the op
   cudnn::tensor_descriptor image_;
   cudnn::tensor_descriptor channels_;
 };
