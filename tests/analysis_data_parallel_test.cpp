@@ -31,8 +31,8 @@ constexpr double tiny = 1 + 1e-12;
 compute_step step_of(double backward, const std::vector<double>& ready) {
   compute_step result;
   result.parts = {1, backward, 0.5};
-  result.whole = {1.5 + backward,      0, 1.5 + backward, 1.5 + backward, 1.5 + backward,
-                  interval_kind::none, {}};
+  result.whole = {1.5 + backward,        0, 1.5 + backward, 1.5 + backward, 1.5 + backward,
+                  interval_method::none, {}};
   for (const double value : ready) result.buckets.push_back({{1, {"x"}}, 0, value});
   return result;
 }

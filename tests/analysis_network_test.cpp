@@ -258,10 +258,10 @@ TEST_F(NetworkFile, NamesMeasuredOnesToo) {
 
 TEST_F(NetworkFile, HoldsNoMoreDevicesThanItSays) {
   const network node = load_network({"dgx1_p100"}, LAYERBENCH_SHAPES_DIR);
-  EXPECT_NO_THROW(require_room(node, 8));
-  EXPECT_THROW(require_room(node, 9), usage_error);
+  EXPECT_NO_THROW(require_capacity(node, 8));
+  EXPECT_THROW(require_capacity(node, 9), usage_error);
   const network cluster = load_network({"dgx_a100_cluster"}, LAYERBENCH_SHAPES_DIR);
-  EXPECT_NO_THROW(require_room(cluster, 4096));
+  EXPECT_NO_THROW(require_capacity(cluster, 4096));
 }
 
 TEST_F(NetworkFile, SaysWhatIsWrongAndWhere) {

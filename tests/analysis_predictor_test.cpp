@@ -28,7 +28,7 @@ TEST(Predict, AddsUpMediansTimesCounts) {
       {file_with({rounds(net, "a", "k:1", {1, 3, 2}), rounds(net, "b", "k:2", {10, 20, 30})})});
   ASSERT_TRUE(p.step);
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2 + 20);
-  EXPECT_EQ(p.step->kind, interval_kind::range);
+  EXPECT_EQ(p.step->kind, interval_method::range);
   EXPECT_DOUBLE_EQ(p.step->low(), 2 * 1 + 10);
   EXPECT_DOUBLE_EQ(p.step->high(), 2 * 2 + 30);
   EXPECT_EQ(p.rounds, 3);
@@ -49,7 +49,7 @@ TEST(Predict, HasNoIntervalForOneRound) {
       only({file_with({rounds(net, "a", "k:1", {1.5}), rounds(net, "b", "k:2", {0.1})})});
   EXPECT_EQ(p.step->low(), p.step->seconds);
   EXPECT_EQ(p.step->high(), p.step->seconds);
-  EXPECT_EQ(p.step->kind, interval_kind::none);
+  EXPECT_EQ(p.step->kind, interval_method::none);
   EXPECT_EQ(p.rounds, 1);
 }
 
@@ -57,7 +57,7 @@ TEST(Predict, HasAnIntervalFromFiveRoundsOn) {
   const std::vector<double> drift{10, 11, 12, 13, 14};
   const results file = file_with({rounds(net, "a", "k:1", drift), rounds(net, "b", "k:2", drift)});
   const prediction p = only({file});
-  EXPECT_EQ(p.step->kind, interval_kind::bootstrap);
+  EXPECT_EQ(p.step->kind, interval_method::bootstrap);
   EXPECT_DOUBLE_EQ(p.step->seconds, 3 * 12);
   EXPECT_GE(p.step->low(), 3 * 10);
   EXPECT_LT(p.step->low(), 3 * 12);

@@ -41,7 +41,7 @@ TEST(State, IsThatOfTheModelWhereItWasMeasured) {
   EXPECT_EQ(p.cache, "model");
   EXPECT_EQ(p.method, "sum of cache:model timings");
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2 + 20);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 2 * 1 + 10);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 2 * 1 + 10);
 }
 
 TEST(State, IsHotWhereNoOtherWasMeasured) {
@@ -49,7 +49,7 @@ TEST(State, IsHotWhereNoOtherWasMeasured) {
   EXPECT_EQ(p.cache, "hot");
   EXPECT_EQ(p.method, "naive hot sum");
   EXPECT_DOUBLE_EQ(p.step->seconds, 12);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 12);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 12);
 }
 
 TEST(State, IsChosenByOption) {
@@ -65,16 +65,16 @@ TEST(State, IsNeverMixed) {
   EXPECT_EQ(p.cache, "model");
   EXPECT_THAT(p.missing, ElementsAre("b"));
   EXPECT_FALSE(p.step);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 12);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 12);
 }
 
 TEST(State, HasNoNaiveSumWhileAHotTimingIsMissing) {
   const prediction p = only({stated_file({hot_a, model_a, model_b})});
   EXPECT_DOUBLE_EQ(p.step->seconds, 24);
-  EXPECT_FALSE(p.naive_seconds);
+  EXPECT_FALSE(p.hot_sum_seconds);
   const prediction partial = only({stated_file({hot_a})}, {.models = {}, .allow_partial = true});
   EXPECT_TRUE(partial.step);
-  EXPECT_FALSE(partial.naive_seconds);
+  EXPECT_FALSE(partial.hot_sum_seconds);
 }
 
 TEST(State, MustBeTheSameForATimingToServe) {
@@ -107,7 +107,7 @@ TEST(State, DiffersBetweenLayersOfTheSameWork) {
   }
   const prediction p = only({file});
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 3 + 1);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 3 * 0.5);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 3 * 0.5);
 }
 
 TEST(State, IsTakenFromTheManifestThatKnowsIt) {
@@ -141,7 +141,7 @@ TEST(ProtocolError, IsOfSumsInTheModelsState) {
 }
 
 TEST(ProtocolError, WidensTheIntervalOnEitherSide) {
-  const step_time time{10, 0, 10, 9.5, 10.9, interval_kind::bootstrap, 1.2};
+  const step_time time{10, 0, 10, 9.5, 10.9, interval_method::bootstrap, 1.2};
   EXPECT_DOUBLE_EQ(time.low(), 10 - 1.3);  // 0.5, 1.2, 1.3 and
   EXPECT_DOUBLE_EQ(time.high(), 11.5);     // 0.9, 1.2, 1.5: independent halves
 }
@@ -159,7 +159,7 @@ TEST(Overhead, IsATermOfItsOwn) {
   EXPECT_DOUBLE_EQ(with.step->high(), without.step->high() + with.step->overhead);
   EXPECT_DOUBLE_EQ(with.images_per_second().value(), 4 / with.step->seconds);
   EXPECT_DOUBLE_EQ(with.layers.at(0).share, without.layers.at(0).share);
-  EXPECT_EQ(with.naive_seconds, without.naive_seconds);
+  EXPECT_EQ(with.hot_sum_seconds, without.hot_sum_seconds);
 }
 
 }  // namespace predict_state_test

@@ -74,7 +74,7 @@ TEST(History, SeesAChangeOnlyWhereIntervalsDoNotOverlap) {
 TEST(History, SeesNoChangeInTooFewRounds) {
   const std::vector files{run_at(monday, 1, 1), run_at(friday, 2, 6)};
   const std::vector<history_point> points = history(files).at(0).points;
-  EXPECT_FALSE(points[0].has_interval());
+  EXPECT_FALSE(points[0].has_confidence_interval());
   EXPECT_FALSE(changed(points[0], points[1]));
 }
 

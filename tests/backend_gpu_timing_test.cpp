@@ -217,15 +217,16 @@ class GpuVisit : public GpuTiming {
  protected:
   result::measurement visited(timing_mode how, cache_state cache) {
     device().set_timing(how);
-    row what{.name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
-             .op = op::any(product),
-             .signature = {},
-             .around =
-                 [cache] {
-                   return op_in_context{
-                       .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
-                 },
-             .expected = reference::exact_value_of(product, op::pass::fwd)};
+    case_spec what{
+        .name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
+        .op = op::any(product),
+        .signature = {},
+        .make_context =
+            [cache] {
+              return op_in_context{
+                  .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
+            },
+        .expected = reference::exact_value_of(product, op::pass::fwd)};
     benchmark_case one(std::move(what), memory_);
     one.prepare({});
     const stopping_limits limits;

@@ -79,12 +79,12 @@ TEST(PredictionText, HasNoFlopsForLayersThatDoNone) {
 TEST(PredictionText, SaysHowFewRoundsThereAre) {
   analysis::prediction p = golden().at(0);
   p.rounds = 9;
-  p.step->kind = analysis::interval_kind::bootstrap;
+  p.step->kind = analysis::interval_method::bootstrap;
   EXPECT_THAT(text(std::vector{p}), HasSubstr("ms a step (95 % between 2.800 and 3.190), from 9 "
                                               "rounds\n"));
   p.rounds = 1;
   p.interrupted = true;
-  p.step->kind = analysis::interval_kind::none;
+  p.step->kind = analysis::interval_method::none;
   EXPECT_THAT(text(std::vector{p}), HasSubstr("(no interval), from 1 round (interrupted)\n"));
 }
 

@@ -152,8 +152,8 @@ TEST(Manifest, TakesTheStateOfOperands) {
   const model::step step = model::inference_step(net, dtype::bf16);
   const model::step_memory memory(step, model::least_operand_bytes(dtype::bf16));
   const model::primitive first = model::primitives(step).front();
-  const planned entry = planned_of(first, memory.usual(first), dtype::bf16);
-  EXPECT_EQ(entry.state, memory.usual(first).signature());
+  const planned entry = planned_of(first, memory.most_frequent_context(first), dtype::bf16);
+  EXPECT_EQ(entry.state, memory.most_frequent_context(first).signature());
   ASSERT_THAT(entry.traffic, SizeIs(4));  // source, weights, bias, destination
   EXPECT_EQ(entry.traffic[0].bytes, 2 * 3 * 224 * 224);
   EXPECT_EQ(entry.traffic[0].distance, 0) << "the model's input was just written";
@@ -174,7 +174,7 @@ TEST(Manifest, CountsWhatIsWrittenInPlaceOnce) {
     const auto relu = std::ranges::find_if(
         all, [](const model::primitive& primitive) { return primitive.op.name() == "activation"; });
     ASSERT_NE(relu, all.end());
-    const planned entry = planned_of(*relu, memory.usual(*relu), dtype::f32);
+    const planned entry = planned_of(*relu, memory.most_frequent_context(*relu), dtype::f32);
     ASSERT_THAT(entry.traffic, SizeIs(in_place ? 1 : 2));
     EXPECT_TRUE(entry.traffic.back().written);
     EXPECT_EQ(entry.traffic.back().bytes, 4 * 64 * 55 * 55);

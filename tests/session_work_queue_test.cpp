@@ -186,7 +186,7 @@ TEST_F(WorkQueue, EarlierRoundsCountAndAreNotContinued) {
 
 TEST_F(WorkQueue, AChainThatLacksRoundsHasThemBesideItsRows) {
   const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
-  chain_case wanted{known->name().configuration, [] { return nullptr; }, {}};
+  chain_spec wanted{known->name().configuration, [] { return nullptr; }, {}};
   const stopping_criterion criterion({.min_rounds = 2});
   queue_ = make_work_queue(rows(), {wanted});
   result::results before = rounds_of(*known, 2);

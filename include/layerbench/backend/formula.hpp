@@ -10,17 +10,15 @@
 /// The right results of ops, in double precision: plans are checked against them.
 namespace layerbench::reference {
 
-/// One output element as the sum it is: its value, the sums of the terms' magnitudes and squares,
-/// and their number. The last three bound the rounding error of whoever sums the same terms in
-/// another order. `roundings` is how often the result may be rounded to the data type on its way,
-/// and `rounded` the magnitude of what is, where that is more than the result.
+/// One output element as a sum of terms, with what bounds the rounding error of a library that adds
+/// the same terms in another order.
 struct sum {
   double value = 0;
-  double magnitude = 0;
-  double squares = 0;
-  std::int64_t terms = 0;
-  std::int64_t roundings = 1;
-  double rounded = 0;
+  double magnitude = 0;        ///< sum of the absolute values of the terms
+  double squares = 0;          ///< sum of the squares of the terms
+  std::int64_t terms = 0;      ///< number of terms
+  std::int64_t roundings = 1;  ///< how often a library may round to the data type
+  double rounded = 0;          ///< largest magnitude that it rounds, where above |value|
 
   void add(double term) {
     value += term;

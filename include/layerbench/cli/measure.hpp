@@ -34,11 +34,11 @@ namespace layerbench::run::detail {
 }
 
 /// The chains that the options ask for, of configurations of which a row was selected.
-[[nodiscard]] inline std::vector<chain_case> selected_chains(
+[[nodiscard]] inline std::vector<chain_spec> selected_chains(
     const options& o, const suite& all, const std::vector<benchmark_case*>& selected) {
-  std::vector<chain_case> chains;
+  std::vector<chain_spec> chains;
   if (o.chain.empty()) return chains;
-  for (const chain_case& chain : all.chains) {
+  for (const chain_spec& chain : all.chains) {
     const auto belongs = [&](const benchmark_case* row) {
       return row->name().configuration == chain.configuration;
     };

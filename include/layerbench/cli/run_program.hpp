@@ -41,7 +41,7 @@ namespace detail {
 inline void print_list(const std::vector<benchmark_case*>& selected) {
   fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
   for (const benchmark_case* item : selected) {
-    const row& what = item->what();
+    const case_spec& what = item->spec();
     const plan_request& request = what.request;
     const auto flops = static_cast<double>(what.op.work(request.pass).flops);
     const auto bytes =

@@ -55,8 +55,8 @@ struct wrong_result : error {
 /// replacement. The factors are tolerances: for transforms such as Winograd's F(4x4, 3x3), whose
 /// errors are up to ten times as large, and for results whose rounding is worst everywhere (sqrt(3)
 /// times).
-[[nodiscard]] inline double explained_square(const op::operand& output,
-                                             const reference::sum& result) {
+[[nodiscard]] inline double expected_square_error(const op::operand& output,
+                                                  const reference::sum& result) {
   constexpr double sum_factor = 12;
   constexpr double result_factor = 2;
   const auto square = [](double x) { return x * x; };
@@ -160,7 +160,7 @@ class trial_run {
   const auto check = [&](std::int64_t i) {
     reference::sum exact = plan.as_stored(output, expected(in, output, i));
     const double bound = error_bound(logical, exact);
-    const double explained = explained_square(logical, exact);
+    const double explained = expected_square_error(logical, exact);
     if (logical.type == dtype::s8) {
       exact.value = std::clamp(exact.value, -128 * logical.scale, 127 * logical.scale);
     }

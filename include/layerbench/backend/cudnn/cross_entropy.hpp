@@ -45,7 +45,7 @@ class plan<cudnn::backend, op::cross_entropy> : public cudnn::legacy_plan {
                                     &cudnn::one, tensor, bound[0], &cudnn::zero, tensor, bound[2]),
                 "cudnnSoftmaxForward");
     loss_->partial_sums.launch(stream(), {dim3(1), partial_sum_count}, bound[2], bound[1],
-                               bound.workspace, o_.n, o_.c, op::cross_entropy::least_probability);
+                               bound.workspace, o_.n, o_.c, op::cross_entropy::min_probability);
     loss_->mean.launch(stream(), {dim3(1), 1}, bound.workspace, bound[3], o_.n);
   }
 

@@ -35,7 +35,7 @@ class plan<cudnn::backend, op::dropout> : public cudnn::legacy_plan {
     const cuda::grid grid = cuda::grid_for((size_ + 3) / 4);
     if (seed_kernel_) {
       kernel_.launch(stream(), grid, bound[0], bound[1], bound[2], bound[3], size_, channels_,
-                     pixels_, o_.least_kept(), o_.factor());
+                     pixels_, o_.keep_threshold(), o_.factor());
       seed_kernel_->launch(stream(), {dim3(1), 1}, bound[1], bound[4]);
     } else {
       kernel_.launch(stream(), grid, bound[0], bound[1], bound[2], size_, o_.factor());

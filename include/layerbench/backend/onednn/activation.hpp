@@ -28,12 +28,13 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
         const eltwise_backward::primitive_desc result(device.engine(), f.gradient, tensor, tensor,
                                                       tensor, f.alpha, f.beta, forward,
                                                       attributes());
-        adopt(result,
-              {o.gradient_from_destination() ? DNNL_ARG_DST : DNNL_ARG_SRC, DNNL_ARG_DIFF_DST,
-               DNNL_ARG_DIFF_SRC},
-              {tensor, result.diff_dst_desc(), result.diff_src_desc()});
+        set_primitive(result,
+                      {o.gradient_from_destination() ? DNNL_ARG_DST : DNNL_ARG_SRC,
+                       DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+                      {tensor, result.diff_dst_desc(), result.diff_src_desc()});
       } else {
-        adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+        set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST},
+                      {forward.src_desc(), forward.dst_desc()});
       }
     });
   }

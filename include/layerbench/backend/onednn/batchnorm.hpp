@@ -34,20 +34,21 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
   void build_fwd(const onednn::backend& device) {
     const auto result = forward(device, dnnl::prop_kind::forward_inference,
                                 flags::use_global_stats | flags::use_scale | flags::use_shift);
-    adopt(result,
-          {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
-           DNNL_ARG_DST},
-          {image_, channels_, channels_, channels_, channels_, image_});
+    set_primitive(result,
+                  {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
+                   DNNL_ARG_DST},
+                  {image_, channels_, channels_, channels_, channels_, image_});
   }
 
   void build_fwd_training(const onednn::backend& device) {
     const auto result =
         forward(device, dnnl::prop_kind::forward_training, flags::use_scale | flags::use_shift);
-    adopt(result,
-          {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, not_an_argument, not_an_argument,
-           DNNL_ARG_DST, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, not_an_argument, not_an_argument},
-          {image_, channels_, channels_, channels_, channels_, image_, channels_, channels_,
-           channels_, channels_});
+    set_primitive(
+        result,
+        {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, not_an_argument, not_an_argument,
+         DNNL_ARG_DST, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, not_an_argument, not_an_argument},
+        {image_, channels_, channels_, channels_, channels_, image_, channels_, channels_,
+         channels_, channels_});
   }
 
   void build_bwd(const onednn::backend& device) {
@@ -56,10 +57,10 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
     const dnnl::batch_normalization_backward::primitive_desc result(
         device.engine(), dnnl::prop_kind::backward, image_, image_, image_,
         static_cast<float>(o_.epsilon), flags::use_scale | flags::use_shift, hint, attributes());
-    adopt(result,
-          {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_SCALE, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
-           DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT},
-          {image_, image_, channels_, channels_, channels_, image_, channels_, channels_});
+    set_primitive(result,
+                  {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_SCALE, DNNL_ARG_MEAN,
+                   DNNL_ARG_VARIANCE, DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT},
+                  {image_, image_, channels_, channels_, channels_, image_, channels_, channels_});
   }
 
   [[nodiscard]] dnnl::batch_normalization_forward::primitive_desc forward(

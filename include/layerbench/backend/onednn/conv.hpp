@@ -46,8 +46,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
         device.engine(), dnnl::algorithm::convolution_direct, image_, filters_, result_, strides(),
         dilations(), padding_begin(), padding_end(), hint(device), attributes());
     select(result, request.algorithm);
-    adopt(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
-          {result.diff_dst_desc(), result.weights_desc(), result.diff_src_desc()});
+    set_primitive(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+                  {result.diff_dst_desc(), result.weights_desc(), result.diff_src_desc()});
   }
 
   /// Whether each filter tap overlaps the image, rather than only padding, at some output.
@@ -77,8 +77,9 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
         device.engine(), dnnl::algorithm::convolution_direct, image_, filters_, bias, result_,
         strides(), dilations(), padding_begin(), padding_end(), hint(device), attributes());
     select(result, request.algorithm);
-    adopt(result, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
-          {result.src_desc(), result.diff_dst_desc(), result.diff_weights_desc(), bias});
+    set_primitive(result,
+                  {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
+                  {result.src_desc(), result.diff_dst_desc(), result.diff_weights_desc(), bias});
   }
 
   [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(

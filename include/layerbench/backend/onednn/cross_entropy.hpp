@@ -24,7 +24,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     using namespace dnnl;
     with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
     if (pass_ == op::pass::bwd) {
-      adopt_loop();
+      set_loop();
       return;
     }
     const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
@@ -33,8 +33,8 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
       const softmax_forward::primitive_desc result(device.engine(), prop_kind::forward_training,
                                                    algorithm::softmax_accurate, values, values, 1,
                                                    attributes());
-      adopt(result, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
-            {values, target, values, onednn::plain({1}, onednn::data_type(type_))});
+      set_primitive(result, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
+                    {values, target, values, onednn::plain({1}, onednn::data_type(type_))});
     });
   }
 
@@ -56,9 +56,9 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     const auto* probabilities = at<T>(bound, 2);
     float sum = 0;
     for (std::int64_t n = 0; n < o_.n; ++n) {
-      const std::int64_t label = o_.right_class(target[n]);
+      const std::int64_t label = o_.label_of(target[n]);
       const auto probability = static_cast<float>(probabilities[n * o_.c + label]);
-      sum -= std::log(std::max(probability, op::cross_entropy::least_probability));
+      sum -= std::log(std::max(probability, op::cross_entropy::min_probability));
     }
     *at<T>(bound, 3) = static_cast<T>(sum / static_cast<float>(o_.n));
   }
@@ -76,7 +76,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
       for (std::int64_t i = first; i < first + o_.c; ++i) {
         gradient[i] = static_cast<T>(static_cast<float>(probabilities[i]) * scale);
       }
-      const std::int64_t label = first + o_.right_class(target[n]);
+      const std::int64_t label = first + o_.label_of(target[n]);
       gradient[label] = static_cast<T>((static_cast<float>(probabilities[label]) - 1) * scale);
     }
   }

@@ -21,7 +21,7 @@ class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
     with_number(request.type, [](auto /*tag*/) {});  // throws if there is no loop for the type
     if (o.dims.size() > 2) throw unsupported("no dropout of images; use dims of two extents");
-    adopt_loop();
+    set_loop();
   }
 
   void run(const binding& bound) const {

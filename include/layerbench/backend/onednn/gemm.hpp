@@ -43,8 +43,8 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
     matmul::primitive_desc result(device.engine(), source, weights, bias, destination,
                                   quantized_attributes(request.type));
     adopt_forward(result, bias, request);
-    if (o.a_transposed) set_exchanged_transposed(0, o, o.m, o.k);
-    if (o.b_transposed) set_exchanged_transposed(1, o, o.k, o.n);
+    if (o.a_transposed) set_transposed_host_desc(0, o, o.m, o.k);
+    if (o.b_transposed) set_transposed_host_desc(1, o, o.k, o.n);
   }
 
   /// Descriptors of an inner product, whose weights are n*k.
@@ -68,9 +68,9 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
                           const plan_request& request) {
     inner_product operation(device, o, request.type);
     select(operation.forward, request.algorithm);
-    adopt(operation.forward, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
-          {operation.src, operation.weights, operation.bias, operation.dst});
-    if (!o.b_transposed) set_exchanged_transposed(1, o, o.n, o.k);
+    set_primitive(operation.forward, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+                  {operation.src, operation.weights, operation.bias, operation.dst});
+    if (!o.b_transposed) set_transposed_host_desc(1, o, o.n, o.k);
   }
 
   void build_bwd_data(const onednn::backend& device, const op::gemm& o,
@@ -80,9 +80,9 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
                                                              operation.weights, operation.dst,
                                                              operation.forward, attributes());
     select(result, request.algorithm);
-    adopt(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
-          {operation.dst, operation.weights, operation.src});
-    if (!o.b_transposed) set_exchanged_transposed(1, o, o.n, o.k);
+    set_primitive(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+                  {operation.dst, operation.weights, operation.src});
+    if (!o.b_transposed) set_transposed_host_desc(1, o, o.n, o.k);
   }
 
   void build_bwd_weights(const onednn::backend& device, const op::gemm& o,
@@ -92,9 +92,10 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
         device.engine(), operation.src, operation.weights, operation.bias, operation.dst,
         operation.forward, attributes());
     select(result, request.algorithm);
-    adopt(result, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
-          {operation.src, operation.dst, operation.weights, operation.bias});
-    if (!o.b_transposed) set_exchanged_transposed(2, o, o.n, o.k);
+    set_primitive(result,
+                  {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
+                  {operation.src, operation.dst, operation.weights, operation.bias});
+    if (!o.b_transposed) set_transposed_host_desc(2, o, o.n, o.k);
   }
 
   /// `o.batch` matrices rows*columns, stored columns*rows if `transposed`.
@@ -110,9 +111,9 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
   }
 
   /// Exchanges the values of operand `i` as the op stores them: columns*rows.
-  void set_exchanged_transposed(std::size_t i, const op::gemm& o, std::int64_t rows,
+  void set_transposed_host_desc(std::size_t i, const op::gemm& o, std::int64_t rows,
                                 std::int64_t columns) {
-    set_exchanged(
+    set_host_desc(
         i, [&](dnnl::memory::data_type type) { return matrix(o, rows, columns, true, type); });
   }
 };

@@ -51,17 +51,19 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
                                                       window, {0, 0}, padding_begin, padding_end,
                                                       forward, attributes());
       if (o.kind == op::pool_kind::max) {
-        adopt(backward, {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_SRC},
-              {backward.diff_dst_desc(), backward.workspace_desc(), backward.diff_src_desc()});
+        set_primitive(
+            backward, {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_SRC},
+            {backward.diff_dst_desc(), backward.workspace_desc(), backward.diff_src_desc()});
       } else {
-        adopt(backward, {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
-              {backward.diff_dst_desc(), backward.diff_src_desc()});
+        set_primitive(backward, {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+                      {backward.diff_dst_desc(), backward.diff_src_desc()});
       }
     } else if (training) {
-      adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WORKSPACE},
-            {forward.src_desc(), forward.dst_desc(), forward.workspace_desc()});
+      set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WORKSPACE},
+                    {forward.src_desc(), forward.dst_desc(), forward.workspace_desc()});
     } else {
-      adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+      set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST},
+                    {forward.src_desc(), forward.dst_desc()});
     }
   }
 };

@@ -40,25 +40,25 @@ class primitive_plan {
     const port& at = ports_[operand];
     if (scale_of(operand) == 0) {
       // oneDNN only reads the values; its interface has no pointer to const.
-      copy(at.exchanged, const_cast<float*>(values.data()), at.stored, to);
+      copy(at.host_desc, const_cast<float*>(values.data()), at.stored, to);
       return;
     }
     std::vector<std::int8_t> integers(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       integers[i] = static_cast<std::int8_t>(std::lround(values[i] / scale_of(operand)));
     }
-    copy(at.exchanged, integers.data(), at.stored, to);
+    copy(at.host_desc, integers.data(), at.stored, to);
   }
 
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
     const port& at = ports_[operand];
     if (scale_of(operand) == 0) {
-      copy(at.stored, from, at.exchanged, values.data());
+      copy(at.stored, from, at.host_desc, values.data());
       return;
     }
     std::vector<std::int8_t> integers(values.size());
-    copy(at.stored, from, at.exchanged, integers.data());
+    copy(at.stored, from, at.host_desc, integers.data());
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<float>(integers[i] * scale_of(operand));
     }
@@ -120,7 +120,7 @@ class primitive_plan {
   struct port {
     int argument;
     dnnl::memory::desc stored;
-    dnnl::memory::desc exchanged;  ///< in upload() and download(); s8 for s8 operands, else f32
+    dnnl::memory::desc host_desc;  ///< in upload() and download(); s8 for s8 operands, else f32
   };
 
   primitive_plan(const backend& device, std::vector<op::operand> logical)
@@ -139,8 +139,9 @@ class primitive_plan {
   /// order; empty descriptors, such as that of a missing bias, are skipped. The operands at the
   /// positions in `scaled` get their quantization scale as an argument.
   template <class Descriptor>
-  void adopt(const Descriptor& descriptor, const std::vector<int>& arguments,
-             const std::vector<dnnl::memory::desc>& stored, std::vector<std::size_t> scaled = {}) {
+  void set_primitive(const Descriptor& descriptor, const std::vector<int>& arguments,
+                     const std::vector<dnnl::memory::desc>& stored,
+                     std::vector<std::size_t> scaled = {}) {
     store(arguments, stored);
     scaled_ = std::move(scaled);
     scratchpad_ = descriptor.scratchpad_desc();
@@ -158,13 +159,13 @@ class primitive_plan {
     select(descriptor, request.algorithm);
     std::vector<std::size_t> scaled;
     if (request.type == dtype::s8) scaled = {0, 1, operands_.size() - 1};
-    adopt(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
-          {descriptor.src_desc(), descriptor.weights_desc(), bias, descriptor.dst_desc()},
-          std::move(scaled));
+    set_primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+                  {descriptor.src_desc(), descriptor.weights_desc(), bias, descriptor.dst_desc()},
+                  std::move(scaled));
   }
 
   /// Sets up row-major operands for a loop of layerbench.
-  void adopt_loop() {
+  void set_loop() {
     std::vector<dnnl::memory::desc> stored;
     for (const plan_operand& operand : operands_) {
       stored.push_back(plain(operand.logical.extents, data_type(operand.logical.type)));
@@ -182,11 +183,11 @@ class primitive_plan {
   /// Sets the order of operand `i` in upload() and download() to `describe(data type)`. It is
   /// row-major in the axes of the op, but not in those of the primitive.
   template <class Describe>
-  void set_exchanged(std::size_t i, Describe&& describe) {
+  void set_host_desc(std::size_t i, Describe&& describe) {
     port& operand = ports_[i];
-    operand.exchanged = describe(operand.exchanged.get_data_type());
+    operand.host_desc = describe(operand.host_desc.get_data_type());
     const bool as_stored = operand.stored.get_inner_nblks() == 0 &&
-                           operand.stored.get_strides() == operand.exchanged.get_strides();
+                           operand.stored.get_strides() == operand.host_desc.get_strides();
     if (as_stored) operands_[i].order = op::plain_order(extents(i));
   }
 

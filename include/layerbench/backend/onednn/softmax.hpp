@@ -25,10 +25,11 @@ class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
         const softmax_backward::primitive_desc result(
             device.engine(), algorithm::softmax_accurate, tensor, tensor, tensor,
             static_cast<int>(o.axis), forward, attributes());
-        adopt(result, {DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
-              {result.dst_desc(), result.diff_dst_desc(), result.diff_src_desc()});
+        set_primitive(result, {DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+                      {result.dst_desc(), result.diff_dst_desc(), result.diff_src_desc()});
       } else {
-        adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+        set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST},
+                      {forward.src_desc(), forward.dst_desc()});
       }
     });
   }

@@ -22,7 +22,7 @@ class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::stream& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), kind_(o.kind) {
-    adopt_loop();
+    set_loop();
   }
 
   void run(const binding& bound) const {

@@ -22,7 +22,7 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
     with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
-    adopt_loop();
+    set_loop();
   }
 
   void run(const binding& bound) const {

@@ -21,7 +21,7 @@
 /// requested layout, and round results to the data type.
 namespace layerbench::reference {
 
-class backend : public host_thread {
+class backend : public single_threaded_host {
  public:
   static constexpr std::string_view name = "reference";
   explicit backend(int /*threads*/) {}

@@ -30,9 +30,9 @@ struct formula<op::cross_entropy> {
   static sum mean_loss(const op::cross_entropy& o, tensors in) {
     sum total;
     for (std::int64_t n = 0; n < o.n; ++n) {
-      const std::int64_t label = o.right_class(in[1][static_cast<std::size_t>(n)]);
+      const std::int64_t label = o.label_of(in[1][static_cast<std::size_t>(n)]);
       const double images = static_cast<double>(o.n);
-      const double min_probability = op::cross_entropy::least_probability;
+      const double min_probability = op::cross_entropy::min_probability;
       total.add(-std::log(std::max(probability(o, in, n * o.c + label).value, min_probability)) /
                 images);
     }
@@ -48,7 +48,7 @@ struct formula<op::cross_entropy> {
   /// diff_src = (dst - 1 at the label) / n.
   static sum gradient(const op::cross_entropy& o, tensors in, std::int64_t index) {
     const std::int64_t image = index / o.c;
-    const std::int64_t label = o.right_class(in[1][static_cast<std::size_t>(image)]);
+    const std::int64_t label = o.label_of(in[1][static_cast<std::size_t>(image)]);
     const double images = static_cast<double>(o.n);
     sum total;
     total.add(in[0][static_cast<std::size_t>(index)] / images);
