@@ -10,6 +10,7 @@
 #include <layerbench/op/cross_entropy.hpp>
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/lrn.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/softmax.hpp>
@@ -19,7 +20,7 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, gemm, pool, batchnorm, activation, add, softmax, reorder, dropout,
+using builtin = list<conv, gemm, pool, batchnorm, lrn, activation, add, softmax, reorder, dropout,
                      cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op
