@@ -27,7 +27,7 @@ template <class Op>
 constexpr bool has_integers =
     !std::is_same_v<Op, op::softmax> && !std::is_same_v<Op, op::cross_entropy> &&
     !std::is_same_v<Op, op::update> && !std::is_same_v<Op, op::dropout> &&
-    !std::is_same_v<Op, op::lrn>;
+    !std::is_same_v<Op, op::lrn> && !std::is_same_v<Op, op::rnn>;
 template <class Op>
 bool is_known_gap(const Op& /*op*/, const plan_request& request) {
   return request.type == dtype::s8 && !has_integers<Op>;
@@ -64,6 +64,10 @@ bool is_known_gap(const op::lrn& o, const plan_request& request) {
   const bool wrong = o.c > 16 && (request.type == dtype::f32 ? o.c % 16 != 0 && o.size > 5
                                                              : o.c % 16 != 0 || o.size > 5);
   return request.pass == op::pass::bwd && (wrong || o.size == 1);
+}
+bool is_known_gap(const op::rnn& o, const plan_request& request) {
+  return request.type == dtype::s8 || (o.layers > 1 && o.bidirectional) ||
+         (request.pass == op::pass::bwd && request.type != dtype::f32);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {
   return request.type == dtype::s8 && o.kind != op::activation_kind::relu;

@@ -120,6 +120,21 @@ inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
           .k = d.pick({1.0, 2.0, 0.5})};
 }
 
+inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
+  op::rnn o{.kind = d.pick({op::rnn_kind::vanilla, op::rnn_kind::lstm, op::rnn_kind::gru}),
+            .batch = d.between(1, 5),
+            .steps = d.between(1, 5),
+            .inputs = channels(d),
+            .hidden = channels(d),
+            .bidirectional = d.chance(3),
+            .biases = d.between(1, 2)};
+  if (d.chance(4)) {
+    o.layers = d.between(2, 3);
+    o.inputs = o.hidden * o.directions();
+  }
+  return o;
+}
+
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
   const auto kinds = static_cast<std::int64_t>(enum_names<op::activation_kind>.size());
   // Half of them relu, the one kind that every data type has.

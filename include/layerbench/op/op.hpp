@@ -106,6 +106,14 @@ template <class Op>
   return {};
 }
 
+/// The op on which plans of an op are verified: itself, unless its formula would take minutes, and
+/// it has a smaller one for which libraries do the same.
+template <class Op>
+[[nodiscard]] Op verified_as(const Op& op) {
+  if constexpr (requires { op.verified_as(); }) return op.verified_as();
+  return op;
+}
+
 /// Whether the gradient of each source of an op equals the gradient of its destination.
 template <class Op>
 [[nodiscard]] constexpr bool passes_gradient_through() {
@@ -155,6 +163,7 @@ class any {
   [[nodiscard]] op::work work(pass p) const { return self_->work(p); }
   [[nodiscard]] std::vector<rate> rates() const { return self_->rates(); }
   [[nodiscard]] record_fields fields() const { return self_->fields(); }
+  [[nodiscard]] any verified_as() const { return self_->verified_as(); }
 
   /// The op if it is an `Op`, else null.
   template <operation Op>
@@ -178,6 +187,7 @@ class any {
     virtual op::work work(pass p) const = 0;
     virtual std::vector<rate> rates() const = 0;
     virtual record_fields fields() const = 0;
+    virtual any verified_as() const = 0;
   };
   template <class Op>
   struct holder final : interface {
@@ -191,6 +201,7 @@ class any {
     op::work work(pass p) const override { return op.work(p); }
     std::vector<rate> rates() const override { return op::rates(op); }
     record_fields fields() const override { return fields_of(op); }
+    any verified_as() const override { return any(op::verified_as(op)); }
     Op op;
   };
 
