@@ -129,6 +129,16 @@ TEST(load, lets_a_matrix_read_a_flattened_image) {
   EXPECT_EQ(g.layers[1].op.key(), "m:2,n:10,k:60");
 }
 
+TEST(load, lets_a_matrix_read_the_tokens_of_a_recurrent_layer) {
+  const graph g = load_layers(R"(
+      {"name": "rnn", "op": "rnn", "shape": {"kind": "gru", "batch": "batch", "steps": 5,
+       "inputs": 3, "hidden": 4, "layers": 1, "bidirectional": true, "biases": 2}},
+      {"name": "fc", "op": "gemm", "shape": {"m": [5, "batch"], "n": 10, "k": 8}})");
+  EXPECT_EQ(g.layers[0].op.key(),
+            "kind:gru,batch:2,steps:5,inputs:3,hidden:4,bidirectional:1,biases:2");
+  EXPECT_EQ(g.layers[1].op.key(), "m:10,n:10,k:8");
+}
+
 TEST(load, understands_every_form_of_a_size) {
   const graph g = load_layers(R"(
       {"name": "conv1", "op": "conv", "shape": {"n": "batch", "c": 64.0, "h": [2, 3], "w": 6,

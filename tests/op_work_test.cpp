@@ -207,6 +207,68 @@ TEST(least_bytes, counts_every_operand_once) {
   EXPECT_EQ(bytes(softmax{{4, 10}}, dtype::f64), 2 * 8 * 40);
 }
 
+TEST(lrn, counts_the_channels_that_exist) {
+  dice d(24);
+  for (int i = 0; i < 500; ++i) {
+    const lrn o = random_op<lrn>(d);
+    SCOPED_TRACE(key(o));
+    std::int64_t taps = 0;
+    for (std::int64_t c = 0; c < o.c; ++c) {
+      for (std::int64_t other = 0; other < o.c; ++other) {
+        taps += std::abs(other - c) <= o.size / 2 ? 1 : 0;
+      }
+    }
+    const std::int64_t pixels = o.n * o.h * o.w;
+    ASSERT_EQ(o.work(pass::fwd).flops, pixels * (2 * o.size * o.c + 4 * o.c));
+    ASSERT_EQ(o.work(pass::fwd).flops_exact, pixels * (2 * taps + 4 * o.c));
+    ASSERT_EQ(o.work(pass::bwd).flops_exact, pixels * (4 * taps + 7 * o.c));
+  }
+  EXPECT_THROW((lrn{1, 8, 2, 2, 4}.validate()), invalid_field) << "no channel in the middle";
+}
+
+TEST(rnn, counts_the_products_of_each_token) {
+  // DeepBench: an LSTM of 512, 25 steps of 16 sequences.
+  const rnn lstm{.kind = rnn_kind::lstm, .batch = 16, .steps = 25, .inputs = 512, .hidden = 512};
+  EXPECT_EQ(lstm.work(pass::fwd).macs, 16 * 25 * 4 * 512 * (512 + 512));
+  EXPECT_EQ(lstm.work(pass::bwd).flops, 2 * lstm.work(pass::fwd_training).flops);
+  rnn both = lstm;
+  both.bidirectional = true;
+  both.layers = 2;
+  EXPECT_THROW(both.validate(), invalid_field) << "the second layer reads two directions";
+  both.inputs = 1024;
+  EXPECT_NO_THROW(both.validate());
+  EXPECT_EQ(both.work(pass::fwd).macs, std::int64_t{16} * 25 * 4 * 4 * 512 * (1024 + 512));
+}
+
+TEST(rnn, is_verified_on_few_steps_where_it_is_large) {
+  rnn o{.kind = rnn_kind::gru, .batch = 32, .steps = 1500, .inputs = 512, .hidden = 512};
+  const any smaller = any(o).verified_as();
+  EXPECT_LE(smaller.work(pass::fwd).macs, std::int64_t{1} << 31U);
+  EXPECT_EQ(smaller.get<rnn>()->steps, 42);
+  o.steps = 10;
+  EXPECT_EQ(any(o).verified_as().key(), any(o).key());
+  o.hidden = 8192;
+  EXPECT_EQ(any(o).verified_as().get<rnn>()->steps, 2);
+  EXPECT_EQ(any(add{{4}}).verified_as().key(), any(add{{4}}).key());
+}
+
+TEST(rnn, has_as_many_parameters_as_in_pytorch) {
+  const auto parameters = [](const rnn& o) {
+    std::int64_t sum = 0;
+    for (const operand& tensor : o.operands(pass::fwd, dtype::f32)) {
+      if (tensor.role == role::weights) sum += elements(tensor.extents);
+    }
+    return sum;
+  };
+  rnn o{.kind = rnn_kind::lstm, .batch = 1, .steps = 3, .inputs = 10, .hidden = 20, .biases = 2};
+  EXPECT_EQ(parameters(o), 4 * 20 * (10 + 20 + 2));
+  o.kind = rnn_kind::gru;
+  EXPECT_EQ(parameters(o), 3 * 20 * (10 + 20 + 2));
+  o.kind = rnn_kind::vanilla;
+  o.biases = 1;
+  EXPECT_EQ(parameters(o), 20 * (10 + 20 + 1));
+}
+
 TEST(allreduce, has_an_array_of_each_rank) {
   const allreduce o{1000, 3};
   EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[0].extents, (dims{3, 250}));

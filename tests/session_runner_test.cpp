@@ -117,7 +117,8 @@ TEST_F(Runner, GoesOnWithoutACaseThatCannotRun) {
   add_row(configuration_of("f128", 1, "1"), "fails", "hot");
   add_row(configuration_of("f32", 1, "1"), "runs", "hot");
   cases_.front() = std::make_unique<benchmark_case>(
-      row{.name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
+      case_spec{
+          .name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
       memory_);  // the device has no plan of it
   measure({.min_rounds = 3, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
   EXPECT_THAT(endings_, ElementsAre(HasSubstr("time was up")));

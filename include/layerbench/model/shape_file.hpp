@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -138,11 +139,14 @@ struct draft {
   return order;
 }
 
-/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch.
+/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
+/// steps and sequences of a recurrent layer, which come first, also as one.
 [[nodiscard]] inline bool connects(const dims& from, const dims& to) {
   if (from == to) return true;
-  const dims& flat = from.size() < to.size() ? from : to;
-  return flat.size() == 2 && from.front() == to.front() && elements(from) == elements(to);
+  const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
+  const bool same_last = deep.size() == 3 && from.back() == to.back();
+  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
+         elements(from) == elements(to);
 }
 
 /// Source operands agree, in number and extents, with the destinations of their producers.

@@ -10,8 +10,10 @@
 #include <layerbench/op/cross_entropy.hpp>
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/lrn.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
+#include <layerbench/op/rnn.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/stream.hpp>
 #include <layerbench/op/update.hpp>
@@ -19,7 +21,7 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, gemm, pool, batchnorm, activation, add, softmax, reorder, dropout,
-                     cross_entropy, update, stream, allreduce>;
+using builtin = list<conv, gemm, pool, batchnorm, lrn, rnn, activation, add, softmax, reorder,
+                     dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

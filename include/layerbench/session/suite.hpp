@@ -239,7 +239,7 @@ class suite_builder {
                        .request = c.request,
                        .signature = cache == cache_state::model ? planned.state : ""};
       result.request.pass = p.pass;
-      result.expected = known_.oracle.of(p.op, p.pass);
+      result.expected = known_.oracle.of(p.op.verified_as(), p.pass);
       result.make_context = [step, p, cache] { return step->around(p, cache); };
       all_.cases.push_back(std::make_unique<benchmark_case>(std::move(result), memory));
     }

@@ -9,8 +9,10 @@
 #include <layerbench/backend/onednn/cross_entropy.hpp>
 #include <layerbench/backend/onednn/dropout.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
+#include <layerbench/backend/onednn/lrn.hpp>
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
+#include <layerbench/backend/onednn/rnn.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
 #include <layerbench/backend/onednn/stream.hpp>
 #include <layerbench/backend/onednn/update.hpp>
