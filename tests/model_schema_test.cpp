@@ -63,6 +63,8 @@ TEST(Schema, RefusesWhatTheLoaderRefuses) {
       R"({"name": "m"})",
       R"({"name": "m", "layers": []})",
       R"({"name": "m", "layers": [], "colour": "red"})",
+      R"({"name": "m", "studies": "one", "layers": [
+          {"name": "a", "op": "add", "shape": {"dims": [1]}}]})",
       model_of(R"({"name": "A", "op": "add", "shape": {"dims": [1]}})"),
       model_of(R"({"name": "a", "op": "warp", "shape": {"dims": [1]}})"),
       model_of(R"({"name": "a", "op": "add", "shape": {"dims": []}})"),
