@@ -234,6 +234,35 @@ TEST_F(Training, JudgesWhatTheLastSoftmaxReads) {
   EXPECT_THROW(static_cast<void>(training_step(alone, dtype::f32)), unsupported);
 }
 
+TEST_F(Training, JudgesAuxiliaryHeads) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "aux", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "aux_prob", "op": "softmax", "shape": {"dims": [2, 3]}},
+      {"name": "b", "op": "gemm", "after": ["a"], "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  // Layers: a 0 2 3, aux 3 4 5, b 3 6 7; both losses have the target 1.
+  EXPECT_THAT(std::vector(calls.begin(), calls.begin() + 13),
+              ElementsAre("a gemm fwd_training 0 2 3", "aux gemm fwd_training 3 4 5",
+                          "b gemm fwd_training 3 6 7",           //
+                          "aux_loss cross_entropy fwd 5 1 8 9",  //
+                          "loss cross_entropy fwd 7 1 10 11",    //
+                          "aux_loss cross_entropy bwd 8 1 12",   //
+                          "loss cross_entropy bwd 10 1 13",      //
+                          "b gemm bwd_data 13 6 14", "b gemm bwd_weights 3 13 15",
+                          "aux gemm bwd_data 12 4 16", "aux gemm bwd_weights 3 12 17",
+                          "a_grad add fwd 14 16 14", "a gemm bwd_weights 0 14 18"));
+}
+
+TEST_F(Training, RefusesHeadsOfDifferentNumbersOfLabels) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}},
+      {"name": "b", "op": "gemm", "after": [], "shape": {"m": 5, "n": 3, "k": 4}})");
+  EXPECT_THROW(static_cast<void>(training_step(g, dtype::f32)), unsupported);
+}
+
 TEST_F(Training, EveryCallSeesATensorInTheSameType) {
   for (const char* model : {"resnet18", "lenet5"}) {
     const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), 2);
