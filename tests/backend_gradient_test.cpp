@@ -126,7 +126,7 @@ template <class Op>
 class gradient : public ::testing::Test {};
 
 using differentiable = ::testing::Types<op::conv, op::gemm, op::pool, op::batchnorm, op::activation,
-                                        op::softmax, op::dropout>;
+                                        op::concat, op::softmax, op::dropout>;
 TYPED_TEST_SUITE(gradient, differentiable);
 
 TYPED_TEST(gradient, is_what_central_differences_say) {

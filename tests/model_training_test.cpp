@@ -131,6 +131,26 @@ TEST_F(Training, AddsIntoMemoryThatNobodyElseReads) {
   EXPECT_NE(add->tensors.back(), later->tensors.front());
 }
 
+TEST_F(Training, GivesEverySourceItsGradient) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "b", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "both", "op": "concat", "after": ["b", "a", "b"],
+       "shape": {"dims": [2, 10], "sizes": [3, 4, 3]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32, {"concat"}));
+  // Layers: a 0 2 3, b 3 4 5; loss 6 1 7 8, its gradient 9.
+  EXPECT_THAT(std::vector(calls.begin() + 2, calls.begin() + 11),
+              ElementsAre("both concat fwd 5 3 5 6",         //
+                          "loss cross_entropy fwd 6 1 7 8",  //
+                          "loss cross_entropy bwd 7 1 9",
+                          "both concat bwd 9 10 11 12",    // of b, a, b
+                          "b_grad add fwd 10 12 10",       //
+                          "b gemm bwd_data 10 4 13",       //
+                          "b gemm bwd_weights 3 10 14",    //
+                          "a_grad add fwd 11 13 11",       //
+                          "a gemm bwd_weights 0 11 15"));  // nobody asks for the input's
+}
+
 TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},

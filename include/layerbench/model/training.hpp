@@ -87,6 +87,18 @@ class training_builder {
     return all;
   }
 
+  /// The layer whose destination the layer reads as its source `name`, or model_input. Nothing
+  /// where the op has no source of that name.
+  [[nodiscard]] static std::optional<std::size_t> producer(const layer& of, std::string_view name) {
+    std::size_t source = 0;
+    for (const op::operand& operand : of.op.operands(forward_pass(of.op), dtype::f32)) {
+      if (operand.role != op::role::source) continue;
+      if (operand.name == name) return of.inputs[source];
+      ++source;
+    }
+    return std::nullopt;
+  }
+
   /// Whether a backward pass of the op reads a forward operand.
   [[nodiscard]] static bool gradient_reads(const op::any& op, std::string_view name) {
     for (const op::pass pass : op.passes()) {
@@ -209,7 +221,9 @@ class training_builder {
       throw unsupported(fmt::format("layer {}: {} has no gradient", next.name, next.op.name()));
     }
     for (const op::pass pass : next.op.passes()) {
-      const bool wanted = pass != op::pass::bwd_data || next.inputs.front() != model_input;
+      const bool wanted =
+          pass != op::pass::bwd_data || std::ranges::count(next.inputs, model_input) !=
+                                            static_cast<std::ptrdiff_t>(next.inputs.size());
       if (op::is_backward(pass) && wanted) differentiate(i, pass);
     }
     gradients_[i].reset();
@@ -232,11 +246,13 @@ class training_builder {
         tensor = *gradients_[i];
       } else if (!gradient) {
         tensor = names_[i].at(name);
-      } else if (of == "src") {
-        const bool overwrites_gradient =
-            pass == op::pass::bwd && in_place_.contains(of_layer.op.name()) && alone(i);
+      } else if (const auto from = producer(of_layer, of)) {
+        const bool overwrites_gradient = pass == op::pass::bwd &&
+                                         in_place_.contains(of_layer.op.name()) &&
+                                         of_layer.inputs.size() == 1 && alone(i) &&
+                                         elements(operand.extents) == elements(result_of(of_layer));
         tensor = overwrites_gradient ? *gradients_[i] : result_.new_tensor();
-        source_gradients_.emplace_back(of_layer.inputs.front(), tensor);
+        source_gradients_.emplace_back(*from, tensor);
       } else {
         if (!learned(of_layer.op, of)) {
           throw unsupported(

@@ -6,8 +6,8 @@
 
 /// Kernels of the suite's own, for what NVIDIA's libraries have no call: CUDA C++ that is compiled
 /// at run time. They need neither shared memory nor threads that wait for each other, so that tests
-/// can run them on a processor, one thread after the other. A program of them is three parts: a
-/// type, kernel_source, image_kernel_source.
+/// can run them on a processor, one thread after the other. A program of them is a type, then
+/// kernel_source, then the sources that build on it.
 namespace layerbench::cuda {
 
 /// What kernels call `number`, how it becomes an f32, and how an f32 is rounded to it: to nearest,

@@ -19,6 +19,7 @@
 #include <layerbench/backend/cuda/image_kernel_source.hpp>
 #include <layerbench/backend/cuda/kernel_source.hpp>
 #include <layerbench/backend/cuda/nvrtc.hpp>
+#include <layerbench/backend/cuda/tensor_kernel_source.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::cuda {
@@ -36,7 +37,8 @@ namespace layerbench::cuda {
 
 /// All kernels, of numbers that are defined so.
 [[nodiscard]] inline std::string program_of(std::string_view typed_span) {
-  return fmt::format("{}{}{}", typed_span, kernel_source, image_kernel_source);
+  return fmt::format("{}{}{}{}", typed_span, kernel_source, image_kernel_source,
+                     tensor_kernel_source);
 }
 
 /// Blocks, and threads in each.
