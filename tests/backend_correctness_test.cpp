@@ -26,7 +26,8 @@ using testing::dice;
 template <class Op>
 constexpr bool has_integers =
     !std::is_same_v<Op, op::softmax> && !std::is_same_v<Op, op::cross_entropy> &&
-    !std::is_same_v<Op, op::update> && !std::is_same_v<Op, op::dropout>;
+    !std::is_same_v<Op, op::update> && !std::is_same_v<Op, op::dropout> &&
+    !std::is_same_v<Op, op::lrn>;
 template <class Op>
 bool is_known_gap(const Op& /*op*/, const plan_request& request) {
   return request.type == dtype::s8 && !has_integers<Op>;
@@ -57,6 +58,12 @@ bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
   const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
                       (o.q() - 1) * o.stride.h + o.s > o.pad.left + o.w + o.pad.right;
   return o.kind == op::pool_kind::average && o.count_padding && beyond;
+}
+bool is_known_gap(const op::lrn& o, const plan_request& request) {
+  if (request.type == dtype::s8) return true;
+  const bool wrong = o.c > 16 && (request.type == dtype::f32 ? o.c % 16 != 0 && o.size > 5
+                                                             : o.c % 16 != 0 || o.size > 5);
+  return request.pass == op::pass::bwd && (wrong || o.size == 1);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {
   return request.type == dtype::s8 && o.kind != op::activation_kind::relu;

@@ -72,6 +72,25 @@ TEST(TrainingChain, OfLenetLearnsAlikeOnAllBackends) {
   train_everywhere(lenet, {.rule = op::update_rule::momentum, .rate = 0.001}, 2);
 }
 
+constexpr auto normalised = R"({"name": "normalised", "layers": [
+  {"name": "conv1", "op": "conv",
+   "shape": {"n": 6, "c": 3, "h": 8, "w": 8, "k": 16, "r": 3, "s": 3, "pad": 1, "bias": true}},
+  {"name": "relu1", "op": "activation", "shape": {"kind": "relu", "dims": [6, 16, 8, 8]}},
+  {"name": "norm1", "op": "lrn",
+   "shape": {"n": 6, "c": 16, "h": 8, "w": 8, "size": 5, "alpha": 0.5, "beta": 0.75, "k": 1}},
+  {"name": "pool1", "op": "pool",
+   "shape": {"kind": "max", "n": 6, "c": 16, "h": 8, "w": 8, "r": 2, "s": 2, "stride": 2}},
+  {"name": "norm2", "op": "lrn", "shape": {"n": 6, "c": 16, "h": 4, "w": 4, "size": 3}},
+  {"name": "fc", "op": "gemm",
+   "shape": {"m": 6, "n": 3, "k": 256, "b_transposed": true, "bias": true}}
+]})";
+
+TEST(TrainingChain, OfLocalResponseNormalisationLearnsAlikeOnAllBackends) {
+  const testing::temporary_directory directory;
+  const model::graph net = model::load(directory.write("normalised.json", normalised));
+  train_everywhere(net, {op::update_rule::momentum, false, 0.01}, 3);
+}
+
 TEST(TrainingChain, IsGivenOtherRightClassesEachStep) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 8);
   const std::shared_ptr<device_context> memory = testing::make_context<reference::backend>(1);

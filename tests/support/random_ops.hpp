@@ -110,6 +110,17 @@ inline op::batchnorm roll(dice& d, std::type_identity<op::batchnorm> /*tag*/) {
           d.pick({1e-5, 1e-3, 0.125})};
 }
 
+inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
+  return {.n = d.between(1, 3),
+          .c = channels(d),
+          .h = d.between(1, 9),
+          .w = d.between(1, 9),
+          .size = 2 * d.between(0, 4) + 1,
+          .alpha = d.pick({1e-4, 0.125, 1.0, 4.0}),
+          .beta = d.pick({0.75, 0.5, 1.0}),
+          .k = d.pick({1.0, 2.0, 0.5})};
+}
+
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
   const auto kinds = static_cast<std::int64_t>(enum_names<op::activation_kind>.size());
   // Half of them relu, the one kind that every data type has.

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 
 /// The right results of ops, in double precision: plans are checked against them.
 namespace layerbench::reference {
@@ -42,7 +44,25 @@ using tensors = std::span<const std::span<const float>>;
 /// The formula of an op, element by element: specialise it with
 /// `static sum at(const Op&, op::pass, tensors, std::size_t output, std::int64_t index)`, which
 /// gives element `index` (row-major) of operand `output` before it is rounded to the data type.
+/// Where elements share most of their work, specialise it with a class `evaluation` instead:
+/// its constructor takes the first three of these, its `at` the others.
 template <class Op>
 struct formula;
+
+/// All results of an op, given its inputs: a function of output and index, as formula. Use it no
+/// longer than op and inputs exist.
+template <class Op, class Pass>
+[[nodiscard]] auto evaluate(const Op& op, Pass pass, tensors inputs) {
+  if constexpr (requires { typename formula<Op>::evaluation; }) {
+    auto whole = std::make_shared<const typename formula<Op>::evaluation>(op, pass, inputs);
+    return [whole = std::move(whole)](std::size_t output, std::int64_t index) {
+      return whole->at(output, index);
+    };
+  } else {
+    return [&op, pass, inputs](std::size_t output, std::int64_t index) {
+      return formula<Op>::at(op, pass, inputs, output, index);
+    };
+  }
+}
 
 }  // namespace layerbench::reference

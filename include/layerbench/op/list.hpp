@@ -11,6 +11,7 @@
 #include <layerbench/op/cross_entropy.hpp>
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/lrn.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/softmax.hpp>
@@ -20,7 +21,7 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, gemm, pool, batchnorm, activation, add, concat, softmax, reorder,
+using builtin = list<conv, gemm, pool, batchnorm, lrn, activation, add, concat, softmax, reorder,
                      dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

@@ -56,12 +56,21 @@ struct operand {
   double scale = 1.0 / 127;
   bool range_required = false;  ///< readers rely on values in [low, high]
   bool integral = false;        ///< all values are whole numbers, and results are exact
+  /// Only the library can read it: it has no elements, and its plan alone knows its bytes.
+  bool opaque = false;
 };
 
-/// Whether an input must hold values in its range. A variance or an argmax index must; other
-/// inputs may hold any numbers.
+/// What a forward pass in training keeps for the backward pass in a form of the library's own.
+[[nodiscard]] inline operand opaque_operand(std::string_view name, role used_as) {
+  operand result{name, {0}, used_as, dtype::f32};
+  result.opaque = true;
+  return result;
+}
+
+/// Whether an input must hold certain values: a variance or an argmax index those of its range, an
+/// opaque operand what a forward pass wrote. Other inputs may hold any numbers.
 [[nodiscard]] inline bool needs_values(const operand& of) {
-  return of.range_required && of.role != role::destination;
+  return (of.range_required || of.opaque) && of.role != role::destination;
 }
 
 /// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps

@@ -10,6 +10,7 @@
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
 #include <layerbench/backend/cudnn/gemm.hpp>
+#include <layerbench/backend/cudnn/lrn.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>

@@ -10,6 +10,7 @@
 #include <layerbench/backend/onednn/cross_entropy.hpp>
 #include <layerbench/backend/onednn/dropout.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
+#include <layerbench/backend/onednn/lrn.hpp>
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>

@@ -37,6 +37,7 @@ class primitive_plan {
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     const port& at = ports_[operand];
+    if (operands_[operand].logical.opaque) return;
     if (scale_of(operand) == 0) {
       // The library reads the values only: its interface has no pointer to const.
       copy(at.exchanged, const_cast<float*>(values.data()), at.stored, to);
@@ -52,6 +53,7 @@ class primitive_plan {
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
     const port& at = ports_[operand];
+    if (operands_[operand].logical.opaque) return;
     if (scale_of(operand) == 0) {
       copy(at.stored, from, at.exchanged, values.data());
       return;
@@ -195,8 +197,14 @@ class primitive_plan {
  private:
   void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
     for (std::size_t i = 0; i < stored.size(); ++i) {
-      if (stored[i].is_zero()) continue;
       plan_operand& operand = operands_[ports_.size()];
+      if (operand.logical.opaque) {  // a primitive may need none
+        ports_.push_back({stored[i].is_zero() ? not_an_argument : arguments[i], stored[i], {}});
+        operand.order = op::plain_order(operand.logical.extents);
+        operand.bytes = stored[i].get_size();
+        continue;
+      }
+      if (stored[i].is_zero()) continue;
       const auto host = operand.logical.type == dtype::s8 ? dnnl::memory::data_type::s8
                                                           : dnnl::memory::data_type::f32;
       // Groups split the first extent of weights; row-major order is the same with and without.

@@ -86,14 +86,14 @@ class plan<reference::backend, Op> {
   }
 
   void run(const binding& bound) const {
+    const auto exact = reference::evaluate(op_, pass_, bound.inputs);
     float* beside = bound.workspace;
     for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
       const op::operand& logical = operands_[i].logical;
       float* to = outputs_ > 1 ? beside : bound.outputs[i].data();
       for (std::size_t index = 0; index < bound.outputs[i].size(); ++index) {
-        const reference::sum exact = reference::formula<Op>::at(op_, pass_, bound.inputs, i,
-                                                                static_cast<std::int64_t>(index));
-        to[index] = static_cast<float>(round_to(logical.type, exact.value, logical.scale));
+        const double value = exact(i, static_cast<std::int64_t>(index)).value;
+        to[index] = static_cast<float>(round_to(logical.type, value, logical.scale));
       }
       beside += outputs_ > 1 ? bound.outputs[i].size() : 0;
     }

@@ -11,6 +11,7 @@
 #include <layerbench/backend/reference/cross_entropy.hpp>
 #include <layerbench/backend/reference/dropout.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
+#include <layerbench/backend/reference/lrn.hpp>
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
