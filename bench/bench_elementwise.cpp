@@ -6,6 +6,8 @@ int main(int argc, char** argv) {
   return layerbench::programs::run_suite(
       argc, argv,
       {.name = "bench_elementwise",
-       .purpose = "Times the activations and additions of deep-learning models.",
-       .ops = {"activation", "add"}});
+       .purpose =
+           "Times what deep-learning models do with single elements: activations, additions, "
+           "concats.",
+       .ops = {"activation", "add", "concat"}});
 }

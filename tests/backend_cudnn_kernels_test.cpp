@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
@@ -100,6 +101,12 @@ TEST(Kernels, OfReordersAgreeWithTheReference) {
     o.from = order();
     o.to = order();
     if (d.chance(4)) o = {{d.between(1, 9), d.between(1, 9)}, "ab", "ba"};
+  });
+}
+
+TEST(Kernels, OfConcatsAgreeWithTheReference) {
+  expect_right_in<op::concat>({fwd, bwd}, [](op::concat& o, dice& d) {
+    if (d.chance(5)) o = {{d.between(1, 3), 8, d.between(1, 3), 2, 3}, 1, {5, 3}};
   });
 }
 

@@ -170,6 +170,13 @@ TEST(reference_add, adds_element_by_element) {
               ElementsAre(11, 22, 33, 0));
 }
 
+TEST(reference_concat, puts_sources_one_behind_the_other_along_its_axis) {
+  const op::concat o{.dims = {2, 3, 1}, .sizes = {1, 2}};
+  EXPECT_THAT(reference_result(o, {{1, 2}, {10, 20, 30, 40}}), ElementsAre(1, 10, 20, 2, 30, 40));
+  const op::concat last{.dims = {1, 2, 3}, .axis = 2, .sizes = {2, 1}};
+  EXPECT_THAT(reference_result(last, {{1, 2, 3, 4}, {5, 6}}), ElementsAre(1, 2, 5, 3, 4, 6));
+}
+
 TEST(reference_softmax, sums_to_one_along_its_axis) {
   const float l2 = std::log(2.0F);
   const float l3 = std::log(3.0F);

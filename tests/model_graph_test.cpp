@@ -177,6 +177,10 @@ TEST(find, takes_paths_and_names) {
   EXPECT_TRUE(std::filesystem::exists(find("vgg16", LAYERBENCH_SHAPES_DIR)));
 }
 
+TEST(find, takes_aliases) {
+  EXPECT_EQ(find("resnet50_v1.5", LAYERBENCH_SHAPES_DIR), find("resnet50", LAYERBENCH_SHAPES_DIR));
+}
+
 TEST(find, says_what_to_do_where_there_are_no_models) {
   const testing::temporary_directory empty;
   for (const auto& [shapes, reason] :
@@ -193,12 +197,14 @@ TEST(find, says_what_to_do_where_there_are_no_models) {
   }
 }
 
-TEST(find, lists_what_exists_for_an_unknown_name) {
+TEST(find, lists_similar_names_for_an_unknown_one) {
   try {
     static_cast<void>(find("vgg17", LAYERBENCH_SHAPES_DIR));
     FAIL() << "found";
   } catch (const nothing_matched& e) {
     EXPECT_NE(std::string(e.what()).find("vgg16"), std::string::npos) << e.what();
+    EXPECT_EQ(std::string(e.what()).find("alexnet"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("layerbench list"), std::string::npos) << e.what();
     EXPECT_EQ(e.code(), exit_code::nothing_matched);
   }
 }

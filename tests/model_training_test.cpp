@@ -131,6 +131,26 @@ TEST_F(Training, AddsIntoMemoryThatNobodyElseReads) {
   EXPECT_NE(add->tensors.back(), later->tensors.front());
 }
 
+TEST_F(Training, GivesEverySourceItsGradient) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "b", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "both", "op": "concat", "after": ["b", "a", "b"],
+       "shape": {"dims": [2, 10], "sizes": [3, 4, 3]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32, {"concat"}));
+  // Layers: a 0 2 3, b 3 4 5; loss 6 1 7 8, its gradient 9.
+  EXPECT_THAT(std::vector(calls.begin() + 2, calls.begin() + 11),
+              ElementsAre("both concat fwd 5 3 5 6",         //
+                          "loss cross_entropy fwd 6 1 7 8",  //
+                          "loss cross_entropy bwd 7 1 9",
+                          "both concat bwd 9 10 11 12",    // of b, a, b
+                          "b_grad add fwd 10 12 10",       //
+                          "b gemm bwd_data 10 4 13",       //
+                          "b gemm bwd_weights 3 10 14",    //
+                          "a_grad add fwd 11 13 11",       //
+                          "a gemm bwd_weights 0 11 15"));  // nobody asks for the input's
+}
+
 TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
@@ -232,6 +252,35 @@ TEST_F(Training, JudgesWhatTheLastSoftmaxReads) {
   const graph alone =
       load_layers(R"({"name": "prob", "op": "softmax", "shape": {"dims": [2, 7]}})");
   EXPECT_THROW(static_cast<void>(training_step(alone, dtype::f32)), unsupported);
+}
+
+TEST_F(Training, JudgesAuxiliaryHeads) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "aux", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "aux_prob", "op": "softmax", "shape": {"dims": [2, 3]}},
+      {"name": "b", "op": "gemm", "after": ["a"], "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  // Layers: a 0 2 3, aux 3 4 5, b 3 6 7; both losses have the target 1.
+  EXPECT_THAT(std::vector(calls.begin(), calls.begin() + 13),
+              ElementsAre("a gemm fwd_training 0 2 3", "aux gemm fwd_training 3 4 5",
+                          "b gemm fwd_training 3 6 7",           //
+                          "aux_loss cross_entropy fwd 5 1 8 9",  //
+                          "loss cross_entropy fwd 7 1 10 11",    //
+                          "aux_loss cross_entropy bwd 8 1 12",   //
+                          "loss cross_entropy bwd 10 1 13",      //
+                          "b gemm bwd_data 13 6 14", "b gemm bwd_weights 3 13 15",
+                          "aux gemm bwd_data 12 4 16", "aux gemm bwd_weights 3 12 17",
+                          "a_grad add fwd 14 16 14", "a gemm bwd_weights 0 14 18"));
+}
+
+TEST_F(Training, RefusesHeadsOfDifferentNumbersOfLabels) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}},
+      {"name": "b", "op": "gemm", "after": [], "shape": {"m": 5, "n": 3, "k": 4}})");
+  EXPECT_THROW(static_cast<void>(training_step(g, dtype::f32)), unsupported);
 }
 
 TEST_F(Training, EveryCallSeesATensorInTheSameType) {

@@ -190,6 +190,29 @@ TEST(pool, drops_a_rounded_up_window_that_starts_past_the_image) {
   EXPECT_EQ(square(2, 2, 4, 1, true).p(), 1);
 }
 
+TEST(concat, names_its_sources_and_their_gradients) {
+  const concat o{.dims = {2, 7, 4, 4}, .sizes = {4, 1, 2}};
+  const std::vector<operand> forward = o.operands(pass::fwd, dtype::f32);
+  ASSERT_EQ(forward.size(), 4U);
+  EXPECT_EQ(forward[0].name, "src");
+  EXPECT_EQ(forward[2].name, "src2");
+  EXPECT_EQ(forward[2].extents, (dims{2, 2, 4, 4}));
+  EXPECT_EQ(forward[3].extents, o.dims);
+  const std::vector<operand> backward = o.operands(pass::bwd, dtype::f32);
+  EXPECT_EQ(backward[0].name, "diff_dst");
+  EXPECT_EQ(backward[2].name, "diff_src1");
+  EXPECT_EQ(backward[2].extents, (dims{2, 1, 4, 4}));
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+}
+
+TEST(concat, refuses_what_does_not_fit) {
+  EXPECT_NO_THROW((concat{.dims = {2, 3}, .sizes = {1, 2}}.validate()));
+  EXPECT_THROW((concat{.dims = {2, 3}, .sizes = {1, 1}}.validate()), invalid_field);
+  EXPECT_THROW((concat{.dims = {2, 3}, .axis = 2, .sizes = {1, 2}}.validate()), invalid_field);
+  EXPECT_NO_THROW((concat{.dims = {2, 64}, .sizes = dims(64, 1)}.validate()));
+  EXPECT_THROW((concat{.dims = {2, 65}, .sizes = dims(65, 1)}.validate()), invalid_field);
+}
+
 TEST(least_bytes, counts_every_operand_once) {
   const auto bytes = [](const auto& o, dtype type) {
     return least_bytes(o.operands(pass::fwd, type));

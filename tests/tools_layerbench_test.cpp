@@ -14,6 +14,7 @@ namespace layerbench {
 namespace tools_layerbench_test {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -107,8 +108,85 @@ TEST(List, HasEveryModelInEveryFormat) {
   EXPECT_THAT(names, ::testing::IsSupersetOf({"alexnet", "resnet50", "vgg16"}));
   EXPECT_THAT(tool({"list"}).out, AllOf(StartsWith("| name"), HasSubstr("resnet50")));
   EXPECT_THAT(tool({"list", "--format", "csv"}).out,
-              AllOf(StartsWith("name,title,batch,layers,macs,parameters\r\n"),
-                    HasSubstr(",175,4089184256,25557032\r\n")));
+              AllOf(StartsWith("name,title,batch,layers,macs,parameters,family,data,studies,aliases"
+                               "\r\n"),
+                    HasSubstr(",175,4089184256,25557032,resnet,imagenet,")));
+}
+
+std::vector<std::string> listed(std::vector<std::string> options) {
+  options.insert(options.begin(), "list");
+  options.insert(options.end(), {"--format", "json"});
+  std::vector<std::string> names;
+  const json::value all = json_of(options);
+  for (const json::value& value : all.at("models")) names.push_back(value.at("name"));
+  return names;
+}
+
+/// Shape files of a layer each, with these fields besides.
+class ListSelection : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write("b_net", R"("family": "wide", "data": "mnist", "studies": ["old", "new"])");
+    write("a_net", R"("family": "wide", "data": "cifar10", "studies": ["new"])");
+    write("c_net", R"("family": "deep", "data": "mnist", "aliases": ["C-net"])");
+    write("d_net", R"("title": "of no family")");
+  }
+  void write(const std::string& name, const std::string& fields) {
+    std::filesystem::create_directories(scratch_.path() / "models");
+    static_cast<void>(scratch_.write(
+        "models/" + name + ".json",
+        R"({"name": ")" + name + R"(", )" + fields +
+            R"(, "layers": [{"name": "a", "op": "softmax", "shape": {"dims": [2, 4]}}]})"));
+  }
+  [[nodiscard]] std::vector<std::string> with(std::vector<std::string> options) const {
+    options.insert(options.end(), {"--shapes", scratch_.path().string()});
+    return options;
+  }
+
+  testing::temporary_directory scratch_;
+};
+
+TEST_F(ListSelection, GroupsModelsByFamily) {
+  EXPECT_THAT(listed(with({})), ElementsAre("d_net", "c_net", "a_net", "b_net"));
+}
+
+TEST_F(ListSelection, FiltersByFamilyDataAndStudy) {
+  EXPECT_THAT(listed(with({"--family=wide"})), ElementsAre("a_net", "b_net"));
+  EXPECT_THAT(listed(with({"--family=wide,deep"})), ElementsAre("c_net", "a_net", "b_net"));
+  EXPECT_THAT(listed(with({"--data=mnist"})), ElementsAre("c_net", "b_net"));
+  EXPECT_THAT(listed(with({"--study", "new"})), ElementsAre("a_net", "b_net"));
+  EXPECT_THAT(listed(with({"--study=new", "--data=mnist"})), ElementsAre("b_net"));
+}
+
+TEST_F(ListSelection, SaysWhichValuesThereAre) {
+  const testing::outcome unknown = tool(with({"list", "--family=wider"}));
+  EXPECT_EQ(unknown.exit_code, 5);
+  EXPECT_THAT(unknown.err,
+              AllOf(HasSubstr("--family"), HasSubstr("wider"), HasSubstr("deep wide")));
+  EXPECT_EQ(tool(with({"list", "--data=imagenet"})).exit_code, 5);
+  EXPECT_EQ(tool(with({"list", "--study=older"})).exit_code, 5);
+  const testing::outcome nothing = tool(with({"list", "--family=deep", "--study=old"}));
+  EXPECT_EQ(nothing.exit_code, 5);
+}
+
+TEST_F(ListSelection, HasTheFieldsInEveryFormat) {
+  const json::value all = json_of(with({"list", "--format", "json"})).at("models");
+  EXPECT_EQ(all.at(1).at("family"), "deep");
+  EXPECT_EQ(all.at(1).at("data"), "mnist");
+  EXPECT_EQ(all.at(1).at("aliases"), json::value({"C-net"}));
+  EXPECT_EQ(all.at(3).at("studies"), json::value({"old", "new"}));
+  EXPECT_THAT(tool(with({"list", "--format=csv"})).out, HasSubstr(",wide,mnist,old new,\r\n"));
+  EXPECT_THAT(tool(with({"list"})).out, AllOf(HasSubstr("family"), HasSubstr("cifar10")));
+}
+
+TEST_F(ListSelection, ModelsAreFoundByAnAlias) {
+  const json::value shown = json_of(with({"show", "C-net", "--format", "json"}));
+  EXPECT_EQ(shown.at("model"), "c_net");
+  EXPECT_EQ(shown.at("family"), "deep");
+  EXPECT_EQ(shown.at("aliases"), json::value({"C-net"}));
+  EXPECT_THAT(tool(with({"show", "b_net"})).out,
+              HasSubstr("family: wide; data: mnist; studies: old new\n"));
+  EXPECT_EQ(tool(with({"show", "C-ne"})).exit_code, 5);
 }
 
 TEST(List, FindsShapesByOptionAndEnvironment) {
@@ -129,9 +207,9 @@ TEST(Show, HasThePublishedTotals) {
   const json::value net = json_of({"show", "resnet50", "--batch", "1", "--format", "json"});
   std::vector<std::string> keys;
   for (const auto& item : net.items()) keys.push_back(item.key());
-  EXPECT_THAT(keys, ::testing::ElementsAre("schema", "model", "phase", "batch", "parameters",
-                                           "macs", "conv_layers", "unique_conv_shapes",
-                                           "activations", "footprint_bytes", "layers"));
+  EXPECT_THAT(keys, ElementsAre("schema", "model", "title", "source", "family", "data", "studies",
+                                "aliases", "phase", "batch", "parameters", "macs", "conv_layers",
+                                "unique_conv_shapes", "activations", "footprint_bytes", "layers"));
   EXPECT_EQ(net.at("schema"), 1);
   EXPECT_EQ(net.at("parameters"), 25557032);
   EXPECT_EQ(net.at("macs"), 4089184256);

@@ -73,13 +73,14 @@ class graph_dice {
 
   void add_layer() {
     const node from = source();
-    switch (d_.between(1, 7)) {
+    switch (d_.between(1, 8)) {
       case 1: return add_conv(from);
       case 2: return add_pool(from);
       case 3: return add_batchnorm(from);
       case 4: return add_sum(from);
       case 5: return from.name.empty() ? add_conv(from) : add_activation(from);
       case 6: return add_residual(from);
+      case 7: return add_concat(from);
       default: return from.name.empty() ? add_conv(from) : add_dropout(from);
     }
   }
@@ -145,6 +146,24 @@ class graph_dice {
     if (d_.chance()) add_activation(nodes_.back());
     const node beside = nodes_.back();
     add(op::add{x}, d_.chance() ? std::vector{beside, from} : std::vector{from, beside}, x);
+  }
+
+  /// Of any that differ in their channels alone; maybe of one with itself.
+  void add_concat(const node& from) {
+    if (from.name.empty()) return;
+    const dims& x = from.extents;
+    std::vector<node> joined{from};
+    for (const node& item : nodes_) {
+      const dims& y = item.extents;
+      const bool fits = !item.name.empty() && y.size() == 4 && y[2] == x[2] && y[3] == x[3];
+      if (fits && d_.chance() && joined.size() < 4) joined.push_back(item);
+    }
+    op::concat o{.dims = {x[0], 0, x[2], x[3]}, .sizes = {}};
+    for (const node& item : joined) {
+      o.sizes.push_back(item.extents[1]);
+      o.dims[1] += item.extents[1];
+    }
+    add(o, joined, o.dims);
   }
 
   /// As the library has it: of rows of values.

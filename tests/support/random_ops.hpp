@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <numeric>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -144,6 +145,18 @@ inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) 
 }
 
 inline op::add roll(dice& d, std::type_identity<op::add> /*tag*/) { return {tensor(d, 1)}; }
+
+inline op::concat roll(dice& d, std::type_identity<op::concat> /*tag*/) {
+  op::concat o{.dims = tensor(d, 2), .sizes = {}};
+  o.axis = d.chance() ? 1 : d.between(1, static_cast<std::int64_t>(o.dims.size()) - 1);
+  for (std::int64_t i = d.between(1, 6); i > 0; --i) {
+    o.sizes.push_back(d.chance() ? d.between(1, 5) : 16 * d.between(1, 2));
+  }
+  if (d.chance(20)) o = {{2, 0, 2}, 1, dims(64, 1)};
+  o.dims[static_cast<std::size_t>(o.axis)] =
+      std::accumulate(o.sizes.begin(), o.sizes.end(), std::int64_t{0});
+  return o;
+}
 
 inline op::softmax roll(dice& d, std::type_identity<op::softmax> /*tag*/) {
   op::softmax o{tensor(d, 2)};

@@ -34,6 +34,17 @@ namespace detail {
   return text;
 }
 
+/// A list of texts; empty where the file has no such field.
+[[nodiscard]] inline std::vector<std::string> read_texts(const json::cursor& file,
+                                                         std::string_view key) {
+  std::vector<std::string> texts;
+  if (!file.has(key)) return texts;
+  const json::cursor list = file[key];
+  list.require_array();
+  for (std::size_t i = 0; i < list.get().size(); ++i) texts.push_back(list[i].text());
+  return texts;
+}
+
 [[nodiscard]] inline json::parameters read_parameters(const json::cursor& file,
                                                       std::optional<std::int64_t> batch) {
   json::parameters named;
@@ -182,14 +193,19 @@ inline void check_edges(const std::vector<draft>& drafts) {
                                 const op::catalog& catalog = op::catalog_of(op::builtin{})) {
   const json::value parsed = json::parse_file(path);
   const json::cursor file(parsed, path.string());
-  file.check_keys({"$schema", "name", "title", "source", "parameters", "layers"},
+  file.check_keys({"$schema", "name", "title", "source", "family", "data", "studies", "aliases",
+                   "parameters", "layers"},
                   {"name", "layers"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
-  graph result{detail::read_name(file["name"]),
-               text("title"),
-               text("source"),
-               detail::read_parameters(file, batch),
-               {}};
+  graph result;
+  result.name = detail::read_name(file["name"]);
+  result.title = text("title");
+  result.source = text("source");
+  result.family = text("family");
+  result.data = text("data");
+  result.studies = detail::read_texts(file, "studies");
+  result.aliases = detail::read_texts(file, "aliases");
+  result.parameters = detail::read_parameters(file, batch);
   std::vector<detail::draft> drafts =
       detail::read_layers(file["layers"], catalog, result.parameters);
   const std::vector<std::size_t> order = detail::graph_order(drafts);

@@ -6,6 +6,7 @@
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/batchnorm.hpp>
+#include <layerbench/op/concat.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/op/cross_entropy.hpp>
 #include <layerbench/op/dropout.hpp>
@@ -21,7 +22,7 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, gemm, pool, batchnorm, lrn, rnn, activation, add, softmax, reorder,
-                     dropout, cross_entropy, update, stream, allreduce>;
+using builtin = list<conv, gemm, pool, batchnorm, lrn, rnn, activation, add, concat, softmax,
+                     reorder, dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

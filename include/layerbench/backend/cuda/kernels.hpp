@@ -19,6 +19,7 @@
 #include <layerbench/backend/cuda/image_kernel_source.hpp>
 #include <layerbench/backend/cuda/kernel_source.hpp>
 #include <layerbench/backend/cuda/nvrtc.hpp>
+#include <layerbench/backend/cuda/tensor_kernel_source.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::cuda {
@@ -37,7 +38,8 @@ namespace layerbench::cuda {
 
 /// Source of all kernels, for the element type that `number_definition` defines.
 [[nodiscard]] inline std::string program_of(std::string_view number_definition) {
-  return fmt::format("{}{}{}", number_definition, kernel_source, image_kernel_source);
+  return fmt::format("{}{}{}{}", number_definition, kernel_source, image_kernel_source,
+                     tensor_kernel_source);
 }
 
 /// Launch configuration: blocks, and threads per block.

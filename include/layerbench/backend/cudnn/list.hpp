@@ -5,6 +5,7 @@
 #include <layerbench/backend/cudnn/activation.hpp>
 #include <layerbench/backend/cudnn/add.hpp>
 #include <layerbench/backend/cudnn/batchnorm.hpp>
+#include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>

@@ -5,6 +5,7 @@
 #include <layerbench/backend/onednn/activation.hpp>
 #include <layerbench/backend/onednn/add.hpp>
 #include <layerbench/backend/onednn/batchnorm.hpp>
+#include <layerbench/backend/onednn/concat.hpp>
 #include <layerbench/backend/onednn/conv.hpp>
 #include <layerbench/backend/onednn/cross_entropy.hpp>
 #include <layerbench/backend/onednn/dropout.hpp>

@@ -6,6 +6,7 @@
 #include <layerbench/backend/reference/add.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/backend/reference/batchnorm.hpp>
+#include <layerbench/backend/reference/concat.hpp>
 #include <layerbench/backend/reference/conv.hpp>
 #include <layerbench/backend/reference/cross_entropy.hpp>
 #include <layerbench/backend/reference/dropout.hpp>
