@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 
 class Training : public ::testing::Test {
  protected:
-  /// A step as text, a line a call: layer, op, pass, tensors.
+  /// A step as text, one line per call: layer, op, pass, tensors.
   static std::vector<std::string> text(const step& of) {
     std::vector<std::string> lines;
     for (const call& item : of.calls) {
@@ -84,7 +84,7 @@ TEST_F(Training, RunsForwardLossBackwardAndUpdate) {
                           "conv_bias update fwd 3 13 3"));
 }
 
-TEST_F(Training, DropsOutWhatInferenceKeeps) {
+TEST_F(Training, HasDropoutInTrainingAlone) {
   const graph g = load_layers(R"(
       {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
       {"name": "drop", "op": "dropout", "shape": {"dims": [2, 4]}},
@@ -114,7 +114,7 @@ TEST_F(Training, AddsUpTheGradientsOfAFork) {
                           "a gemm bwd_weights 0 9 12"));
 }
 
-TEST_F(Training, AddsIntoMemoryThatNobodyElseReads) {
+TEST_F(Training, AddsGradientsIntoMemoryWithoutOtherReaders) {
   // The gradient of the sum is handed on to b and c, which still need it when a gets its own.
   const graph g = load_layers(R"(
       {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
@@ -151,7 +151,7 @@ TEST_F(Training, GivesEverySourceItsGradient) {
                           "a gemm bwd_weights 0 11 15"));  // nobody asks for the input's
 }
 
-TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
+TEST_F(Training, OverwritesNoOperandOfAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
       {"name": "tanh", "op": "activation", "shape": {"kind": "tanh", "dims": [2, 4]}},
@@ -159,7 +159,7 @@ TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
       {"name": "gelu", "op": "activation", "shape": {"kind": "gelu", "dims": [2, 4]}})");
   const step result = training_step(g, dtype::f32, {"activation"});
   const auto in_place = [](const call& item) { return item.tensors[0] == item.tensors[1]; };
-  EXPECT_TRUE(in_place(result.calls[1])) << "nobody needs what fc wrote";
+  EXPECT_TRUE(in_place(result.calls[1])) << "no other call reads the result of fc";
   EXPECT_FALSE(in_place(result.calls[2])) << "the gradient of tanh needs its result";
   EXPECT_FALSE(in_place(result.calls[3])) << "the gradient of gelu needs its source";
 }
@@ -177,7 +177,7 @@ TEST_F(Training, BatchNormsUpdateTheirRunningStatisticsInPlace) {
   EXPECT_THAT(calls, SizeIs(8)) << "scale and shift are updated";
 }
 
-TEST_F(Training, KeepsF32WeightsBesideThoseOf16Bits) {
+TEST_F(Training, KeepsF32WeightsOf16BitTypes) {
   const graph g = load_layers(R"({"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}})");
   const std::vector<std::string> calls =
       text(training_step(g, dtype::bf16, {}, {op::update_rule::momentum}));
@@ -185,7 +185,7 @@ TEST_F(Training, KeepsF32WeightsBesideThoseOf16Bits) {
   EXPECT_EQ(calls.back(), "fc_weights update fwd 8 7 9 8 9 2");
 }
 
-TEST_F(Training, InTf32IsThatOfF32) {
+TEST_F(Training, InTf32IsTheStepOfF32) {
   const graph g = load(find("resnet18", LAYERBENCH_SHAPES_DIR), 2);
   for (const bool fused : {false, true}) {
     EXPECT_EQ(text(training_step(g, dtype::tf32, {}, {.fused = fused})),
@@ -211,7 +211,7 @@ TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
   EXPECT_EQ(flops(apart), flops(fused));
 }
 
-TEST_F(Training, AddsToGradientsThatStay) {
+TEST_F(Training, AccumulatesGradients) {
   const graph g = load_layers(R"({"name": "fc", "op": "gemm",
                                   "shape": {"m": 2, "n": 4, "k": 4, "bias": true}})");
   EXPECT_THAT(
@@ -242,7 +242,7 @@ TEST(TrainingText, IsReadAsItWasWritten) {
   EXPECT_EQ(model::text(training_of("of a later version")), "momentum");
 }
 
-TEST_F(Training, JudgesWhatTheLastSoftmaxReads) {
+TEST_F(Training, ComputesTheLossFromTheSourceOfTheLastSoftmax) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 7, "k": 4}},
       {"name": "aside", "op": "activation", "shape": {"kind": "relu", "dims": [2, 7]}},
@@ -283,7 +283,7 @@ TEST_F(Training, RefusesHeadsOfDifferentNumbersOfLabels) {
   EXPECT_THROW(static_cast<void>(training_step(g, dtype::f32)), unsupported);
 }
 
-TEST_F(Training, EveryCallSeesATensorInTheSameType) {
+TEST_F(Training, EveryTensorHasOneType) {
   for (const char* model : {"resnet18", "lenet5"}) {
     const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), 2);
     for (const bool fused : {false, true}) {
@@ -301,7 +301,7 @@ TEST_F(Training, EveryCallSeesATensorInTheSameType) {
   }
 }
 
-TEST_F(Training, RefusesWhatHasNoGradient) {
+TEST_F(Training, RefusesOpsWithoutAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
       {"name": "odd", "op": "reorder", "shape": {"dims": [2, 4], "from": "ab", "to": "ba"}})");

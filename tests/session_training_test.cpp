@@ -18,16 +18,16 @@
 #include "support/temporary_directory.hpp"
 #include "support/training.hpp"
 
-/// Chains of training steps really train, and do so alike on every backend.
+/// Chains of training steps reduce the loss, by the same amounts on every backend.
 namespace layerbench::run {
-namespace run_training_test {
+namespace session_training_test {
 
 using testing::expect_alike;
 using testing::lesson;
 using testing::train;
 
-/// Images lie as nchw: fully connected layers read them as they lie, and only so do equal weights
-/// mean the same.
+/// Images are nchw: fully connected layers read them in memory order, so that equal weights mean
+/// the same on all backends.
 lesson taught(const model::training& how, std::int64_t kinds, dtype type = dtype::f32) {
   return {.request = {.type = type, .order = layout::nchw}, .how = how, .kinds = kinds};
 }
@@ -72,7 +72,7 @@ constexpr auto residual = R"({"name": "residual", "layers": [
   {"name": "prob", "op": "softmax", "shape": {"dims": [6, 3]}}
 ]})";
 
-TEST(TrainingChain, OfLenetLearnsAlikeOnAllBackends) {
+TEST(TrainingChain, OfLenetHasTheSameLossesOnAllBackends) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   train_everywhere(lenet, {.rule = op::update_rule::momentum, .rate = 0.001}, 2);
 }
@@ -117,7 +117,7 @@ TEST(TrainingChain, OfRecurrentLayersLearnsAlikeOnAllBackends) {
   }
 }
 
-TEST(TrainingChain, IsGivenOtherRightClassesEachStep) {
+TEST(TrainingChain, TakesNewLabelsEachStep) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 8);
   const std::shared_ptr<device_context> memory = testing::make_context<reference::backend>(1);
   chain whole(memory, model::training_step(lenet, dtype::f32), {}, 3);
@@ -143,7 +143,7 @@ TEST(TrainingChain, In16BitsLearnsTheSame) {
   }
 }
 
-TEST(TrainingChain, OfSeveralRanksAddsUpEveryGradient) {
+TEST(TrainingChain, OfSeveralRanksSumsEveryGradient) {
   const testing::temporary_directory directory;
   const std::vector<model::graph> nets{
       model::load(directory.write("residual.json", residual)),
@@ -176,7 +176,7 @@ struct late_collectives final : background_collectives {
   }
 };
 
-TEST(TrainingChain, OfSeveralRanksMaySendWhileItComputes) {
+TEST(TrainingChain, OfSeveralRanksOverlapsAllReduces) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   lesson taught_together = taught({.rule = op::update_rule::sgd, .rate = 0.001, .ranks = 2}, 2);
   testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
@@ -185,11 +185,11 @@ TEST(TrainingChain, OfSeveralRanksMaySendWhileItComputes) {
     const auto end_to_end = train<B>(lenet, taught_together).losses;
     taught_together.beside = &late;
     expect_alike(train<B>(lenet, taught_together).losses, end_to_end, 1e-6);
-    EXPECT_EQ(late.sent, 2 * end_to_end.size()) << "two buckets a step";
+    EXPECT_EQ(late.sent, 2 * end_to_end.size()) << "two buckets per step";
   });
 }
 
-TEST(TrainingChain, OfAResidualNetLearnsAlikeOnAllBackends) {
+TEST(TrainingChain, OfAResidualNetHasTheSameLossesOnAllBackends) {
   const testing::temporary_directory directory;
   const model::graph net = model::load(directory.write("residual.json", residual));
   for (const op::update_rule rule :
@@ -202,5 +202,5 @@ TEST(TrainingChain, OfAResidualNetLearnsAlikeOnAllBackends) {
   }
 }
 
-}  // namespace run_training_test
+}  // namespace session_training_test
 }  // namespace layerbench::run

@@ -16,7 +16,7 @@
 #include <layerbench/timing/sampler.hpp>
 
 namespace layerbench::run {
-namespace run_sampler_test {
+namespace timing_sampler_test {
 
 using ::testing::Each;
 using ::testing::SizeIs;
@@ -290,5 +290,5 @@ TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
   }
 }
 
-}  // namespace run_sampler_test
+}  // namespace timing_sampler_test
 }  // namespace layerbench::run

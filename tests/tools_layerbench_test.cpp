@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
 #include "support/program.hpp"
 
 namespace layerbench {
@@ -16,12 +18,12 @@ namespace tools_layerbench_test {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using testing::mentions;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json";
+const std::string& golden = testing::tiny_file;
 
 testing::outcome tool(const std::vector<std::string>& arguments,
                       const testing::environment& changes = {}, const std::string& out = {}) {
@@ -34,14 +36,14 @@ json::value json_of(const std::vector<std::string>& arguments) {
   return json::value::parse(done.out);
 }
 
-TEST(Tool, TellsItsVersionAndHelpsOnStdout) {
+TEST(Tool, PrintsItsVersionAndHelpOnStdout) {
   EXPECT_EQ(tool({"--version"}).out, "layerbench " LAYERBENCH_VERSION "\n");
   const std::vector<std::vector<std::string>> questions{
       {"--help"}, {"list", "--help"}, {"show", "--help"}, {"predict", "--help"}};
   for (const auto& arguments : questions) {
     const testing::outcome done = tool(arguments);
     EXPECT_EQ(done.exit_code, 0);
-    EXPECT_THAT(done.out, HasSubstr("Usage: layerbench"));
+    EXPECT_THAT(done.out, mentions("layerbench", "--help"));
     EXPECT_EQ(done.err, "");
   }
 }
@@ -63,7 +65,7 @@ TEST(Tool, RefusesAWrongCommandLine) {
     const testing::outcome done = tool(arguments);
     EXPECT_EQ(done.exit_code, 2) << ::testing::PrintToString(arguments);
     EXPECT_EQ(done.out, "");
-    EXPECT_THAT(done.err, ::testing::Not(IsEmpty()));
+    EXPECT_THAT(done.err, StartsWith("layerbench: "));
   }
 }
 
@@ -72,26 +74,26 @@ struct wrong_line {
   std::vector<std::string> words;
 };
 
-TEST(Tool, NamesWhatItDoesNotKnowAndWhatThereIs) {
+TEST(Tool, NamesTheWrongWordAndTheKnownOnes) {
   const std::vector<wrong_line> wrong{
-      {{}, {"subcommand is missing", "list show predict validate", "layerbench --help"}},
-      {{"frobnicate"}, {"unknown subcommand 'frobnicate'", "list show predict"}},
-      {{"--colour", "list"}, {"unknown option --colour", "--version", "layerbench --help"}},
-      {{"list", "--colour"}, {"unknown option --colour", "--format", "--schema", "list --help"}},
-      {{"list", "resnet50"}, {"'list' takes no further argument: resnet50"}},
-      {{"predict", "--model"}, {"--model needs a value", "predict --help"}},
-      {{"list", "--format", "xml"}, {"--format", "xml", "text,json,csv"}},
+      {{}, {"list", "show", "predict", "validate", "--help"}},
+      {{"frobnicate"}, {"frobnicate", "list", "show", "predict"}},
+      {{"--colour", "list"}, {"--colour", "--version", "layerbench --help"}},
+      {{"list", "--colour"}, {"--colour", "--format", "--schema", "list --help"}},
+      {{"list", "resnet50"}, {"list", "resnet50"}},
+      {{"predict", "--model"}, {"--model", "predict --help"}},
+      {{"list", "--format", "xml"}, {"--format", "xml", "text", "json", "csv"}},
       {{"list", "--shapes", "/nowhere"}, {"--shapes", "/nowhere"}},
-      {{"show"}, {"model", "required", "show --help"}}};
+      {{"show"}, {"model", "show --help"}}};
   for (const auto& [arguments, words] : wrong) {
     const testing::outcome done = tool(arguments);
     EXPECT_EQ(done.exit_code, 2);
     EXPECT_THAT(done.err, StartsWith("layerbench: "));
-    for (const std::string& word : words) EXPECT_THAT(done.err, HasSubstr(word));
+    for (const std::string& word : words) EXPECT_THAT(done.err, mentions(word));
   }
 }
 
-TEST(Tool, NamesTheVariableThatIsWrong) {
+TEST(Tool, NamesTheWrongVariable) {
   const testing::environment wrong{{"LAYERBENCH_SHAPES", "/nowhere"}};
   const testing::outcome done = tool({"list"}, wrong);
   EXPECT_EQ(done.exit_code, 2);
@@ -253,16 +255,16 @@ TEST(Show, HasTheStepOfTraining) {
               AllOf(StartsWith("lenet5"), HasSubstr("bwd_weights"), HasSubstr("loss:bwd")));
 }
 
-TEST(Show, SaysWhichLayerHasNoGradient) {
+TEST(Show, NamesTheLayerWithoutAGradient) {
   const testing::temporary_directory scratch;
   const std::string path = scratch.write("odd.json", R"({"name": "odd", "layers": [
       {"name": "turn", "op": "reorder", "shape": {"dims": [2, 4], "from": "ab", "to": "ba"}}]})");
   const testing::outcome refused = tool({"show", path, "--phase", "training"});
   EXPECT_EQ(refused.exit_code, 4);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("turn"), HasSubstr("no gradient")));
+  EXPECT_THAT(refused.err, mentions("turn", "reorder", "gradient"));
 }
 
-TEST(Show, SaysWhatIsWrongWithAModel) {
+TEST(Show, NamesTheFaultOfAModel) {
   const testing::outcome unknown = tool({"show", "resnet5"});
   EXPECT_EQ(unknown.exit_code, 5);
   EXPECT_THAT(unknown.err, HasSubstr("resnet50"));
@@ -286,13 +288,14 @@ TEST(Predict, ExitsIncompleteAndNamesTheLayers) {
   for (const std::string format : {"text", "json", "csv"}) {
     const testing::outcome done = tool({"predict", golden, "--format", format});
     EXPECT_EQ(done.exit_code, 4);
-    EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/tiny/batch:4: conv1 fc"));
-    EXPECT_THAT(done.out, HasSubstr("naive hot sum"));
+    EXPECT_THAT(done.err, mentions("inference/reference/f32/tiny/batch:4", "conv1", "fc"));
+    EXPECT_THAT(done.err, Not(HasSubstr("tiny/batch:2")));
+    EXPECT_THAT(done.out, mentions("tiny", "small")) << "what is complete is printed";
   }
   EXPECT_EQ(tool({"predict", golden, "--allow-partial"}).exit_code, 0);
 }
 
-TEST(Predict, TakesModelsBeforeOrAfterTheFiles) {
+TEST(Predict, AcceptsModelsBeforeOrAfterTheFiles) {
   EXPECT_EQ(tool({"predict", "--model", "small", golden}).exit_code, 0);
   EXPECT_EQ(tool({"predict", "--model", "small", "--model", "tiny", golden}).exit_code, 4);
 }
@@ -306,20 +309,19 @@ TEST(Predict, ListsTheCasesWhenNoneMatches) {
 TEST(Predict, NamesAnUnmeasuredModelsLayers) {
   const testing::outcome done = tool({"predict", golden, "--model", "alexnet"});
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/alexnet/batch:2: conv1 relu1"));
+  EXPECT_THAT(done.err, mentions("inference/reference/f32/alexnet/batch:2", "conv1", "relu1"));
 }
 
-TEST(Predict, TakesAModelWithoutABatchParameter) {
+TEST(Predict, AcceptsAModelWithoutABatchParameter) {
   const testing::temporary_directory directory;
   const std::string fixed = directory.write("fixed.json", R"({"name": "fixed", "layers": [
       {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}}]})");
   const testing::outcome done = tool({"predict", golden, "--model", fixed});
   // The rows are for batches 2 and 4, so there is no case to predict: not a fault of the file.
   EXPECT_EQ(done.exit_code, 5);
-  EXPECT_THAT(done.err, Not(HasSubstr("has no parameter")));
 }
 
-TEST(Predict, SaysThatAFileHasOnlyAggregates) {
+TEST(Predict, RefusesAFileOfAggregates) {
   const testing::temporary_directory scratch;
   json::value file = json::value::parse(json::read_text(golden));
   json::value aggregates = json::value::array();
@@ -330,8 +332,7 @@ TEST(Predict, SaysThatAFileHasOnlyAggregates) {
   const std::string path = scratch.write("r.json", file.dump()).string();
   const testing::outcome done = tool({"predict", path});
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("only aggregates"),
-                              HasSubstr("without --benchmark_report_aggregates_only")));
+  EXPECT_THAT(done.err, mentions(path, "--benchmark_report_aggregates_only"));
 }
 
 TEST(Predict, RefusesBrokenFiles) {
@@ -351,23 +352,23 @@ TEST(Predict, RefusesAFileThatIsGivenTwice) {
   std::filesystem::create_symlink(golden, link);
   const testing::outcome done = tool({"predict", golden, link.string()});
   EXPECT_EQ(done.exit_code, 2);
-  EXPECT_THAT(done.err, AllOf(HasSubstr(link.string()), HasSubstr("the same file")));
+  EXPECT_THAT(done.err, mentions(link.string()));
 }
 
 TEST(Predict, RefusesPeaksOfAFileThatHasNone) {
   const testing::outcome done = tool({"predict", golden, "--peaks", golden});
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, AllOf(HasSubstr(golden), HasSubstr("no peaks"), HasSubstr("bench_peak")));
+  EXPECT_THAT(done.err, mentions(golden, "bench_peak"));
   EXPECT_EQ(tool({"report", golden, "--peaks", golden}).exit_code, 3);
 }
 
-TEST(Predict, TakesADashForStdout) {
+TEST(Predict, AcceptsADashForStdout) {
   const testing::outcome plain = tool({"predict", golden});
   EXPECT_EQ(tool({"predict", golden, "-o", "-"}).out, plain.out);
   EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
-TEST(Predict, KeepsOtherMachinesApart) {
+TEST(Predict, MergesNoFilesOfDifferingContexts) {
   const testing::temporary_directory scratch;
   json::value other = json::value::parse(json::read_text(golden));
   other["context"]["directory"] = "another CPU";
@@ -376,7 +377,7 @@ TEST(Predict, KeepsOtherMachinesApart) {
       tool({"predict", golden, path, "--model", "small", "--format", "json"});
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_THAT(json::value::parse(done.out).at("predictions"), SizeIs(2));
-  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("differ in directory")));
+  EXPECT_THAT(done.err, mentions(golden, path, "directory"));
 }
 
 TEST(Output, ReplacesTheFileAtOnce) {
@@ -396,7 +397,7 @@ TEST(Output, LeavesTheOldFileOnFailure) {
   EXPECT_EQ(json::read_text(path), "old");
 }
 
-TEST(Output, IsWrittenThoughThePredictionIsIncomplete) {
+TEST(Output, IsWrittenForIncompletePredictions) {
   const testing::temporary_directory scratch;
   const std::string path = (scratch.path() / "out.json").string();
   EXPECT_EQ(tool({"predict", golden, "--format", "json", "-o", path}).exit_code, 4);

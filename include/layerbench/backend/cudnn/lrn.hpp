@@ -16,7 +16,7 @@ class plan<cudnn::backend, op::lrn> : public cudnn::legacy_plan {
                     request.pass == op::pass::bwd ? "cudnnLRNCrossChannelBackward"
                                                   : "cudnnLRNCrossChannelForward"),
         backward_(request.pass == op::pass::bwd),
-        image_(described(0)) {
+        image_(tensor_descriptor_of(0)) {
     if (o.size > CUDNN_LRN_MAX_N) throw unsupported("cuDNN sums up at most 16 channels");
     if (o.k < CUDNN_LRN_MIN_K || o.beta < CUDNN_LRN_MIN_BETA) {
       throw unsupported("cuDNN wants k of 1e-5 and more, and beta of 0.01 and more");
