@@ -16,6 +16,8 @@
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
+#include <layerbench/backend/cudnn/multiply.hpp>
+#include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/update.hpp>
@@ -109,6 +111,17 @@ TEST(Kernels, OfConcatsAgreeWithTheReference) {
     if (d.chance(5)) o = {{d.between(1, 3), 8, d.between(1, 3), 2, 3}, 1, {5, 3}};
   });
 }
+
+TEST(Kernels, OfProductsAgreeWithTheReference) {
+  expect_right_in<op::multiply>({fwd, bwd}, as_it_is);
+  device_for<op::multiply> device(1);
+  const op::multiply scalar{.dims = {2, 3, 100, 90}, .dims1 = {1, 1, 1, 1}};
+  for (const layout order : {layout::nhwc, layout::nchw}) {
+    expect_right(device, scalar, {bwd, dtype::f32, order});
+  }
+}
+
+TEST(Kernels, OfPaddingAgreeWithTheReference) { expect_right_in<op::pad>({fwd, bwd}, as_it_is); }
 
 TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
   constexpr std::int64_t many = 5'000'001;  // past 2048 blocks of 256 threads for 4 each

@@ -177,6 +177,20 @@ TEST(reference_concat, puts_sources_one_behind_the_other_along_its_axis) {
   EXPECT_THAT(reference_result(last, {{1, 2, 3, 4}, {5, 6}}), ElementsAre(1, 2, 5, 3, 4, 6));
 }
 
+TEST(reference_multiply, broadcasts_the_second_source) {
+  EXPECT_THAT(reference_result(op::multiply{{2, 2}, {}}, {{1, 2, 3, 4}, {5, 6, 7, 8}}),
+              ElementsAre(5, 12, 21, 32));
+  EXPECT_THAT(reference_result(op::multiply{{2, 2}, {1, 2}}, {{1, 2, 3, 4}, {5, 10}}),
+              ElementsAre(5, 20, 15, 40));
+  EXPECT_THAT(reference_result(op::multiply{{2, 2}, {2, 1}}, {{1, 2, 3, 4}, {5, 10}}),
+              ElementsAre(5, 10, 30, 40));
+}
+
+TEST(reference_pad, puts_zeros_around_its_source) {
+  const op::pad o{{2, 2}, {{0, 1}}, {{1, 0}}};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4}}), ElementsAre(0, 1, 2, 0, 3, 4, 0, 0, 0));
+}
+
 TEST(reference_softmax, sums_to_one_along_its_axis) {
   const float l2 = std::log(2.0F);
   const float l3 = std::log(3.0F);

@@ -213,6 +213,29 @@ TEST(concat, refuses_what_does_not_fit) {
   EXPECT_THROW((concat{.dims = {2, 65}, .sizes = dims(65, 1)}.validate()), invalid_field);
 }
 
+TEST(multiply, broadcasts_along_extents_of_1) {
+  const multiply o{.dims = {2, 8, 4, 4}, .dims1 = {2, 8, 1, 1}};
+  EXPECT_NO_THROW(o.validate());
+  const std::vector<operand> backward = o.operands(pass::bwd, dtype::f32);
+  EXPECT_EQ(backward[4].name, "diff_src1");
+  EXPECT_EQ(backward[4].extents, o.dims1);
+  EXPECT_EQ(o.work(pass::fwd).flops, 256);
+  EXPECT_EQ(o.work(pass::bwd).flops, 3 * 256);
+  EXPECT_EQ((multiply{{2, 8}, {}}.work(pass::bwd).flops), 2 * 16);
+  EXPECT_EQ(any(multiply{{2, 8}, {}}).key(), "dims:2x8");
+  EXPECT_THROW((multiply{{2, 8}, {2, 4}}.validate()), invalid_field);
+  EXPECT_THROW((multiply{{2, 8}, {2}}.validate()), invalid_field);
+}
+
+TEST(pad, has_a_size_for_each_side_of_each_axis) {
+  const pad o{{2, 8, 4, 4}, {{0, 4, 0, 0}}, {{0, 3, 0, 1}}};
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(o.padded(), (dims{2, 15, 4, 5}));
+  EXPECT_EQ(any(o).key(), "dims:2x8x4x4,before:0x4x0x0,after:0x3x0x1");
+  EXPECT_THROW((pad{{2, 8}, {{0}}, {{0, 0}}}.validate()), invalid_field);
+  EXPECT_THROW((pad{{2, 8}, {{0, 0}}, {{0}}}.validate()), invalid_field);
+}
+
 TEST(least_bytes, counts_every_operand_once) {
   const auto bytes = [](const auto& o, dtype type) {
     return least_bytes(o.operands(pass::fwd, type));

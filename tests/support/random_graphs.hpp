@@ -73,7 +73,7 @@ class graph_dice {
 
   void add_layer() {
     const node from = source();
-    switch (d_.between(1, 8)) {
+    switch (d_.between(1, 10)) {
       case 1: return add_conv(from);
       case 2: return add_pool(from);
       case 3: return add_batchnorm(from);
@@ -81,6 +81,8 @@ class graph_dice {
       case 5: return from.name.empty() ? add_conv(from) : add_activation(from);
       case 6: return add_residual(from);
       case 7: return add_concat(from);
+      case 8: return add_multiply(from);
+      case 9: return add_pad(from);
       default: return from.name.empty() ? add_conv(from) : add_dropout(from);
     }
   }
@@ -166,6 +168,25 @@ class graph_dice {
     add(o, joined, o.dims);
   }
 
+  /// With itself, or with what squeeze-and-excitation makes of it.
+  void add_multiply(const node& from) {
+    if (from.name.empty()) return;
+    const dims& x = from.extents;
+    if (d_.chance(4)) return add(op::multiply{x, {}}, {from, from}, x);
+    add_mean(from);
+    if (d_.chance()) {
+      add(op::activation{op::activation_kind::sigmoid, {x[0], x[1], 1, 1}}, {nodes_.back()},
+          {x[0], x[1], 1, 1});
+    }
+    add(op::multiply{x, {x[0], x[1], 1, 1}}, {from, nodes_.back()}, x);
+  }
+
+  void add_pad(const node& from) {
+    const dims& x = from.extents;
+    op::pad o{x, {{0, d_.between(0, 3), 0, 0}}, {{0, d_.between(0, 3), 0, d_.between(0, 1)}}};
+    add(o, {from}, o.padded());
+  }
+
   /// As the library has it: of rows of values.
   void add_dropout(const node& from) {
     const dims& x = from.extents;
@@ -173,8 +194,8 @@ class graph_dice {
     add(op::dropout{0.25, {x[0], x[1]}}, {from}, x);
   }
 
-  void pool_whole() {
-    const node from = nodes_.back();
+  void pool_whole() { add_mean(nodes_.back()); }
+  void add_mean(const node& from) {
     const dims& x = from.extents;
     const auto kind = op::pool_kind::average;
     const op::pool o{

@@ -132,6 +132,29 @@ inline op::concat roll(dice& d, std::type_identity<op::concat> /*tag*/) {
   return o;
 }
 
+inline op::multiply roll(dice& d, std::type_identity<op::multiply> /*tag*/) {
+  op::multiply o{.dims = tensor(d, 1), .dims1 = {}};
+  if (d.chance(3)) return o;
+  o.dims1 = o.dims;
+  if (o.dims.size() == 4 && d.chance()) {  // one factor per image and channel
+    o.dims1[2] = o.dims1[3] = 1;
+    return o;
+  }
+  for (std::int64_t& extent : o.dims1) extent = d.chance() ? 1 : extent;
+  return o;
+}
+
+inline op::pad roll(dice& d, std::type_identity<op::pad> /*tag*/) {
+  op::pad o{.dims = tensor(d, 1), .before = {}, .after = {}};
+  const bool channels_alone = o.dims.size() == 4 && d.chance();
+  for (std::size_t axis = 0; axis < o.dims.size(); ++axis) {
+    const bool none = channels_alone && axis != 1;
+    o.before.sizes.push_back(none || d.chance() ? 0 : d.between(0, 8));
+    o.after.sizes.push_back(none || d.chance() ? 0 : d.between(0, 8));
+  }
+  return o;
+}
+
 inline op::softmax roll(dice& d, std::type_identity<op::softmax> /*tag*/) {
   op::softmax o{tensor(d, 2)};
   o.axis = d.between(1, static_cast<std::int64_t>(o.dims.size()) - 1);

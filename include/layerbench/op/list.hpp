@@ -11,6 +11,8 @@
 #include <layerbench/op/cross_entropy.hpp>
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/multiply.hpp>
+#include <layerbench/op/pad.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/softmax.hpp>
@@ -20,7 +22,7 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, gemm, pool, batchnorm, activation, add, concat, softmax, reorder,
-                     dropout, cross_entropy, update, stream, allreduce>;
+using builtin = list<conv, gemm, pool, batchnorm, activation, add, concat, multiply, pad, softmax,
+                     reorder, dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

@@ -10,6 +10,8 @@
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
 #include <layerbench/backend/cudnn/gemm.hpp>
+#include <layerbench/backend/cudnn/multiply.hpp>
+#include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>

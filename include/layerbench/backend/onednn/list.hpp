@@ -10,6 +10,8 @@
 #include <layerbench/backend/onednn/cross_entropy.hpp>
 #include <layerbench/backend/onednn/dropout.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
+#include <layerbench/backend/onednn/multiply.hpp>
+#include <layerbench/backend/onednn/pad.hpp>
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>

@@ -69,6 +69,13 @@ namespace layerbench::onednn {
   return order == layout::any ? any(extents, type) : activations(device, extents, type, order);
 }
 
+/// As activations(), but never in blocks: for loops of the suite's own.
+[[nodiscard]] inline dnnl::memory::desc unblocked_activations(const backend& device,
+                                                              const dims& extents, dtype type,
+                                                              layout order) {
+  return activations(device, extents, type, order == layout::any ? layout::nhwc : order);
+}
+
 /// Memory order of `desc` as text, canonical: tensors that are the same in memory get the same.
 [[nodiscard]] inline std::string order_of(const dnnl::memory::desc& desc) {
   const dims extents = desc.get_dims();
@@ -108,11 +115,24 @@ namespace layerbench::onednn {
     return {extents, data_type(type), strides};
   }
   const std::string wanted = op::canonical_order(extents, order);
-  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
-    constexpr bool allow_empty = true;  // most are of other ranks
-    dnnl::memory::desc result(extents, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
-                              allow_empty);
-    if (result && order_of(result) == wanted) return result;
+  // The filters of transposed convolutions lie as those of others, with two axes exchanged.
+  for (std::size_t exchanged = 0; exchanged < std::min<std::size_t>(extents.size(), 3);
+       ++exchanged) {
+    std::vector<int> axes(extents.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    dims tagged = extents;
+    if (exchanged > 0) {
+      std::swap(axes[exchanged - 1], axes[exchanged]);
+      std::swap(tagged[exchanged - 1], tagged[exchanged]);
+    }
+    for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+      constexpr bool allow_empty = true;  // most are of other ranks
+      dnnl::memory::desc result(tagged, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
+                                allow_empty);
+      if (!result) continue;
+      if (exchanged > 0) result = result.permute_axes(axes);
+      if (order_of(result) == wanted) return result;
+    }
   }
   throw unsupported(fmt::format("oneDNN has no memory order '{}'", order));
 }

@@ -11,6 +11,8 @@
 #include <layerbench/backend/reference/cross_entropy.hpp>
 #include <layerbench/backend/reference/dropout.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
+#include <layerbench/backend/reference/multiply.hpp>
+#include <layerbench/backend/reference/pad.hpp>
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
