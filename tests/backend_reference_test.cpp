@@ -133,6 +133,16 @@ TEST(reference_batchnorm, normalises_each_channel_by_its_statistics) {
               ElementsAre(14, 26, 10, 20));
 }
 
+TEST(reference_batchnorm, scales_and_shifts_only_if_it_learns_that) {
+  op::batchnorm o{1, 1, 1, 2, 0.25};
+  o.scale = false;
+  EXPECT_THAT(reference_result(o, {{3, 5}, {10}, {1}, {0.75}}), ElementsAre(12, 14));
+  o.shift = false;
+  EXPECT_THAT(reference_result(o, {{3, 5}, {1}, {0.75}}), ElementsAre(2, 4));
+  o.scale = true;
+  EXPECT_THAT(reference_result(o, {{3, 5}, {2}, {1}, {0.75}}), ElementsAre(4, 8));
+}
+
 struct curve {
   op::activation_kind kind;
   values at_samples;  ///< at -8, -1, 0, 1, 8

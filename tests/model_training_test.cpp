@@ -151,6 +151,16 @@ TEST_F(Training, GivesEverySourceItsGradient) {
                           "a gemm bwd_weights 0 11 15"));  // nobody asks for the input's
 }
 
+TEST_F(Training, LearnsOfABatchNormWhatItHas) {
+  const graph g = load_layers(R"(
+      {"name": "bn", "op": "batchnorm",
+       "shape": {"n": 2, "c": 3, "h": 1, "w": 1, "scale": false}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[0], "bn batchnorm fwd_training 0 2 3 4 5 6 7 3 4");
+  EXPECT_EQ(calls[3], "bn batchnorm bwd 0 10 6 7 11 12");
+  EXPECT_THAT(calls, SizeIs(5)) << "shift alone is updated";
+}
+
 TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},

@@ -236,6 +236,15 @@ TEST(pad, has_a_size_for_each_side_of_each_axis) {
   EXPECT_THROW((pad{{2, 8}, {{0, 0}}, {{0}}}.validate()), invalid_field);
 }
 
+TEST(batchnorm, has_the_key_of_old_unless_something_is_not_learned) {
+  batchnorm o{2, 3, 4, 5};
+  EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5");
+  o.scale = false;
+  EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5,scale:0");
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].name, "shift");
+  EXPECT_EQ(o.operands(pass::bwd, dtype::f32).back().name, "diff_shift");
+}
+
 TEST(least_bytes, counts_every_operand_once) {
   const auto bytes = [](const auto& o, dtype type) {
     return least_bytes(o.operands(pass::fwd, type));

@@ -94,7 +94,7 @@ constexpr auto branches = R"({"name": "branches", "layers": [
    "shape": {"n": 6, "c": 21, "h": 6, "w": 6, "k": 24, "r": 1, "s": 1}, "after": ["excite"]},
   {"name": "sum", "op": "add", "after": ["wide", "pad"], "shape": {"dims": [6, 24, 6, 6]}},
   {"name": "norm", "op": "batchnorm",
-   "shape": {"n": 6, "c": 24, "h": 6, "w": 6}},
+   "shape": {"n": 6, "c": 24, "h": 6, "w": 6, "scale": false}},
   {"name": "last", "op": "activation", "shape": {"kind": "relu", "dims": [6, 24, 6, 6]}},
   {"name": "mean", "op": "pool",
    "shape": {"kind": "average", "n": 6, "c": 24, "h": 6, "w": 6, "r": 6, "s": 6, "stride": 1}},

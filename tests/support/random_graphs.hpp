@@ -117,7 +117,10 @@ class graph_dice {
   void add_batchnorm(const node& from) {
     const dims& x = from.extents;
     if (x[0] * x[2] * x[3] < 20) return;
-    add(op::batchnorm{x[0], x[1], x[2], x[3]}, {from}, x);
+    op::batchnorm o{x[0], x[1], x[2], x[3]};
+    o.scale = !d_.chance(4);
+    o.shift = !d_.chance(4);
+    add(o, {from}, x);
   }
 
   void add_activation(const node& from) {

@@ -106,8 +106,11 @@ inline op::pool roll(dice& d, std::type_identity<op::pool> /*tag*/) {
 }
 
 inline op::batchnorm roll(dice& d, std::type_identity<op::batchnorm> /*tag*/) {
-  return {d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9),
-          d.pick({1e-5, 1e-3, 0.125})};
+  op::batchnorm o{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9),
+                  d.pick({1e-5, 1e-3, 0.125})};
+  o.scale = !d.chance(3);
+  o.shift = !d.chance(3);
+  return o;
 }
 
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {

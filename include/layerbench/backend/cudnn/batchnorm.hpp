@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,7 +17,9 @@
 namespace layerbench {
 
 /// Batch normalisation, of images in any order alike. For `bwd` the library hands on the inverse of
-/// a batch's deviation where the op has its variance: that lies so in memory.
+/// a batch's deviation where the op has its variance: that lies so in memory. The library always
+/// has a scale and a shift: what is not learned is a constant of the plan, and its gradient is
+/// lost.
 template <>
 class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
  public:
@@ -24,11 +28,14 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
                     function_of(request.pass)),
         device_(&device),
         pass_(request.pass),
+        scale_(o.scale),
+        shift_(o.shift),
         epsilon_(o.epsilon),
         image_(described(0)),
         channels_({1, o.c, 1, 1}, {o.c, 1, 1, 1}, dtype::f32) {
-    if (pass_ == op::pass::fwd_training) inverted_ = 7;
-    if (pass_ == op::pass::bwd) inverted_ = 4;
+    if (pass_ == op::pass::fwd_training) inverted_ = 5 + o.learned();
+    if (pass_ == op::pass::bwd) inverted_ = o.scale ? 4 : 3;
+    if (o.learned() < 2) allocate(device, o.c);
   }
 
   void upload(std::size_t operand, std::span<const float> values, address to) const {
@@ -59,23 +66,23 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
   }
 
   void run(const binding& bound) const {
+    if (pass_ == op::pass::bwd) return differentiate(bound);
+    std::size_t next = 1;  // operand
+    const address scale = scale_ ? bound[next++] : constant(0);
+    const address shift = shift_ ? bound[next++] : constant(1);
+    const std::size_t mean = next;
+    const address dst = bound[mean + 2];
     if (pass_ == op::pass::fwd) {
-      check(cudnnBatchNormalizationForwardInference(
-          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
-          bound[5], channels_.get(), bound[1], bound[2], bound[3], bound[4], epsilon_));
-    } else if (pass_ == op::pass::fwd_training) {
-      restore(3, 8, bound);
-      restore(4, 9, bound);
-      check(cudnnBatchNormalizationForwardTraining(
-          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
-          bound[5], channels_.get(), bound[1], bound[2], op::batchnorm::momentum, bound[8],
-          bound[9], epsilon_, bound[6], bound[7]));
-    } else {
-      check(cudnnBatchNormalizationBackward(
-          library(), mode, &cudnn::one, &cudnn::zero, &cudnn::one, &cudnn::zero, image_.get(),
-          bound[0], image_.get(), bound[1], image_.get(), bound[5], channels_.get(), bound[2],
-          bound[6], bound[7], epsilon_, bound[3], bound[4]));
+      return check(cudnnBatchNormalizationForwardInference(
+          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(), dst,
+          channels_.get(), scale, shift, bound[mean], bound[mean + 1], epsilon_));
     }
+    restore(mean, mean + 5, bound);
+    restore(mean + 1, mean + 6, bound);
+    check(cudnnBatchNormalizationForwardTraining(
+        library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(), dst,
+        channels_.get(), scale, shift, op::batchnorm::momentum, bound[mean + 5], bound[mean + 6],
+        epsilon_, bound[mean + 3], bound[mean + 4]));
   }
 
  private:
@@ -89,6 +96,33 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
     }
   }
 
+  void differentiate(const binding& bound) const {
+    std::size_t next = 2;  // operand
+    const address scale = scale_ ? bound[next++] : constant(0);
+    const std::size_t mean = next;
+    next += 3;
+    const address diff_scale = scale_ ? bound[next++] : constant(2);
+    const address diff_shift = shift_ ? bound[next++] : constant(3);
+    check(cudnnBatchNormalizationBackward(
+        library(), mode, &cudnn::one, &cudnn::zero, &cudnn::one, &cudnn::zero, image_.get(),
+        bound[0], image_.get(), bound[1], image_.get(), bound[mean + 2], channels_.get(), scale,
+        diff_scale, diff_shift, epsilon_, bound[mean], bound[mean + 1]));
+  }
+
+  /// Scales, shifts, and room for the gradients of both.
+  void allocate(cudnn::backend& device, std::int64_t channels) {
+    const auto count = static_cast<std::size_t>(channels);
+    constant_bytes_ = count * sizeof(float);
+    constants_.emplace(cudnn::backend::allocate(4 * constant_bytes_));
+    std::vector<float> values(4 * count, 0.0F);
+    std::fill_n(values.begin(), count, 1.0F);
+    device.copy(constants_->data(), values.data(), 4 * constant_bytes_);
+    device.synchronize();
+  }
+  [[nodiscard]] address constant(std::size_t i) const {
+    return static_cast<std::byte*>(constants_->data()) + i * constant_bytes_;
+  }
+
   /// The library updates running statistics where they are, as models have them; elsewhere they are
   /// copied first.
   void restore(std::size_t old, std::size_t now, const binding& bound) const {
@@ -97,10 +131,14 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
 
   cudnn::backend* device_;
   op::pass pass_;
+  bool scale_;  ///< is learned
+  bool shift_;
   double epsilon_;
   std::optional<std::size_t> inverted_;  ///< the operand that has the variance
   cudnn::tensor_descriptor image_;
   cudnn::tensor_descriptor channels_;
+  std::optional<cuda::buffer> constants_;  ///< where not all is learned
+  std::size_t constant_bytes_ = 0;         ///< of each of them
 };
 
 static_assert(implements<cudnn::backend, op::batchnorm>);
