@@ -15,7 +15,9 @@
 #include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
+#include <layerbench/backend/cudnn/deconv.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
+#include <layerbench/backend/cudnn/embedding.hpp>
 #include <layerbench/backend/cudnn/multiply.hpp>
 #include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
@@ -122,6 +124,18 @@ TEST(Kernels, OfProductsAgreeWithTheReference) {
 }
 
 TEST(Kernels, OfPaddingAgreeWithTheReference) { expect_right_in<op::pad>({fwd, bwd}, as_it_is); }
+
+TEST(Kernels, OfEmbeddingsAgreeWithTheReference) {
+  expect_right_in<op::embedding>({fwd, bwd_weights}, as_it_is);
+}
+
+TEST(Kernels, AddTheBiasOfTransposedConvolutions) {
+  expect_right_in<op::deconv>({fwd, bwd_weights}, [](op::deconv& o, dice& /*d*/) {
+    o.c = o.k = o.groups;
+    o.groups = 1;
+    o.bias = true;
+  });
+}
 
 TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
   constexpr std::int64_t many = 5'000'001;  // past 2048 blocks of 256 threads for 4 each

@@ -126,8 +126,8 @@ template <class Op>
 class gradient : public ::testing::Test {};
 
 using differentiable =
-    ::testing::Types<op::conv, op::gemm, op::pool, op::batchnorm, op::activation, op::concat,
-                     op::multiply, op::pad, op::softmax, op::dropout>;
+    ::testing::Types<op::conv, op::deconv, op::gemm, op::embedding, op::pool, op::batchnorm,
+                     op::activation, op::concat, op::multiply, op::pad, op::softmax, op::dropout>;
 TYPED_TEST_SUITE(gradient, differentiable);
 
 TYPED_TEST(gradient, is_what_central_differences_say) {

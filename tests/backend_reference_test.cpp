@@ -66,6 +66,25 @@ TEST(reference_conv, adds_the_bias_of_the_filter) {
   EXPECT_THAT(reference_result(o, {{1, 2}, {1, 2}, {10, 20}}), ElementsAre(11, 12, 22, 24));
 }
 
+TEST(reference_deconv, spreads_each_element_by_the_filter) {
+  const op::deconv o{.w = 2, .s = 3};
+  EXPECT_THAT(reference_result(o, {{1, 10}, {1, 2, 3}}), ElementsAre(1, 12, 23, 30));
+  op::deconv strided{.w = 2, .s = 2, .stride = {1, 3}};
+  EXPECT_THAT(reference_result(strided, {{1, 10}, {1, 2}}), ElementsAre(1, 2, 0, 10, 20));
+  strided.output_pad = {0, 0, 1, 1};
+  EXPECT_THAT(reference_result(strided, {{1, 10}, {1, 2}}), ElementsAre(1, 2, 0, 10, 20, 0));
+  strided.pad = {0, 0, 1, 0};
+  EXPECT_THAT(reference_result(strided, {{1, 10}, {1, 2}}), ElementsAre(2, 0, 10, 20, 0));
+  const op::deconv grouped{.c = 4, .k = 2, .groups = 2, .bias = true};
+  EXPECT_THAT(reference_result(grouped, {{1, 2, 3, 4}, {1, 1, 1, -1}, {10, 20}}),
+              ElementsAre(13, 19));
+}
+
+TEST(reference_embedding, looks_rows_up) {
+  const op::embedding o{.n = 3, .rows = 2, .columns = 2};
+  EXPECT_THAT(reference_result(o, {{1, 0.5F, 1}, {1, 2, 3, 4}}), ElementsAre(3, 4, 1, 2, 3, 4));
+}
+
 // [1 2 3; 4 5 6] * [1 0; 0 1; 2 3] = [7 11; 16 23]
 TEST(reference_gemm, multiplies_matrices_in_either_storage) {
   const values a{1, 2, 3, 4, 5, 6};

@@ -108,6 +108,45 @@ TEST(conv, refuses_what_does_not_fit) {
   EXPECT_EQ(refused([](conv& o) { o.dilation = {1, 2}; }), "s");
 }
 
+TEST(deconv, has_the_output_sizes_of_known_layers) {
+  deconv dcgan{.n = 1, .c = 512, .h = 4, .w = 4, .k = 256, .r = 4, .s = 4};
+  dcgan.stride = {2, 2};
+  dcgan.pad = {1, 1, 1, 1};
+  EXPECT_EQ(dcgan.p(), 8);
+  EXPECT_EQ(dcgan.work(pass::fwd).macs, std::int64_t{512} * 256 * 4 * 4 * 4 * 4);
+  deconv torch{.n = 1, .c = 1, .h = 6, .w = 6, .k = 1, .r = 3, .s = 3};  // the example of PyTorch
+  torch.stride = {2, 2};
+  torch.pad = {1, 1, 1, 1};
+  EXPECT_EQ(torch.p(), 11);
+  torch.output_pad = {1, 1, 1, 1};
+  EXPECT_EQ(torch.p(), 12);
+  EXPECT_NO_THROW(torch.validate());
+  torch.output_pad = {2, 2, 2, 2};
+  EXPECT_THROW(torch.validate(), invalid_field);
+  torch.output_pad = {0, 1, 0, 0};
+  EXPECT_THROW(torch.validate(), invalid_field);
+}
+
+TEST(deconv, is_the_gradient_of_a_convolution) {
+  dice d(24);
+  for (int i = 0; i < 1000; ++i) {
+    const deconv o = random_op<deconv>(d);
+    const conv other = o.transposed();
+    ASSERT_NO_THROW(other.validate());
+    ASSERT_EQ(other.p(), o.h) << key(o);
+    ASSERT_EQ(other.q(), o.w) << key(o);
+  }
+}
+
+TEST(embedding, reads_whole_indices) {
+  const embedding o{.n = 2, .rows = 3, .columns = 4};
+  EXPECT_EQ(o.row(1.9F), 1);
+  EXPECT_EQ(o.row(3), 2) << "the end of the range of its test data";
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+  EXPECT_EQ(o.work(pass::bwd_weights).flops, 8);
+  EXPECT_THROW((embedding{.n = 1, .rows = (1 << 24) + 1}.validate()), invalid_field);
+}
+
 TEST(gemm, counts_one_multiplication_and_addition_a_term) {
   dice d(22);
   for (int i = 0; i < 500; ++i) {

@@ -73,7 +73,7 @@ class graph_dice {
 
   void add_layer() {
     const node from = source();
-    switch (d_.between(1, 10)) {
+    switch (d_.between(1, 11)) {
       case 1: return add_conv(from);
       case 2: return add_pool(from);
       case 3: return add_batchnorm(from);
@@ -83,6 +83,7 @@ class graph_dice {
       case 7: return add_concat(from);
       case 8: return add_multiply(from);
       case 9: return add_pad(from);
+      case 10: return add_deconv(from);
       default: return from.name.empty() ? add_conv(from) : add_dropout(from);
     }
   }
@@ -188,6 +189,18 @@ class graph_dice {
     const dims& x = from.extents;
     op::pad o{x, {{0, d_.between(0, 3), 0, 0}}, {{0, d_.between(0, 3), 0, d_.between(0, 1)}}};
     add(o, {from}, o.padded());
+  }
+
+  void add_deconv(const node& from) {
+    const dims& x = from.extents;
+    if (x[2] * x[3] > 50) return;
+    op::deconv o{.n = x[0], .c = x[1], .h = x[2], .w = x[3]};
+    o.k = d_.between(1, 20);
+    o.r = d_.between(1, 3);
+    o.s = d_.between(1, 3);
+    o.stride = {d_.between(1, 2), d_.between(1, 2)};
+    o.bias = d_.chance();
+    add(o, {from}, {o.n, o.k, o.p(), o.q()});
   }
 
   /// As the library has it: of rows of values.

@@ -77,6 +77,32 @@ inline op::conv roll(dice& d, std::type_identity<op::conv> /*tag*/) {
   return o;
 }
 
+inline op::deconv roll(dice& d, std::type_identity<op::deconv> /*tag*/) {
+  op::deconv o;
+  o.groups = d.chance(3) ? d.between(2, 9) : 1;
+  const auto some = [&] { return o.groups > 1 ? o.groups * d.between(1, 3) : channels(d); };
+  o.c = some();
+  o.k = some();
+  o.n = d.between(1, 3);
+  o.h = d.between(1, 7);
+  o.w = d.between(1, 7);
+  o.r = d.between(1, 5);
+  o.s = d.chance(3) ? d.between(1, 5) : o.r;
+  o.stride = {d.between(1, 3), d.between(1, 3)};
+  if (d.chance()) o.pad = four_pads(d, o.r, o.s);
+  if (d.chance(3)) {
+    const pair more{d.between(0, o.stride.v - 1), d.between(0, o.stride.h - 1)};
+    o.output_pad = {more.v, more.v, more.h, more.h};
+  }
+  if (d.chance(3)) o.dilation = {d.between(1, 3), d.between(1, 3)};
+  o.bias = d.chance();
+  return o;
+}
+
+inline op::embedding roll(dice& d, std::type_identity<op::embedding> /*tag*/) {
+  return {d.between(1, 60), d.between(1, 40), d.between(1, 70)};
+}
+
 inline op::gemm roll(dice& d, std::type_identity<op::gemm> /*tag*/) {
   op::gemm o;
   o.m = d.between(1, 40);

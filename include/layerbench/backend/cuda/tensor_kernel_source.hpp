@@ -150,6 +150,41 @@ extern "C" __global__ void pad(const number* src, number* dst, i64 size, pad_axe
     pad_by<i64>(src, dst, size, o);
   }
 }
+
+extern "C" __global__ void embedding(const float* indices, const number* weights, number* dst,
+                                     i64 n, i64 rows, i64 columns) {
+  for (i64 i = blockIdx.y; i < n; i += gridDim.y) {
+    const number* from = weights + right_class(indices[i], rows) * columns;
+    for (i64 j = first(); j < columns; j += stride()) dst[i * columns + j] = from[j];
+  }
+}
+
+// Lists of the indices of each row: the first of each row, behind them the next of each index.
+extern "C" __global__ void embedding_lists(const float* indices, int* firsts, i64 n, i64 rows) {
+  int* next = firsts + rows;
+  for (i64 i = first(); i < n; i += stride()) {
+    next[i] = atomicExch(firsts + right_class(indices[i], rows), static_cast<int>(i));
+  }
+}
+
+extern "C" __global__ void embedding_gradient(const number* gradient, const int* firsts,
+                                              number* result, i64 rows, i64 columns) {
+  const int* next = firsts + rows;
+  for (i64 row = blockIdx.y; row < rows; row += gridDim.y) {
+    for (i64 j = first(); j < columns; j += stride()) {
+      float sum = 0;
+      for (int i = firsts[row]; i >= 0; i = next[i]) sum += widen(gradient[i * columns + j]);
+      result[row * columns + j] = narrow(sum);
+    }
+  }
+}
+
+extern "C" __global__ void add_bias(number* dst, const number* bias, i64 size, i64 channels,
+                                    i64 pixels) {
+  for (i64 i = first(); i < size; i += stride()) {
+    dst[i] = narrow(widen(dst[i]) + widen(bias[i / pixels % channels]));
+  }
+}
 )cuda";
 
 }  // namespace layerbench::cuda

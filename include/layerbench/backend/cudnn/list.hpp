@@ -8,7 +8,9 @@
 #include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
+#include <layerbench/backend/cudnn/deconv.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
+#include <layerbench/backend/cudnn/embedding.hpp>
 #include <layerbench/backend/cudnn/gemm.hpp>
 #include <layerbench/backend/cudnn/multiply.hpp>
 #include <layerbench/backend/cudnn/pad.hpp>

@@ -9,7 +9,9 @@
 #include <layerbench/backend/reference/concat.hpp>
 #include <layerbench/backend/reference/conv.hpp>
 #include <layerbench/backend/reference/cross_entropy.hpp>
+#include <layerbench/backend/reference/deconv.hpp>
 #include <layerbench/backend/reference/dropout.hpp>
+#include <layerbench/backend/reference/embedding.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
 #include <layerbench/backend/reference/multiply.hpp>
 #include <layerbench/backend/reference/pad.hpp>
