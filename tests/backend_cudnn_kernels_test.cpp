@@ -91,7 +91,7 @@ TEST(Kernels, OfDropoutAgreeWithTheReference) {
 }
 
 TEST(Kernels, OfMaximaAgreeWithTheReference) {
-  expect_right_in<op::pool>({fwd_training, bwd}, [](op::pool& o, dice& /*d*/) {
+  expect_right_in<op::pool>({fwd, fwd_training, bwd}, [](op::pool& o, dice& /*d*/) {
     o.kind = op::pool_kind::max;
     o.count_padding = true;
   });

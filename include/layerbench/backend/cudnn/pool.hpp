@@ -13,7 +13,7 @@
 namespace layerbench {
 
 /// Pooling. Maxima of training are kernels of the suite's own: the classic functions keep no
-/// positions of maxima.
+/// positions of maxima. So are maxima with padding that the library does not have.
 template <>
 class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
  public:
@@ -21,7 +21,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
       : legacy_plan(device, o.operands(request.pass, request.type), request,
                     function_of(o, request.pass)),
         backward_(request.pass == op::pass::bwd) {
-    if (o.kind == op::pool_kind::max && request.pass != op::pass::fwd) {
+    if (has_kernel(o, request.pass)) {
       kernel_.emplace(
           kernel{device.kernels().find(request.type, backward_ ? "pool_max_gradient" : "pool_max"),
                  sizes_of(o, request.order)});
@@ -41,7 +41,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
           stream(),
           last ? cuda::grid_for(columns * (o.c % 4 == 0 ? o.c / 4 : o.c), o.n * rows)
                : cuda::grid_for(rows * columns, std::int64_t{o.n} * o.c),
-          bound[0], bound[1], bound[2], o);
+          bound[0], bound[1], bound.size() > 2 ? bound[2] : nullptr, o);
     } else if (backward_) {  // of averages, which depend on neither source nor destination
       check(cudnnPoolingBackward(library(), function_->how.get(), &cudnn::one,
                                  function_->first.get(), bound[0], function_->first.get(), bound[0],
@@ -55,9 +55,13 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
   }
 
  private:
+  static bool has_kernel(const op::pool& o, op::pass pass) {
+    return o.kind == op::pool_kind::max && (pass != op::pass::fwd || !is_plain(o));
+  }
+
   static std::string_view function_of(const op::pool& o, op::pass pass) {
     const bool backward = pass == op::pass::bwd;
-    if (o.kind == op::pool_kind::average || pass == op::pass::fwd) {
+    if (!has_kernel(o, pass)) {
       return backward ? "cudnnPoolingBackward" : "cudnnPoolingForward";
     }
     return backward ? "nvrtc_pool_max_gradient" : "nvrtc_pool_max";
