@@ -7,7 +7,6 @@ int main(int argc, char** argv) {
       argc, argv,
       {.name = "bench_elementwise",
        .purpose =
-           "Times what deep-learning models do with single elements: activations, additions, "
-           "concats.",
-       .ops = {"activation", "add", "concat"}});
+           "Times the elementwise ops of deep-learning models, and those that copy elements.",
+       .ops = {"activation", "add", "multiply", "concat", "pad", "embedding"}});
 }

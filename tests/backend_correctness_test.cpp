@@ -27,7 +27,8 @@ template <class Op>
 constexpr bool has_integers =
     !std::is_same_v<Op, op::softmax> && !std::is_same_v<Op, op::cross_entropy> &&
     !std::is_same_v<Op, op::update> && !std::is_same_v<Op, op::dropout> &&
-    !std::is_same_v<Op, op::lrn> && !std::is_same_v<Op, op::rnn>;
+    !std::is_same_v<Op, op::lrn> && !std::is_same_v<Op, op::rnn> &&
+    !std::is_same_v<Op, op::embedding>;
 template <class Op>
 bool is_known_gap(const Op& /*op*/, const plan_request& request) {
   return request.type == dtype::s8 && !has_integers<Op>;
@@ -50,6 +51,28 @@ bool is_known_gap(const op::conv& o, const plan_request& request) {
     all = all && meets(s, o.q(), o.stride.h, o.pad.left, o.dilation.h, o.w);
   }
   return request.pass == op::pass::bwd_weights && request.type != dtype::f32 && !all;
+}
+/// Taps that meet padding alone, and outputs that no tap reaches.
+bool is_known_gap(const op::deconv& o, const plan_request& request) {
+  const op::conv other = o.transposed();
+  if (is_known_gap(other, request)) return true;
+  const auto reached = [](std::int64_t output, std::int64_t taps, std::int64_t dilation,
+                          std::int64_t pad, std::int64_t stride, std::int64_t size) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        if (i * stride - pad + tap * dilation == output) return true;
+      }
+    }
+    return false;
+  };
+  bool all = true;
+  for (std::int64_t y = 0; y < o.p(); ++y) {
+    all = all && reached(y, o.r, o.dilation.v, o.pad.top, o.stride.v, o.h);
+  }
+  for (std::int64_t x = 0; x < o.q(); ++x) {
+    all = all && reached(x, o.s, o.dilation.h, o.pad.left, o.stride.h, o.w);
+  }
+  return request.type == dtype::s8 && !all;
 }
 bool is_known_gap(const op::gemm& o, const plan_request& request) {
   return request.pass != op::pass::fwd && o.a_transposed;

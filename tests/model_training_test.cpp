@@ -151,6 +151,32 @@ TEST_F(Training, GivesEverySourceItsGradient) {
                           "a gemm bwd_weights 0 11 15"));  // nobody asks for the input's
 }
 
+TEST_F(Training, HasNoGradientOfIndices) {
+  const graph g = load_layers(R"(
+      {"name": "words", "op": "embedding", "shape": {"n": 2, "rows": 9, "columns": 4}},
+      {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}})");
+  EXPECT_THAT(text(training_step(g, dtype::f32, {}, {op::update_rule::sgd})),
+              ElementsAre("words embedding fwd 0 2 3",       // indices, table, rows
+                          "fc gemm fwd_training 3 4 5",      //
+                          "loss cross_entropy fwd 5 1 6 7",  //
+                          "loss cross_entropy bwd 6 1 8",
+                          "fc gemm bwd_data 8 4 9",              //
+                          "fc gemm bwd_weights 3 8 10",          //
+                          "words embedding bwd_weights 0 9 11",  //
+                          "fc_weights update fwd 4 10 4",        //
+                          "words_weights update fwd 2 11 2"));
+}
+
+TEST_F(Training, LearnsOfABatchNormWhatItHas) {
+  const graph g = load_layers(R"(
+      {"name": "bn", "op": "batchnorm",
+       "shape": {"n": 2, "c": 3, "h": 1, "w": 1, "scale": false}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[0], "bn batchnorm fwd_training 0 2 3 4 5 6 7 3 4");
+  EXPECT_EQ(calls[3], "bn batchnorm bwd 0 10 6 7 11 12");
+  EXPECT_THAT(calls, SizeIs(5)) << "shift alone is updated";
+}
+
 TEST_F(Training, OverwritesNoOperandOfAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},

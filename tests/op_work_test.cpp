@@ -108,6 +108,45 @@ TEST(conv, refuses_what_does_not_fit) {
   EXPECT_EQ(refused([](conv& o) { o.dilation = {1, 2}; }), "s");
 }
 
+TEST(deconv, has_the_output_sizes_of_known_layers) {
+  deconv dcgan{.n = 1, .c = 512, .h = 4, .w = 4, .k = 256, .r = 4, .s = 4};
+  dcgan.stride = {2, 2};
+  dcgan.pad = {1, 1, 1, 1};
+  EXPECT_EQ(dcgan.p(), 8);
+  EXPECT_EQ(dcgan.work(pass::fwd).macs, std::int64_t{512} * 256 * 4 * 4 * 4 * 4);
+  deconv torch{.n = 1, .c = 1, .h = 6, .w = 6, .k = 1, .r = 3, .s = 3};  // the example of PyTorch
+  torch.stride = {2, 2};
+  torch.pad = {1, 1, 1, 1};
+  EXPECT_EQ(torch.p(), 11);
+  torch.output_pad = {1, 1, 1, 1};
+  EXPECT_EQ(torch.p(), 12);
+  EXPECT_NO_THROW(torch.validate());
+  torch.output_pad = {2, 2, 2, 2};
+  EXPECT_THROW(torch.validate(), invalid_field);
+  torch.output_pad = {0, 1, 0, 0};
+  EXPECT_THROW(torch.validate(), invalid_field);
+}
+
+TEST(deconv, is_the_gradient_of_a_convolution) {
+  dice d(24);
+  for (int i = 0; i < 1000; ++i) {
+    const deconv o = random_op<deconv>(d);
+    const conv other = o.transposed();
+    ASSERT_NO_THROW(other.validate());
+    ASSERT_EQ(other.p(), o.h) << key(o);
+    ASSERT_EQ(other.q(), o.w) << key(o);
+  }
+}
+
+TEST(embedding, reads_whole_indices) {
+  const embedding o{.n = 2, .rows = 3, .columns = 4};
+  EXPECT_EQ(o.row(1.9F), 1);
+  EXPECT_EQ(o.row(3), 2) << "the end of the range of its test data";
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+  EXPECT_EQ(o.work(pass::bwd_weights).flops, 8);
+  EXPECT_THROW((embedding{.n = 1, .rows = (1 << 24) + 1}.validate()), invalid_field);
+}
+
 TEST(gemm, counts_one_multiplication_and_addition_a_term) {
   dice d(22);
   for (int i = 0; i < 500; ++i) {
@@ -211,6 +250,38 @@ TEST(concat, refuses_what_does_not_fit) {
   EXPECT_THROW((concat{.dims = {2, 3}, .axis = 2, .sizes = {1, 2}}.validate()), invalid_field);
   EXPECT_NO_THROW((concat{.dims = {2, 64}, .sizes = dims(64, 1)}.validate()));
   EXPECT_THROW((concat{.dims = {2, 65}, .sizes = dims(65, 1)}.validate()), invalid_field);
+}
+
+TEST(multiply, broadcasts_along_extents_of_1) {
+  const multiply o{.dims = {2, 8, 4, 4}, .dims1 = {2, 8, 1, 1}};
+  EXPECT_NO_THROW(o.validate());
+  const std::vector<operand> backward = o.operands(pass::bwd, dtype::f32);
+  EXPECT_EQ(backward[4].name, "diff_src1");
+  EXPECT_EQ(backward[4].extents, o.dims1);
+  EXPECT_EQ(o.work(pass::fwd).flops, 256);
+  EXPECT_EQ(o.work(pass::bwd).flops, 3 * 256);
+  EXPECT_EQ((multiply{{2, 8}, {}}.work(pass::bwd).flops), 2 * 16);
+  EXPECT_EQ(any(multiply{{2, 8}, {}}).key(), "dims:2x8");
+  EXPECT_THROW((multiply{{2, 8}, {2, 4}}.validate()), invalid_field);
+  EXPECT_THROW((multiply{{2, 8}, {2}}.validate()), invalid_field);
+}
+
+TEST(pad, has_a_size_for_each_side_of_each_axis) {
+  const pad o{{2, 8, 4, 4}, {{0, 4, 0, 0}}, {{0, 3, 0, 1}}};
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(o.padded(), (dims{2, 15, 4, 5}));
+  EXPECT_EQ(any(o).key(), "dims:2x8x4x4,before:0x4x0x0,after:0x3x0x1");
+  EXPECT_THROW((pad{{2, 8}, {{0}}, {{0, 0}}}.validate()), invalid_field);
+  EXPECT_THROW((pad{{2, 8}, {{0, 0}}, {{0}}}.validate()), invalid_field);
+}
+
+TEST(batchnorm, has_the_key_of_old_unless_something_is_not_learned) {
+  batchnorm o{2, 3, 4, 5};
+  EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5");
+  o.scale = false;
+  EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5,scale:0");
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].name, "shift");
+  EXPECT_EQ(o.operands(pass::bwd, dtype::f32).back().name, "diff_shift");
 }
 
 TEST(least_bytes, counts_every_operand_once) {

@@ -72,6 +72,67 @@ constexpr auto residual = R"({"name": "residual", "layers": [
   {"name": "prob", "op": "softmax", "shape": {"dims": [6, 3]}}
 ]})";
 
+/// Branches that are joined, squeeze-and-excitation, a depthwise convolution, padded channels and a
+/// transposed convolution.
+constexpr auto branches = R"({"name": "branches", "layers": [
+  {"name": "stem", "op": "conv",
+   "shape": {"n": 6, "c": 3, "h": 6, "w": 6, "k": 8, "r": 3, "s": 3, "pad": 1, "bias": true}},
+  {"name": "relu", "op": "activation", "shape": {"kind": "relu", "dims": [6, 8, 6, 6]}},
+  {"name": "depthwise", "op": "conv",
+   "shape": {"n": 6, "c": 8, "h": 6, "w": 6, "k": 8, "r": 3, "s": 3, "pad": 1, "groups": 8}},
+  {"name": "pointwise", "op": "conv", "after": ["relu"],
+   "shape": {"n": 6, "c": 8, "h": 6, "w": 6, "k": 5, "r": 1, "s": 1}},
+  {"name": "join", "op": "concat", "after": ["depthwise", "relu", "pointwise"],
+   "shape": {"dims": [6, 21, 6, 6], "sizes": [8, 8, 5]}},
+  {"name": "squeeze", "op": "pool",
+   "shape": {"kind": "average", "n": 6, "c": 21, "h": 6, "w": 6, "r": 6, "s": 6, "stride": 1}},
+  {"name": "reduce", "op": "conv",
+   "shape": {"n": 6, "c": 21, "h": 1, "w": 1, "k": 4, "r": 1, "s": 1, "bias": true}},
+  {"name": "reduced", "op": "activation", "shape": {"kind": "relu", "dims": [6, 4, 1, 1]}},
+  {"name": "expand", "op": "conv",
+   "shape": {"n": 6, "c": 4, "h": 1, "w": 1, "k": 21, "r": 1, "s": 1, "bias": true}},
+  {"name": "gate", "op": "activation", "shape": {"kind": "sigmoid", "dims": [6, 21, 1, 1]}},
+  {"name": "excite", "op": "multiply", "after": ["join", "gate"],
+   "shape": {"dims": [6, 21, 6, 6], "dims1": [6, 21, 1, 1]}},
+  {"name": "pad", "op": "pad",
+   "shape": {"dims": [6, 21, 6, 6], "before": [0, 1, 0, 0], "after": [0, 2, 0, 0]}},
+  {"name": "wide", "op": "conv",
+   "shape": {"n": 6, "c": 21, "h": 6, "w": 6, "k": 24, "r": 1, "s": 1}, "after": ["excite"]},
+  {"name": "sum", "op": "add", "after": ["wide", "pad"], "shape": {"dims": [6, 24, 6, 6]}},
+  {"name": "up", "op": "deconv",
+   "shape": {"n": 6, "c": 24, "h": 6, "w": 6, "k": 10, "r": 3, "s": 3, "stride": 2, "pad": 1,
+             "output_pad": 1, "bias": true}},
+  {"name": "norm", "op": "batchnorm",
+   "shape": {"n": 6, "c": 10, "h": 12, "w": 12, "scale": false}},
+  {"name": "last", "op": "activation", "shape": {"kind": "relu", "dims": [6, 10, 12, 12]}},
+  {"name": "mean", "op": "pool",
+   "shape": {"kind": "average", "n": 6, "c": 10, "h": 12, "w": 12, "r": 12, "s": 12, "stride": 1}},
+  {"name": "fc", "op": "gemm",
+   "shape": {"m": 6, "n": 3, "k": 10, "b_transposed": true, "bias": true}}
+]})";
+
+TEST(TrainingChain, OfBranchesLearnsAlikeOnAllBackends) {
+  const testing::temporary_directory directory;
+  const model::graph net = model::load(directory.write("branches.json", branches));
+  train_everywhere(net, {.rule = op::update_rule::momentum, .rate = 0.15}, 3);
+}
+
+TEST(TrainingChain, OfAnEmbeddingTrainsAlikeOnAllBackends) {
+  const testing::temporary_directory directory;
+  const model::graph net =
+      model::load(directory.write("words.json", R"({"name": "words", "layers": [
+    {"name": "words", "op": "embedding", "shape": {"n": 6, "rows": 4, "columns": 20}},
+    {"name": "fc", "op": "gemm", "shape": {"m": 6, "n": 3, "k": 20, "bias": true}}
+  ]})"));
+  for (const dtype type : {dtype::f32, dtype::bf16}) {
+    const lesson given = taught({.rule = op::update_rule::momentum, .rate = 0.05}, 3, type);
+    const auto end_to_end = train<reference::backend>(net, given).losses;
+    testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+      expect_alike(train<B>(net, given).losses, end_to_end, type == dtype::f32 ? 1e-3 : 0.1);
+    });
+  }
+}
+
 TEST(TrainingChain, OfLenetHasTheSameLossesOnAllBackends) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   train_everywhere(lenet, {.rule = op::update_rule::momentum, .rate = 0.001}, 2);

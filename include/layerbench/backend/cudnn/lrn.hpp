@@ -22,18 +22,18 @@ class plan<cudnn::backend, op::lrn> : public cudnn::legacy_plan {
       throw unsupported("cuDNN wants k of 1e-5 and more, and beta of 0.01 and more");
     }
     cuda::check(
-        cudnnSetLRNDescriptor(how_.get(), static_cast<unsigned>(o.size), o.alpha, o.beta, o.k),
+        cudnnSetLRNDescriptor(lrn_.get(), static_cast<unsigned>(o.size), o.alpha, o.beta, o.k),
         "cudnnSetLRNDescriptor");
   }
 
   void run(const binding& bound) const {
     const auto image = image_.get();
     if (backward_) {
-      check(cudnnLRNCrossChannelBackward(library(), how_.get(), mode, &cudnn::one, image, bound[1],
+      check(cudnnLRNCrossChannelBackward(library(), lrn_.get(), mode, &cudnn::one, image, bound[1],
                                          image, bound[2], image, bound[0], &cudnn::zero, image,
                                          bound[4]));
     } else {
-      check(cudnnLRNCrossChannelForward(library(), how_.get(), mode, &cudnn::one, image, bound[0],
+      check(cudnnLRNCrossChannelForward(library(), lrn_.get(), mode, &cudnn::one, image, bound[0],
                                         &cudnn::zero, image, bound[1]));
     }
   }
@@ -45,7 +45,7 @@ class plan<cudnn::backend, op::lrn> : public cudnn::legacy_plan {
 
   bool backward_;
   cudnn::tensor_descriptor image_;
-  handle how_ = cuda::make_handle<handle>("cudnnCreateLRNDescriptor", &cudnnCreateLRNDescriptor);
+  handle lrn_ = cuda::make_handle<handle>("cudnnCreateLRNDescriptor", &cudnnCreateLRNDescriptor);
 };
 
 static_assert(implements<cudnn::backend, op::lrn>);

@@ -12,7 +12,7 @@
 namespace layerbench {
 
 /// Pooling by cuDNN. Max pooling in training is a layerbench kernel, because the legacy API does
-/// not store argmax indices.
+/// not store argmax indices; so is max pooling with padding that cuDNN lacks.
 template <>
 class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
  public:
@@ -20,7 +20,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
       : legacy_plan(device, o.operands(request.pass, request.type), request,
                     function_of(o, request.pass)),
         backward_(request.pass == op::pass::bwd) {
-    if (o.kind == op::pool_kind::max && request.pass != op::pass::fwd) {
+    if (has_kernel(o, request.pass)) {
       kernel_.emplace(
           kernel{device.kernels().find(request.type, backward_ ? "pool_max_gradient" : "pool_max"),
                  sizes_of(o, request.order)});
@@ -40,7 +40,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
           stream(),
           channels_last ? cuda::grid_for(columns * (o.c % 4 == 0 ? o.c / 4 : o.c), o.n * rows)
                         : cuda::grid_for(rows * columns, std::int64_t{o.n} * o.c),
-          bound[0], bound[1], bound[2], o);
+          bound[0], bound[1], bound.size() > 2 ? bound[2] : nullptr, o);
     } else if (backward_) {  // of averages, whose gradient does not read src or dst
       check(cudnnPoolingBackward(library(), function_->pooling.get(), &cudnn::one,
                                  function_->input.get(), bound[0], function_->input.get(), bound[0],
@@ -54,9 +54,13 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
   }
 
  private:
+  static bool has_kernel(const op::pool& o, op::pass pass) {
+    return o.kind == op::pool_kind::max && (pass != op::pass::fwd || !is_plain(o));
+  }
+
   static std::string_view function_of(const op::pool& o, op::pass pass) {
     const bool backward = pass == op::pass::bwd;
-    if (o.kind == op::pool_kind::average || pass == op::pass::fwd) {
+    if (!has_kernel(o, pass)) {
       return backward ? "cudnnPoolingBackward" : "cudnnPoolingForward";
     }
     return backward ? "nvrtc_pool_max_gradient" : "nvrtc_pool_max";

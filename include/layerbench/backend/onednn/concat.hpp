@@ -70,7 +70,7 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
     const bool divides =
         block > 0 && std::ranges::all_of(o.sizes, [&](auto size) { return size % block == 0; });
     if (!divides) {
-      whole = onednn::activations(device, o.dims, request.type, layout::nhwc);
+      whole = onednn::unblocked_activations(device, o.dims, request.type, request.order);
       block = 1;
     }
     const std::string order = onednn::order_of(whole);

@@ -8,9 +8,13 @@
 #include <layerbench/backend/onednn/concat.hpp>
 #include <layerbench/backend/onednn/conv.hpp>
 #include <layerbench/backend/onednn/cross_entropy.hpp>
+#include <layerbench/backend/onednn/deconv.hpp>
 #include <layerbench/backend/onednn/dropout.hpp>
+#include <layerbench/backend/onednn/embedding.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
 #include <layerbench/backend/onednn/lrn.hpp>
+#include <layerbench/backend/onednn/multiply.hpp>
+#include <layerbench/backend/onednn/pad.hpp>
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
 #include <layerbench/backend/onednn/rnn.hpp>

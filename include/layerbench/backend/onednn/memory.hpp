@@ -67,6 +67,13 @@ namespace layerbench::onednn {
   return order == layout::any ? any(extents, type) : activations(device, extents, type, order);
 }
 
+/// As activations(), but never in blocks: for loops of the suite's own.
+[[nodiscard]] inline dnnl::memory::desc unblocked_activations(const backend& device,
+                                                              const dims& extents, dtype type,
+                                                              layout order) {
+  return activations(device, extents, type, order == layout::any ? layout::nhwc : order);
+}
+
 /// Canonical memory order of `desc`, in the notation of op::reorder: tensors with equal memory
 /// layouts get equal texts. "packed" where the library does not tell its order: weights of
 /// recurrent layers.
@@ -102,11 +109,23 @@ namespace layerbench::onednn {
     return {extents, data_type(type), op::strides(extents, order)};
   }
   const std::string wanted = op::canonical_order(extents, order);
-  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
-    constexpr bool allow_empty = true;  // most tags have other numbers of axes
-    dnnl::memory::desc result(extents, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
-                              allow_empty);
-    if (result && order_of(result) == wanted) return result;
+  // Filters of transposed convolutions have the orders of other filters, with two axes swapped.
+  for (std::size_t swapped = 0; swapped < std::min<std::size_t>(extents.size(), 3); ++swapped) {
+    std::vector<int> axes(extents.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    dims tagged = extents;
+    if (swapped > 0) {
+      std::swap(axes[swapped - 1], axes[swapped]);
+      std::swap(tagged[swapped - 1], tagged[swapped]);
+    }
+    for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+      constexpr bool allow_empty = true;  // most tags have other numbers of axes
+      dnnl::memory::desc result(tagged, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
+                                allow_empty);
+      if (!result) continue;
+      if (swapped > 0) result = result.permute_axes(axes);
+      if (order_of(result) == wanted) return result;
+    }
   }
   throw unsupported(fmt::format("oneDNN has no memory order '{}'", order));
 }

@@ -9,9 +9,13 @@
 #include <layerbench/backend/reference/concat.hpp>
 #include <layerbench/backend/reference/conv.hpp>
 #include <layerbench/backend/reference/cross_entropy.hpp>
+#include <layerbench/backend/reference/deconv.hpp>
 #include <layerbench/backend/reference/dropout.hpp>
+#include <layerbench/backend/reference/embedding.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
 #include <layerbench/backend/reference/lrn.hpp>
+#include <layerbench/backend/reference/multiply.hpp>
+#include <layerbench/backend/reference/pad.hpp>
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/rnn.hpp>
