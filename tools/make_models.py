@@ -1274,24 +1274,11 @@ def recurrent():
     yield net
 
 
-def lacking(net, schema):
-    """The ops and fields of the network that the library does not have."""
-    layer = schema['properties']['layers']['items']
-    fields = {rule['if']['properties']['op']['const']:
-              set(rule['then']['properties']['shape']['properties']) for rule in layer['allOf']}
-    return sorted({f'{line["op"]}.{field}' for line in net.layers for field in line['shape']
-                   if field not in fields.get(line['op'], ())})
-
-
 def main():
     shapes = pathlib.Path(__file__).resolve().parent.parent / 'shapes'
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else shapes / 'models'
-    schema = json.loads((shapes / 'schema.json').read_text(encoding='utf-8'))
     for name, function in FAMILIES:
         for net in function():
-            if missing := lacking(net, schema):
-                print(f'{net.name} is left out: no {" ".join(missing)}', file=sys.stderr)
-                continue
             (folder / (net.name + '.json')).write_text(net.text(name), encoding='utf-8')
 
 

@@ -40,7 +40,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
           stream(),
           channels_last ? cuda::grid_for(columns * (o.c % 4 == 0 ? o.c / 4 : o.c), o.n * rows)
                         : cuda::grid_for(rows * columns, std::int64_t{o.n} * o.c),
-          bound[0], bound[1], bound.size() > 2 ? bound[2] : nullptr, o);
+          bound[0], bound[1], bound.operands.size() > 2 ? bound[2] : nullptr, o);
     } else if (backward_) {  // of averages, whose gradient does not read src or dst
       check(cudnnPoolingBackward(library(), function_->pooling.get(), &cudnn::one,
                                  function_->input.get(), bound[0], function_->input.get(), bound[0],
@@ -55,7 +55,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
 
  private:
   static bool has_kernel(const op::pool& o, op::pass pass) {
-    return o.kind == op::pool_kind::max && (pass != op::pass::fwd || !is_plain(o));
+    return o.kind == op::pool_kind::max && (pass != op::pass::fwd || !has_cudnn_sizes(o));
   }
 
   static std::string_view function_of(const op::pool& o, op::pass pass) {

@@ -111,11 +111,11 @@ namespace layerbench::onednn {
   const std::string wanted = op::canonical_order(extents, order);
   // Filters of transposed convolutions have the orders of other filters, with two axes swapped.
   for (std::size_t swapped = 0; swapped < std::min<std::size_t>(extents.size(), 3); ++swapped) {
-    std::vector<int> axes(extents.size());
-    std::iota(axes.begin(), axes.end(), 0);
+    std::vector<int> permutation(extents.size());
+    std::iota(permutation.begin(), permutation.end(), 0);
     dims tagged = extents;
     if (swapped > 0) {
-      std::swap(axes[swapped - 1], axes[swapped]);
+      std::swap(permutation[swapped - 1], permutation[swapped]);
       std::swap(tagged[swapped - 1], tagged[swapped]);
     }
     for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
@@ -123,7 +123,7 @@ namespace layerbench::onednn {
       dnnl::memory::desc result(tagged, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
                                 allow_empty);
       if (!result) continue;
-      if (swapped > 0) result = result.permute_axes(axes);
+      if (swapped > 0) result = result.permute_axes(permutation);
       if (order_of(result) == wanted) return result;
     }
   }
