@@ -7,10 +7,10 @@ A `Network` collects layers. Its methods add one layer or one block and return t
 writes. Each function with @family yields networks of one family. docs/formats.md describes the
 files.
 """
+import argparse
 import json
 import math
 import pathlib
-import sys
 from collections import namedtuple
 
 # What a layer writes: the layer's name (None: the model's input) and the extents after the batch.
@@ -1275,8 +1275,13 @@ def recurrent():
 
 
 def main():
-    shapes = pathlib.Path(__file__).resolve().parent.parent / 'shapes'
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else shapes / 'models'
+    shipped = pathlib.Path(__file__).resolve().parent.parent / 'shapes' / 'models'
+    parser = argparse.ArgumentParser(description='Writes the shape files of all models.')
+    parser.add_argument('folder', nargs='?', type=pathlib.Path, default=shipped,
+                        help='existing folder to write to (default: shapes/models)')
+    folder = parser.parse_args().folder
+    if not folder.is_dir():
+        parser.error(f'{folder} is not a folder')
     for name, function in FAMILIES:
         for net in function():
             (folder / (net.name + '.json')).write_text(net.text(name), encoding='utf-8')
