@@ -73,13 +73,13 @@ struct rnn {
     }
   }
 
-  /// With less steps, where all of them have more than 2^31 MACs: at least two, so that one follows
-  /// another.
+  /// Fewer steps, at least two, where all of them have more than 2^31 MACs: verification in double
+  /// precision would take minutes.
   [[nodiscard]] rnn verified_as() const {
     constexpr std::int64_t most = std::int64_t{1} << 31U;
     rnn result = *this;
-    const std::int64_t a_step = work(pass::fwd).macs / steps;
-    result.steps = std::min(steps, std::max<std::int64_t>(2, most / a_step));
+    const std::int64_t step_macs = work(pass::fwd).macs / steps;
+    result.steps = std::min(steps, std::max<std::int64_t>(2, most / step_macs));
     return result;
   }
 

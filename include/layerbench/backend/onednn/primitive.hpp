@@ -235,6 +235,10 @@ class primitive_plan {
       // oneDNN splits the first extent of weights by groups, which does not change row-major order.
       ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
       operand.order = order_of(stored[i]);
+      // Packed weights begin with a header of the library, which crashes on anything else.
+      if (stored[i].get_format_kind() != dnnl::memory::format_kind::blocked) {
+        operand.logical.range_required = true;
+      }
       const dims axes = stored[i].get_dims();
       if (axes.size() > operand.logical.extents.size()) operand.split = axes;
       operand.bytes = stored[i].get_size();

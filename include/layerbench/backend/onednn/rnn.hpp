@@ -43,7 +43,7 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
     }
     if (type_ == dtype::s8) throw unsupported("layerbench has no oneDNN plans of rnn in s8");
     if (o.layers > 1 && o.bidirectional) {
-      throw unsupported("oneDNN has no several layers that go both ways");
+      throw unsupported("oneDNN has no stacked bidirectional layers");
     }
     onednn::checked("recurrent layer", [&] {
       if (o.kind == op::rnn_kind::vanilla) {
