@@ -154,7 +154,7 @@ extern "C" __global__ void pad(const number* src, number* dst, i64 size, pad_axe
 extern "C" __global__ void embedding(const float* indices, const number* weights, number* dst,
                                      i64 n, i64 rows, i64 columns) {
   for (i64 i = blockIdx.y; i < n; i += gridDim.y) {
-    const number* from = weights + right_class(indices[i], rows) * columns;
+    const number* from = weights + label_of(indices[i], rows) * columns;
     for (i64 j = first(); j < columns; j += stride()) dst[i * columns + j] = from[j];
   }
 }
@@ -163,7 +163,7 @@ extern "C" __global__ void embedding(const float* indices, const number* weights
 extern "C" __global__ void embedding_lists(const float* indices, int* firsts, i64 n, i64 rows) {
   int* next = firsts + rows;
   for (i64 i = first(); i < n; i += stride()) {
-    next[i] = atomicExch(firsts + right_class(indices[i], rows), static_cast<int>(i));
+    next[i] = atomicExch(firsts + label_of(indices[i], rows), static_cast<int>(i));
   }
 }
 
