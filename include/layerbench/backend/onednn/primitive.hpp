@@ -222,6 +222,9 @@ class primitive_plan {
  private:
   void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
     for (std::size_t i = 0; i < stored.size(); ++i) {
+      // Descriptors of absent operands are empty, and there may be none left.
+      const bool left = ports_.size() < operands_.size();
+      if (stored[i].is_zero() && !(left && operands_[ports_.size()].logical.opaque)) continue;
       plan_operand& operand = operands_[ports_.size()];
       if (operand.logical.opaque) {  // a primitive may need none
         ports_.push_back({stored[i].is_zero() ? not_an_argument : arguments[i], stored[i], {}});
@@ -229,7 +232,6 @@ class primitive_plan {
         operand.bytes = stored[i].get_size();
         continue;
       }
-      if (stored[i].is_zero()) continue;
       const auto host = operand.logical.type == dtype::s8 ? dnnl::memory::data_type::s8
                                                           : dnnl::memory::data_type::f32;
       // oneDNN splits the first extent of weights by groups, which does not change row-major order.
