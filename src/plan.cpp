@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include "suite_parts.hpp"
+#include "plan.hpp"
 
 namespace layerbench::programs {
 

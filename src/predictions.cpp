@@ -7,11 +7,9 @@
 #include <span>
 #include <string>
 
-#include <fmt/format.h>
-
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 
@@ -32,7 +30,8 @@ void print_predictions(const result::results& results, const run::options& o, bo
   fmt::print(out, "\non {}\n\n{}{}", machine, analysis::text(predictions),
              analysis::text(analysis::contentions(std::span(&results, 1))));
   if (!results.chains.empty()) {
-    fmt::print(out, "\n{}", validation_text(results, o));
+    const analysis::options models{.models = o.models, .shapes = o.shapes};
+    fmt::print(out, "\n{}", analysis::text(analysis::validate(std::span(&results, 1), models)));
   }
 }
 

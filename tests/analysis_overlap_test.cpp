@@ -10,7 +10,7 @@
 #include "support/scaling.hpp"
 
 namespace layerbench::analysis {
-namespace analysis_overlap_test {
+namespace predict_overlap_test {
 
 using testing::shipped;
 
@@ -50,7 +50,7 @@ prediction beside(const prediction& of, const slowdown_interval& factors = {}) {
 
 constexpr double computing = batch / 100.;
 
-TEST(Overlap, HidesBucketsReadyBeforeTheLastGradient) {
+TEST(Overlap, HidesWhatIsReadyBeforeTheLastGradient) {
   const prediction plain = two_ranks(0.001);
   const prediction result = beside(plain);
   EXPECT_NEAR(plain.step->seconds, computing + 0.002, 1e-12);
@@ -59,17 +59,17 @@ TEST(Overlap, HidesBucketsReadyBeforeTheLastGradient) {
   EXPECT_EQ(result.configuration.batch, batch);
 }
 
-TEST(Overlap, IsSlowedByContention) {
+TEST(Overlap, CostsWhatComputingAndSendingTakeFromEachOther) {
   const slowdowns turns{2, 2};
   const prediction plain = two_ranks(0.001);
   EXPECT_NEAR(beside(plain, {turns, turns, turns}).step->seconds, plain.step->seconds, 1e-12)
       << "taking turns gains nothing";
   const slowdowns faster{0.9, 0.9};
   EXPECT_EQ(beside(plain, {faster, faster, faster}).step->seconds, beside(plain).step->seconds)
-      << "overlap makes nothing faster";
+      << "nothing is faster beside something else";
 }
 
-TEST(Overlap, HasTheIntervalOfItsParts) {
+TEST(Overlap, IsAsUnsureAsItsParts) {
   prediction plain = two_ranks(0.001);
   plain.step->sampling_low -= 0.01;
   plain.step->sampling_high += 0.02;
@@ -88,5 +88,5 @@ TEST(Overlap, NeedsTheModelThatWasMeasured) {
                error);
 }
 
-}  // namespace analysis_overlap_test
+}  // namespace predict_overlap_test
 }  // namespace layerbench::analysis

@@ -12,19 +12,16 @@
 #include <layerbench/machine/check.hpp>
 #include <layerbench/machine/watch.hpp>
 
-#include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"
 
 /// Checks of the machine, on copies of the files in which Linux describes itself.
 namespace layerbench::machine {
-namespace machine_check_test {
+namespace run_machine_test {
 
 using ::testing::AllOf;
-using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::mentions;
 using ::testing::Not;
 
 /// A machine's /proc and /sys.
@@ -37,7 +34,7 @@ struct tree : testing::temporary_directory {
     std::filesystem::create_directories((path() / name).parent_path());
     static_cast<void>(write(name, text));
   }
-  /// `count` processors, of which `item` share a core.
+  /// `count` processors, of which `each` share a core.
   void put_processors(int count, int item) const {
     for (int i = 0; i < count; ++i) {
       const int first = i / item * item;
@@ -70,7 +67,7 @@ TEST(AvailableMemory, RespectsControlGroupsOfVersion2) {
                   {"sys/fs/cgroup/outer/inner/memory.max", "max\n"},
                   {"sys/fs/cgroup/outer/inner/memory.current", "1073741824\n"}});
   EXPECT_EQ(available_memory_bytes(directory.path()), 2 * gibi)
-      << "inactive file pages count as available";
+      << "files that give way count as free";
 }
 
 TEST(AvailableMemory, RespectsControlGroupsOfVersion1) {
@@ -85,14 +82,14 @@ TEST(AvailableMemory, RespectsControlGroupsOfVersion1) {
   EXPECT_EQ(available_memory_bytes(directory.path()), 8 * gibi) << "no limit";
 }
 
-TEST(AvailableMemory, IsNeverNegative) {
+TEST(AvailableMemory, IsNeverBelowNothing) {
   const tree directory(tree::files{{"proc/self/cgroup", "0::/\n"},
                                    {"sys/fs/cgroup/memory.max", "100\n"},
                                    {"sys/fs/cgroup/memory.current", "200\n"}});
   EXPECT_EQ(available_memory_bytes(directory.path()), 0);
 }
 
-TEST(Caches, HaveTheSizesOfTheSystemsFiles) {
+TEST(Caches, AreAsLargeAsTheProcessorSays) {
   const std::string cache = "sys/devices/system/cpu/cpu0/cache/index";
   const auto file = [&](int index, const char* name) {
     return cache + std::to_string(index) + "/" + name;
@@ -111,11 +108,11 @@ TEST(Caches, HaveTheSizesOfTheSystemsFiles) {
                                    {file(3, "size"), "\n"}});
   EXPECT_EQ(cache_bytes(1, directory.path()), 48 << 10);
   EXPECT_EQ(cache_bytes(2, directory.path()), 2 << 20);
-  EXPECT_EQ(cache_bytes(3, directory.path()), std::nullopt) << "no size in the file";
+  EXPECT_EQ(cache_bytes(3, directory.path()), std::nullopt) << "its size is not said";
   EXPECT_EQ(cache_bytes(1, tree().path()), std::nullopt);
 }
 
-TEST(ProcessorQuota, IsTheMinimumOfAllGroups) {
+TEST(ProcessorQuota, IsTheLeastOfAllGroups) {
   const tree two(tree::files{{"proc/self/cgroup", "0::/a/b\n"},
                              {"sys/fs/cgroup/a/cpu.max", "150000 100000\n"},
                              {"sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}});
@@ -128,14 +125,14 @@ TEST(ProcessorQuota, IsTheMinimumOfAllGroups) {
   EXPECT_EQ(processor_quota(one.path()), std::nullopt);
 }
 
-TEST(Quota, IsBadBelowTheNumberOfThreads) {
+TEST(Quota, IsBadBelowTheThreads) {
   const tree directory(
       tree::files{{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "150000 100000\n"}});
   EXPECT_EQ(check_quota(directory.path(), {.threads = 1}).how, verdict::ok);
   const check_result two = check_quota(directory.path(), {.threads = 2});
   EXPECT_EQ(two.how, verdict::bad);
-  EXPECT_THAT(two.what, mentions("1.5"));
-  EXPECT_THAT(two.remedy, mentions("--threads=1"));
+  EXPECT_THAT(two.what, HasSubstr("1.5 processors"));
+  EXPECT_THAT(two.remedy, HasSubstr("--threads=1"));
   EXPECT_EQ(check_quota(tree().path(), {.threads = 2}).how, verdict::ok);
 }
 
@@ -153,7 +150,7 @@ std::optional<disturbance> seen_between(int busy, int stolen, double own) {
   return between(processor_times_of(before.path()), processor_times_of(after.path()), own);
 }
 
-TEST(Disturbance, IsTheTimeOfOtherProgramsAndTheHost) {
+TEST(Disturbance, IsWhatOthersAndTheHostTake) {
   const auto seen = seen_between(150, 10, 50);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->processors, 2);
@@ -162,7 +159,7 @@ TEST(Disturbance, IsTheTimeOfOtherProgramsAndTheHost) {
   EXPECT_DOUBLE_EQ(seen_between(50, 0, 60)->others, 0);
 }
 
-TEST(Disturbance, IsNotKnownForShortTimes) {
+TEST(Disturbance, IsNotToldFromTooLittleTime) {
   const tree before(tree::files{{"proc/stat", stat_line(1000, 5000, 0)}});
   const tree after(tree::files{{"proc/stat", stat_line(1003, 5003, 0)}});
   const auto first = processor_times_of(before.path());
@@ -170,7 +167,7 @@ TEST(Disturbance, IsNotKnownForShortTimes) {
   EXPECT_FALSE(between(first, std::nullopt, 0));
 }
 
-/// Whether a round of `ticks` on two processors is disturbed if `stolen` of them were stolen.
+/// Whether a round is disturbed that took so many ticks on two processors, so many of them stolen.
 bool disturbed_by(std::int64_t ticks, std::int64_t stolen) {
   const processor_times before{1000, 5000, 3, 2};
   processor_times after = before;
@@ -193,13 +190,13 @@ TEST(Host, IsNotAssessedWithinHalfASecond) {
   EXPECT_FALSE(disturbed_by(0, 0));
 }
 
-TEST(Host, IsNotAssessedWithoutReadings) {
+TEST(Host, IsNotAssessedWhereTheSystemDoesNotSay) {
   const processor_times some{1000, 5000, 3, 2};
   EXPECT_FALSE(run::host_disturbed(std::nullopt, some));
   EXPECT_FALSE(run::host_disturbed(some, std::nullopt));
 }
 
-TEST(Load, IsBadWhereThreadsShareProcessors) {
+TEST(Load, IsBadWhereThreadsHaveNoProcessorToThemselves) {
   const tree directory(tree::files{{"proc/loadavg", "1.50 0.7 0.3 3/89 29023\n"},
                                    {"proc/stat", stat_line(1, 1, 0)}});
   const disturbance one{1, 0, 2};
@@ -208,7 +205,8 @@ TEST(Load, IsBadWhereThreadsShareProcessors) {
   EXPECT_EQ(check_load(directory.path(), {.threads = 1}, one).how, verdict::note);
   EXPECT_EQ(check_load(directory.path(), {.threads = 2}, disturbance{0.02, 0, 2}).how, verdict::ok);
   EXPECT_THAT(check_load(directory.path(), {}, one).what,
-              AllOf(mentions("1.50"), mentions("2"), mentions("1.00")));
+              AllOf(HasSubstr("1.50 in the last minute"), HasSubstr("2 in the run queue"),
+                    HasSubstr("1.00 of 2 processors")));
 }
 
 TEST(Steal, IsBadAboveTwoPercent) {
@@ -216,15 +214,15 @@ TEST(Steal, IsBadAboveTwoPercent) {
   EXPECT_EQ(check_steal(disturbance{0, 0.01, 2}).how, verdict::note);
   const check_result much = check_steal(disturbance{0, 0.03, 2});
   EXPECT_EQ(much.how, verdict::bad);
-  EXPECT_THAT(much.what, mentions("3.0 %"));
+  EXPECT_THAT(much.what, HasSubstr("3.0 %"));
 }
 
-TEST(Speed, IsBadAboveALargeSlowShare) {
+TEST(Speed, IsBadWhereItIsSlowForLong) {
   EXPECT_EQ(check_speed(0).how, verdict::ok);
   EXPECT_EQ(check_speed(0.1).how, verdict::note);
   const check_result much = check_speed(0.5);
   EXPECT_EQ(much.how, verdict::bad);
-  EXPECT_THAT(much.what, mentions("50 %"));
+  EXPECT_THAT(much.what, HasSubstr("50 % of the time"));
   EXPECT_THAT(much.remedy, Not(IsEmpty()));
   EXPECT_EQ(check_speed(std::nullopt).how, verdict::note) << "not looked at";
 }
@@ -233,7 +231,7 @@ TEST(Frequency, FollowsGovernorAndTurbo) {
   const tree device;
   const check_result absent = check_clock_rate(device.path());
   EXPECT_EQ(absent.how, verdict::note);
-  EXPECT_THAT(absent.what, mentions("cpufreq"));
+  EXPECT_THAT(absent.what, HasSubstr("virtual machines"));
   device.put_governor("performance", "intel_pstate");
   device.put("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
   EXPECT_EQ(check_clock_rate(device.path()).how, verdict::ok);
@@ -246,18 +244,18 @@ TEST(Frequency, FollowsGovernorAndTurbo) {
   EXPECT_THAT(check_clock_rate(device.path()).remedy, HasSubstr("cpupower"));
 }
 
-TEST(Cores, AreSharedByMoreThreadsThanCores) {
+TEST(Cores, AreSharedOnlyBeyondTheirNumber) {
   const tree device;
   device.put_processors(8, 2);
   device.put("sys/devices/system/cpu/cpufreq/boost", "0\n");  // no processor
   EXPECT_EQ(check_cores(device.path(), {.threads = 4}, {}).how, verdict::ok);
   const check_result shared = check_cores(device.path(), {.threads = 8}, {});
   EXPECT_EQ(shared.how, verdict::note);
-  EXPECT_THAT(shared.what, mentions("8", "4", "SMT"));
+  EXPECT_THAT(shared.what, HasSubstr("8 processors on 4 cores (SMT)"));
   EXPECT_EQ(shared.remedy, "--threads=4");
 }
 
-TEST(Cores, AreBadWhereCoresOfOneCacheAreFarApart) {
+TEST(Cores, AreFarOnlyWhereTheSystemSaysOtherwise) {
   const tree device;
   device.put_processors(2, 1);
   const auto put_last_cache = [&](const std::string& cpu, const std::string& shared_by) {
@@ -266,16 +264,16 @@ TEST(Cores, AreBadWhereCoresOfOneCacheAreFarApart) {
   put_last_cache("cpu0", "0-1");
   put_last_cache("cpu1", "0-1");
   EXPECT_EQ(check_cores(device.path(), {}, 60e-9).how, verdict::ok);
-  EXPECT_THAT(check_cores(device.path(), {}, 60e-9).what, mentions("60.0 ns"));
+  EXPECT_THAT(check_cores(device.path(), {}, 60e-9).what, HasSubstr("60.0 ns to another"));
   const check_result moved = check_cores(device.path(), {}, 320e-9);
   EXPECT_EQ(moved.how, verdict::bad);
-  EXPECT_THAT(moved.remedy, mentions("--threads=1"));
+  EXPECT_THAT(moved.remedy, HasSubstr("--threads=1"));
   put_last_cache("cpu0", "0");
   put_last_cache("cpu1", "1");
-  EXPECT_EQ(check_cores(device.path(), {}, 320e-9).how, verdict::ok) << "two last-level caches";
+  EXPECT_EQ(check_cores(device.path(), {}, 320e-9).how, verdict::ok) << "two caches, as it says";
 }
 
-TEST(Binding, NeedsAProcessorPerThread) {
+TEST(Binding, WantsAProcessorForEachThread) {
   const tree device;
   const resource_request bound{
       .threads = 2, .processors = 2, .environment = {{"OMP_PROC_BIND", "close"}}};
@@ -294,7 +292,7 @@ TEST(Hypervisor, IsFoundAndNamed) {
   const tree directory(tree::files{{"proc/cpuinfo", "flags : fpu sse hypervisor lm\n"}});
   EXPECT_EQ(check_hypervisor(directory.path()).how, verdict::note);
   directory.put("sys/class/dmi/id/sys_vendor", "QEMU\n");
-  EXPECT_THAT(check_hypervisor(directory.path()).what, mentions("QEMU"));
+  EXPECT_THAT(check_hypervisor(directory.path()).what, HasSubstr("(QEMU)"));
   EXPECT_EQ(check_hypervisor(tree(tree::files{{"proc/cpuinfo", "flags : fpu lm\n"}}).path()).how,
             verdict::ok);
   EXPECT_EQ(check_hypervisor(tree(tree::files{{"sys/hypervisor/type", "xen\n"}}).path()).how,
@@ -315,7 +313,7 @@ TEST(Clock, IsBadWhenItIsCoarse) {
   const check_result good =
       check_clock(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 3e-8});
   EXPECT_EQ(good.how, verdict::ok);
-  EXPECT_THAT(good.what, mentions("tsc", "1.00 ns", "30.0 ns"));
+  EXPECT_THAT(good.what, AllOf(HasSubstr("tsc"), HasSubstr("1.00 ns"), HasSubstr("30.0 ns")));
   EXPECT_EQ(check_clock(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 2e-6}).how,
             verdict::note);
   EXPECT_EQ(check_clock(directory.path(), {.clock_resolution = 1e-2}).how, verdict::bad);
@@ -328,33 +326,24 @@ TEST(HugePages, ShowTheModeThatIsSet) {
   EXPECT_EQ(check_huge_pages(tree().path()).how, verdict::ok);
 }
 
-TEST(Check, NeedsNoFileOfTheSystem) {
+TEST(Check, SurvivesASystemThatSaysNothing) {
   const std::vector<check_result> all = check(tree().path(), {}, {}, {}, {});
   EXPECT_EQ(summary(all), "fit");
   for (const check_result& result : all) EXPECT_THAT(result.name, Not(IsEmpty()));
 }
 
-/// Matches a text whose last line matches.
-template <class Matcher>
-auto last_line(const Matcher& matcher) {
-  const auto last = [](const std::string& text) {
-    return text.substr(text.rfind('\n', text.size() - 2) + 1);
-  };
-  return ::testing::ResultOf(last, matcher);
-}
-
-TEST(Report, HasALinePerCheckAndTheVerdictAtTheEnd) {
+TEST(Report, IsOneScreenWithAVerdictAtTheEnd) {
   std::vector<check_result> all{{"load", verdict::ok, "0.1"},
                                 {"cores", verdict::note, "few", "more"}};
   EXPECT_EQ(summary(all), "fit");
   EXPECT_THAT(report(all),
-              AllOf(ContainsRegex("(^|\n)ok +load +0[.]1\n"), ContainsRegex("\nnote +cores +few\n"),
-                    ContainsRegex("\n .*more\n"), last_line(mentions("fit"))));
+              AllOf(HasSubstr("ok    load        0.1\n"), HasSubstr("note  cores       few\n"),
+                    HasSubstr("remedy: more\n"), EndsWith("\nfit to measure\n")));
   all.push_back({"steal", verdict::bad, "9 %", "go"});
   all.push_back({"quota", verdict::bad, "1", "lift"});
   EXPECT_EQ(summary(all), "steal quota");
-  EXPECT_THAT(report(all), last_line(AllOf(mentions("not"), mentions("steal", "quota"))));
+  EXPECT_THAT(report(all), EndsWith("\nnot fit to measure: steal quota\n"));
 }
 
-}  // namespace machine_check_test
+}  // namespace run_machine_test
 }  // namespace layerbench::machine

@@ -13,19 +13,18 @@
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/session/runner.hpp>
 
-#include "support/mentions.hpp"
 #include "support/work_queue.hpp"
 
 namespace layerbench::run {
-namespace session_runner_test {
+namespace run_runner_test {
 
 using testing::configuration_of;
 using ::testing::ElementsAre;
-using testing::mentions;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-/// Readings of two processors' times. Each round takes a second; in the rounds of `stolen` the host
-/// takes 5 % of it.
+/// Readings of two processors: each round takes a second, and in the `stolen` rounds the host takes
+/// 5 %.
 class clock_of_host {
  public:
   explicit clock_of_host(std::set<std::int64_t> stolen) : stolen_(std::move(stolen)) {}
@@ -65,7 +64,7 @@ class runner_test : public testing::work_queue_test {
   }
   bool slow_after_a_while_ = false;
 
-  /// The counter `disturbed` of all rows of a round.
+  /// The marks of all rows of a round.
   [[nodiscard]] std::vector<double> marks(std::int64_t round) const {
     std::vector<double> all;
     for (const result::measurement& row : result_.rows) {
@@ -77,7 +76,7 @@ class runner_test : public testing::work_queue_test {
 };
 using Runner = runner_test;
 
-TEST_F(Runner, MarksEveryRowOfARoundWithStolenTime) {
+TEST_F(Runner, MarksEveryRowOfARoundInWhichTheHostTookTime) {
   const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "a", "hot");
   add_row(configuration, "b", "hot");
@@ -87,18 +86,18 @@ TEST_F(Runner, MarksEveryRowOfARoundWithStolenTime) {
   EXPECT_THAT(marks(2), ElementsAre(1, 1));
 }
 
-TEST_F(Runner, NumbersRoundsAfterThoseOfAResumedFile) {
+TEST_F(Runner, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
   benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a", "hot");
   result::measurement before;
   before.name = known->name();
   before.counters["disturbed"] = 0;
   result_.rows.push_back(before);
   measure({.min_rounds = 2, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
-  EXPECT_THAT(marks(0), ElementsAre(0)) << "the row of the earlier run";
+  EXPECT_THAT(marks(0), ElementsAre(0)) << "what was timed in an earlier run";
   EXPECT_THAT(marks(1), ElementsAre(1));
 }
 
-TEST_F(Runner, MarksRowsWithoutSamplesAtTheUsualFrequency) {
+TEST_F(Runner, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
   slow_after_a_while_ = true;
   add_row(configuration_of("f32", 1, "1"), "a", "hot");
   measure({.min_rounds = 1, .min_time = 0, .max_time = 0, .sum_rows = true},
@@ -107,22 +106,21 @@ TEST_F(Runner, MarksRowsWithoutSamplesAtTheUsualFrequency) {
   EXPECT_EQ(result_.rows.at(0).counters.at("slowed"), result_.rows.at(0).counters.at("samples"));
 }
 
-TEST_F(Runner, MeasuresWhereStolenTimeIsNotKnown) {
+TEST_F(Runner, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
   add_row(configuration_of("f32", 1, "1"), "a", "hot");
   measure({.min_rounds = 2, .min_time = 0, .max_time = 0, .sum_rows = true},
           [] { return std::nullopt; });
   EXPECT_THAT(result_.rows, SizeIs(2));
 }
 
-TEST_F(Runner, ContinuesWithoutACaseThatCannotRun) {
+TEST_F(Runner, GoesOnWithoutACaseThatCannotRun) {
   add_row(configuration_of("f128", 1, "1"), "fails", "hot");
   add_row(configuration_of("f32", 1, "1"), "runs", "hot");
   cases_.front() = std::make_unique<benchmark_case>(
-      case_spec{
-          .name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
+      row{.name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
       memory_);  // the device has no plan of it
   measure({.min_rounds = 3, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
-  EXPECT_THAT(endings_, ElementsAre(mentions("time"))) << "of the case that ran";
+  EXPECT_THAT(endings_, ElementsAre(HasSubstr("time was up")));
   ASSERT_THAT(result_.rows, SizeIs(4));
   for (const result::measurement& row : result_.rows) {
     EXPECT_EQ(row.error.empty(), row.name.layer == "runs");
@@ -130,5 +128,5 @@ TEST_F(Runner, ContinuesWithoutACaseThatCannotRun) {
   }
 }
 
-}  // namespace session_runner_test
+}  // namespace run_runner_test
 }  // namespace layerbench::run

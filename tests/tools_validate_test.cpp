@@ -5,8 +5,6 @@
 
 #include <gmock/gmock.h>
 
-#include "support/golden.hpp"
-#include "support/mentions.hpp"
 #include "support/program.hpp"
 
 namespace layerbench {
@@ -14,18 +12,16 @@ namespace tools_validate_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::mentions;
-using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const std::string& golden = testing::chain_file;
+const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json";
 
 testing::outcome tool(const std::vector<std::string>& arguments) {
   return testing::run(LAYERBENCH_TOOL, arguments);
 }
 
-/// The example file with only those rows whose names begin with one of `names`.
+/// The golden file with only those rows whose names begin with one of `names`.
 json::value file_of(const std::vector<std::string>& names) {
   json::value file = json::value::parse(json::read_text(golden));
   json::value kept = json::value::array();
@@ -40,7 +36,7 @@ json::value file_of(const std::vector<std::string>& names) {
 
 const std::vector<std::string> layers{"conv/", "activation/", "reorder/"};
 
-TEST(Validate, ComparesPredictionsWithMeasuredSteps) {
+TEST(Validate, HoldsPredictionsAgainstSteps) {
   const testing::temporary_directory scratch;
   std::vector<std::string> names = layers;
   names.insert(names.end(), {"chain/inference/reference/f32/tiny/batch:2",
@@ -48,8 +44,8 @@ TEST(Validate, ComparesPredictionsWithMeasuredSteps) {
   const std::string path = scratch.write("r.json", file_of(names).dump()).string();
   const testing::outcome text = tool({"validate", path});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, AllOf(StartsWith("| "), mentions("tiny", "small", "3.100", "3.125"),
-                              mentions("15.4 %", "27.4 %"), Not(HasSubstr("batch:4"))));
+  EXPECT_THAT(text.out, AllOf(StartsWith("| case "), HasSubstr("predicted: mean absolute error"),
+                              HasSubstr("naive hot sum: mean absolute error")));
   const testing::outcome form = tool({"validate", path, "--format", "json"});
   EXPECT_THAT(json::value::parse(form.out).at("cases"), SizeIs(2));
   EXPECT_THAT(tool({"validate", path, "--format", "csv"}).out, StartsWith("model,phase,"));
@@ -57,21 +53,22 @@ TEST(Validate, ComparesPredictionsWithMeasuredSteps) {
   EXPECT_NEAR(json::value::parse(hot.out).at("cases").at(0).at("error"), -0.248, 1e-9);
 }
 
-TEST(Validate, ExitsIncompleteAndNamesMissingLayers) {
+TEST(Validate, ExitsIncompleteAndSaysWhatIsLacking) {
   for (const std::string format : {"text", "json", "csv"}) {
     const testing::outcome done = tool({"validate", golden, "--format", format});
     EXPECT_EQ(done.exit_code, 4);
-    EXPECT_THAT(done.err, mentions("inference/reference/f32/tiny/batch:4", "relu1"));
-    EXPECT_THAT(done.out, mentions("inference/reference/f32/tiny/batch:4", "relu1"));
+    EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/tiny/batch:4: layers without a "
+                                    "timing: relu1"));
+    EXPECT_THAT(done.out, HasSubstr("relu1"));
   }
 }
 
-TEST(Validate, NamesTheOptionThatMeasuresChains) {
+TEST(Validate, SaysHowToMeasureASteps) {
   const testing::temporary_directory scratch;
   const std::string path = scratch.write("r.json", file_of(layers).dump()).string();
   const testing::outcome done = tool({"validate", path});
   EXPECT_EQ(done.exit_code, 5);
-  EXPECT_THAT(done.err, mentions("bench_model", "--chain"));
+  EXPECT_THAT(done.err, HasSubstr("bench_model --chain"));
 }
 
 TEST(Validate, RefusesAWrongCommandLine) {
@@ -80,11 +77,10 @@ TEST(Validate, RefusesAWrongCommandLine) {
   EXPECT_EQ(tool({"validate", golden, "--model", "unheard_of"}).exit_code, 5);
   EXPECT_EQ(tool({"validate", golden, "--cache", "cold"}).exit_code, 2);
   EXPECT_EQ(tool({"validate", "/nowhere.json"}).exit_code, 3);
-  EXPECT_THAT(tool({"validate", "--help"}).out,
-              mentions("layerbench validate", "--cache", "--model"));
+  EXPECT_THAT(tool({"validate", "--help"}).out, HasSubstr("Usage: layerbench validate"));
 }
 
-TEST(Predict, NeverReadsChains) {
+TEST(Predict, IsTheSameWithoutTheStepsItIsHeldAgainst) {
   const testing::temporary_directory scratch;
   const auto predicted = [&](const json::value& file) {
     const std::string path = scratch.write("r.json", file.dump()).string();
@@ -96,28 +92,31 @@ TEST(Predict, NeverReadsChains) {
   EXPECT_EQ(predicted(whole), predicted(file_of(layers)));
 }
 
-TEST(Predict, SelectsThePhase) {
+TEST(Predict, TakesThePhaseAskedFor) {
   EXPECT_EQ(tool({"predict", golden, "--model", "tiny", "--phase", "inference"}).out,
             tool({"predict", golden, "--model", "tiny"}).out);
   const testing::outcome none = tool({"predict", golden, "--phase", "training"});
   EXPECT_EQ(none.exit_code, 5);
-  EXPECT_THAT(none.err, mentions("inference/reference/f32/small/batch:2"));
+  EXPECT_THAT(none.err, HasSubstr("cases in the files: inference/reference/f32/small/batch:2"));
 }
 
-TEST(Predict, PrintsThePredictionAndTheNaiveHotSum) {
+TEST(Predict, PrintsTheNaiveSumBesideThePrediction) {
   const testing::outcome done = tool({"predict", golden, "--model", "tiny"});
-  EXPECT_THAT(done.out, AllOf(mentions("3.100 ms", "95 %", "2.350 ms", "24.2 %"), HasSubstr("+-"),
-                              HasSubstr("sum of cache:model timings")));
+  EXPECT_THAT(done.out, AllOf(HasSubstr("3.100 ms a step (between "),
+                              HasSubstr("of which sampling: 95 % between "),
+                              HasSubstr("protocol: +-"), HasSubstr("sum of cache:model timings"),
+                              HasSubstr("naive hot sum: 2.350 ms, 24.2 % lower")));
   const testing::outcome hot = tool({"predict", golden, "--model", "tiny", "--cache", "hot"});
-  EXPECT_THAT(hot.out,
-              AllOf(mentions("2.350 ms"), HasSubstr("naive hot sum"), Not(HasSubstr("24.2 %"))));
+  EXPECT_THAT(hot.out, AllOf(HasSubstr("2.350 ms a step"), HasSubstr("lower bound")));
 }
 
-TEST(Predict, AddsAFrameworksOverheadAsASeparateTerm) {
+TEST(Predict, AddsTheFrameworksOwnTimeAsATermOfItsOwn) {
   const std::vector<std::string> costs{"--overhead-per-layer=1e-4", "--overhead-per-step=0.002"};
   std::vector<std::string> arguments{"predict", golden, "--model", "tiny"};
   arguments.insert(arguments.end(), costs.begin(), costs.end());
-  EXPECT_THAT(tool(arguments).out, mentions("5.600 ms", "3.100 ms", "2.500 ms"));
+  EXPECT_THAT(tool(arguments).out,
+              AllOf(HasSubstr("5.600 ms a step"),
+                    HasSubstr("of which layers: 3.100 ms; framework, as given: 2.500 ms")));
   arguments.insert(arguments.end(), {"--format", "json"});
   const json::value tiny = json::value::parse(tool(arguments).out).at("predictions").at(0);
   EXPECT_DOUBLE_EQ(tiny.at("overhead_seconds"), 2.5e-3);

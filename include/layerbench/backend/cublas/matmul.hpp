@@ -14,10 +14,10 @@
 #include <layerbench/backend/cuda/handle.hpp>
 #include <layerbench/shape/dtype.hpp>
 
-/// Descriptors of cuBLASLt for matrix products.
+/// Matrix products as cuBLASLt describes them.
 namespace layerbench::cublas {
 
-/// Storage type of a data type. Throws unsupported.
+/// How the library stores a type. Throws unsupported.
 [[nodiscard]] inline cudaDataType_t data_type(dtype type) {
   switch (type) {
     case dtype::f32:
@@ -29,7 +29,8 @@ namespace layerbench::cublas {
   }
 }
 
-/// A batch of contiguous column-major matrices.
+/// A matrix in memory, column by column, as the library has them; `batch` of them one after the
+/// other.
 struct matrix {
   std::int64_t rows;
   std::int64_t columns;
@@ -58,7 +59,7 @@ class matrix_layout {
   handle self_;
 };
 
-/// Descriptor of the product op(a) * op(b) and its epilogue.
+/// What is computed: op(a) * op(b), and what becomes of it.
 class matmul {
  public:
   explicit matmul(dtype type)
@@ -78,26 +79,26 @@ class matmul {
   cuda::handle<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy> self_;
 };
 
-/// Constraints on the algorithms of the heuristics.
+/// What algorithms are asked for.
 class preference {
  public:
-  static constexpr std::uint32_t alignment = 64;  ///< bytes; minimum alignment of operands
+  static constexpr std::uint32_t alignment = 64;  ///< bytes at which operands begin, at least
 
-  /// All sums in f32. f32 does not use tensor cores, tf32 does.
+  /// Sums in f32 to their end; f32 not on tensor cores, tf32 on them.
   preference(dtype type, std::size_t workspace_bytes) {
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
-    constexpr std::uint32_t f32_only = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    constexpr std::uint32_t fine = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         type == dtype::f32 || type == dtype::tf32 ? std::uint32_t{CUBLASLT_REDUCTION_SCHEME_MASK}
-                                                  : f32_only);
+                                                  : fine);
     constexpr std::uint64_t tensor_cores = CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK;
-    constexpr std::uint64_t fma = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
+    constexpr std::uint64_t other = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
     if (type == dtype::f32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~tensor_cores);
-    if (type == dtype::tf32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~fma);
+    if (type == dtype::tf32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~other);
     for (const auto operand :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      set(operand, alignment);  // small operands share a page, so they are not page-aligned
+      set(operand, alignment);  // small operands share pages
     }
   }
   [[nodiscard]] cublasLtMatmulPreference_t get() const noexcept { return self_.get(); }
@@ -113,7 +114,7 @@ class preference {
       cuda::make_handle<handle>("cublasLtMatmulPreferenceCreate", &cublasLtMatmulPreferenceCreate);
 };
 
-/// Name of an algorithm from cuBLASLt's ids: "algo66_tile20_stages35_splitk1".
+/// An algorithm by the library's numbers: "algo66_tile20_stages35_splitk1".
 [[nodiscard]] inline std::string text(const cublasLtMatmulAlgo_t& algorithm) {
   const auto number = [&](cublasLtMatmulAlgoConfigAttributes_t name) {
     std::int32_t value = 0;

@@ -18,13 +18,12 @@
 
 namespace layerbench::cudnn {
 
-/// An execution plan: a graph compiled for an engine. Throws unsupported if the engine does not
-/// support the graph.
+/// A graph ready to run on an engine. Throws unsupported where the engine cannot.
 class execution_plan {
  public:
-  /// `heuristic` is the name of the heuristic mode that proposed the plan, or empty.
-  execution_plan(engine_config config, const descriptor& gpu, std::string heuristic)
-      : config_(std::move(config)), heuristic_(std::move(heuristic)) {
+  /// `found_by` is the mode of the heuristics that proposed it.
+  execution_plan(engine_config config, const descriptor& gpu, std::string found_by)
+      : config_(std::move(config)), found_by_(std::move(found_by)) {
     self_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.self());
     self_.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, gpu);
     self_.finalize();
@@ -36,67 +35,67 @@ class execution_plan {
   [[nodiscard]] const engine_choice& choice() const { return config_.choice(); }
   [[nodiscard]] const numerical_notes& notes() const { return config_.notes(); }
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
-  /// Engine, knobs, notes and heuristic mode, such as "eng67_k2:1[tensor_core][mode_a]".
+  /// Engine, knobs, notes and who found it: "eng67_k2:1[tensor_core][mode_a]".
   [[nodiscard]] std::string text() const {
     std::string result = choice().text();
     for (const cudnnBackendNumericalNote_t note : notes())
       result += fmt::format("[{}]", name(note));
-    return heuristic_.empty() ? result : fmt::format("{}[{}]", result, heuristic_);
+    return found_by_.empty() ? result : fmt::format("{}[{}]", result, found_by_);
   }
 
  private:
   engine_config config_;
-  std::string heuristic_;
+  std::string found_by_;
   descriptor self_{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
   std::size_t workspace_bytes_ = 0;
 };
 
-/// Constraints on a plan: its arithmetic (computes_in()) and its workspace.
+/// What a plan must keep to.
 struct plan_limits {
   dtype type;
   std::size_t workspace_bytes;
 };
 
-/// cuDNN's heuristic modes and their names in execution_plan::text(): the plans that it expects to
-/// be fast, and plans for when these fail.
+/// The library's heuristics, by the names that plans are told by: what it expects to be fast, and
+/// what works for sure.
 inline constexpr std::array<std::pair<cudnnBackendHeurMode_t, std::string_view>, 2> heuristics{
     {{CUDNN_HEUR_MODE_A, "mode_a"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}}};
 
 namespace detail {
 
-/// The plan of a configuration; nullopt if cuDNN does not support it or it violates the limits.
+/// The plan, unless the library has none for these or it breaks the limits.
 [[nodiscard]] inline std::optional<execution_plan> plan_within(const plan_limits& limits,
                                                                engine_config config,
                                                                const descriptor& gpu,
-                                                               std::string heuristic) {
+                                                               std::string found_by) {
   if (!computes_in(limits.type, config.notes())) return std::nullopt;
   try {
-    execution_plan result(std::move(config), gpu, std::move(heuristic));
+    execution_plan result(std::move(config), gpu, std::move(found_by));
     if (result.workspace_bytes() > limits.workspace_bytes) return std::nullopt;
     return result;
-  } catch (const unsupported&) {  // the heuristics may propose configurations that do not work
+  } catch (const unsupported&) {  // heuristics promise nothing
     return std::nullopt;
   }
 }
 
-/// Calls `visit` with each plan within the limits until it returns false.
-template <class Visit>
+/// Calls `take` with each plan within the limits, until it returns false.
+template <class Take>
 void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_limits& limits,
-                   const Visit& visit) {
+                   const Take& take) {
   std::vector<engine_choice> seen;
   for (const auto& [mode, mode_name] : heuristics) {
     for (engine_config& proposal : proposals(graph, gpu, mode)) {
       if (std::ranges::find(seen, proposal.choice()) != seen.end()) continue;
       seen.push_back(proposal.choice());
       auto result = plan_within(limits, std::move(proposal), gpu, std::string(mode_name));
-      if (result && !visit(*std::move(result))) return;
+      if (result && !take(*std::move(result))) return;
     }
   }
 }
 
 }  // namespace detail
 
-/// All plans within the limits that cuDNN proposes, by estimated speed.
+/// All plans within the limits that the library proposes, the fastest in its opinion first.
 [[nodiscard]] inline std::vector<execution_plan> all_plans(const descriptor& graph,
                                                            const descriptor& gpu,
                                                            const plan_limits& limits) {
@@ -108,7 +107,7 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
   return all;
 }
 
-/// The first plan of all_plans(). Throws unsupported if there is none.
+/// The first of them. Throws unsupported when there is none.
 [[nodiscard]] inline execution_plan first_plan(const descriptor& graph, const descriptor& gpu,
                                                const plan_limits& limits) {
   std::optional<execution_plan> first;
@@ -121,20 +120,19 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
                                 name(limits.type), limits.workspace_bytes));
 }
 
-/// Rebuilds a plan from its text(). Throws unsupported if cuDNN does not have the plan or it
-/// violates the limits.
+/// The plan that was chosen before, by its text. Throws unsupported where it breaks the limits, or
+/// the library does not have it.
 [[nodiscard]] inline execution_plan replayed_plan(const descriptor& graph, const descriptor& gpu,
                                                   const plan_limits& limits,
                                                   const std::string& text) {
   const auto choice = engine_choice::parse(text);
-  if (!choice) throw unsupported(fmt::format("'{}' is not a plan of cuDNN", text));
-  const auto proposed = [&](const auto& item) {
+  if (!choice) throw unsupported(fmt::format("'{}' is no plan of cuDNN", text));
+  const auto finds = [&](const auto& item) {
     return text.ends_with(fmt::format("[{}]", item.second));
   };
-  const auto* const heuristic = std::ranges::find_if(heuristics, proposed);
-  auto result =
-      detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu,
-                          std::string(heuristic == heuristics.end() ? "" : heuristic->second));
+  const auto* const finder = std::ranges::find_if(heuristics, finds);
+  auto result = detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu,
+                                    std::string(finder == heuristics.end() ? "" : finder->second));
   if (result) return *std::move(result);
   throw unsupported(
       fmt::format("the chosen plan {} cannot be used in {} with up to {} bytes of workspace", text,

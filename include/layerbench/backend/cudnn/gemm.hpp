@@ -7,7 +7,7 @@
 
 namespace layerbench {
 
-/// Matrix product by cuBLASLt.
+/// cuDNN leaves matrix products to cuBLASLt.
 template <>
 class plan<cudnn::backend, op::gemm> : public plan<cublas::backend, op::gemm> {
   using plan<cublas::backend, op::gemm>::plan;

@@ -18,7 +18,7 @@
 namespace layerbench::mpi {
 
 /// The leader's side of MPI: the rank that measures.
-class backend : public single_threaded_host {
+class backend : public host_thread {
  public:
   static constexpr std::string_view name = "mpi";
   static constexpr bool waits = true;

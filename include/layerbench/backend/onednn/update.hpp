@@ -13,7 +13,7 @@
 
 namespace layerbench {
 
-/// Weight updates by layerbench loops, because oneDNN has none.
+/// Updates are loops of the suite's own: the library has none.
 template <>
 class plan<onednn::backend, op::update> : public onednn::primitive_plan {
  public:
@@ -21,8 +21,8 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
-    with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
-    set_loop();
+    with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
+    adopt_loop();
   }
 
   void run(const binding& bound) const {
@@ -39,12 +39,11 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
   }
 
  private:
-  // All threads of a team call these for tensor `i` and share its elements.
-
+  /// A thread's part of tensor `i`; so are the others.
   template <class T>
   void zero(const binding& bound, std::size_t i) const {
     T* sum = at<T>(bound, i);
-    parallel_for(o_.sizes[i], [=](std::int64_t j) { sum[j] = static_cast<T>(0.0F); });
+    share(o_.sizes[i], [=](std::int64_t j) { sum[j] = static_cast<T>(0.0F); });
   }
 
   template <class T>
@@ -52,7 +51,7 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     const T* sum = at<T>(bound, 3 * i);
     const T* gradient = at<T>(bound, 3 * i + 1);
     T* new_sum = at<T>(bound, 3 * i + 2);
-    parallel_for(o_.sizes[i], [=](std::int64_t j) {
+    share(o_.sizes[i], [=](std::int64_t j) {
       new_sum[j] = static_cast<T>(static_cast<float>(sum[j]) + static_cast<float>(gradient[j]));
     });
   }
@@ -60,17 +59,17 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
   template <class T>
   void update(const binding& bound, std::size_t i) const {
     const std::size_t states = o_.states();
-    constexpr bool has_copy = !std::is_same_v<T, float>;
-    const std::size_t first = i * (3 + 2 * states + (has_copy ? 1 : 0));
+    constexpr bool narrow = !std::is_same_v<T, float>;
+    const std::size_t first = i * (3 + 2 * states + (narrow ? 1 : 0));
     const std::size_t results = first + 2 + states;
     const auto* weights = at<float>(bound, first);
     const auto* gradient = at<T>(bound, first + 1);
     auto* new_weights = at<float>(bound, results);
     T* copy = nullptr;
-    if constexpr (has_copy) copy = at<T>(bound, results + 1 + states);
+    if constexpr (narrow) copy = at<T>(bound, results + 1 + states);
     const auto store = [=]([[maybe_unused]] std::int64_t j, float value) {
       new_weights[j] = value;
-      if constexpr (has_copy) copy[j] = static_cast<T>(value);
+      if constexpr (narrow) copy[j] = static_cast<T>(value);
     };
     const std::int64_t size = o_.sizes[i];
     const auto rate = static_cast<float>(o_.rate);
@@ -87,20 +86,20 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     switch (o_.rule) {
       default:
       case op::update_rule::sgd:
-        parallel_for(size, [=](std::int64_t j) {
+        share(size, [=](std::int64_t j) {
           store(j, weights[j] - rate * static_cast<float>(gradient[j]));
         });
         break;
       case op::update_rule::momentum:
-        parallel_for(size, [=](std::int64_t j) {
-          const float updated =
+        share(size, [=](std::int64_t j) {
+          const float moved =
               first_moment * moment[j] + static_cast<float>(gradient[j]) + decay * weights[j];
-          new_moment[j] = updated;
-          store(j, weights[j] - rate * updated);
+          new_moment[j] = moved;
+          store(j, weights[j] - rate * moved);
         });
         break;
       case op::update_rule::adam:
-        parallel_for(size, [=](std::int64_t j) {
+        share(size, [=](std::int64_t j) {
           const auto g = static_cast<float>(gradient[j]);
           const float m = first_moment * moment[j] + of_gradient * g;
           const float v = second_moment * second[j] + of_square * g * g;
@@ -112,9 +111,9 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     }
   }
 
-  /// Calls `work(j)` for all elements, which the threads of a team share.
+  /// Shares the work of all elements out among the threads of a team.
   template <class Work>
-  static void parallel_for(std::int64_t size, const Work& work) {
+  static void share(std::int64_t size, const Work& work) {
 #pragma omp for simd nowait
     for (std::int64_t j = 0; j < size; ++j) work(j);
   }

@@ -7,7 +7,7 @@
 
 namespace layerbench::reference {
 
-/// The operands hold the values of all ranks, so nothing is communicated.
+/// All ranks are in this program: nobody communicates.
 template <>
 struct formula<op::allreduce> {
   [[nodiscard]] static sum at(const op::allreduce& o, op::pass /*pass*/, tensors in,
