@@ -6,6 +6,6 @@ int main(int argc, char** argv) {
   return layerbench::programs::run_suite(
       argc, argv,
       {.name = "bench_batchnorm",
-       .purpose = "Times the batch normalisations of deep-learning models.",
-       .ops = {"batchnorm"}});
+       .purpose = "Times the batch and local response normalisations of deep-learning models.",
+       .ops = {"batchnorm", "lrn"}});
 }

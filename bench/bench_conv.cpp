@@ -7,5 +7,5 @@ int main(int argc, char** argv) {
       argc, argv,
       {.name = "bench_conv",
        .purpose = "Times the convolutions of deep-learning models.",
-       .ops = {"conv"}});
+       .ops = {"conv", "deconv"}});
 }

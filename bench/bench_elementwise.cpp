@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   return layerbench::programs::run_suite(
       argc, argv,
       {.name = "bench_elementwise",
-       .purpose = "Times the activations and additions of deep-learning models.",
-       .ops = {"activation", "add"}});
+       .purpose =
+           "Times the elementwise ops of deep-learning models, and those that copy elements.",
+       .ops = {"activation", "add", "multiply", "concat", "pad", "embedding"}});
 }

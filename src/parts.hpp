@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <layerbench/cli/entry_point.hpp>
 
@@ -19,6 +20,8 @@ exit_code run_program(const run::options& o, char* self, const run::program& wha
 
 /// Prints what the rows add up to: below them, or on stderr where stdout is for a machine.
 void print_predictions(const result::results& results, const run::options& o, bool machine_format);
+/// The predictions beside the measured whole steps.
+std::string validation_text(const result::results& results, const run::options& o);
 /// Prints what the rows show of this machine, in the same place.
 void print_peaks(const result::results& results, const run::options& o, bool machine_format);
 

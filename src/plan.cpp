@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include "plan.hpp"
+#include "suite_parts.hpp"
 
 namespace layerbench::programs {
 

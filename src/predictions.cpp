@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 
+#include <fmt/format.h>
+
+#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/predict/validation.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 
@@ -30,8 +32,7 @@ void print_predictions(const result::results& results, const run::options& o, bo
   fmt::print(out, "\non {}\n\n{}{}", machine, analysis::text(predictions),
              analysis::text(analysis::contentions(std::span(&results, 1))));
   if (!results.chains.empty()) {
-    const analysis::options models{.models = o.models, .shapes = o.shapes};
-    fmt::print(out, "\n{}", analysis::text(analysis::validate(std::span(&results, 1), models)));
+    fmt::print(out, "\n{}", validation_text(results, o));
   }
 }
 

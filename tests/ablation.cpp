@@ -82,13 +82,13 @@ class experiment {
         chain_(step_.make_chain(1)) {
     for (const model::primitive& primitive : model::primitives(step_.step())) {
       for (const std::string& way : ways) {
-        run::row row{
+        run::case_spec row{
             .name = {{}, {}, {}, primitive.layer, {}},
             .op = primitive.op,
             .count = primitive.count(),
             .request = {.type = type},
             .signature = "",
-            .around = [&, primitive, way] { return surroundings_of(step_, primitive, way); },
+            .make_context = [&, primitive, way] { return surroundings_of(step_, primitive, way); },
             .expected = reference::oracle(op::builtin{}).of(primitive.op, primitive.pass)};
         rows_[way].push_back(std::make_unique<run::benchmark_case>(std::move(row), memory_));
         rows_[way].back()->prepare({});
@@ -106,8 +106,8 @@ class experiment {
       for (const auto& row : rows_[way]) {
         if (way == "final") row->calls().set_step_seconds(steps.front());
         const double seconds = seconds_of(*row);
-        layers_[way][row->what().name.layer].push_back(seconds);
-        sums[way] += static_cast<double>(row->what().count) * seconds;
+        layers_[way][row->spec().name.layer].push_back(seconds);
+        sums[way] += static_cast<double>(row->spec().count) * seconds;
       }
       spent_[way] += run::stopwatch::now() - start;
       steps.push_back(step());

@@ -12,7 +12,7 @@
 #include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
-namespace report_bmf_test {
+namespace analysis_bmf_test {
 
 using ::testing::ElementsAre;
 
@@ -75,5 +75,5 @@ TEST(Bmf, IsAnObjectEvenWithoutPredictions) {
   EXPECT_EQ(to_bmf(std::vector{golden().at(2)}).dump(), "{}");
 }
 
-}  // namespace report_bmf_test
+}  // namespace analysis_bmf_test
 }  // namespace layerbench::report

@@ -9,21 +9,20 @@
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 
+#include "support/mentions.hpp"
 #include "support/peaks.hpp"
 #include "support/timings.hpp"
 
 namespace layerbench::analysis {
-namespace predict_bounds_test {
+namespace analysis_bounds_test {
 
 using result::results;
-using ::testing::ElementsAre;
-using testing::file_with;
+using testing::file_of_a_and_b;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::net;
+using testing::mentions;
 using testing::only;
 using testing::peak_file;
-using testing::rounds;
 using ::testing::SizeIs;
 
 constexpr std::int64_t far = 1 << 30;
@@ -31,8 +30,7 @@ constexpr std::int64_t far = 1 << 30;
 /// Two layers: a reaches half the peak of 100 GFLOP/s twice, b three quarters of the bandwidth of
 /// memory once.
 results measured() {
-  results file = file_with(
-      {rounds(net, "a", "k:1", {2e-3, 2e-3, 2e-3}), rounds(net, "b", "k:2", {4e-4, 4e-4, 4e-4})});
+  results file = file_of_a_and_b({2e-3, 2e-3, 2e-3}, {4e-4, 4e-4, 4e-4});
   for (result::measurement& row : file.rows) {
     row.counters["flops_exact"] = row.name.layer == "a" ? 1e8 : 1e3;
     row.counters["flops"] = row.name.layer == "a" ? 1.5e8 : 1e3;
@@ -100,7 +98,7 @@ TEST(PeaksIn, AreSeparatedByTypeAndThreads) {
   EXPECT_TRUE(all[2].complete());
 }
 
-TEST(PeaksIn, HaveTheStreamsOfAnyType) {
+TEST(PeaksIn, HaveTheBandwidthsOfAnyType) {
   results file = peak_file();
   result::measurement other = file.rows.front();
   other.name.configuration.dtype = "bf16";
@@ -125,7 +123,7 @@ TEST(Bounds, AreUnknownWithoutPeaks) {
   EXPECT_THAT(worth_optimising(p), IsEmpty());
 }
 
-TEST(Bounds, SayWhatLimitsEachLayer) {
+TEST(Bounds, NameTheBottleneckOfEachLayer) {
   for (const bool beside : {true, false}) {  // in the same files, or named
     const std::vector<results> files =
         beside ? std::vector{measured(), peak_file()} : std::vector{measured()};
@@ -145,7 +143,7 @@ TEST(Bounds, SayWhatLimitsEachLayer) {
   }
 }
 
-TEST(Bounds, OfHotTimingsFindAllOperandsNear) {
+TEST(Bounds, OfHotTimingsHaveAllOperandsInTheCache) {
   results file = measured();
   for (result::measurement& row : file.rows) row.name.cache = "hot";
   file.manifest.begin()->second[1].traffic = {{300000, far, false}, {200000, far, true}};
@@ -171,13 +169,8 @@ TEST(Bounds, RefusePeaksOfAnotherDevice) {
     peaks.front().context[field] = "y";
     options chosen;
     chosen.peaks = peaks;
-    try {
-      static_cast<void>(only({measured()}, chosen));
-      ADD_FAILURE() << "was accepted";
-    } catch (const bad_input& e) {
-      EXPECT_THAT(e.what(), ::testing::AllOf(HasSubstr("peak.json"), HasSubstr("another device"),
-                                             HasSubstr("y)")));
-    }
+    EXPECT_THAT([&] { static_cast<void>(only({measured()}, chosen)); },
+                ::testing::ThrowsMessage<bad_input>(mentions("peak.json", "y")));
   }
 }
 
@@ -190,7 +183,7 @@ TEST(Bounds, AreUnknownForLayersOfUnknownOperands) {
   EXPECT_TRUE(p.layers.at(1).roofs);
 }
 
-TEST(WorthOptimising, IsWhatHasMostTimeAboveItsRoof) {
+TEST(WorthOptimising, ListsLayersWithMostTimeAboveTheirRoof) {
   const prediction p = only({measured(), peak_file()});
   const std::vector<layer_time> layers = worth_optimising(p);
   ASSERT_THAT(layers, SizeIs(2));
@@ -200,7 +193,7 @@ TEST(WorthOptimising, IsWhatHasMostTimeAboveItsRoof) {
   EXPECT_THAT(worth_optimising(p, 1), SizeIs(1));
 }
 
-TEST(WorthOptimising, LeavesOutWhatIsAboveThePeak) {
+TEST(WorthOptimising, LeavesOutLayersAboveThePeak) {
   results file = measured();
   for (result::measurement& row : file.rows) {
     if (row.name.layer == "a") row.counters["flops_exact"] = 3e8;
@@ -217,13 +210,13 @@ TEST(WhatIf, ChangesTheStepByTheRoofs) {
   std::vector<std::pair<std::string, double>> found;
   for (const auto& [change, seconds] : what_ifs(p)) found.emplace_back(change, seconds);
   ASSERT_THAT(found, SizeIs(3));
-  EXPECT_EQ(found[0].first, "all convolutions at their peak");
+  EXPECT_THAT(found[0].first, HasSubstr("conv"));
   EXPECT_DOUBLE_EQ(found[0].second, 2 * 1e-3 + 4e-4);
-  EXPECT_EQ(found[1].first, "memory twice as fast");
+  EXPECT_THAT(found[1].first, HasSubstr("memory"));
   EXPECT_DOUBLE_EQ(found[1].second, 2 * 2e-3 + 2e-4);
-  EXPECT_EQ(found[2].first, "every layer at its peak");
+  EXPECT_THAT(found[2].first, HasSubstr("layer"));
   EXPECT_DOUBLE_EQ(found[2].second, 2 * 1e-3 + 3e-4);
 }
 
-}  // namespace predict_bounds_test
+}  // namespace analysis_bounds_test
 }  // namespace layerbench::analysis

@@ -15,17 +15,18 @@
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
 
+#include "support/mentions.hpp"
 #include "support/timings.hpp"
 
 namespace layerbench::analysis {
-namespace predict_contention_test {
+namespace analysis_contention_test {
 
 using result::configuration_name;
 using result::measurement;
 using result::results;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::mentions;
 using testing::rounds;
 using ::testing::SizeIs;
 
@@ -48,8 +49,8 @@ std::vector<measurement> of_pass(std::vector<measurement> rows, const std::strin
   return rows;
 }
 
-/// A forward call, two backward ones and an all-reduce; of the backward ones the first takes
-/// `slower` times as long while gradients are sent, and the other one as ever.
+/// A forward call, two backward calls and an all-reduce. The first backward call takes `slower`
+/// times as long while gradients are sent, the second is not affected.
 results measured(double slower) {
   using enum model::step_part;
   results file;
@@ -77,7 +78,7 @@ slowdown_interval factors_of(const std::vector<results>& files) {
   return contentions(files).at(0).factors;
 }
 
-TEST(Contention, IsOfWhatIsComputedInTheBackwardPart) {
+TEST(Contention, IsTheSlowdownOfTheBackwardPart) {
   const std::vector<results> files{measured(2)};
   const std::vector<measured_contention> found = contentions(files);
   ASSERT_THAT(found, SizeIs(1));
@@ -87,9 +88,8 @@ TEST(Contention, IsOfWhatIsComputedInTheBackwardPart) {
   EXPECT_NEAR(usual.computing, (2 * 3 + 2 * 1) / (3 + 2 * 1.), 1e-9);
   EXPECT_LT(low.computing, usual.computing);
   EXPECT_GT(high.computing, usual.computing);
-  EXPECT_EQ(usual.sending, 1) << "the rows do not say";
-  EXPECT_THAT(text(found), HasSubstr("net training, reference f32, batch 4, 1 thread, "
-                                     "ranks 2: its backward part takes 1.600 times"));
+  EXPECT_EQ(usual.sending, 1) << "the rows lack the counters";
+  EXPECT_THAT(text(found), mentions(headline(of_ranks, 1), "1.600"));
   json::value result = to_json(predict(files));
   add_contentions(result, found);
   EXPECT_EQ(result.at("contentions").at(0).at("case"), of_ranks.text());
@@ -97,15 +97,15 @@ TEST(Contention, IsOfWhatIsComputedInTheBackwardPart) {
   EXPECT_TRUE(result.at("contentions").at(0).at("sending").is_null());
 }
 
-TEST(Contention, StandsInReports) {
+TEST(Contention, IsPartOfReports) {
   const std::vector<results> files{measured(2)};
   const report_data all = report_data_of(files);
   for (const std::string& page : {report::markdown(all), report::page(all)}) {
-    EXPECT_THAT(page, HasSubstr("takes 1.600 times as long while gradients are sent"));
+    EXPECT_THAT(page, mentions(headline(of_ranks, 1), "1.600"));
   }
 }
 
-TEST(Contention, IsNoStepOfItsOwn) {
+TEST(Contention, AddsNoPrediction) {
   const std::vector<prediction> all = predict(std::vector{measured(2)});
   ASSERT_THAT(all, SizeIs(1));
   EXPECT_EQ(all[0].configuration, of_ranks);
@@ -120,7 +120,7 @@ TEST(Contention, IsNotKnownWhileATimingIsMissing) {
   EXPECT_THAT(contentions(std::vector{measured(2)}, {.models = {}, .cache = "model"}), IsEmpty());
 }
 
-TEST(Contention, CountsWaitingForAProcessor) {
+TEST(Contention, IncludesWaitingForAProcessor) {
   results file = measured(1);
   for (measurement& row : file.rows) {
     if (row.name.configuration.contended()) row.counters["mean_s"] = 3 * row.seconds;
@@ -128,7 +128,7 @@ TEST(Contention, CountsWaitingForAProcessor) {
   EXPECT_NEAR(factors_of({file}).usual.computing, 3, 1e-9);
 }
 
-/// Rows that had all-reduces of `alone` seconds beside them, which then took `beside`.
+/// The same file with all-reduces that take `alone` seconds alone and `beside` seconds overlapped.
 results with_reductions(results file, double alone, double beside) {
   for (measurement& row : file.rows) {
     if (!row.name.configuration.contended()) continue;
@@ -143,45 +143,44 @@ TEST(Contention, SlowsSendingToo) {
   const slowdowns usual = factors_of(files).usual;
   EXPECT_NEAR(usual.sending, 3, 1e-9);
   EXPECT_NEAR(usual.computing, 1.6, 1e-9);
-  EXPECT_THAT(text(contentions(files)), HasSubstr("sending 3.000 times as long"));
+  EXPECT_THAT(text(contentions(files)), mentions("1.600", "3.000"));
   json::value result;
   add_contentions(result, contentions(files));
   EXPECT_NEAR(result.at("contentions").at(0).at("sending").at("ratio").get<double>(), 3, 1e-9);
 }
 
-/// The same machine, so many times as fast.
+/// The same file from a machine that is `times` as fast.
 results at_speed(results file, double times, const std::string& name) {
   for (measurement& row : file.rows) row.seconds /= times;
   file.file = name;
   return file;
 }
 
-TEST(Contention, OfSeveralFilesIsThatOfEach) {
+TEST(Contention, OfSeveralFilesIsTheGeometricMean) {
   results slow = at_speed(measured(2), 0.1, "slow.json");
   for (measurement& row : slow.rows) {
     if (!row.name.configuration.contended()) row.counters["disturbed"] = 1;
   }
   const std::vector<results> files{measured(2), slow};
-  EXPECT_NEAR(factors_of(files).usual.computing, 1.6, 1e-9)
-      << "rounds of one file are not held against those of another";
+  EXPECT_NEAR(factors_of(files).usual.computing, 1.6, 1e-9) << "rounds are compared within a file";
   EXPECT_THAT(contentions(files).at(0).files, ElementsAre("r.json", "slow.json"));
   EXPECT_NEAR(contentions(files).at(0).disturbed, 0.5, 1e-9);
-  EXPECT_THAT(text(contentions(files)), HasSubstr("during 50 % of the timings"));
+  EXPECT_THAT(text(contentions(files)), mentions("50 %"));
   const slowdown_interval apart = factors_of({measured(2), measured(3)});
   EXPECT_NEAR(apart.usual.computing, std::sqrt(1.6 * 2.2), 1e-9);
   EXPECT_LT(apart.low.computing, 1.6);
   EXPECT_GT(apart.high.computing, 2.2);
   EXPECT_EQ(factors_of({with_reductions(measured(2), 1, 3), measured(2)}).high.sending, 1)
-      << "one of them does not say";
+      << "the rows of one file lack the counters";
 }
 
-TEST(Contention, IsOfThePhaseThatIsAskedFor) {
+TEST(Contention, IsOfTheChosenPhase) {
   const std::vector<results> files{measured(2)};
   EXPECT_THAT(contentions(files, {.models = {}, .phase = "inference"}), IsEmpty());
   EXPECT_THAT(contentions(files, {.models = {}, .phase = "training"}), SizeIs(1));
 }
 
-TEST(Contention, MakesNothingFaster) {
+TEST(Contention, IsAtLeastOneInPredictions) {
   const std::vector<measured_contention> found = contentions(std::vector{measured(0.9)});
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_LT(found[0].factors.usual.computing, 1);
@@ -197,13 +196,14 @@ TEST(Contention, IsOfTheChosenModels) {
   other.model = "other";
   const std::vector<result::planned> step = both.manifest[of_ranks];
   both.manifest[other] = step;
-  EXPECT_THAT(contentions(std::vector{both}), SizeIs(2)) << "rows serve whoever does that work";
+  EXPECT_THAT(contentions(std::vector{both}), SizeIs(2))
+      << "rows serve all cases with the same ops";
   const auto of_other = contentions(std::vector{both}, {.models = {"other"}});
   ASSERT_THAT(of_other, SizeIs(1));
   EXPECT_EQ(of_other[0].configuration.model, "other");
 }
 
-TEST(Contention, HoldsForOneRankThatRunsAlike) {
+TEST(Contention, HoldsForOneRankUnderTheSameConditions) {
   const measured_contention of{of_ranks, 2, "x", {}, {}};
   const auto with = [](const char* parameter, const char* value) {
     configuration_name one = of_ranks;
@@ -217,5 +217,5 @@ TEST(Contention, HoldsForOneRankThatRunsAlike) {
   EXPECT_FALSE(of.holds_for(with("layout", "any"), 2, "x"));
 }
 
-}  // namespace predict_contention_test
+}  // namespace analysis_contention_test
 }  // namespace layerbench::analysis

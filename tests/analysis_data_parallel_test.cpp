@@ -10,29 +10,31 @@
 
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 
+#include "support/mentions.hpp"
 #include "support/scaling.hpp"
 
 namespace layerbench::analysis {
-namespace predict_data_parallel_test {
+namespace analysis_data_parallel_test {
 
 using ::testing::AllOf;
 using testing::computed;
 using ::testing::DoubleNear;
 using ::testing::Ge;
-using ::testing::HasSubstr;
 using ::testing::Le;
+using testing::mentions;
 using testing::ring_of;
 using testing::shipped;
 using ::testing::SizeIs;
 
 constexpr double tiny = 1 + 1e-12;
 
-/// A step of 1 s forward, so many seconds backward and 0.5 s update, with buckets of a byte each.
+/// A step of 1 s forward, `backward` seconds and 0.5 s update, with buckets of one byte, which are
+/// ready at these times.
 compute_step step_of(double backward, const std::vector<double>& ready) {
   compute_step result;
   result.parts = {1, backward, 0.5};
-  result.whole = {1.5 + backward,      0, 1.5 + backward, 1.5 + backward, 1.5 + backward,
-                  interval_kind::none, {}};
+  result.whole = {1.5 + backward,        0, 1.5 + backward, 1.5 + backward, 1.5 + backward,
+                  interval_method::none, {}};
   for (const double value : ready) result.buckets.push_back({{1, {"x"}}, 0, value});
   return result;
 }
@@ -42,7 +44,7 @@ parallel_step run(const compute_step& step, double seconds, double computing = 1
   return parallel_step_of(step, [=](double) { return seconds; }, {computing, sending});
 }
 
-TEST(ParallelStep, HidesWhatIsSentDuringTheBackwardPart) {
+TEST(ParallelStep, OverlapsBucketsWithTheBackwardPart) {
   const parallel_step result = run(step_of(4, {1, 2}), 1);
   EXPECT_DOUBLE_EQ(result.seconds, 5.5);
   EXPECT_DOUBLE_EQ(result.exposed, 0);
@@ -88,7 +90,7 @@ TEST(ParallelStep, SendsSlowerWhileItComputes) {
   EXPECT_GT(at_the_end.seconds, at_the_end.no_overlap) << "worse than taking turns";
 }
 
-TEST(ParallelStep, TellsWhenEachCallRuns) {
+TEST(ParallelStep, HasTheTimelineOfItsCalls) {
   compute_step step = step_of(4, {1});
   using enum model::step_part;
   step.calls = {{"f", forward, 1}, {"b1", backward, 1}, {"b2", backward, 3}, {"u", update, 0.5}};
@@ -100,7 +102,7 @@ TEST(ParallelStep, TellsWhenEachCallRuns) {
   EXPECT_DOUBLE_EQ(when[3].end, run(step, 10, 2).seconds);
 }
 
-// What must hold whatever the network.
+// Properties that hold for every network.
 
 struct sample {
   std::string model;
@@ -133,7 +135,7 @@ scaled_step on(const sample& of, const compute_step& element, std::int64_t devic
   return scale(element, 16, devices, of.interconnect, used, 16 / element.whole.seconds);
 }
 
-TEST(DataParallel, LiesBetweenItsBoundsAndNeverBelowComputing) {
+TEST(DataParallel, IsWithinItsBoundsAndNeverBelowComputing) {
   for (const sample& item : samples()) {
     const compute_step step = computed(item.model, 16, item.images_per_second);
     double last = 0;
@@ -227,7 +229,7 @@ TEST(SpreadThroughput, HasTheTimeOfTheStepAndTwiceTheForwardPartBackward) {
   }
 }
 
-TEST(ComputeStep, SpreadsInsertedTimeOverTheirPart) {
+TEST(ComputeStep, SpreadsTheTimeOfReordersOverTheirPart) {
   const model::graph graph = shipped("lenet5", 4);
   prediction p = spread_throughput(graph, dtype::f32, 4);
   const compute_step before = compute_step_of(p, graph, {});
@@ -246,13 +248,9 @@ TEST(ComputeStep, SpreadsInsertedTimeOverTheirPart) {
 
 TEST(ComputeStep, RefusesAnotherModelsShapeFile) {
   const prediction p = spread_throughput(shipped("lenet5", 4), dtype::f32, 4);
-  try {
-    static_cast<void>(compute_step_of(p, shipped("lenet5", 8), {}));
-    FAIL() << "other sizes";
-  } catch (const error& refused) {
-    EXPECT_THAT(refused.what(), AllOf(HasSubstr("lenet5"), HasSubstr("--model PATH")));
-  }
+  EXPECT_THAT([&] { static_cast<void>(compute_step_of(p, shipped("lenet5", 8), {})); },
+              ::testing::ThrowsMessage<error>(mentions("lenet5", "--model")));
 }
 
-}  // namespace predict_data_parallel_test
+}  // namespace analysis_data_parallel_test
 }  // namespace layerbench::analysis

@@ -13,7 +13,7 @@
 #include <layerbench/analysis/predict/interval.hpp>
 
 namespace layerbench::analysis {
-namespace predict_interval_test {
+namespace analysis_interval_test {
 
 /// What a round's speed is for a normally distributed number.
 using drift_of = std::function<double(double)>;
@@ -24,7 +24,7 @@ class machine {
   explicit machine(unsigned seed) : random_(seed) {}
 
   /// Seconds of each layer in `rounds` rounds: the true seconds 1, 2, 3, ... times a drift that is
-  /// common to the layers of a round, times noise of their own.
+  /// common to the layers of a round, times independent noise.
   std::vector<timing> measure(std::size_t layers, std::int64_t rounds, double drift, double noise) {
     return measure(layers, rounds, [=](double drawn) { return std::exp(drift * drawn); }, noise);
   }
@@ -53,7 +53,7 @@ std::vector<term> terms_of(const std::vector<timing>& layers) {
   return terms;
 }
 
-/// The interval of a file with so many rounds, as predictions choose it.
+/// The interval that predictions choose for these rounds.
 stats::interval interval_of(std::span<const term> terms) {
   const auto common = common_rounds(terms);
   const auto found = bootstrap_interval(terms, common);
@@ -88,7 +88,7 @@ TEST(Interval, CoversTheTrueValueUnderDriftThatLayersShare) {
   EXPECT_GE(coverage(25, 0.1, 0.01), 0.92);
 }
 
-TEST(Interval, CoversTheTrueValueUnderNoiseOfEachLayersOwn) {
+TEST(Interval, CoversTheTrueValueUnderIndependentNoise) {
   EXPECT_GE(coverage(10, 0, 0.1), 0.9);
   EXPECT_GE(coverage(25, 0, 0.1), 0.92);
 }
@@ -118,7 +118,7 @@ TEST(Interval, CoversTheTrueValueOnAMachineOfTwoSpeeds) {
 
 TEST(Interval, CoversTheTrueValueWhereNothingVaries) { EXPECT_EQ(coverage(5, 0, 0), 1); }
 
-TEST(Interval, OfFewRoundsIsARangeThatCoversTheTrueValueAsOftenAsIsSaid) {
+TEST(Interval, OfFewRoundsIsARangeWithTheNominalCoverage) {
   // The median, here close to the mean, lies outside of n values in 2^(1-n) of cases.
   EXPECT_NEAR(coverage(4, 0.1, 0.01), 0.875, 0.04);
   EXPECT_NEAR(coverage(3, 0.1, 0.01), 0.75, 0.05);
@@ -137,7 +137,7 @@ TEST(Interval, IsWideForDriftAndNarrowForNoise) {
   EXPECT_GT(drift, 2 * noise);
 }
 
-TEST(Interval, LiesBetweenTheLeastAndTheLargestRound) {
+TEST(Interval, IsBetweenTheLeastAndTheLargestRound) {
   // With drift alone every layer's mean is of the same rounds.
   machine m(5);
   for (const std::int64_t rounds : {5, 6, 8, 13}) {
@@ -160,7 +160,7 @@ TEST(Interval, IsExactWhereRoundsAgree) {
   EXPECT_EQ(found.high, 9);
 }
 
-TEST(Interval, LeavesOutWhatWasDisturbedLayerByLayer) {
+TEST(Interval, LeavesOutDisturbedRoundsOfEachLayer) {
   timing early{{{{0, 0}, 9}, {{0, 1}, 9}, {{0, 2}, 1}, {{0, 3}, 1}, {{0, 4}, 1}}};
   timing late{{{{0, 0}, 1}, {{0, 1}, 1}, {{0, 2}, 1}, {{0, 3}, 9}, {{0, 4}, 9}}};
   early.disturbed = {{0, 0}, {0, 1}};
@@ -171,7 +171,7 @@ TEST(Interval, LeavesOutWhatWasDisturbedLayerByLayer) {
   EXPECT_EQ(found.high, 2);
 }
 
-TEST(Interval, HasAllRoundsWhereTooFewWereUndisturbed) {
+TEST(Interval, UsesAllRoundsIfTooFewWereUndisturbed) {
   timing slow{{{{0, 0}, 1}, {{0, 1}, 9}, {{0, 2}, 9}, {{0, 3}, 9}, {{0, 4}, 9}}};
   slow.disturbed = {{0, 1}, {0, 2}, {0, 3}};
   const std::vector<term> terms{{1, &slow}};
@@ -215,5 +215,5 @@ TEST(CommonRounds, AreThoseOfAllTerms) {
   EXPECT_THAT(common_rounds({}), ::testing::IsEmpty());
 }
 
-}  // namespace predict_interval_test
+}  // namespace analysis_interval_test
 }  // namespace layerbench::analysis

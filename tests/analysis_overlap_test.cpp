@@ -10,7 +10,7 @@
 #include "support/scaling.hpp"
 
 namespace layerbench::analysis {
-namespace predict_overlap_test {
+namespace analysis_overlap_test {
 
 using testing::shipped;
 
@@ -50,7 +50,7 @@ prediction beside(const prediction& of, const slowdown_interval& factors = {}) {
 
 constexpr double computing = batch / 100.;
 
-TEST(Overlap, HidesWhatIsReadyBeforeTheLastGradient) {
+TEST(Overlap, HidesBucketsReadyBeforeTheLastGradient) {
   const prediction plain = two_ranks(0.001);
   const prediction result = beside(plain);
   EXPECT_NEAR(plain.step->seconds, computing + 0.002, 1e-12);
@@ -59,17 +59,17 @@ TEST(Overlap, HidesWhatIsReadyBeforeTheLastGradient) {
   EXPECT_EQ(result.configuration.batch, batch);
 }
 
-TEST(Overlap, CostsWhatComputingAndSendingTakeFromEachOther) {
+TEST(Overlap, IsSlowedByContention) {
   const slowdowns turns{2, 2};
   const prediction plain = two_ranks(0.001);
   EXPECT_NEAR(beside(plain, {turns, turns, turns}).step->seconds, plain.step->seconds, 1e-12)
       << "taking turns gains nothing";
   const slowdowns faster{0.9, 0.9};
   EXPECT_EQ(beside(plain, {faster, faster, faster}).step->seconds, beside(plain).step->seconds)
-      << "nothing is faster beside something else";
+      << "overlap makes nothing faster";
 }
 
-TEST(Overlap, IsAsUnsureAsItsParts) {
+TEST(Overlap, HasTheIntervalOfItsParts) {
   prediction plain = two_ranks(0.001);
   plain.step->sampling_low -= 0.01;
   plain.step->sampling_high += 0.02;
@@ -88,5 +88,5 @@ TEST(Overlap, NeedsTheModelThatWasMeasured) {
                error);
 }
 
-}  // namespace predict_overlap_test
+}  // namespace analysis_overlap_test
 }  // namespace layerbench::analysis

@@ -14,7 +14,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::analysis {
-namespace predict_pairs_test {
+namespace analysis_pairs_test {
 
 using result::results;
 using testing::file_with;
@@ -64,7 +64,7 @@ TEST(Pairs, HaveStudentsIntervalOfTheLogarithmsOfTheirRatios) {
   EXPECT_EQ(r.new_rounds, 5);
 }
 
-TEST(Pairs, CancelWhatBothSidesShare) {
+TEST(Pairs, CancelDriftThatBothSidesShare) {
   const std::vector<double> drift{1, 1.2, 0.8, 1.5, 0.9};
   std::vector<double> later;
   for (const double value : drift) later.push_back(1.03 * value);
@@ -94,7 +94,7 @@ TEST(Pairs, ThatAreFewHaveNoP) {
   EXPECT_EQ(r.old_rounds, 4);
 }
 
-TEST(Pairs, LeaveOutWhatOneSideLacks) {
+TEST(Pairs, LeaveOutRunsOfOneSide) {
   timing now = steady_runs({2, 2, 2, 2, 2, 2});
   std::erase_if(now.rounds, [](const auto& item) { return item.first.first == 5; });
   const time_ratio r = pairs_of(steady_runs({1, 1, 1, 1, 1, 100}), now);
@@ -102,7 +102,7 @@ TEST(Pairs, LeaveOutWhatOneSideLacks) {
   EXPECT_EQ(r.old_rounds, 5);
 }
 
-TEST(Pairs, AreNeverSureWhereThereAreNone) {
+TEST(Pairs, HaveNoVerdictWhereThereAreNone) {
   timing now = steady_runs({3, 3});
   std::erase_if(now.rounds, [](const auto& element) { return element.first.first == 0; });
   timing old = steady_runs({2, 2});
@@ -201,7 +201,7 @@ comparison paired(std::size_t pairs, double slower) {
   return compare(files(pairs, 1, 2), files(pairs, slower, 3), chosen);
 }
 
-TEST(PairedCompare, FindsWhatDriftWouldHide) {
+TEST(PairedCompare, FindsAChangeUnderDrift) {
   const comparison all = paired(6, 1.05);
   EXPECT_TRUE(all.paired);
   ASSERT_THAT(all.layers, SizeIs(2));
@@ -215,18 +215,18 @@ TEST(PairedCompare, FindsWhatDriftWouldHide) {
   ASSERT_THAT(all.models[0].top_contributors, SizeIs(1));
   const contributor& a = all.models[0].top_contributors[0];
   EXPECT_NEAR(a.new_seconds / a.old_seconds, all.layers[0].ratio.value(), 1e-9)
-      << "what drives the change is what the table says";
+      << "the contributors have the table's times";
   const comparison apart = compare(files(6, 1, 2), files(6, 1.05, 3));
   EXPECT_EQ(apart.layers[0].verdict, verdict::unclear);
 }
 
-TEST(PairedCompare, OfTheSameSaysSo) {
+TEST(PairedCompare, OfEqualRunsIsTheSame) {
   const comparison all = paired(6, 1);
   for (const compared_layer& layer : all.layers) EXPECT_EQ(layer.verdict, verdict::same);
   EXPECT_EQ(all.models.at(0).verdict, verdict::same);
 }
 
-TEST(PairedCompare, IsNotSureOfFewPairs) {
+TEST(PairedCompare, IsUnclearForFewPairs) {
   const comparison all = paired(4, 1.05);
   for (const compared_layer& layer : all.layers) EXPECT_EQ(layer.verdict, verdict::unclear);
   EXPECT_EQ(all.models.at(0).verdict, verdict::unclear);
@@ -238,5 +238,5 @@ TEST(PairedCompare, RefusesAFileWithoutAPair) {
   EXPECT_THROW(static_cast<void>(compare(files(2, 1, 2), files(3, 1, 3), chosen)), usage_error);
 }
 
-}  // namespace predict_pairs_test
+}  // namespace analysis_pairs_test
 }  // namespace layerbench::analysis

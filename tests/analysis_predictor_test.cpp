@@ -7,15 +7,17 @@
 
 #include <layerbench/analysis/predict/predictor.hpp>
 
+#include "support/mentions.hpp"
 #include "support/timings.hpp"
 
 namespace layerbench::analysis {
-namespace predict_predictor_test {
+namespace analysis_predictor_test {
 
 using result::configuration_name;
 using result::measurement;
 using result::results;
 using ::testing::ElementsAre;
+using testing::file_of_a_and_b;
 using testing::file_with;
 using ::testing::IsEmpty;
 using testing::net;
@@ -24,11 +26,10 @@ using testing::rounds;
 using ::testing::SizeIs;
 
 TEST(Predict, AddsUpMediansTimesCounts) {
-  const prediction p = only(
-      {file_with({rounds(net, "a", "k:1", {1, 3, 2}), rounds(net, "b", "k:2", {10, 20, 30})})});
+  const prediction p = only({file_of_a_and_b({1, 3, 2}, {10, 20, 30})});
   ASSERT_TRUE(p.step);
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2 + 20);
-  EXPECT_EQ(p.step->kind, interval_kind::range);
+  EXPECT_EQ(p.step->kind, interval_method::range);
   EXPECT_DOUBLE_EQ(p.step->low(), 2 * 1 + 10);
   EXPECT_DOUBLE_EQ(p.step->high(), 2 * 2 + 30);
   EXPECT_EQ(p.rounds, 3);
@@ -45,19 +46,18 @@ TEST(Predict, AddsUpMediansTimesCounts) {
 }
 
 TEST(Predict, HasNoIntervalForOneRound) {
-  const prediction p =
-      only({file_with({rounds(net, "a", "k:1", {1.5}), rounds(net, "b", "k:2", {0.1})})});
+  const prediction p = only({file_of_a_and_b({1.5}, {0.1})});
   EXPECT_EQ(p.step->low(), p.step->seconds);
   EXPECT_EQ(p.step->high(), p.step->seconds);
-  EXPECT_EQ(p.step->kind, interval_kind::none);
+  EXPECT_EQ(p.step->kind, interval_method::none);
   EXPECT_EQ(p.rounds, 1);
 }
 
 TEST(Predict, HasAnIntervalFromFiveRoundsOn) {
   const std::vector<double> drift{10, 11, 12, 13, 14};
-  const results file = file_with({rounds(net, "a", "k:1", drift), rounds(net, "b", "k:2", drift)});
+  const results file = file_of_a_and_b(drift, drift);
   const prediction p = only({file});
-  EXPECT_EQ(p.step->kind, interval_kind::bootstrap);
+  EXPECT_EQ(p.step->kind, interval_method::bootstrap);
   EXPECT_DOUBLE_EQ(p.step->seconds, 3 * 12);
   EXPECT_GE(p.step->low(), 3 * 10);
   EXPECT_LT(p.step->low(), 3 * 12);
@@ -66,8 +66,8 @@ TEST(Predict, HasAnIntervalFromFiveRoundsOn) {
   EXPECT_EQ(only({file}).step->low(), p.step->low()) << "not the same draws";
 }
 
-TEST(Predict, SaysWhetherMeasuringWasInterrupted) {
-  results file = file_with({rounds(net, "a", "k:1", {1}), rounds(net, "b", "k:2", {1})});
+TEST(Predict, MarksInterruptedMeasurements) {
+  results file = file_of_a_and_b({1}, {1});
   file.context["interrupted"] = "0";
   EXPECT_FALSE(only({file}).interrupted);
   results stopped = file;
@@ -76,8 +76,7 @@ TEST(Predict, SaysWhetherMeasuringWasInterrupted) {
 }
 
 TEST(Predict, KeepsTheSumOfMeansInsideItsInterval) {
-  const results file = file_with(
-      {rounds(net, "a", "k:1", {1, 9, 1, 1, 1}), rounds(net, "b", "k:2", {18, 2, 18, 18, 18})});
+  const results file = file_of_a_and_b({1, 9, 1, 1, 1}, {18, 2, 18, 18, 18});
   const prediction p = only({file});  // every round takes 20, what counts 2 * 1 + 14.8
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 + 14.8);
   EXPECT_LE(p.step->low(), p.step->seconds);
@@ -85,8 +84,7 @@ TEST(Predict, KeepsTheSumOfMeansInsideItsInterval) {
 }
 
 TEST(Predict, ComparesOnlyRoundsThatAllLayersHave) {
-  const prediction p =
-      only({file_with({rounds(net, "a", "k:1", {1, 1, 1, 100}), rounds(net, "b", "k:2", {1, 1})})});
+  const prediction p = only({file_of_a_and_b({1, 1, 1, 100}, {1, 1})});
   EXPECT_EQ(p.rounds, 2);
   EXPECT_DOUBLE_EQ(p.step->high(), 3);
 }
@@ -111,19 +109,19 @@ TEST(Predict, HasNoPartialSumOfNothing) {
   EXPECT_THAT(p.missing, ElementsAre("a", "b"));
 }
 
-TEST(Predict, TakesAFailedRowForMissing) {
-  results file = file_with({rounds(net, "a", "k:1", {1}), rounds(net, "b", "k:2", {1})});
+TEST(Predict, TreatsAFailedRowAsMissing) {
+  results file = file_of_a_and_b({1}, {1});
   file.rows.back().error = "unsupported";
   EXPECT_THAT(only({file}).missing, ElementsAre("b"));
 }
 
 TEST(Predict, UsesRowsOfOneCacheState) {
-  results file = file_with({rounds(net, "a", "k:1", {1}), rounds(net, "b", "k:2", {1})});
+  results file = file_of_a_and_b({1}, {1});
   file.rows.back().name.cache = "cold";
   EXPECT_THAT(only({file}).missing, ElementsAre("b"));
 }
 
-TEST(Predict, ServesAModelFromAnothersRow) {
+TEST(Predict, UsesRowsOfOtherModels) {
   configuration_name other = net;
   other.model = "other";
   other.batch = 9;  // the sizes are in the key
@@ -132,7 +130,7 @@ TEST(Predict, ServesAModelFromAnothersRow) {
   EXPECT_DOUBLE_EQ(p.step->seconds, 7);
 }
 
-TEST(Predict, TakesACasesOwnRowsFirst) {
+TEST(Predict, PrefersRowsOfTheCaseItself) {
   configuration_name other = net;
   other.model = "other";
   configuration_name third = net;
@@ -145,7 +143,7 @@ TEST(Predict, TakesACasesOwnRowsFirst) {
   EXPECT_DOUBLE_EQ(only({file}).step->seconds, 2 * 9 + 6);
 }
 
-TEST(Predict, NeverServesAcrossThreadsOrTypes) {
+TEST(Predict, UsesNoRowsOfOtherThreadsOrTypes) {
   configuration_name threads = net;
   threads.parameters["threads"] = "2";
   configuration_name half = net;
@@ -168,9 +166,8 @@ TEST(Predict, MergesFilesOfEqualContext) {
 }
 
 TEST(Predict, AppendsFurtherRounds) {
-  const results first = file_with({rounds(net, "a", "k:1", {1}), rounds(net, "b", "k:2", {1})});
-  const results second =
-      file_with({rounds(net, "a", "k:1", {3, 8}), rounds(net, "b", "k:2", {2, 2})});
+  const results first = file_of_a_and_b({1}, {1});
+  const results second = file_of_a_and_b({3, 8}, {2, 2});
   const prediction p = only({first, second});
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 3 + 2);
   EXPECT_EQ(p.rounds, 3);
@@ -179,7 +176,7 @@ TEST(Predict, AppendsFurtherRounds) {
 }
 
 TEST(Predict, LeavesOutDisturbedRoundsWhereThreeOthersAreLeft) {
-  results first = file_with({rounds(net, "a", "k:1", {1, 9, 9, 9}), rounds(net, "b", "k:2", {1})});
+  results first = file_of_a_and_b({1, 9, 9, 9}, {1});
   for (measurement& row : first.rows) row.counters["disturbed"] = row.seconds == 9 ? 1 : 0;
   EXPECT_DOUBLE_EQ(only({first}).step->seconds, 2 * 9 + 1);
   const results second = file_with({rounds(net, "a", "k:1", {1, 1})});
@@ -189,13 +186,13 @@ TEST(Predict, LeavesOutDisturbedRoundsWhereThreeOthersAreLeft) {
 }
 
 TEST(Predict, KeepsRoundsThatCarryTheSameNumber) {
-  results file = file_with({rounds(net, "a", "k:1", {1, 2, 9}), rounds(net, "b", "k:2", {1})});
+  results file = file_of_a_and_b({1, 2, 9}, {1});
   for (measurement& row : file.rows) row.round = 0;
   EXPECT_DOUBLE_EQ(only({file}).step->seconds, 2 * 2 + 1);
 }
 
-TEST(Predict, KeepsFilesOfDifferingContextApart) {
-  const results device = file_with({rounds(net, "a", "k:1", {1}), rounds(net, "b", "k:2", {1})});
+TEST(Predict, MergesNoFilesOfDifferingContexts) {
+  const results device = file_of_a_and_b({1}, {1});
   results there = file_with({rounds(net, "a", "k:1", {9})});
   there.context["device"] = "y";
   there.context["threads"] = "many";
@@ -209,13 +206,10 @@ TEST(Predict, KeepsFilesOfDifferingContextApart) {
 TEST(Predict, RefusesAFileOfAggregates) {
   results file = file_with({});
   file.aggregates = 3;
-  try {
-    static_cast<void>(only({file}));
-    ADD_FAILURE() << "was accepted";
-  } catch (const bad_input& e) {
-    EXPECT_THAT(e.what(), ::testing::HasSubstr("--benchmark_report_aggregates_only"));
-  }
+  EXPECT_THAT([&] { static_cast<void>(only({file})); },
+              ::testing::ThrowsMessage<bad_input>(
+                  testing::mentions("r.json", "--benchmark_report_aggregates_only")));
 }
 
-}  // namespace predict_predictor_test
+}  // namespace analysis_predictor_test
 }  // namespace layerbench::analysis

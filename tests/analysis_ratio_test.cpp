@@ -12,7 +12,7 @@
 #include <layerbench/analysis/compare/ratio.hpp>
 
 namespace layerbench::analysis {
-namespace predict_ratio_test {
+namespace analysis_ratio_test {
 
 /// Rounds of one run.
 timing one_run(const std::vector<double>& seconds) {
@@ -89,7 +89,7 @@ TEST(Ratio, OfFewRoundsIsBetweenThemAndHasNoP) {
   EXPECT_EQ(single.high, 3);
 }
 
-TEST(Ratio, CountsWhatWasNotDisturbedAndIsNotFarOff) {
+TEST(Ratio, UsesUndisturbedRoundsWithoutOutliers) {
   timing shaken = one_run({99, 101, 100, 98, 102, 500, 500, 500});
   shaken.disturbed = {{0, 5}, {0, 6}, {0, 7}};
   const time_ratio r = ratio_of(one_run(about_100), shaken);
@@ -98,7 +98,7 @@ TEST(Ratio, CountsWhatWasNotDisturbedAndIsNotFarOff) {
   EXPECT_LT(r.high, 1.03);
 }
 
-TEST(Ratio, SeesRunsThatDifferByMoreThanTheirRounds) {
+TEST(Ratio, IncludesTheVariationBetweenRuns) {
   const timing steady = some_runs({{100, 101, 100, 101, 100}, {110, 111, 110, 111, 110}});
   const timing slower = some_runs({{105, 106, 105, 106, 105}, {115, 116, 115, 116, 115}});
   const time_ratio r = ratio_of(steady, slower);
@@ -113,7 +113,7 @@ TEST(Ratio, SeesRunsThatDifferByMoreThanTheirRounds) {
   EXPECT_LT(ratio_of(first, second).high, r.high);
 }
 
-TEST(Ratio, HoldsOneRunAgainstSeveralOnes) {
+TEST(Ratio, ComparesOneRunWithSeveral) {
   const timing before =
       some_runs({{100, 100, 100, 101, 101}, {104, 104, 104, 104, 105}, {96, 96, 96, 97, 97}});
   const time_ratio near = ratio_of(before, one_run({104, 104, 104, 104, 104.5}));
@@ -122,7 +122,7 @@ TEST(Ratio, HoldsOneRunAgainstSeveralOnes) {
   EXPECT_GT(ratio_of(before, one_run({140, 140, 140, 140, 141})).low, 1);
 }
 
-TEST(Ratio, OfASumIsUnsureByWhatItsLayersShare) {
+TEST(Ratio, OfASumIncludesDriftThatLayersShare) {
   // Two layers that drift together, and two whose noise cancels.
   const std::vector<timing> together{one_run(about_100), one_run(about_100)};
   const std::vector<timing> apart{one_run(about_100), one_run({101, 99, 100, 102, 98})};
@@ -177,7 +177,7 @@ TEST(Ratio, HasAnIntervalThatCoversTheTrueValue) {
   EXPECT_LE(coverage(1, 10, 0.01, 0.03), 0.5) << "one run does not show how runs vary";
 }
 
-/// What is said of ratios with these intervals, of which each is as sure as `p` says.
+/// The verdicts of ratios with these intervals, all with this `p`.
 std::vector<verdict> verdicts(const std::vector<time_ratio>& ratios, double margin = 0.02) {
   std::vector<compared> all;
   for (const time_ratio& ratio : ratios) all.push_back({ratio});
@@ -207,11 +207,11 @@ TEST(Verdict, IsUnclearForFewRounds) {
               ::testing::Each(verdict::unclear));
 }
 
-TEST(Verdict, NeedsMoreOfEachTheMoreAreCompared) {
+TEST(Verdict, IsCorrectedForTheNumberOfComparisons) {
   const time_ratio probably = between(1.02, 1.08, 2e-3);
   EXPECT_THAT(verdicts({probably}), ::testing::ElementsAre(verdict::slower));
   EXPECT_THAT(verdicts(std::vector<time_ratio>(30, probably)), ::testing::Each(verdict::unclear));
 }
 
-}  // namespace predict_ratio_test
+}  // namespace analysis_ratio_test
 }  // namespace layerbench::analysis

@@ -8,7 +8,7 @@
 #include <layerbench/analysis/roofline/roofline.hpp>
 
 namespace layerbench::analysis {
-namespace predict_roofline_test {
+namespace analysis_roofline_test {
 
 using result::operand_traffic;
 
@@ -48,7 +48,7 @@ TEST(Roofs, OfMemoryAreBytesAtTheBandwidthOfTheirDirection) {
   EXPECT_DOUBLE_EQ(memory({{1000000, far, read}, {3000000, far, written}}), 2e6 / 8e9 + 2e6 / 5e9);
 }
 
-TEST(Roofs, LookForAnOperandWhereItsLastUseLeftIt) {
+TEST(Roofs, FindAnOperandInTheCacheOfItsLastUse) {
   const auto level = [](std::int64_t bytes, std::int64_t distance) {
     return roofs_of(0, std::vector<operand_traffic>{{bytes, distance, read}}, device()).level;
   };
@@ -58,7 +58,7 @@ TEST(Roofs, LookForAnOperandWhereItsLastUseLeftIt) {
   EXPECT_EQ(level(400000, 600001), "memory");
 }
 
-TEST(Roofs, AddUpWhatTheLevelsTakeAndNameTheLongest) {
+TEST(Roofs, AddUpTheLevelsAndNameTheLongest) {
   const std::vector<operand_traffic> traffic{{900000, 0, read}, {300000, 1 << 30, read}};
   const roofs of = roofs_of(1e3, traffic, device());
   EXPECT_DOUBLE_EQ(of.memory, 9e5 / 100e9 + 3e5 / 10e9);
@@ -67,7 +67,7 @@ TEST(Roofs, AddUpWhatTheLevelsTakeAndNameTheLongest) {
   EXPECT_EQ(roofs_of(1e3, nearer, device()).bound(), "memory:l2");
 }
 
-TEST(Roofs, OfCallsAreWhatAnyCallTakes) {
+TEST(Roofs, OfCallsAreTheCallOverhead) {
   const roofs of = roofs_of(50e3, std::vector<operand_traffic>{{80000, 0, read}}, device());
   EXPECT_DOUBLE_EQ(of.compute, 0.5e-6);
   EXPECT_DOUBLE_EQ(of.memory, 0.8e-6);
@@ -75,13 +75,13 @@ TEST(Roofs, OfCallsAreWhatAnyCallTakes) {
   EXPECT_EQ(of.bound(), "latency");
 }
 
-TEST(Roofs, HaveAtLeastTheLastLevelForWhatFitsNowhere) {
+TEST(Roofs, HaveAtLeastMemoryForLargeOperands) {
   peaks of = device();
   of.levels.pop_back();
   EXPECT_EQ(roofs_of(0, std::vector<operand_traffic>{{1 << 30, 0, read}}, of).level, "l2");
 }
 
-TEST(Hot, OperandsLieApartByTheOthers) {
+TEST(Hot, OperandsHaveTheDistanceOfTheOthers) {
   const std::vector<operand_traffic> found = hot({{100, 7, read}, {30, 7, read}, {5, 7, written}});
   EXPECT_EQ(found[0].distance, 35);
   EXPECT_EQ(found[1].distance, 105);
@@ -102,5 +102,5 @@ TEST(Peaks, AreCompleteWithEveryRoof) {
   EXPECT_FALSE(without([](peaks& of) { of.levels[1].copy = 0; }));
 }
 
-}  // namespace predict_roofline_test
+}  // namespace analysis_roofline_test
 }  // namespace layerbench::analysis

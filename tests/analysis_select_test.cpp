@@ -7,16 +7,18 @@
 
 #include <layerbench/analysis/predict/predictor.hpp>
 
+#include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/timings.hpp"
 
 namespace layerbench::analysis {
-namespace predict_select_test {
+namespace analysis_select_test {
 
 using result::configuration_name;
 using result::measurement;
 using result::results;
 using ::testing::ElementsAre;
+using testing::file_of_a_and_b;
 using testing::file_with;
 using ::testing::IsEmpty;
 using testing::net;
@@ -29,11 +31,11 @@ constexpr const char* new_net = R"({"name": "new_net", "parameters": {"batch": 1
     {"name": "r1", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 8]}},
     {"name": "r2", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 8]}}]})";
 
-TEST(Select, BelievesTheManifestThatKnowsMost) {
-  const results plain = file_with({rounds(net, "a", "k:1", {1}), rounds(net, "b", "k:2", {1})});
-  results knowing = plain;
-  knowing.manifest[net].push_back({"a_src", "reorder", "fwd", "r:1", 1, true});
-  for (const auto& files : {std::vector{plain, knowing}, std::vector{knowing, plain}}) {
+TEST(Select, UsesTheLongestManifest) {
+  const results plain = file_of_a_and_b({1}, {1});
+  results longer = plain;
+  longer.manifest[net].push_back({"a_src", "reorder", "fwd", "r:1", 1, true});
+  for (const auto& files : {std::vector{plain, longer}, std::vector{longer, plain}}) {
     EXPECT_THAT(only(files).missing, ElementsAre("a_src"));
   }
 }
@@ -73,13 +75,10 @@ TEST(Select, IsOfTheChosenModelsOnly) {
   EXPECT_THAT(predict(std::vector{file}), SizeIs(2));
 }
 
-TEST(Select, SaysWhichCasesThereAreWhenNoneMatches) {
-  try {
-    static_cast<void>(predict(std::vector{file_with({})}, {.models = {"nothing"}}));
-    ADD_FAILURE() << "nothing matches";
-  } catch (const nothing_matched& e) {
-    EXPECT_THAT(e.what(), ::testing::HasSubstr(net.text()));
-  }
+TEST(Select, NamesTheCasesWhenNoneMatches) {
+  const std::vector files{file_with({})};
+  EXPECT_THAT([&] { static_cast<void>(predict(files, {.models = {"nothing"}})); },
+              ::testing::ThrowsMessage<nothing_matched>(testing::mentions(net.text())));
   EXPECT_THROW(static_cast<void>(predict(std::vector<results>(1))), nothing_matched);
 }
 
@@ -95,7 +94,7 @@ TEST(Select, TakesTheStepOfAnUnplannedModelFromItsShapeFile) {
   EXPECT_EQ(p.layers.at(0).count, 2);
 }
 
-TEST(Select, KnowsAShapeFilesModelByTheManifestOfTheSameWork) {
+TEST(Select, UsesTheManifestForAShapeFileOfTheSameWork) {
   const testing::temporary_directory scratch;
   const std::string path = scratch.write("any.json", new_net).string();
   results file = file_with({rounds(net, "a", "kind:relu,dims:4x8", {1})});
@@ -113,5 +112,5 @@ TEST(Select, KnowsAShapeFilesModelByTheManifestOfTheSameWork) {
   EXPECT_THAT(changed.missing, IsEmpty());
 }
 
-}  // namespace predict_select_test
+}  // namespace analysis_select_test
 }  // namespace layerbench::analysis

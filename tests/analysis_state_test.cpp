@@ -11,7 +11,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::analysis {
-namespace predict_state_test {
+namespace analysis_state_test {
 
 using result::configuration_name;
 using result::results;
@@ -23,7 +23,7 @@ using testing::net;
 using testing::only;
 using testing::rounds;
 
-/// A file whose manifest knows the states of a and b, with these rows.
+/// A file with these rows, whose manifest has the states of a and b.
 results stated_file(const std::vector<std::vector<result::measurement>>& rows) {
   results file = file_with(rows);
   file.manifest[net][0].state = "weights:1";
@@ -41,15 +41,15 @@ TEST(State, IsThatOfTheModelWhereItWasMeasured) {
   EXPECT_EQ(p.cache, "model");
   EXPECT_EQ(p.method, "sum of cache:model timings");
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2 + 20);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 2 * 1 + 10);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 2 * 1 + 10);
 }
 
-TEST(State, IsHotWhereNoOtherWasMeasured) {
+TEST(State, IsHotByDefault) {
   const prediction p = only({stated_file({hot_a, hot_b})});
   EXPECT_EQ(p.cache, "hot");
   EXPECT_EQ(p.method, "naive hot sum");
   EXPECT_DOUBLE_EQ(p.step->seconds, 12);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 12);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 12);
 }
 
 TEST(State, IsChosenByOption) {
@@ -65,19 +65,19 @@ TEST(State, IsNeverMixed) {
   EXPECT_EQ(p.cache, "model");
   EXPECT_THAT(p.missing, ElementsAre("b"));
   EXPECT_FALSE(p.step);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 12);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 12);
 }
 
 TEST(State, HasNoNaiveSumWhileAHotTimingIsMissing) {
   const prediction p = only({stated_file({hot_a, model_a, model_b})});
   EXPECT_DOUBLE_EQ(p.step->seconds, 24);
-  EXPECT_FALSE(p.naive_seconds);
+  EXPECT_FALSE(p.hot_sum_seconds);
   const prediction partial = only({stated_file({hot_a})}, {.models = {}, .allow_partial = true});
   EXPECT_TRUE(partial.step);
-  EXPECT_FALSE(partial.naive_seconds);
+  EXPECT_FALSE(partial.hot_sum_seconds);
 }
 
-TEST(State, MustBeTheSameForATimingToServe) {
+TEST(State, OfATimingMustBeThatOfTheLayer) {
   configuration_name other = net;
   other.model = "other";
   const auto elsewhere = [&](const std::string& state) {
@@ -87,7 +87,7 @@ TEST(State, MustBeTheSameForATimingToServe) {
   EXPECT_THAT(only({stated_file({model_a, elsewhere("src:3")})}).missing, ElementsAre("b"));
 }
 
-TEST(State, OfOthersRowsIsTakenOnlyWhereItCoversAll) {
+TEST(State, OfOtherModelsRowsIsUsedOnlyForAllLayers) {
   configuration_name other = net;
   other.model = "other";
   const auto z = in_state(rounds(other, "z", "k:2", {30, 30, 30}), "src:2");
@@ -107,10 +107,10 @@ TEST(State, DiffersBetweenLayersOfTheSameWork) {
   }
   const prediction p = only({file});
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 3 + 1);
-  EXPECT_DOUBLE_EQ(p.naive_seconds.value(), 3 * 0.5);
+  EXPECT_DOUBLE_EQ(p.hot_sum_seconds.value(), 3 * 0.5);
 }
 
-TEST(State, IsTakenFromTheManifestThatKnowsIt) {
+TEST(State, IsTakenFromTheManifestThatHasIt) {
   const results hot = file_with({hot_a, hot_b});
   const results model = stated_file({model_a, model_b});
   for (const auto& files : {std::vector{hot, model}, std::vector{model, hot}}) {
@@ -118,7 +118,7 @@ TEST(State, IsTakenFromTheManifestThatKnowsIt) {
   }
 }
 
-TEST(State, IsUnknownToAShapeFile) {
+TEST(State, IsNotInAShapeFile) {
   const testing::temporary_directory scratch;
   const std::string path = scratch.write("new.json", R"({"name": "new_net", "layers": [
       {"name": "r1", "op": "activation", "shape": {"kind": "relu", "dims": [1, 8]}}]})");
@@ -133,7 +133,7 @@ TEST(State, IsUnknownToAShapeFile) {
   EXPECT_THAT(p.missing, IsEmpty());
 }
 
-TEST(ProtocolError, IsOfSumsInTheModelsState) {
+TEST(ProtocolError, IsThatOfCacheModelSums) {
   const results file = stated_file({hot_a, hot_b, model_a, model_b});
   const step_time model = *only({file}).step;
   EXPECT_DOUBLE_EQ(model.protocol_half_width.value(), 24 * protocol_error::relative);
@@ -141,12 +141,12 @@ TEST(ProtocolError, IsOfSumsInTheModelsState) {
 }
 
 TEST(ProtocolError, WidensTheIntervalOnEitherSide) {
-  const step_time time{10, 0, 10, 9.5, 10.9, interval_kind::bootstrap, 1.2};
+  const step_time time{10, 0, 10, 9.5, 10.9, interval_method::bootstrap, 1.2};
   EXPECT_DOUBLE_EQ(time.low(), 10 - 1.3);  // 0.5, 1.2, 1.3 and
   EXPECT_DOUBLE_EQ(time.high(), 11.5);     // 0.9, 1.2, 1.5: independent halves
 }
 
-TEST(Overhead, IsATermOfItsOwn) {
+TEST(Overhead, IsASeparateTerm) {
   results file = stated_file({hot_a, hot_b});
   file.manifest[net].push_back({"r", "conv", "fwd", "k:2", 4, true});  // a backend's, not a layer
   const prediction without = only({file});
@@ -159,8 +159,8 @@ TEST(Overhead, IsATermOfItsOwn) {
   EXPECT_DOUBLE_EQ(with.step->high(), without.step->high() + with.step->overhead);
   EXPECT_DOUBLE_EQ(with.images_per_second().value(), 4 / with.step->seconds);
   EXPECT_DOUBLE_EQ(with.layers.at(0).share, without.layers.at(0).share);
-  EXPECT_EQ(with.naive_seconds, without.naive_seconds);
+  EXPECT_EQ(with.hot_sum_seconds, without.hot_sum_seconds);
 }
 
-}  // namespace predict_state_test
+}  // namespace analysis_state_test
 }  // namespace layerbench::analysis

@@ -10,7 +10,7 @@
 #include "support/timings.hpp"
 
 namespace layerbench::analysis {
-namespace predict_history_test {
+namespace analysis_time_series_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -36,7 +36,7 @@ const std::string monday = "2026-01-05T10:00:00+00:00";
 const std::string tuesday = "2026-01-06T10:00:00+00:00";
 const std::string friday = "2026-01-09T10:00:00+00:00";
 
-TEST(Instant, KnowsTheTimeZone) {
+TEST(Instant, RespectsTheTimeZone) {
   const auto at = instant("2026-01-02T03:04:05+00:00");
   ASSERT_TRUE(at);
   EXPECT_EQ(at->time_since_epoch().count(), 1767323045);
@@ -62,7 +62,7 @@ TEST(History, IsInTheOrderOfTheDates) {
   EXPECT_DOUBLE_EQ(all[0].points[0].predicted.step->seconds, alone.step->seconds);
 }
 
-TEST(History, SeesAChangeOnlyWhereIntervalsDoNotOverlap) {
+TEST(History, HasAChangeWhereIntervalsDoNotOverlap) {
   const std::vector files{run_at(monday, 1), run_at(tuesday, 1.001), run_at(friday, 2)};
   const std::vector<history_point> points = history(files).at(0).points;
   EXPECT_FALSE(changed(points[0], points[1]));
@@ -71,14 +71,14 @@ TEST(History, SeesAChangeOnlyWhereIntervalsDoNotOverlap) {
   EXPECT_TRUE(changed(points[2], points[1]));
 }
 
-TEST(History, SeesNoChangeInTooFewRounds) {
+TEST(History, HasNoChangeWithTooFewRounds) {
   const std::vector files{run_at(monday, 1, 1), run_at(friday, 2, 6)};
   const std::vector<history_point> points = history(files).at(0).points;
-  EXPECT_FALSE(points[0].has_interval());
+  EXPECT_FALSE(points[0].has_confidence_interval());
   EXPECT_FALSE(changed(points[0], points[1]));
 }
 
-TEST(History, SaysWhatElseDiffersAndKeepsDevicesApart) {
+TEST(History, NamesDifferingFieldsAndSeparatesDevices) {
   std::vector files{run_at(monday, 1), run_at(friday, 1)};
   files[1].context["onednn_version"] = "4.0.0";
   EXPECT_THAT(history(files).at(0).points.at(1).differing, ElementsAre("onednn_version"));
@@ -86,7 +86,7 @@ TEST(History, SaysWhatElseDiffersAndKeepsDevicesApart) {
   EXPECT_THAT(history(files), IsEmpty());
 }
 
-TEST(History, NeedsSeveralDatesAndWholeSteps) {
+TEST(History, NeedsSeveralDatesAndCompleteSteps) {
   EXPECT_THAT(history(std::vector{run_at(monday, 1)}), IsEmpty());
   EXPECT_THAT(history(std::vector{run_at(monday, 1), run_at(monday, 2)}), IsEmpty());
   EXPECT_THAT(history(std::vector{run_at(monday, 1), run_at("soon", 2)}), IsEmpty());
@@ -95,5 +95,5 @@ TEST(History, NeedsSeveralDatesAndWholeSteps) {
   EXPECT_THAT(history(files, {.models = {}, .allow_partial = true}), IsEmpty());
 }
 
-}  // namespace predict_history_test
+}  // namespace analysis_time_series_test
 }  // namespace layerbench::analysis

@@ -16,7 +16,7 @@
 // How often comparisons are right, on simulated machines.
 
 namespace layerbench::analysis {
-namespace predict_verdicts_test {
+namespace analysis_verdicts_test {
 
 using result::results;
 using testing::file_with;
@@ -136,5 +136,5 @@ TEST(Verdicts, FindsAChangeOfFivePercent) {
   expect_found({.row = 0.01, .run = 0.005}, 5, 7);
 }
 
-}  // namespace predict_verdicts_test
+}  // namespace analysis_verdicts_test
 }  // namespace layerbench::analysis

@@ -26,7 +26,9 @@ using testing::dice;
 template <class Op>
 constexpr bool has_integers =
     !std::is_same_v<Op, op::softmax> && !std::is_same_v<Op, op::cross_entropy> &&
-    !std::is_same_v<Op, op::update> && !std::is_same_v<Op, op::dropout>;
+    !std::is_same_v<Op, op::update> && !std::is_same_v<Op, op::dropout> &&
+    !std::is_same_v<Op, op::lrn> && !std::is_same_v<Op, op::rnn> &&
+    !std::is_same_v<Op, op::embedding>;
 template <class Op>
 bool is_known_gap(const Op& /*op*/, const plan_request& request) {
   return request.type == dtype::s8 && !has_integers<Op>;
@@ -50,6 +52,28 @@ bool is_known_gap(const op::conv& o, const plan_request& request) {
   }
   return request.pass == op::pass::bwd_weights && request.type != dtype::f32 && !all;
 }
+/// Taps that meet padding alone, and outputs that no tap reaches.
+bool is_known_gap(const op::deconv& o, const plan_request& request) {
+  const op::conv other = o.transposed();
+  if (is_known_gap(other, request)) return true;
+  const auto reached = [](std::int64_t output, std::int64_t taps, std::int64_t dilation,
+                          std::int64_t pad, std::int64_t stride, std::int64_t size) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        if (i * stride - pad + tap * dilation == output) return true;
+      }
+    }
+    return false;
+  };
+  bool all = true;
+  for (std::int64_t y = 0; y < o.p(); ++y) {
+    all = all && reached(y, o.r, o.dilation.v, o.pad.top, o.stride.v, o.h);
+  }
+  for (std::int64_t x = 0; x < o.q(); ++x) {
+    all = all && reached(x, o.s, o.dilation.h, o.pad.left, o.stride.h, o.w);
+  }
+  return request.type == dtype::s8 && !all;
+}
 bool is_known_gap(const op::gemm& o, const plan_request& request) {
   return request.pass != op::pass::fwd && o.a_transposed;
 }
@@ -57,6 +81,16 @@ bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
   const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
                       (o.q() - 1) * o.stride.h + o.s > o.pad.left + o.w + o.pad.right;
   return o.kind == op::pool_kind::average && o.count_padding && beyond;
+}
+bool is_known_gap(const op::lrn& o, const plan_request& request) {
+  if (request.type == dtype::s8) return true;
+  const bool wrong = o.c > 16 && (request.type == dtype::f32 ? o.c % 16 != 0 && o.size > 5
+                                                             : o.c % 16 != 0 || o.size > 5);
+  return request.pass == op::pass::bwd && (wrong || o.size == 1);
+}
+bool is_known_gap(const op::rnn& o, const plan_request& request) {
+  return request.type == dtype::s8 || (o.layers > 1 && o.bidirectional) ||
+         (request.pass == op::pass::bwd && request.type != dtype::f32);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {
   return request.type == dtype::s8 && o.kind != op::activation_kind::relu;

@@ -12,9 +12,14 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
+#include <layerbench/backend/cudnn/deconv.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
+#include <layerbench/backend/cudnn/embedding.hpp>
+#include <layerbench/backend/cudnn/multiply.hpp>
+#include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/update.hpp>
@@ -86,7 +91,7 @@ TEST(Kernels, OfDropoutAgreeWithTheReference) {
 }
 
 TEST(Kernels, OfMaximaAgreeWithTheReference) {
-  expect_right_in<op::pool>({fwd_training, bwd}, [](op::pool& o, dice& /*d*/) {
+  expect_right_in<op::pool>({fwd, fwd_training, bwd}, [](op::pool& o, dice& /*d*/) {
     o.kind = op::pool_kind::max;
     o.count_padding = true;
   });
@@ -100,6 +105,35 @@ TEST(Kernels, OfReordersAgreeWithTheReference) {
     o.from = order();
     o.to = order();
     if (d.chance(4)) o = {{d.between(1, 9), d.between(1, 9)}, "ab", "ba"};
+  });
+}
+
+TEST(Kernels, OfConcatsAgreeWithTheReference) {
+  expect_right_in<op::concat>({fwd, bwd}, [](op::concat& o, dice& d) {
+    if (d.chance(5)) o = {{d.between(1, 3), 8, d.between(1, 3), 2, 3}, 1, {5, 3}};
+  });
+}
+
+TEST(Kernels, OfProductsAgreeWithTheReference) {
+  expect_right_in<op::multiply>({fwd, bwd}, as_it_is);
+  device_for<op::multiply> device(1);
+  const op::multiply scalar{.dims = {2, 3, 100, 90}, .dims1 = {1, 1, 1, 1}};
+  for (const layout order : {layout::nhwc, layout::nchw}) {
+    expect_right(device, scalar, {bwd, dtype::f32, order});
+  }
+}
+
+TEST(Kernels, OfPaddingAgreeWithTheReference) { expect_right_in<op::pad>({fwd, bwd}, as_it_is); }
+
+TEST(Kernels, OfEmbeddingsAgreeWithTheReference) {
+  expect_right_in<op::embedding>({fwd, bwd_weights}, as_it_is);
+}
+
+TEST(Kernels, AddTheBiasOfTransposedConvolutions) {
+  expect_right_in<op::deconv>({fwd, bwd_weights}, [](op::deconv& o, dice& /*d*/) {
+    o.c = o.k = o.groups;
+    o.groups = 1;
+    o.bias = true;
   });
 }
 

@@ -22,7 +22,7 @@
 
 #include "support/host_gpu.hpp"
 
-/// Chains, names and gauges of a device that records, on a stand-in for the CUDA run time.
+/// Chains, row names and telemetry of a device with graphs, on a stand-in for the CUDA run time.
 namespace layerbench::run {
 namespace {
 
@@ -114,7 +114,7 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   const suite all = make_suite(o, what, known);
   std::vector<std::string> names;
   for (const auto& item : all.cases) names.push_back(item->name().text());
-  for (const chain_case& chain : all.chains) names.push_back(chain.configuration.text());
+  for (const chain_spec& chain : all.chains) names.push_back(chain.configuration.text());
   for (const auto& [configuration, step] : all.manifest) names.push_back(configuration.text());
   return names;
 }

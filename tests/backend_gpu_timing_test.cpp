@@ -17,17 +17,15 @@
 
 #include "support/host_gpu.hpp"
 
-/// How rows are timed on a device that records, on a stand-in for the CUDA run time with a clock
-/// that counts what work is said to take.
+/// Timing of rows on a device with graphs, on a stand-in for the CUDA run time. Its clock counts
+/// the durations that a test gives to the work.
 namespace layerbench::run {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::EndsWith;
 using testing::gpu;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::SizeIs;
 using calls_made = std::vector<gpu::call>;
 
@@ -219,15 +217,16 @@ class GpuVisit : public GpuTiming {
  protected:
   result::measurement visited(timing_mode how, cache_state cache) {
     device().set_timing(how);
-    row what{.name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
-             .op = op::any(product),
-             .signature = {},
-             .around =
-                 [cache] {
-                   return op_in_context{
-                       .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
-                 },
-             .expected = reference::exact_value_of(product, op::pass::fwd)};
+    case_spec what{
+        .name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
+        .op = op::any(product),
+        .signature = {},
+        .make_context =
+            [cache] {
+              return op_in_context{
+                  .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
+            },
+        .expected = reference::exact_value_of(product, op::pass::fwd)};
     benchmark_case one(std::move(what), memory_);
     one.prepare({});
     const stopping_limits limits;

@@ -118,10 +118,41 @@ std::vector<double> expected(const op::pool& o, const std::vector<values>& in) {
 /// Folds the statistics into a factor and an offset a channel.
 std::vector<double> expected(const op::batchnorm& o, const std::vector<values>& in) {
   std::vector<double> out(in[0].begin(), in[0].end());
+  const values& mean = in[in.size() - 2];
+  const values& variance = in.back();
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t c = i / at(o.h * o.w) % at(o.c);
-    const double factor = in[1][c] * std::pow(in[4][c] + o.epsilon, -0.5);
-    out[i] = factor * out[i] + (in[2][c] - factor * in[3][c]);
+    const double scale = o.scale ? in[1][c] : 1;
+    const double shift = o.shift ? in[in.size() - 3][c] : 0;
+    const double factor = scale * std::pow(variance[c] + o.epsilon, -0.5);
+    out[i] = factor * out[i] + (shift - factor * mean[c]);
+  }
+  return out;
+}
+
+/// Adds the product of each source element with the filters to where it belongs.
+std::vector<double> expected(const op::deconv& o, const std::vector<values>& in) {
+  std::vector<double> out(at(o.n * o.k * o.p() * o.q()), 0);
+  for (std::size_t i = 0; i < in[0].size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    const std::int64_t plane = index / (o.h * o.w);
+    const std::int64_t c = plane % o.c;
+    for (std::int64_t k = 0; k < o.k; ++k) {
+      if (k * o.groups / o.k != c * o.groups / o.c) continue;
+      for (std::int64_t tap = 0; tap < o.r * o.s; ++tap) {
+        const std::int64_t y = index / o.w % o.h * o.stride.v + tap / o.s * o.dilation.v;
+        const std::int64_t x = index % o.w * o.stride.h + tap % o.s * o.dilation.h;
+        const std::int64_t row = y - o.pad.top;
+        const std::int64_t column = x - o.pad.left;
+        if (row < 0 || row >= o.p() || column < 0 || column >= o.q()) continue;
+        const std::int64_t depth = o.c / o.groups;
+        const double weight = in[1][at((k * depth + c % depth) * o.r * o.s + tap)];
+        out[at(((plane / o.c * o.k + k) * o.p() + row) * o.q() + column)] += in[0][i] * weight;
+      }
+    }
+  }
+  for (std::size_t i = 0; o.bias && i < out.size(); ++i) {
+    out[i] += in[2][i / at(o.p() * o.q()) % at(o.k)];
   }
   return out;
 }
@@ -147,7 +178,7 @@ std::vector<double> expected(const op::softmax& o, const std::vector<values>& in
 template <class Op>
 class reference_plan : public ::testing::Test {};
 
-using ops = ::testing::Types<op::conv, op::gemm, op::pool, op::batchnorm, op::softmax>;
+using ops = ::testing::Types<op::conv, op::deconv, op::gemm, op::pool, op::batchnorm, op::softmax>;
 TYPED_TEST_SUITE(reference_plan, ops);
 
 TYPED_TEST(reference_plan, agrees_with_an_independent_formula) {

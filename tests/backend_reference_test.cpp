@@ -66,6 +66,25 @@ TEST(reference_conv, adds_the_bias_of_the_filter) {
   EXPECT_THAT(reference_result(o, {{1, 2}, {1, 2}, {10, 20}}), ElementsAre(11, 12, 22, 24));
 }
 
+TEST(reference_deconv, spreads_each_element_by_the_filter) {
+  const op::deconv o{.w = 2, .s = 3};
+  EXPECT_THAT(reference_result(o, {{1, 10}, {1, 2, 3}}), ElementsAre(1, 12, 23, 30));
+  op::deconv strided{.w = 2, .s = 2, .stride = {1, 3}};
+  EXPECT_THAT(reference_result(strided, {{1, 10}, {1, 2}}), ElementsAre(1, 2, 0, 10, 20));
+  strided.output_pad = {0, 0, 1, 1};
+  EXPECT_THAT(reference_result(strided, {{1, 10}, {1, 2}}), ElementsAre(1, 2, 0, 10, 20, 0));
+  strided.pad = {0, 0, 1, 0};
+  EXPECT_THAT(reference_result(strided, {{1, 10}, {1, 2}}), ElementsAre(2, 0, 10, 20, 0));
+  const op::deconv grouped{.c = 4, .k = 2, .groups = 2, .bias = true};
+  EXPECT_THAT(reference_result(grouped, {{1, 2, 3, 4}, {1, 1, 1, -1}, {10, 20}}),
+              ElementsAre(13, 19));
+}
+
+TEST(reference_embedding, looks_rows_up) {
+  const op::embedding o{.n = 3, .rows = 2, .columns = 2};
+  EXPECT_THAT(reference_result(o, {{1, 0.5F, 1}, {1, 2, 3, 4}}), ElementsAre(3, 4, 1, 2, 3, 4));
+}
+
 // [1 2 3; 4 5 6] * [1 0; 0 1; 2 3] = [7 11; 16 23]
 TEST(reference_gemm, multiplies_matrices_in_either_storage) {
   const values a{1, 2, 3, 4, 5, 6};
@@ -133,6 +152,16 @@ TEST(reference_batchnorm, normalises_each_channel_by_its_statistics) {
               ElementsAre(14, 26, 10, 20));
 }
 
+TEST(reference_batchnorm, scales_and_shifts_only_if_it_learns_that) {
+  op::batchnorm o{1, 1, 1, 2, 0.25};
+  o.scale = false;
+  EXPECT_THAT(reference_result(o, {{3, 5}, {10}, {1}, {0.75}}), ElementsAre(12, 14));
+  o.shift = false;
+  EXPECT_THAT(reference_result(o, {{3, 5}, {1}, {0.75}}), ElementsAre(2, 4));
+  o.scale = true;
+  EXPECT_THAT(reference_result(o, {{3, 5}, {2}, {1}, {0.75}}), ElementsAre(4, 8));
+}
+
 struct curve {
   op::activation_kind kind;
   values at_samples;  ///< at -8, -1, 0, 1, 8
@@ -168,6 +197,27 @@ TEST(reference_allreduce, gives_each_rank_the_sum) {
 TEST(reference_add, adds_element_by_element) {
   EXPECT_THAT(reference_result(op::add{{2, 2}}, {{1, 2, 3, 4}, {10, 20, 30, -4}}),
               ElementsAre(11, 22, 33, 0));
+}
+
+TEST(reference_concat, puts_sources_one_behind_the_other_along_its_axis) {
+  const op::concat o{.dims = {2, 3, 1}, .sizes = {1, 2}};
+  EXPECT_THAT(reference_result(o, {{1, 2}, {10, 20, 30, 40}}), ElementsAre(1, 10, 20, 2, 30, 40));
+  const op::concat last{.dims = {1, 2, 3}, .axis = 2, .sizes = {2, 1}};
+  EXPECT_THAT(reference_result(last, {{1, 2, 3, 4}, {5, 6}}), ElementsAre(1, 2, 5, 3, 4, 6));
+}
+
+TEST(reference_multiply, broadcasts_the_second_source) {
+  EXPECT_THAT(reference_result(op::multiply{{2, 2}, {}}, {{1, 2, 3, 4}, {5, 6, 7, 8}}),
+              ElementsAre(5, 12, 21, 32));
+  EXPECT_THAT(reference_result(op::multiply{{2, 2}, {1, 2}}, {{1, 2, 3, 4}, {5, 10}}),
+              ElementsAre(5, 20, 15, 40));
+  EXPECT_THAT(reference_result(op::multiply{{2, 2}, {2, 1}}, {{1, 2, 3, 4}, {5, 10}}),
+              ElementsAre(5, 10, 30, 40));
+}
+
+TEST(reference_pad, puts_zeros_around_its_source) {
+  const op::pad o{{2, 2}, {{0, 1}}, {{1, 0}}};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4}}), ElementsAre(0, 1, 2, 0, 3, 4, 0, 0, 0));
 }
 
 TEST(reference_softmax, sums_to_one_along_its_axis) {

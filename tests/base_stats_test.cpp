@@ -150,25 +150,29 @@ TEST(median_interval, is_a_point_where_all_values_agree) {
 TEST(students, p_is_what_closed_forms_say) {
   for (const double t : {0.01, 0.5, 1.0, 3.0, 10.0, 300.0}) {
     const double one = 2 / std::numbers::pi * std::atan(1 / t);
-    EXPECT_NEAR(students_p(t, 1) / one, 1, 1e-12) << t;
+    EXPECT_NEAR(student_t_p_value(t, 1) / one, 1, 1e-12) << t;
     const double root = std::sqrt(2 + t * t);
-    EXPECT_NEAR(students_p(t, 2) / (2 / (root * (root + t))), 1, 1e-12) << t;
-    EXPECT_EQ(students_p(-t, 2), students_p(t, 2));
+    EXPECT_NEAR(student_t_p_value(t, 2) / (2 / (root * (root + t))), 1, 1e-12) << t;
+    EXPECT_EQ(student_t_p_value(-t, 2), student_t_p_value(t, 2));
   }
   // Of many degrees of freedom it is the normal distribution.
-  EXPECT_NEAR(students_p(4, 1e6) / std::erfc(4 / std::numbers::sqrt2), 1, 1e-4);
+  EXPECT_NEAR(student_t_p_value(4, 1e6) / std::erfc(4 / std::numbers::sqrt2), 1, 1e-4);
 }
 
 TEST(students, p_is_one_for_no_difference_and_zero_for_one_without_any_error) {
-  EXPECT_EQ(students_p(0, 3.5), 1);
-  EXPECT_EQ(students_p(HUGE_VAL, 3.5), 0);
+  EXPECT_EQ(student_t_p_value(0, 3.5), 1);
+  EXPECT_EQ(student_t_p_value(HUGE_VAL, 3.5), 0);
 }
 
 TEST(students, p_falls_with_the_distance_and_with_freedom) {
-  for (const double freedom : {1.0, 1.3, 4.0, 8.7, 100.0}) {
+  for (const double degrees_of_freedom : {1.0, 1.3, 4.0, 8.7, 100.0}) {
     for (double t = 0.1; t < 40; t *= 1.5) {
-      EXPECT_GT(students_p(t, freedom), students_p(t * 1.5, freedom)) << t << ' ' << freedom;
-      EXPECT_GT(students_p(t, freedom), students_p(t, freedom + 0.5)) << t << ' ' << freedom;
+      EXPECT_GT(student_t_p_value(t, degrees_of_freedom),
+                student_t_p_value(t * 1.5, degrees_of_freedom))
+          << t << ' ' << degrees_of_freedom;
+      EXPECT_GT(student_t_p_value(t, degrees_of_freedom),
+                student_t_p_value(t, degrees_of_freedom + 0.5))
+          << t << ' ' << degrees_of_freedom;
     }
   }
 }
@@ -176,8 +180,9 @@ TEST(students, p_falls_with_the_distance_and_with_freedom) {
 TEST(students, quantiles_are_in_every_table) {
   const std::map<double, double> table{
       {1, 12.706}, {2, 4.303}, {4, 2.776}, {9, 2.262}, {30, 2.042}};
-  for (const auto& [freedom, t] : table) EXPECT_NEAR(students_quantile(freedom), t, 5e-4);
-  EXPECT_NEAR(students_quantile(4, 0.99), 4.604, 5e-4);
+  for (const auto& [degrees_of_freedom, t] : table)
+    EXPECT_NEAR(student_t_quantile(degrees_of_freedom), t, 5e-4);
+  EXPECT_NEAR(student_t_quantile(4, 0.99), 4.604, 5e-4);
 }
 
 TEST(mean_interval, is_students_within_the_range) {

@@ -8,7 +8,7 @@
 #include "support/recorder.hpp"
 
 namespace layerbench::run {
-namespace operand_ring_test {
+namespace cache_state_operand_ring_test {
 
 using namespace recorded;
 using ::testing::ElementsAre;
@@ -154,5 +154,5 @@ TEST_F(OperandRing, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeanti
   EXPECT_LT(large.turn_seconds(), 1e5) << "nothing stays in a cache anyway";
 }
 
-}  // namespace operand_ring_test
+}  // namespace cache_state_operand_ring_test
 }  // namespace layerbench::run

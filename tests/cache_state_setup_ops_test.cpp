@@ -13,7 +13,7 @@
 #include "support/recorder.hpp"
 
 namespace layerbench::run {
-namespace run_producers_test {
+namespace cache_state_setup_ops_test {
 
 using namespace recorded;
 using ::testing::AllOf;
@@ -291,5 +291,5 @@ TEST_F(OperandRing, StatisticsAreValidInEveryCopy) {
   }
 }
 
-}  // namespace run_producers_test
+}  // namespace cache_state_setup_ops_test
 }  // namespace layerbench::run

@@ -204,10 +204,10 @@ TEST(Ranks, EndTogetherWhereTheLeaderCannotGetReady) {
 TEST(Ranks, ExecuteWhatTheLeadersCaseDoes) {
   const op::add sum{{4}};
   const auto one_case = [&] {
-    run::row what{.name = {},
-                  .op = op::any(sum),
-                  .signature = {},
-                  .expected = reference::exact_value_of(sum, op::pass::fwd)};
+    run::case_spec what{.name = {},
+                        .op = op::any(sum),
+                        .signature = {},
+                        .expected = reference::exact_value_of(sum, op::pass::fwd)};
     return run::benchmark_case(
         std::move(what),
         std::make_shared<run::device_context>(

@@ -1,25 +1,22 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <optional>
 #include <string_view>
 #include <thread>
 
 #include <sched.h>
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/list.hpp>
 #include <layerbench/machine/core_latency.hpp>
 
 namespace layerbench::run {
-namespace core_latency_test {
+namespace machine_core_latency_test {
 
-using ::testing::AllOf;
-using ::testing::Ge;
-using ::testing::Le;
-
-/// Two threads, which run at once or one after the other.
+/// A backend with two threads, which run at once or one after the other.
 struct threads_backend : reference::backend {
   static constexpr std::string_view name = "threads";
   using reference::backend::backend;
@@ -27,23 +24,52 @@ struct threads_backend : reference::backend {
   static int threads_used(int offered) noexcept { return offered; }
   template <class Work>
   static void on_all_threads(const Work& work) {
+    std::atomic<int> turn = 0;
     if (!at_once) work(0);
-    std::thread other([&] { work(1); });
-    if (at_once) work(0);
+    std::thread other([&] {
+      if (at_once) rendezvous(turn, 1);
+      work(1);
+    });
+    if (at_once) {
+      rendezvous(turn, 0);
+      work(0);
+    }
     other.join();
+  }
+
+ private:
+  /// Returns when both threads are running: they have just exchanged messages.
+  static void rendezvous(std::atomic<int>& turn, int thread) {
+    for (int i = thread; i < 200; i += 2) {
+      while (turn.load() != i) {
+      }
+      turn.store(i + 1);
+    }
   }
 };
 
 TEST(CoreLatency, IsThatBetween_two_threads) {
+  cpu_set_t usable;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof usable, &usable), 0);
   backend_device<threads_backend> device(2);
   threads_backend::at_once = true;
-  std::optional<double> taken;
-  for (int i = 0; i < 100 && !taken; ++i)
-    taken = longest_core_latency(device);  // others want cores
-  cpu_set_t mine;
-  ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
-  ASSERT_EQ(taken.has_value(), CPU_COUNT(&mine) > 1);
-  EXPECT_THAT(taken.value_or(1e-9), AllOf(Ge(1e-9), Le(1e-3)));
+  if (CPU_COUNT(&usable) < 2) {
+    EXPECT_EQ(longest_core_latency(device), std::nullopt);
+    return;
+  }
+  // Other programs may interrupt one of the threads, so that there is no result, or make a round
+  // trip longer. A call makes more than a thousand of them, one after the other.
+  constexpr double patience = 300;  // seconds; a busy machine needs some of them
+  std::optional<double> latency;
+  double whole_call = 0;
+  for (const double begin = stopwatch::now(); !latency && stopwatch::now() - begin < patience;) {
+    const double start = stopwatch::now();
+    latency = longest_core_latency(device);
+    whole_call = stopwatch::now() - start;
+  }
+  ASSERT_TRUE(latency) << "the threads never ran at once";
+  EXPECT_GE(*latency, 1e-9) << "light passes 30 cm";
+  EXPECT_LE(*latency, whole_call / 1000);
 }
 
 TEST(CoreLatency, IsNotKnownOfThreadsThatDoNotRunAtOnce) {
@@ -54,5 +80,5 @@ TEST(CoreLatency, IsNotKnownOfThreadsThatDoNotRunAtOnce) {
   EXPECT_EQ(longest_core_latency(single), std::nullopt);
 }
 
-}  // namespace core_latency_test
+}  // namespace machine_core_latency_test
 }  // namespace layerbench::run

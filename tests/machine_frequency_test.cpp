@@ -18,9 +18,9 @@
 #include <layerbench/session/step_sampler.hpp>
 #include <layerbench/timing/sampler.hpp>
 
-/// Measuring on processors that slow down without a trace in the system's counters.
+/// Measuring on processors that slow down while the system's counters do not change.
 namespace layerbench::run {
-namespace run_frequency_probe_test {
+namespace machine_frequency_test {
 
 using ::testing::AllOf;
 using ::testing::DoubleNear;
@@ -69,13 +69,13 @@ void learn_speed(machine& cpu, frequency_probe& speed, double seconds) {
   }
 }
 
-TEST(FrequencyProbe, FindsASteadySpeedUsual) {
+TEST(FrequencyProbe, TreatsASteadySpeedAsUsual) {
   machine cpu{never};
   frequency_probe speed = cpu.probe();
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(speed.at_usual_speed());
 }
 
-TEST(FrequencyProbe, TellsSlowProcessorsFromFastOnes) {
+TEST(FrequencyProbe, DistinguishesSlowFromUsual) {
   machine cpu{alternating};
   frequency_probe speed = cpu.probe();
   for (; cpu.time < 2; cpu.time += millisecond) {
@@ -93,7 +93,7 @@ TEST(FrequencyProbe, CountsTheSlowShareOfTheTime) {
   EXPECT_EQ(steady.probe().slow_share(), 0);
 }
 
-TEST(FrequencyProbe, LearnsThatTheFirstSpeedWasNotTheUsualOne) {
+TEST(FrequencyProbe, CorrectsASlowFirstReading) {
   machine cpu{[](double time) { return time < 1; }};
   frequency_probe speed = cpu.probe();
   EXPECT_TRUE(speed.at_usual_speed()) << "nothing else is known";
@@ -173,7 +173,7 @@ samples sampled(machine& cpu, const sampling& how) {
       never_stop, speed);
 }
 
-TEST(SamplerBesideOthers, LeavesOutWhatWasSlow) {
+TEST(SamplerOnSlowedProcessors, LeavesOutSlowSamples) {
   machine cpu{alternating};
   const samples taken = sampled(cpu, {.warm_up = 0, .least_time = 0.3, .most_time = 2});
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(290U)), Each(millisecond)));
@@ -181,7 +181,7 @@ TEST(SamplerBesideOthers, LeavesOutWhatWasSlow) {
   EXPECT_FALSE(taken.all_slowed);
 }
 
-TEST(SamplerBesideOthers, TakesWhatThereIsWhereAllIsSlow) {
+TEST(SamplerOnSlowedProcessors, KeepsSlowSamplesIfAllAreSlow) {
   machine cpu{[](double time) { return time > 1.2; }};
   cpu.time = 0;
   frequency_probe speed = cpu.probe();
@@ -195,7 +195,7 @@ TEST(SamplerBesideOthers, TakesWhatThereIsWhereAllIsSlow) {
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(2U)), Each(1.5 * millisecond)));
 }
 
-/// A model of layers that take so many seconds.
+/// A model whose layers take these seconds.
 struct step {
   machine& cpu;
   std::vector<double> seconds;
@@ -211,7 +211,7 @@ struct step {
   }
 };
 
-TEST(StepSampler, RunsStepsUntilTheCachesHaveSettled) {
+TEST(StepSampler, RunsWarmUpStepsFirst) {
   machine cpu{never};
   frequency_probe speed = cpu.probe();
   step model{cpu, {millisecond}};
@@ -220,7 +220,7 @@ TEST(StepSampler, RunsStepsUntilTheCachesHaveSettled) {
   EXPECT_THAT(model.runs, SizeIs(taken.seconds.size() + 5));
 }
 
-TEST(StepSampler, TimesAShortStepAsAWhole) {
+TEST(StepSampler, TimesAShortStepInOnePiece) {
   machine cpu{never};
   frequency_probe speed = cpu.probe();
   step model{cpu, {64 * microsecond, 32 * microsecond, 32 * microsecond}};
@@ -243,7 +243,7 @@ TEST(StepSampler, FindsTheTimeOfALongStepThatIsNeverUndisturbed) {
   EXPECT_THAT(taken.seconds, AllOf(SizeIs(Ge(1U)), Each(DoubleNear(40 * 8 * millisecond, 1e-9))));
 }
 
-TEST(StepSampler, CountsEveryPassageOfAStretchAlike) {
+TEST(StepSampler, WeighsEveryPassageOfAStretchEqually) {
   machine cpu{never};
   frequency_probe speed = cpu.probe();
   // The first layer takes 8, 9, 10, ... ms. A stall in the second leaves that a passage less.
@@ -281,7 +281,7 @@ TEST(StepSampler, LeavesOutARareStallOfAStretch) {
   EXPECT_EQ(taken.stalls, 1);
 }
 
-TEST(StepSampler, EndsWhereTheSpeedNeverComesBack) {
+TEST(StepSampler, EndsIfTheUsualSpeedNeverReturns) {
   machine cpu{[](double time) { return time > 1.2; }};
   frequency_probe speed = cpu.probe();
   learn_speed(cpu, speed, 1.2);
@@ -313,5 +313,5 @@ TEST(StepSampler, HasNoSamplesWhenStopped) {
   EXPECT_THAT(steps.sample({}).seconds, IsEmpty());
 }
 
-}  // namespace run_frequency_probe_test
+}  // namespace machine_frequency_test
 }  // namespace layerbench::run

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 
+#include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::model {
@@ -129,6 +131,16 @@ TEST(load, lets_a_matrix_read_a_flattened_image) {
   EXPECT_EQ(g.layers[1].op.key(), "m:2,n:10,k:60");
 }
 
+TEST(load, lets_a_matrix_read_the_tokens_of_a_recurrent_layer) {
+  const graph g = load_layers(R"(
+      {"name": "rnn", "op": "rnn", "shape": {"kind": "gru", "batch": "batch", "steps": 5,
+       "inputs": 3, "hidden": 4, "layers": 1, "bidirectional": true, "biases": 2}},
+      {"name": "fc", "op": "gemm", "shape": {"m": [5, "batch"], "n": 10, "k": 8}})");
+  EXPECT_EQ(g.layers[0].op.key(),
+            "kind:gru,batch:2,steps:5,inputs:3,hidden:4,bidirectional:1,biases:2");
+  EXPECT_EQ(g.layers[1].op.key(), "m:10,n:10,k:8");
+}
+
 TEST(load, understands_every_form_of_a_size) {
   const graph g = load_layers(R"(
       {"name": "conv1", "op": "conv", "shape": {"n": "batch", "c": 64.0, "h": [2, 3], "w": 6,
@@ -167,30 +179,24 @@ TEST(find, takes_paths_and_names) {
   EXPECT_TRUE(std::filesystem::exists(find("vgg16", LAYERBENCH_SHAPES_DIR)));
 }
 
+TEST(find, takes_aliases) {
+  EXPECT_EQ(find("resnet50_v1.5", LAYERBENCH_SHAPES_DIR), find("resnet50", LAYERBENCH_SHAPES_DIR));
+}
+
 TEST(find, says_what_to_do_where_there_are_no_models) {
   const testing::temporary_directory empty;
-  for (const auto& [shapes, reason] :
-       {std::pair(empty.path(), "has no models"), std::pair(empty.path() / "absent", "exist")}) {
-    try {
-      static_cast<void>(find("vgg16", shapes));
-      FAIL() << "found";
-    } catch (const nothing_matched& e) {
-      for (const std::string& word : {shapes.string(), std::string(reason), std::string("--shapes"),
-                                      std::string("LAYERBENCH_SHAPES")}) {
-        EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
-      }
-    }
+  for (const std::filesystem::path& shapes : {empty.path(), empty.path() / "absent"}) {
+    EXPECT_THAT([&] { static_cast<void>(find("vgg16", shapes)); },
+                ::testing::ThrowsMessage<nothing_matched>(
+                    testing::mentions(shapes.string(), "--shapes", "LAYERBENCH_SHAPES")));
   }
 }
 
-TEST(find, lists_what_exists_for_an_unknown_name) {
-  try {
-    static_cast<void>(find("vgg17", LAYERBENCH_SHAPES_DIR));
-    FAIL() << "found";
-  } catch (const nothing_matched& e) {
-    EXPECT_NE(std::string(e.what()).find("vgg16"), std::string::npos) << e.what();
-    EXPECT_EQ(e.code(), exit_code::nothing_matched);
-  }
+TEST(find, lists_similar_names_for_an_unknown_one) {
+  EXPECT_THAT(
+      [] { static_cast<void>(find("vgg17", LAYERBENCH_SHAPES_DIR)); },
+      ::testing::ThrowsMessage<nothing_matched>(::testing::AllOf(
+          testing::mentions("vgg17", "vgg16"), ::testing::Not(testing::mentions("alexnet")))));
 }
 
 }  // namespace model_graph_test

@@ -43,7 +43,7 @@ std::vector<std::string> products(const graph& of) {
   return names;
 }
 
-TEST(Peak, GoesOverHalfOfEachCacheAndFourTimesTheLast) {
+TEST(Peak, StreamsHalfOfEachCacheAndFourTimesTheLlc) {
   const graph of = peak_graph(desktop, 1, 1);
   EXPECT_EQ(of.name, "peak");
   EXPECT_THAT(streams(of),
@@ -54,7 +54,7 @@ TEST(Peak, GoesOverHalfOfEachCacheAndFourTimesTheLast) {
                           Pair("write_memory", 128 * mib)));
 }
 
-TEST(Peak, GivesEachThreadItsOwnCacheAndAPartOfTheSharedOne) {
+TEST(Peak, StreamsPrivateCachesPerThreadAndSharedOnesTogether) {
   const auto bytes = streams(peak_graph(desktop, 1, 4));
   EXPECT_EQ(bytes.at("read_l2"), 2 * mib);
   EXPECT_EQ(bytes.at("read_l3"), 16 * mib);
@@ -66,12 +66,12 @@ TEST(Peak, LeavesOutACacheThatIsNotLargerThanThoseBefore) {
   EXPECT_THAT(streams(peak_graph(desktop, 1, 8)), Contains(Pair("read_l3", 16 * mib)));
 }
 
-TEST(Peak, GoesPastAllLastCachesThatThreadsCanReach) {
+TEST(Peak, StreamsPastEveryLlcOfTheThreads) {
   EXPECT_EQ(streams(peak_graph(desktop, 8, 64)).at("read_memory"), 8 * 128 * mib);
   EXPECT_EQ(streams(peak_graph(desktop, 8, 2)).at("read_memory"), 2 * 128 * mib);
 }
 
-TEST(Peak, TakesTheLastCacheThatThereIs) {
+TEST(Peak, UsesTheLastKnownCache) {
   const auto two = streams(peak_graph({32 * kib, 2 * mib, 0}, 1, 4));
   EXPECT_EQ(two.at("read_l2"), mib);
   EXPECT_EQ(two.at("read_memory"), 8 * mib);
@@ -81,7 +81,7 @@ TEST(Peak, TakesTheLastCacheThatThereIs) {
   EXPECT_EQ(unknown.size(), 4U);
 }
 
-TEST(Peak, GivesEachThreadALargeProduct) {
+TEST(Peak, HasALargeGemmPerThread) {
   EXPECT_THAT(products(peak_graph(desktop, 1, 1)), ElementsAre("square_1024", "square_2048"));
   EXPECT_THAT(products(peak_graph(desktop, 1, 8)), ElementsAre("square_1024", "square_2048"));
   EXPECT_THAT(products(peak_graph(desktop, 1, 9)), ElementsAre("square_2048", "square_4096"));

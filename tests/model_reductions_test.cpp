@@ -71,7 +71,7 @@ TEST_P(StepOfRanks, ReducesEachGradientOnceAfterItWasWrittenAndBeforeItIsUsed) {
   EXPECT_THAT(reduced, SizeIs(updated));
 }
 
-TEST_P(StepOfRanks, TouchesNoMoreMemoryThanThatOfOne) {
+TEST_P(StepOfRanks, HasTheFootprintOfOneRank) {
   const graph g = shipped(GetParam());
   const step of = together(g);
   const step alone = training_step(g, dtype::f32);
@@ -88,7 +88,7 @@ TEST_P(StepOfRanks, TouchesNoMoreMemoryThanThatOfOne) {
 INSTANTIATE_TEST_SUITE_P(Models, StepOfRanks,
                          ::testing::Values("resnet50", "vgg16", "alexnet", "lenet5"));
 
-TEST(StepOfOneRank, ReducesNothing) {
+TEST(StepOfOneRank, HasNoAllReduce) {
   const step of = training_step(shipped("lenet5"), dtype::f32);
   EXPECT_TRUE(std::ranges::none_of(of.calls, reduces));
   EXPECT_THAT(of.packed, SizeIs(0));

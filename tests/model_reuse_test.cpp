@@ -45,7 +45,7 @@ class Reuse : public ::testing::Test {
   }
 };
 
-TEST_F(Reuse, FootprintIsWhatAStepTouches) {
+TEST_F(Reuse, FootprintIsTheMemoryOfAStep) {
   // The input, five tensors (relu2 and relu3 work in place, as does relu1) and four sets of
   // weights.
   EXPECT_EQ(step_.footprint(), 6 * tensor + 4 * weights);
@@ -56,7 +56,7 @@ TEST_F(Reuse, FootprintIsWhatAStepTouches) {
   EXPECT_LT(half.footprint(), step_.footprint());
 }
 
-TEST_F(Reuse, CountsThePaddingThatABackendNeeds) {
+TEST_F(Reuse, IncludesThePaddingOfABackend) {
   const auto padded = [](const op::any& op, op::pass pass) {
     std::vector<std::int64_t> bytes = least_operand_bytes(dtype::f32)(op, pass);
     for (std::int64_t& byte : bytes) byte *= 2;
@@ -69,7 +69,7 @@ TEST_F(Reuse, CountsThePaddingThatABackendNeeds) {
   EXPECT_EQ(twice.around(add).in_place, step_.around(add).in_place);
 }
 
-TEST_F(Reuse, InPlaceOpsWriteOverTheirSourceWhereNobodyElseReadsIt) {
+TEST_F(Reuse, InPlaceOpsOverwriteASourceWithoutOtherReaders) {
   EXPECT_TRUE(around("relu1").in_place);
   EXPECT_EQ(calls_.calls[layer("relu1")].tensors.back(),
             calls_.calls[layer("conv1")].tensors.back());
@@ -99,13 +99,13 @@ TEST_F(Reuse, WhatWasJustWrittenIsFresh) {
   EXPECT_EQ(around("bn2").operands.front().writer, layer("conv2"));
 }
 
-TEST_F(Reuse, WeightsAndResultsWereUsedAStepAgo) {
+TEST_F(Reuse, WeightsAndResultsHaveTheDistanceOfAStep) {
   EXPECT_FALSE(around("conv2").operands[1].distance);
   EXPECT_FALSE(around("conv2").operands[2].distance);
   EXPECT_EQ(around("relu2").operands[1].distance, 0) << "in place";
 }
 
-TEST_F(Reuse, AResidualWasUsedByteByByteAgo) {
+TEST_F(Reuse, AResidualHasTheDistanceToItsLastUse) {
   const call_context found = around("add");
   ASSERT_EQ(found.operands.size(), 3U);
   EXPECT_EQ(found.operands[0].distance, 0);
@@ -114,7 +114,7 @@ TEST_F(Reuse, AResidualWasUsedByteByByteAgo) {
   EXPECT_EQ(found.operands[1].distance, 3 * tensor + 2 * weights);
 }
 
-TEST_F(Reuse, WeightsThatTrainWereLastUsedByTheirUpdate) {
+TEST_F(Reuse, TrainedWeightsWereLastUsedByTheirUpdate) {
   const graph net = load(directory_.write("net.json", R"({"name": "net", "layers": [
     {"name": "conv", "op": "conv", "shape": {"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1}},
     {"name": "fc", "op": "gemm", "shape": {"m": 1, "n": 4, "k": 256}}]})"));
@@ -127,7 +127,7 @@ TEST_F(Reuse, WeightsThatTrainWereLastUsedByTheirUpdate) {
   EXPECT_EQ(memory.around(1).operands[1].distance, update_of_conv + 2 * tensor);
 }
 
-TEST_F(Reuse, MemoryThatIsWrittenWasUsedBySomebodyBefore) {
+TEST_F(Reuse, WrittenMemoryHasAPreviousUser) {
   const std::optional<last_use> result = around("conv2").operands[2].used;
   ASSERT_TRUE(result);
   EXPECT_EQ(result->call, layer("bn2")) << "of the step before";
@@ -140,10 +140,10 @@ TEST_F(Reuse, MemoryThatIsWrittenWasUsedBySomebodyBefore) {
   EXPECT_EQ(in_place->call, layer("bn2"));
   EXPECT_TRUE(in_place->writes);
   EXPECT_EQ(in_place->distance, 0);
-  EXPECT_FALSE(around("conv2").operands[1].used) << "weights that nobody else uses";
+  EXPECT_FALSE(around("conv2").operands[1].used) << "no other layer uses these weights";
 }
 
-TEST_F(Reuse, SignaturesAgreeWhereSizesAreAlike) {
+TEST_F(Reuse, SignaturesAgreeForEqualSizes) {
   const auto source = [](std::int64_t distance) {
     return std::vector<operand_state>{{op::role::source, distance}};
   };

@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 
 class Training : public ::testing::Test {
  protected:
-  /// A step as text, a line a call: layer, op, pass, tensors.
+  /// A step as text, one line per call: layer, op, pass, tensors.
   static std::vector<std::string> text(const step& of) {
     std::vector<std::string> lines;
     for (const call& item : of.calls) {
@@ -84,7 +84,7 @@ TEST_F(Training, RunsForwardLossBackwardAndUpdate) {
                           "conv_bias update fwd 3 13 3"));
 }
 
-TEST_F(Training, DropsOutWhatInferenceKeeps) {
+TEST_F(Training, HasDropoutInTrainingAlone) {
   const graph g = load_layers(R"(
       {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
       {"name": "drop", "op": "dropout", "shape": {"dims": [2, 4]}},
@@ -114,7 +114,7 @@ TEST_F(Training, AddsUpTheGradientsOfAFork) {
                           "a gemm bwd_weights 0 9 12"));
 }
 
-TEST_F(Training, AddsIntoMemoryThatNobodyElseReads) {
+TEST_F(Training, AddsGradientsIntoMemoryWithoutOtherReaders) {
   // The gradient of the sum is handed on to b and c, which still need it when a gets its own.
   const graph g = load_layers(R"(
       {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
@@ -131,7 +131,53 @@ TEST_F(Training, AddsIntoMemoryThatNobodyElseReads) {
   EXPECT_NE(add->tensors.back(), later->tensors.front());
 }
 
-TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
+TEST_F(Training, GivesEverySourceItsGradient) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "b", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "both", "op": "concat", "after": ["b", "a", "b"],
+       "shape": {"dims": [2, 10], "sizes": [3, 4, 3]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32, {"concat"}));
+  // Layers: a 0 2 3, b 3 4 5; loss 6 1 7 8, its gradient 9.
+  EXPECT_THAT(std::vector(calls.begin() + 2, calls.begin() + 11),
+              ElementsAre("both concat fwd 5 3 5 6",         //
+                          "loss cross_entropy fwd 6 1 7 8",  //
+                          "loss cross_entropy bwd 7 1 9",
+                          "both concat bwd 9 10 11 12",    // of b, a, b
+                          "b_grad add fwd 10 12 10",       //
+                          "b gemm bwd_data 10 4 13",       //
+                          "b gemm bwd_weights 3 10 14",    //
+                          "a_grad add fwd 11 13 11",       //
+                          "a gemm bwd_weights 0 11 15"));  // nobody asks for the input's
+}
+
+TEST_F(Training, HasNoGradientOfIndices) {
+  const graph g = load_layers(R"(
+      {"name": "words", "op": "embedding", "shape": {"n": 2, "rows": 9, "columns": 4}},
+      {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}})");
+  EXPECT_THAT(text(training_step(g, dtype::f32, {}, {op::update_rule::sgd})),
+              ElementsAre("words embedding fwd 0 2 3",       // indices, table, rows
+                          "fc gemm fwd_training 3 4 5",      //
+                          "loss cross_entropy fwd 5 1 6 7",  //
+                          "loss cross_entropy bwd 6 1 8",
+                          "fc gemm bwd_data 8 4 9",              //
+                          "fc gemm bwd_weights 3 8 10",          //
+                          "words embedding bwd_weights 0 9 11",  //
+                          "fc_weights update fwd 4 10 4",        //
+                          "words_weights update fwd 2 11 2"));
+}
+
+TEST_F(Training, LearnsOfABatchNormWhatItHas) {
+  const graph g = load_layers(R"(
+      {"name": "bn", "op": "batchnorm",
+       "shape": {"n": 2, "c": 3, "h": 1, "w": 1, "scale": false}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[0], "bn batchnorm fwd_training 0 2 3 4 5 6 7 3 4");
+  EXPECT_EQ(calls[3], "bn batchnorm bwd 0 10 6 7 11 12");
+  EXPECT_THAT(calls, SizeIs(5)) << "shift alone is updated";
+}
+
+TEST_F(Training, OverwritesNoOperandOfAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
       {"name": "tanh", "op": "activation", "shape": {"kind": "tanh", "dims": [2, 4]}},
@@ -139,7 +185,7 @@ TEST_F(Training, OverwritesNothingThatAGradientNeeds) {
       {"name": "gelu", "op": "activation", "shape": {"kind": "gelu", "dims": [2, 4]}})");
   const step result = training_step(g, dtype::f32, {"activation"});
   const auto in_place = [](const call& item) { return item.tensors[0] == item.tensors[1]; };
-  EXPECT_TRUE(in_place(result.calls[1])) << "nobody needs what fc wrote";
+  EXPECT_TRUE(in_place(result.calls[1])) << "no other call reads the result of fc";
   EXPECT_FALSE(in_place(result.calls[2])) << "the gradient of tanh needs its result";
   EXPECT_FALSE(in_place(result.calls[3])) << "the gradient of gelu needs its source";
 }
@@ -157,7 +203,7 @@ TEST_F(Training, BatchNormsUpdateTheirRunningStatisticsInPlace) {
   EXPECT_THAT(calls, SizeIs(8)) << "scale and shift are updated";
 }
 
-TEST_F(Training, KeepsF32WeightsBesideThoseOf16Bits) {
+TEST_F(Training, KeepsF32WeightsOf16BitTypes) {
   const graph g = load_layers(R"({"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}})");
   const std::vector<std::string> calls =
       text(training_step(g, dtype::bf16, {}, {op::update_rule::momentum}));
@@ -165,7 +211,7 @@ TEST_F(Training, KeepsF32WeightsBesideThoseOf16Bits) {
   EXPECT_EQ(calls.back(), "fc_weights update fwd 8 7 9 8 9 2");
 }
 
-TEST_F(Training, InTf32IsThatOfF32) {
+TEST_F(Training, InTf32IsTheStepOfF32) {
   const graph g = load(find("resnet18", LAYERBENCH_SHAPES_DIR), 2);
   for (const bool fused : {false, true}) {
     EXPECT_EQ(text(training_step(g, dtype::tf32, {}, {.fused = fused})),
@@ -191,7 +237,7 @@ TEST_F(Training, UpdatesAllWeightsInOneCallWhenFused) {
   EXPECT_EQ(flops(apart), flops(fused));
 }
 
-TEST_F(Training, AddsToGradientsThatStay) {
+TEST_F(Training, AccumulatesGradients) {
   const graph g = load_layers(R"({"name": "fc", "op": "gemm",
                                   "shape": {"m": 2, "n": 4, "k": 4, "bias": true}})");
   EXPECT_THAT(
@@ -222,7 +268,7 @@ TEST(TrainingText, IsReadAsItWasWritten) {
   EXPECT_EQ(model::text(training_of("of a later version")), "momentum");
 }
 
-TEST_F(Training, JudgesWhatTheLastSoftmaxReads) {
+TEST_F(Training, ComputesTheLossFromTheSourceOfTheLastSoftmax) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 7, "k": 4}},
       {"name": "aside", "op": "activation", "shape": {"kind": "relu", "dims": [2, 7]}},
@@ -234,7 +280,36 @@ TEST_F(Training, JudgesWhatTheLastSoftmaxReads) {
   EXPECT_THROW(static_cast<void>(training_step(alone, dtype::f32)), unsupported);
 }
 
-TEST_F(Training, EveryCallSeesATensorInTheSameType) {
+TEST_F(Training, JudgesAuxiliaryHeads) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
+      {"name": "aux", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "aux_prob", "op": "softmax", "shape": {"dims": [2, 3]}},
+      {"name": "b", "op": "gemm", "after": ["a"], "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  // Layers: a 0 2 3, aux 3 4 5, b 3 6 7; both losses have the target 1.
+  EXPECT_THAT(std::vector(calls.begin(), calls.begin() + 13),
+              ElementsAre("a gemm fwd_training 0 2 3", "aux gemm fwd_training 3 4 5",
+                          "b gemm fwd_training 3 6 7",           //
+                          "aux_loss cross_entropy fwd 5 1 8 9",  //
+                          "loss cross_entropy fwd 7 1 10 11",    //
+                          "aux_loss cross_entropy bwd 8 1 12",   //
+                          "loss cross_entropy bwd 10 1 13",      //
+                          "b gemm bwd_data 13 6 14", "b gemm bwd_weights 3 13 15",
+                          "aux gemm bwd_data 12 4 16", "aux gemm bwd_weights 3 12 17",
+                          "a_grad add fwd 14 16 14", "a gemm bwd_weights 0 14 18"));
+}
+
+TEST_F(Training, RefusesHeadsOfDifferentNumbersOfLabels) {
+  const graph g = load_layers(R"(
+      {"name": "a", "op": "gemm", "shape": {"m": 2, "n": 3, "k": 4}},
+      {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}},
+      {"name": "b", "op": "gemm", "after": [], "shape": {"m": 5, "n": 3, "k": 4}})");
+  EXPECT_THROW(static_cast<void>(training_step(g, dtype::f32)), unsupported);
+}
+
+TEST_F(Training, EveryTensorHasOneType) {
   for (const char* model : {"resnet18", "lenet5"}) {
     const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), 2);
     for (const bool fused : {false, true}) {
@@ -252,7 +327,7 @@ TEST_F(Training, EveryCallSeesATensorInTheSameType) {
   }
 }
 
-TEST_F(Training, RefusesWhatHasNoGradient) {
+TEST_F(Training, RefusesOpsWithoutAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},
       {"name": "odd", "op": "reorder", "shape": {"dims": [2, 4], "from": "ab", "to": "ba"}})");

@@ -108,6 +108,45 @@ TEST(conv, refuses_what_does_not_fit) {
   EXPECT_EQ(refused([](conv& o) { o.dilation = {1, 2}; }), "s");
 }
 
+TEST(deconv, has_the_output_sizes_of_known_layers) {
+  deconv dcgan{.n = 1, .c = 512, .h = 4, .w = 4, .k = 256, .r = 4, .s = 4};
+  dcgan.stride = {2, 2};
+  dcgan.pad = {1, 1, 1, 1};
+  EXPECT_EQ(dcgan.p(), 8);
+  EXPECT_EQ(dcgan.work(pass::fwd).macs, std::int64_t{512} * 256 * 4 * 4 * 4 * 4);
+  deconv torch{.n = 1, .c = 1, .h = 6, .w = 6, .k = 1, .r = 3, .s = 3};  // the example of PyTorch
+  torch.stride = {2, 2};
+  torch.pad = {1, 1, 1, 1};
+  EXPECT_EQ(torch.p(), 11);
+  torch.output_pad = {1, 1, 1, 1};
+  EXPECT_EQ(torch.p(), 12);
+  EXPECT_NO_THROW(torch.validate());
+  torch.output_pad = {2, 2, 2, 2};
+  EXPECT_THROW(torch.validate(), invalid_field);
+  torch.output_pad = {0, 1, 0, 0};
+  EXPECT_THROW(torch.validate(), invalid_field);
+}
+
+TEST(deconv, is_the_gradient_of_a_convolution) {
+  dice d(24);
+  for (int i = 0; i < 1000; ++i) {
+    const deconv o = random_op<deconv>(d);
+    const conv other = o.transposed();
+    ASSERT_NO_THROW(other.validate());
+    ASSERT_EQ(other.p(), o.h) << key(o);
+    ASSERT_EQ(other.q(), o.w) << key(o);
+  }
+}
+
+TEST(embedding, reads_whole_indices) {
+  const embedding o{.n = 2, .rows = 3, .columns = 4};
+  EXPECT_EQ(o.row(1.9F), 1);
+  EXPECT_EQ(o.row(3), 2) << "the end of the range of its test data";
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+  EXPECT_EQ(o.work(pass::bwd_weights).flops, 8);
+  EXPECT_THROW((embedding{.n = 1, .rows = (1 << 24) + 1}.validate()), invalid_field);
+}
+
 TEST(gemm, counts_one_multiplication_and_addition_a_term) {
   dice d(22);
   for (int i = 0; i < 500; ++i) {
@@ -190,6 +229,61 @@ TEST(pool, drops_a_rounded_up_window_that_starts_past_the_image) {
   EXPECT_EQ(square(2, 2, 4, 1, true).p(), 1);
 }
 
+TEST(concat, names_its_sources_and_their_gradients) {
+  const concat o{.dims = {2, 7, 4, 4}, .sizes = {4, 1, 2}};
+  const std::vector<operand> forward = o.operands(pass::fwd, dtype::f32);
+  ASSERT_EQ(forward.size(), 4U);
+  EXPECT_EQ(forward[0].name, "src");
+  EXPECT_EQ(forward[2].name, "src2");
+  EXPECT_EQ(forward[2].extents, (dims{2, 2, 4, 4}));
+  EXPECT_EQ(forward[3].extents, o.dims);
+  const std::vector<operand> backward = o.operands(pass::bwd, dtype::f32);
+  EXPECT_EQ(backward[0].name, "diff_dst");
+  EXPECT_EQ(backward[2].name, "diff_src1");
+  EXPECT_EQ(backward[2].extents, (dims{2, 1, 4, 4}));
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+}
+
+TEST(concat, refuses_what_does_not_fit) {
+  EXPECT_NO_THROW((concat{.dims = {2, 3}, .sizes = {1, 2}}.validate()));
+  EXPECT_THROW((concat{.dims = {2, 3}, .sizes = {1, 1}}.validate()), invalid_field);
+  EXPECT_THROW((concat{.dims = {2, 3}, .axis = 2, .sizes = {1, 2}}.validate()), invalid_field);
+  EXPECT_NO_THROW((concat{.dims = {2, 64}, .sizes = dims(64, 1)}.validate()));
+  EXPECT_THROW((concat{.dims = {2, 65}, .sizes = dims(65, 1)}.validate()), invalid_field);
+}
+
+TEST(multiply, broadcasts_along_extents_of_1) {
+  const multiply o{.dims = {2, 8, 4, 4}, .dims1 = {2, 8, 1, 1}};
+  EXPECT_NO_THROW(o.validate());
+  const std::vector<operand> backward = o.operands(pass::bwd, dtype::f32);
+  EXPECT_EQ(backward[4].name, "diff_src1");
+  EXPECT_EQ(backward[4].extents, o.dims1);
+  EXPECT_EQ(o.work(pass::fwd).flops, 256);
+  EXPECT_EQ(o.work(pass::bwd).flops, 3 * 256);
+  EXPECT_EQ((multiply{{2, 8}, {}}.work(pass::bwd).flops), 2 * 16);
+  EXPECT_EQ(any(multiply{{2, 8}, {}}).key(), "dims:2x8");
+  EXPECT_THROW((multiply{{2, 8}, {2, 4}}.validate()), invalid_field);
+  EXPECT_THROW((multiply{{2, 8}, {2}}.validate()), invalid_field);
+}
+
+TEST(pad, has_a_size_for_each_side_of_each_axis) {
+  const pad o{{2, 8, 4, 4}, {{0, 4, 0, 0}}, {{0, 3, 0, 1}}};
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(o.padded(), (dims{2, 15, 4, 5}));
+  EXPECT_EQ(any(o).key(), "dims:2x8x4x4,before:0x4x0x0,after:0x3x0x1");
+  EXPECT_THROW((pad{{2, 8}, {{0}}, {{0, 0}}}.validate()), invalid_field);
+  EXPECT_THROW((pad{{2, 8}, {{0, 0}}, {{0}}}.validate()), invalid_field);
+}
+
+TEST(batchnorm, has_the_key_of_old_unless_something_is_not_learned) {
+  batchnorm o{2, 3, 4, 5};
+  EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5");
+  o.scale = false;
+  EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5,scale:0");
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].name, "shift");
+  EXPECT_EQ(o.operands(pass::bwd, dtype::f32).back().name, "diff_shift");
+}
+
 TEST(least_bytes, counts_every_operand_once) {
   const auto bytes = [](const auto& o, dtype type) {
     return least_bytes(o.operands(pass::fwd, type));
@@ -205,6 +299,68 @@ TEST(least_bytes, counts_every_operand_once) {
   EXPECT_EQ(bytes(batchnorm{2, 3, 4, 5}, dtype::bf16), 2 * 2 * 120 + 4 * 4 * 3);
   EXPECT_EQ(bytes(add{{10, 10}}, dtype::f32), 1200);
   EXPECT_EQ(bytes(softmax{{4, 10}}, dtype::f64), 2 * 8 * 40);
+}
+
+TEST(lrn, counts_the_channels_that_exist) {
+  dice d(24);
+  for (int i = 0; i < 500; ++i) {
+    const lrn o = random_op<lrn>(d);
+    SCOPED_TRACE(key(o));
+    std::int64_t taps = 0;
+    for (std::int64_t c = 0; c < o.c; ++c) {
+      for (std::int64_t other = 0; other < o.c; ++other) {
+        taps += std::abs(other - c) <= o.size / 2 ? 1 : 0;
+      }
+    }
+    const std::int64_t pixels = o.n * o.h * o.w;
+    ASSERT_EQ(o.work(pass::fwd).flops, pixels * (2 * o.size * o.c + 4 * o.c));
+    ASSERT_EQ(o.work(pass::fwd).flops_exact, pixels * (2 * taps + 4 * o.c));
+    ASSERT_EQ(o.work(pass::bwd).flops_exact, pixels * (4 * taps + 7 * o.c));
+  }
+  EXPECT_THROW((lrn{1, 8, 2, 2, 4}.validate()), invalid_field) << "no channel in the middle";
+}
+
+TEST(rnn, counts_the_products_of_each_token) {
+  // DeepBench: an LSTM of 512, 25 steps of 16 sequences.
+  const rnn lstm{.kind = rnn_kind::lstm, .batch = 16, .steps = 25, .inputs = 512, .hidden = 512};
+  EXPECT_EQ(lstm.work(pass::fwd).macs, 16 * 25 * 4 * 512 * (512 + 512));
+  EXPECT_EQ(lstm.work(pass::bwd).flops, 2 * lstm.work(pass::fwd_training).flops);
+  rnn both = lstm;
+  both.bidirectional = true;
+  both.layers = 2;
+  EXPECT_THROW(both.validate(), invalid_field) << "the second layer reads two directions";
+  both.inputs = 1024;
+  EXPECT_NO_THROW(both.validate());
+  EXPECT_EQ(both.work(pass::fwd).macs, std::int64_t{16} * 25 * 4 * 4 * 512 * (1024 + 512));
+}
+
+TEST(rnn, is_verified_on_few_steps_where_it_is_large) {
+  rnn o{.kind = rnn_kind::gru, .batch = 32, .steps = 1500, .inputs = 512, .hidden = 512};
+  const any smaller = any(o).verified_as();
+  EXPECT_LE(smaller.work(pass::fwd).macs, std::int64_t{1} << 31U);
+  EXPECT_EQ(smaller.get<rnn>()->steps, 42);
+  o.steps = 10;
+  EXPECT_EQ(any(o).verified_as().key(), any(o).key());
+  o.hidden = 8192;
+  EXPECT_EQ(any(o).verified_as().get<rnn>()->steps, 2);
+  EXPECT_EQ(any(add{{4}}).verified_as().key(), any(add{{4}}).key());
+}
+
+TEST(rnn, has_as_many_parameters_as_in_pytorch) {
+  const auto parameters = [](const rnn& o) {
+    std::int64_t sum = 0;
+    for (const operand& tensor : o.operands(pass::fwd, dtype::f32)) {
+      if (tensor.role == role::weights) sum += elements(tensor.extents);
+    }
+    return sum;
+  };
+  rnn o{.kind = rnn_kind::lstm, .batch = 1, .steps = 3, .inputs = 10, .hidden = 20, .biases = 2};
+  EXPECT_EQ(parameters(o), 4 * 20 * (10 + 20 + 2));
+  o.kind = rnn_kind::gru;
+  EXPECT_EQ(parameters(o), 3 * 20 * (10 + 20 + 2));
+  o.kind = rnn_kind::vanilla;
+  o.biases = 1;
+  EXPECT_EQ(parameters(o), 20 * (10 + 20 + 1));
 }
 
 TEST(allreduce, has_an_array_of_each_rank) {

@@ -26,7 +26,7 @@ TEST(Svg, ShortensByCharacters) {
   EXPECT_EQ(svg::shortened("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6\u2026");
 }
 
-TEST(OpBreakdownChart, PutsTextsWhereTheyCrossNoPole) {
+TEST(OpBreakdownChart, PlacesLabelsWithoutOverlap) {
   std::vector<svg::detail::flag> flags{{"a long text", 0}, {"another one", 40}, {"short", 80}};
   flags.push_back({"far away", 400});
   EXPECT_EQ(svg::detail::place(flags), 3U);

@@ -102,7 +102,7 @@ TEST(Label, IsReadBack) {
   EXPECT_EQ((label{"k:1", "a", "s", true}.text()), "key=k:1;algo=a;state=s;inserted");
 }
 
-TEST(Label, TakesWhatOtherProgramsWrite) {
+TEST(Label, AcceptsLabelsOfOtherPrograms) {
   EXPECT_EQ(label::parse("").text(), "key=;algo=;state=");
   EXPECT_EQ(label::parse("just words").key, "");
   EXPECT_EQ(label::parse("colour=red;key=a=b").key, "a=b");

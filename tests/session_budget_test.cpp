@@ -10,20 +10,20 @@
 
 #include <layerbench/session/stopping_criterion.hpp>
 
+#include "support/mentions.hpp"
 #include "support/work_queue.hpp"
 
 namespace layerbench::run {
-namespace run_budget_test {
+namespace session_budget_test {
 
 using testing::configuration_of;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::mentions;
 using ::testing::SizeIs;
 
 class budget_test : public testing::work_queue_test {
  protected:
-  /// Seconds after which the time of a configuration is up whose rounds take a second each, and
-  /// never agree.
+  /// The time limit of a configuration whose rounds take a second each and never become precise.
   double ends_after(const stopping_criterion& criterion, configuration_state& configuration) {
     for (std::int64_t round = 0; round < 2000; ++round) {
       add_round(configuration, round,
@@ -36,7 +36,7 @@ class budget_test : public testing::work_queue_test {
 };
 using Budget = budget_test;
 
-TEST_F(Budget, TheBudgetIsSharedAmongTheCasesThatAreLeft) {
+TEST_F(Budget, IsSharedAmongTheOpenCases) {
   add_row(configuration_of("f32", 1, "1"), "a");
   add_row(configuration_of("f32", 2, "1"), "a");
   const stopping_criterion criterion =
@@ -48,15 +48,15 @@ TEST_F(Budget, TheBudgetIsSharedAmongTheCasesThatAreLeft) {
   first.spent = 9.9;
   EXPECT_THAT(criterion.end_round(first, queue_), IsEmpty());
   first.spent = 10;
-  EXPECT_THAT(criterion.end_round(first, queue_), HasSubstr("time was up"));
+  EXPECT_THAT(criterion.end_round(first, queue_), mentions("time", "10.0 s"));
   add_round(second, 1, {1});
   second.spent = 9.9;
   EXPECT_THAT(criterion.end_round(second, queue_), IsEmpty());
   second.spent = 10;
-  EXPECT_THAT(criterion.end_round(second, queue_), HasSubstr("time was up"));
+  EXPECT_THAT(criterion.end_round(second, queue_), mentions("time", "10.0 s"));
 }
 
-TEST_F(Budget, WhatACaseLeavesOfTheBudgetGoesToTheOthers) {
+TEST_F(Budget, OfAFinishedCaseGoesToTheOthers) {
   for (const std::int64_t batch : {1, 2, 4}) add_row(configuration_of("f32", batch, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 6, .max_time = 1000, .budget = 30, .sum_rows = true});
@@ -64,25 +64,25 @@ TEST_F(Budget, WhatACaseLeavesOfTheBudgetGoesToTheOthers) {
   configuration_state& quick = queue_[0].at(0);
   quick.spent = 2;
   for (std::int64_t round = 0; round < 6; ++round) add_round(quick, round, {1});
-  EXPECT_THAT(criterion.end_round(quick, queue_), HasSubstr("precise enough after 2.0 s"));
+  EXPECT_THAT(criterion.end_round(quick, queue_), mentions("precise", "2.0 s"));
   // 28 seconds are left for two.
   EXPECT_DOUBLE_EQ(ends_after(criterion, queue_[1].at(0)), 14);
   EXPECT_DOUBLE_EQ(ends_after(criterion, queue_[2].at(0)), 14);
 }
 
-TEST_F(Budget, WhatACaseOverdrawsIsTakenFromAllOthersAlike) {
+TEST_F(Budget, OverdrawnByACaseIsTakenFromAllOthers) {
   for (const std::int64_t batch : {1, 2, 4}) add_row(configuration_of("f32", batch, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 1, .max_time = 1000, .budget = 30, .sum_rows = true});
   configuration_state& slow = queue_.at(0).at(0);
   add_round(slow, 0, {1});
   slow.spent = 20;  // in its first round
-  EXPECT_THAT(criterion.end_round(slow, queue_), HasSubstr("time was up after 20.0 s"));
+  EXPECT_THAT(criterion.end_round(slow, queue_), mentions("time", "20.0 s"));
   EXPECT_DOUBLE_EQ(ends_after(criterion, queue_.at(1).at(0)), 5);
   EXPECT_DOUBLE_EQ(ends_after(criterion, queue_.at(2).at(0)), 5);
 }
 
-TEST_F(Budget, CasesOfOneGroupShareTheBudgetToo) {
+TEST_F(Budget, IsSharedWithinAGroup) {
   add_row(configuration_of("f32", 1, "1"), "a");
   add_row(configuration_of("bf16", 1, "1"), "a");
   const stopping_criterion criterion =
@@ -93,7 +93,7 @@ TEST_F(Budget, CasesOfOneGroupShareTheBudgetToo) {
   EXPECT_DOUBLE_EQ(ends_after(criterion, both.at(1)), 10);
 }
 
-TEST_F(Budget, ACaseHasItsOwnLimitWithinAnyBudget) {
+TEST_F(Budget, DoesNotExtendTheLimitOfACase) {
   for (const double budget : {20.0, 1000.0, std::numeric_limits<double>::infinity()}) {
     cases_.clear();
     add_row(configuration_of("f32", 1, "1"), "a");
@@ -105,7 +105,7 @@ TEST_F(Budget, ACaseHasItsOwnLimitWithinAnyBudget) {
   }
 }
 
-TEST_F(Budget, ABudgetThatIsTooSmallLeavesTheLeastRoundsToEveryCase) {
+TEST_F(Budget, LeavesTheMinimumOfRoundsToEveryCase) {
   for (const double budget : {0.0, 1e-9, 1.0}) {
     cases_.clear();
     add_row(configuration_of("f32", 1, "1"), "a");
@@ -124,7 +124,7 @@ TEST_F(Budget, ABudgetThatIsTooSmallLeavesTheLeastRoundsToEveryCase) {
   }
 }
 
-TEST_F(Budget, WhatFailedNeedsNoBudget) {
+TEST_F(Budget, IsNotUsedByFailedCases) {
   for (const std::int64_t batch : {1, 2}) add_row(configuration_of("f32", batch, "1"), "a");
   add_row(configuration_of("f32", 1, "1"), "b");
   const stopping_criterion criterion =
@@ -134,7 +134,7 @@ TEST_F(Budget, WhatFailedNeedsNoBudget) {
   EXPECT_DOUBLE_EQ(ends_after(criterion, queue_.at(1).at(0)), 20);
 }
 
-TEST_F(Budget, RowsThatMakeUpMostOfTheStepGetMoreTime) {
+TEST_F(Budget, GivesMoreTimeToRowsWithALargerShareOfTheStep) {
   add_row(configuration_of("f32", 1, "1"), "heavy");
   add_row(configuration_of("f32", 1, "1"), "light");
   const stopping_criterion criterion =
@@ -146,7 +146,7 @@ TEST_F(Budget, RowsThatMakeUpMostOfTheStepGetMoreTime) {
   EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[1]), 0.05);
 }
 
-TEST_F(Budget, TimeWithinACaseFollowsCountsButStaysWithinBounds) {
+TEST_F(Budget, WithinACaseFollowsCountsWithinBounds) {
   const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "once");
   add_row(configuration, "often", "model", 3);
@@ -161,7 +161,7 @@ TEST_F(Budget, TimeWithinACaseFollowsCountsButStaysWithinBounds) {
   EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[2]), 0.1 / 2) << "at least half of one";
 }
 
-TEST_F(Budget, RowsThatAreNotAddedUpHaveEqualTimes) {
+TEST_F(Budget, IsEqualForRowsThatAreNotAddedUp) {
   add_row(configuration_of("f32", 1, "1"), "heavy");
   add_row(configuration_of("f32", 1, "1"), "light");
   const stopping_criterion criterion = queue_rows({.min_rounds = 5, .min_time = 0.5});
@@ -170,5 +170,5 @@ TEST_F(Budget, RowsThatAreNotAddedUpHaveEqualTimes) {
   for (const row_state& row : only.rows) EXPECT_DOUBLE_EQ(criterion.pass_time(only, row), 0.1);
 }
 
-}  // namespace run_budget_test
+}  // namespace session_budget_test
 }  // namespace layerbench::run

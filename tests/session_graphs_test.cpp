@@ -17,9 +17,9 @@
 #include "support/temporary_directory.hpp"
 #include "support/training.hpp"
 
-/// Chains of random models train alike wherever and however they run.
+/// Chains of random models have the same losses on all backends and in all modes.
 namespace layerbench::run {
-namespace run_graphs_test {
+namespace session_graphs_test {
 
 using testing::lesson;
 using testing::train;
@@ -64,7 +64,7 @@ class random_graph : public ::testing::TestWithParam<int> {
     return train<B>(graph_, other);
   }
 
-  /// On all backends but the reference, on so many threads, against that.
+  /// Compares all other backends, on these threads, with the reference.
   void expect_same_everywhere(int threads) {
     const trained end_to_end = train<reference::backend>(graph_, lesson_in(layout::nchw));
     expect_same(train_in_place<reference::backend>(layout::nchw, 1), end_to_end, 0);
@@ -73,7 +73,7 @@ class random_graph : public ::testing::TestWithParam<int> {
         for (const layout order : {layout::nchw, layout::nhwc, layout::any}) {
           SCOPED_TRACE(fmt::format("{} {}", B::name, name(order)));
           const trained apart = train<B>(graph_, lesson_in(order, {}, threads));
-          // Rows of values that lie as the pixels of an image do are other rows.
+          // Flattened channels-last images are other rows of a matrix.
           if (order != layout::nhwc || !drawn_.flattens()) expect_same(apart, end_to_end, rounding);
           expect_same(train_in_place<B>(order, threads), apart, rounding);
         }
@@ -86,17 +86,17 @@ class random_graph : public ::testing::TestWithParam<int> {
   model::graph graph_;
 };
 
-TEST_P(random_graph, TrainsAlikeOnAllBackends) {
+TEST_P(random_graph, HasTheSameLossesOnAllBackends) {
   SCOPED_TRACE(drawn_.text());
   expect_same_everywhere(1);
 }
 
-TEST_P(random_graph, TrainsAlikeOn_two_threads) {
+TEST_P(random_graph, HasTheSameLossesOn_two_threads) {
   SCOPED_TRACE(drawn_.text());
   expect_same_everywhere(2);
 }
 
-TEST_P(random_graph, In16BitsTrainsNearlyAlike) {
+TEST_P(random_graph, HasSimilarLossesIn16Bits) {
   SCOPED_TRACE(drawn_.text());
   const trained end_to_end = train<reference::backend>(graph_, lesson_in(layout::nchw));
   testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
@@ -110,5 +110,5 @@ TEST_P(random_graph, In16BitsTrainsNearlyAlike) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, random_graph, ::testing::Range(1, 31));
 
-}  // namespace run_graphs_test
+}  // namespace session_graphs_test
 }  // namespace layerbench::run

@@ -21,7 +21,7 @@
 /// Which reorders a training step gets, on a device whose plans have memory orders and compute
 /// nothing.
 namespace layerbench::run {
-namespace run_reorders_test {
+namespace session_reorders_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -105,7 +105,7 @@ std::vector<std::string> reorders(
   return found;
 }
 
-TEST(Reorders, AreNotNeededWhereFiltersLieAlikeInAllPasses) {
+TEST(Reorders, AreNotNeededForOneFilterLayoutInAllPasses) {
   for (const op::update_rule rule : {op::update_rule::momentum, op::update_rule::adam}) {
     for (const bool fused : {false, true}) {
       for (const bool zeroed : {false, true}) {
@@ -117,9 +117,9 @@ TEST(Reorders, AreNotNeededWhereFiltersLieAlikeInAllPasses) {
   }
 }
 
-TEST(Reorders, BringGradientsToTheOrderOfTheirFilters) {
+TEST(Reorders, ConvertGradientsToTheLayoutOfTheirFilters) {
   const std::pair other{op::pass::bwd_weights, std::string("abcd")};
-  // The first convolution has one channel: its filters lie alike in both orders.
+  // The first convolution has one channel: both layouts of its filters are the same.
   const auto gradient = ElementsAre("conv2_weights_diff_weights_reorder abcd acdb");
   for (const dtype type : {dtype::f32, dtype::bf16}) {
     EXPECT_THAT(reorders({}, type, other), gradient);
@@ -128,7 +128,7 @@ TEST(Reorders, BringGradientsToTheOrderOfTheirFilters) {
   }
 }
 
-TEST(Reorders, BringFiltersToTheOrderOfAnotherPass) {
+TEST(Reorders, ConvertFiltersToTheLayoutOfAnotherPass) {
   EXPECT_THAT(reorders({}, dtype::f32, std::pair{op::pass::bwd_data, std::string("abcd")}),
               ElementsAre("conv2_bwd_data_weights_reorder acdb abcd"));
 }
@@ -138,5 +138,5 @@ TEST(Reorders, KeepBlockedFiltersRowMajorBetweenSteps) {
               ::testing::Contains("conv2_weights_reorder abcd Abcd16a"));
 }
 
-}  // namespace run_reorders_test
+}  // namespace session_reorders_test
 }  // namespace layerbench::run

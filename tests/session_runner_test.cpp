@@ -13,18 +13,19 @@
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/session/runner.hpp>
 
+#include "support/mentions.hpp"
 #include "support/work_queue.hpp"
 
 namespace layerbench::run {
-namespace run_runner_test {
+namespace session_runner_test {
 
 using testing::configuration_of;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::mentions;
 using ::testing::SizeIs;
 
-/// Readings of two processors: each round takes a second, and in the `stolen` rounds the host takes
-/// 5 %.
+/// Readings of two processors' times. Each round takes a second; in the rounds of `stolen` the host
+/// takes 5 % of it.
 class clock_of_host {
  public:
   explicit clock_of_host(std::set<std::int64_t> stolen) : stolen_(std::move(stolen)) {}
@@ -64,7 +65,7 @@ class runner_test : public testing::work_queue_test {
   }
   bool slow_after_a_while_ = false;
 
-  /// The marks of all rows of a round.
+  /// The counter `disturbed` of all rows of a round.
   [[nodiscard]] std::vector<double> marks(std::int64_t round) const {
     std::vector<double> all;
     for (const result::measurement& row : result_.rows) {
@@ -76,7 +77,7 @@ class runner_test : public testing::work_queue_test {
 };
 using Runner = runner_test;
 
-TEST_F(Runner, MarksEveryRowOfARoundInWhichTheHostTookTime) {
+TEST_F(Runner, MarksEveryRowOfARoundWithStolenTime) {
   const result::configuration_name configuration = configuration_of("f32", 1, "1");
   add_row(configuration, "a", "hot");
   add_row(configuration, "b", "hot");
@@ -86,18 +87,18 @@ TEST_F(Runner, MarksEveryRowOfARoundInWhichTheHostTookTime) {
   EXPECT_THAT(marks(2), ElementsAre(1, 1));
 }
 
-TEST_F(Runner, CountsRoundsOfTheHostAfterThoseOfAResumedFile) {
+TEST_F(Runner, NumbersRoundsAfterThoseOfAResumedFile) {
   benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a", "hot");
   result::measurement before;
   before.name = known->name();
   before.counters["disturbed"] = 0;
   result_.rows.push_back(before);
   measure({.min_rounds = 2, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
-  EXPECT_THAT(marks(0), ElementsAre(0)) << "what was timed in an earlier run";
+  EXPECT_THAT(marks(0), ElementsAre(0)) << "the row of the earlier run";
   EXPECT_THAT(marks(1), ElementsAre(1));
 }
 
-TEST_F(Runner, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
+TEST_F(Runner, MarksRowsWithoutSamplesAtTheUsualFrequency) {
   slow_after_a_while_ = true;
   add_row(configuration_of("f32", 1, "1"), "a", "hot");
   measure({.min_rounds = 1, .min_time = 0, .max_time = 0, .sum_rows = true},
@@ -106,21 +107,22 @@ TEST_F(Runner, MarksRowsThatNeverHadProcessorsOfTheUsualSpeed) {
   EXPECT_EQ(result_.rows.at(0).counters.at("slowed"), result_.rows.at(0).counters.at("samples"));
 }
 
-TEST_F(Runner, MeasuresWhereTheSystemDoesNotSayWhatTheHostTakes) {
+TEST_F(Runner, MeasuresWhereStolenTimeIsNotKnown) {
   add_row(configuration_of("f32", 1, "1"), "a", "hot");
   measure({.min_rounds = 2, .min_time = 0, .max_time = 0, .sum_rows = true},
           [] { return std::nullopt; });
   EXPECT_THAT(result_.rows, SizeIs(2));
 }
 
-TEST_F(Runner, GoesOnWithoutACaseThatCannotRun) {
+TEST_F(Runner, ContinuesWithoutACaseThatCannotRun) {
   add_row(configuration_of("f128", 1, "1"), "fails", "hot");
   add_row(configuration_of("f32", 1, "1"), "runs", "hot");
   cases_.front() = std::make_unique<benchmark_case>(
-      row{.name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
+      case_spec{
+          .name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
       memory_);  // the device has no plan of it
   measure({.min_rounds = 3, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
-  EXPECT_THAT(endings_, ElementsAre(HasSubstr("time was up")));
+  EXPECT_THAT(endings_, ElementsAre(mentions("time"))) << "of the case that ran";
   ASSERT_THAT(result_.rows, SizeIs(4));
   for (const result::measurement& row : result_.rows) {
     EXPECT_EQ(row.error.empty(), row.name.layer == "runs");
@@ -128,5 +130,5 @@ TEST_F(Runner, GoesOnWithoutACaseThatCannotRun) {
   }
 }
 
-}  // namespace run_runner_test
+}  // namespace session_runner_test
 }  // namespace layerbench::run

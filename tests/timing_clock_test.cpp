@@ -8,7 +8,7 @@
 #include <layerbench/timing/clock.hpp>
 
 namespace layerbench::run {
-namespace run_clock_test {
+namespace timing_clock_test {
 
 TEST(Stopwatch, GoesForwardAndHasACost) {
   for (const int threads : {1, 2}) {
@@ -41,5 +41,5 @@ TEST(Stopwatch, OfSeveralThreadsDoes) {
   EXPECT_GE(watch.stop().seconds, 0.03);
 }
 
-}  // namespace run_clock_test
+}  // namespace timing_clock_test
 }  // namespace layerbench::run

@@ -12,7 +12,7 @@
 #include <layerbench/timing/measurement_pass.hpp>
 
 namespace layerbench::run {
-namespace run_visit_test {
+namespace timing_measurement_pass_test {
 
 using ::testing::Not;
 
@@ -118,5 +118,5 @@ TEST(Visit, IsDisturbedWhereTheThreadHadNoProcessor) {
   EXPECT_GT(row.counters.at("wall_s"), row.counters.at("cpu_s"));
 }
 
-}  // namespace run_visit_test
+}  // namespace timing_measurement_pass_test
 }  // namespace layerbench::run

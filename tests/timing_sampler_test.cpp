@@ -16,7 +16,7 @@
 #include <layerbench/timing/sampler.hpp>
 
 namespace layerbench::run {
-namespace run_sampler_test {
+namespace timing_sampler_test {
 
 using ::testing::Each;
 using ::testing::SizeIs;
@@ -177,7 +177,7 @@ TEST(Sampler, NeverMakesMoreCallsReadyThanItMay) {
     how.most_calls = most;
     const samples taken = device.sample(how);
     EXPECT_THAT(device.batches, Each(::testing::Le(most)));
-    EXPECT_EQ(taken.calls_a_sample, most);
+    EXPECT_EQ(taken.calls_per_sample, most);
     EXPECT_THAT(taken.seconds, Each(::testing::DoubleNear(0x1p-24, 1e-12)));
   }
 }
@@ -189,7 +189,7 @@ TEST(Sampler, AStallInTheWarmUpDoesNotMakeBatchesSmall) {
     if (device.batches.size() == 5) device.time += 64 * millisecond;
   };
   const samples taken = device.sample(at_usual_speed, stalls);
-  EXPECT_GE(static_cast<double>(taken.calls_a_sample) * microsecond, 999 * microsecond / 4);
+  EXPECT_GE(static_cast<double>(taken.calls_per_sample) * microsecond, 999 * microsecond / 4);
 }
 
 TEST(Sampler, MeasuresForTheTimeAskedFor) {
@@ -290,5 +290,5 @@ TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
   }
 }
 
-}  // namespace run_sampler_test
+}  // namespace timing_sampler_test
 }  // namespace layerbench::run

@@ -8,19 +8,22 @@
 
 #include <gmock/gmock.h>
 
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
 #include "support/program.hpp"
 
 namespace layerbench {
 namespace tools_layerbench_test {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using testing::mentions;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/tiny_results.json";
+const std::string& golden = testing::tiny_file;
 
 testing::outcome tool(const std::vector<std::string>& arguments,
                       const testing::environment& changes = {}, const std::string& out = {}) {
@@ -33,14 +36,14 @@ json::value json_of(const std::vector<std::string>& arguments) {
   return json::value::parse(done.out);
 }
 
-TEST(Tool, TellsItsVersionAndHelpsOnStdout) {
+TEST(Tool, PrintsItsVersionAndHelpOnStdout) {
   EXPECT_EQ(tool({"--version"}).out, "layerbench " LAYERBENCH_VERSION "\n");
   const std::vector<std::vector<std::string>> questions{
       {"--help"}, {"list", "--help"}, {"show", "--help"}, {"predict", "--help"}};
   for (const auto& arguments : questions) {
     const testing::outcome done = tool(arguments);
     EXPECT_EQ(done.exit_code, 0);
-    EXPECT_THAT(done.out, HasSubstr("Usage: layerbench"));
+    EXPECT_THAT(done.out, mentions("layerbench", "--help"));
     EXPECT_EQ(done.err, "");
   }
 }
@@ -62,7 +65,7 @@ TEST(Tool, RefusesAWrongCommandLine) {
     const testing::outcome done = tool(arguments);
     EXPECT_EQ(done.exit_code, 2) << ::testing::PrintToString(arguments);
     EXPECT_EQ(done.out, "");
-    EXPECT_THAT(done.err, ::testing::Not(IsEmpty()));
+    EXPECT_THAT(done.err, StartsWith("layerbench: "));
   }
 }
 
@@ -71,26 +74,26 @@ struct wrong_line {
   std::vector<std::string> words;
 };
 
-TEST(Tool, NamesWhatItDoesNotKnowAndWhatThereIs) {
+TEST(Tool, NamesTheWrongWordAndTheKnownOnes) {
   const std::vector<wrong_line> wrong{
-      {{}, {"subcommand is missing", "list show predict validate", "layerbench --help"}},
-      {{"frobnicate"}, {"unknown subcommand 'frobnicate'", "list show predict"}},
-      {{"--colour", "list"}, {"unknown option --colour", "--version", "layerbench --help"}},
-      {{"list", "--colour"}, {"unknown option --colour", "--format", "--schema", "list --help"}},
-      {{"list", "resnet50"}, {"'list' takes no further argument: resnet50"}},
-      {{"predict", "--model"}, {"--model needs a value", "predict --help"}},
-      {{"list", "--format", "xml"}, {"--format", "xml", "text,json,csv"}},
+      {{}, {"list", "show", "predict", "validate", "--help"}},
+      {{"frobnicate"}, {"frobnicate", "list", "show", "predict"}},
+      {{"--colour", "list"}, {"--colour", "--version", "layerbench --help"}},
+      {{"list", "--colour"}, {"--colour", "--format", "--schema", "list --help"}},
+      {{"list", "resnet50"}, {"list", "resnet50"}},
+      {{"predict", "--model"}, {"--model", "predict --help"}},
+      {{"list", "--format", "xml"}, {"--format", "xml", "text", "json", "csv"}},
       {{"list", "--shapes", "/nowhere"}, {"--shapes", "/nowhere"}},
-      {{"show"}, {"model", "required", "show --help"}}};
+      {{"show"}, {"model", "show --help"}}};
   for (const auto& [arguments, words] : wrong) {
     const testing::outcome done = tool(arguments);
     EXPECT_EQ(done.exit_code, 2);
     EXPECT_THAT(done.err, StartsWith("layerbench: "));
-    for (const std::string& word : words) EXPECT_THAT(done.err, HasSubstr(word));
+    for (const std::string& word : words) EXPECT_THAT(done.err, mentions(word));
   }
 }
 
-TEST(Tool, NamesTheVariableThatIsWrong) {
+TEST(Tool, NamesTheWrongVariable) {
   const testing::environment wrong{{"LAYERBENCH_SHAPES", "/nowhere"}};
   const testing::outcome done = tool({"list"}, wrong);
   EXPECT_EQ(done.exit_code, 2);
@@ -107,8 +110,85 @@ TEST(List, HasEveryModelInEveryFormat) {
   EXPECT_THAT(names, ::testing::IsSupersetOf({"alexnet", "resnet50", "vgg16"}));
   EXPECT_THAT(tool({"list"}).out, AllOf(StartsWith("| name"), HasSubstr("resnet50")));
   EXPECT_THAT(tool({"list", "--format", "csv"}).out,
-              AllOf(StartsWith("name,title,batch,layers,macs,parameters\r\n"),
-                    HasSubstr(",175,4089184256,25557032\r\n")));
+              AllOf(StartsWith("name,title,batch,layers,macs,parameters,family,data,studies,aliases"
+                               "\r\n"),
+                    HasSubstr(",175,4089184256,25557032,resnet,imagenet,")));
+}
+
+std::vector<std::string> listed(std::vector<std::string> options) {
+  options.insert(options.begin(), "list");
+  options.insert(options.end(), {"--format", "json"});
+  std::vector<std::string> names;
+  const json::value all = json_of(options);
+  for (const json::value& value : all.at("models")) names.push_back(value.at("name"));
+  return names;
+}
+
+/// Shape files of a layer each, with these fields besides.
+class ListSelection : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write("b_net", R"("family": "wide", "data": "mnist", "studies": ["old", "new"])");
+    write("a_net", R"("family": "wide", "data": "cifar10", "studies": ["new"])");
+    write("c_net", R"("family": "deep", "data": "mnist", "aliases": ["C-net"])");
+    write("d_net", R"("title": "of no family")");
+  }
+  void write(const std::string& name, const std::string& fields) {
+    std::filesystem::create_directories(scratch_.path() / "models");
+    static_cast<void>(scratch_.write(
+        "models/" + name + ".json",
+        R"({"name": ")" + name + R"(", )" + fields +
+            R"(, "layers": [{"name": "a", "op": "softmax", "shape": {"dims": [2, 4]}}]})"));
+  }
+  [[nodiscard]] std::vector<std::string> with(std::vector<std::string> options) const {
+    options.insert(options.end(), {"--shapes", scratch_.path().string()});
+    return options;
+  }
+
+  testing::temporary_directory scratch_;
+};
+
+TEST_F(ListSelection, GroupsModelsByFamily) {
+  EXPECT_THAT(listed(with({})), ElementsAre("d_net", "c_net", "a_net", "b_net"));
+}
+
+TEST_F(ListSelection, FiltersByFamilyDataAndStudy) {
+  EXPECT_THAT(listed(with({"--family=wide"})), ElementsAre("a_net", "b_net"));
+  EXPECT_THAT(listed(with({"--family=wide,deep"})), ElementsAre("c_net", "a_net", "b_net"));
+  EXPECT_THAT(listed(with({"--data=mnist"})), ElementsAre("c_net", "b_net"));
+  EXPECT_THAT(listed(with({"--study", "new"})), ElementsAre("a_net", "b_net"));
+  EXPECT_THAT(listed(with({"--study=new", "--data=mnist"})), ElementsAre("b_net"));
+}
+
+TEST_F(ListSelection, SaysWhichValuesThereAre) {
+  const testing::outcome unknown = tool(with({"list", "--family=wider"}));
+  EXPECT_EQ(unknown.exit_code, 5);
+  EXPECT_THAT(unknown.err,
+              AllOf(HasSubstr("--family"), HasSubstr("wider"), HasSubstr("deep wide")));
+  EXPECT_EQ(tool(with({"list", "--data=imagenet"})).exit_code, 5);
+  EXPECT_EQ(tool(with({"list", "--study=older"})).exit_code, 5);
+  const testing::outcome nothing = tool(with({"list", "--family=deep", "--study=old"}));
+  EXPECT_EQ(nothing.exit_code, 5);
+}
+
+TEST_F(ListSelection, HasTheFieldsInEveryFormat) {
+  const json::value all = json_of(with({"list", "--format", "json"})).at("models");
+  EXPECT_EQ(all.at(1).at("family"), "deep");
+  EXPECT_EQ(all.at(1).at("data"), "mnist");
+  EXPECT_EQ(all.at(1).at("aliases"), json::value({"C-net"}));
+  EXPECT_EQ(all.at(3).at("studies"), json::value({"old", "new"}));
+  EXPECT_THAT(tool(with({"list", "--format=csv"})).out, HasSubstr(",wide,mnist,old new,\r\n"));
+  EXPECT_THAT(tool(with({"list"})).out, AllOf(HasSubstr("family"), HasSubstr("cifar10")));
+}
+
+TEST_F(ListSelection, ModelsAreFoundByAnAlias) {
+  const json::value shown = json_of(with({"show", "C-net", "--format", "json"}));
+  EXPECT_EQ(shown.at("model"), "c_net");
+  EXPECT_EQ(shown.at("family"), "deep");
+  EXPECT_EQ(shown.at("aliases"), json::value({"C-net"}));
+  EXPECT_THAT(tool(with({"show", "b_net"})).out,
+              HasSubstr("family: wide; data: mnist; studies: old new\n"));
+  EXPECT_EQ(tool(with({"show", "C-ne"})).exit_code, 5);
 }
 
 TEST(List, FindsShapesByOptionAndEnvironment) {
@@ -129,9 +209,9 @@ TEST(Show, HasThePublishedTotals) {
   const json::value net = json_of({"show", "resnet50", "--batch", "1", "--format", "json"});
   std::vector<std::string> keys;
   for (const auto& item : net.items()) keys.push_back(item.key());
-  EXPECT_THAT(keys, ::testing::ElementsAre("schema", "model", "phase", "batch", "parameters",
-                                           "macs", "conv_layers", "unique_conv_shapes",
-                                           "activations", "footprint_bytes", "layers"));
+  EXPECT_THAT(keys, ElementsAre("schema", "model", "title", "source", "family", "data", "studies",
+                                "aliases", "phase", "batch", "parameters", "macs", "conv_layers",
+                                "unique_conv_shapes", "activations", "footprint_bytes", "layers"));
   EXPECT_EQ(net.at("schema"), 1);
   EXPECT_EQ(net.at("parameters"), 25557032);
   EXPECT_EQ(net.at("macs"), 4089184256);
@@ -175,16 +255,16 @@ TEST(Show, HasTheStepOfTraining) {
               AllOf(StartsWith("lenet5"), HasSubstr("bwd_weights"), HasSubstr("loss:bwd")));
 }
 
-TEST(Show, SaysWhichLayerHasNoGradient) {
+TEST(Show, NamesTheLayerWithoutAGradient) {
   const testing::temporary_directory scratch;
   const std::string path = scratch.write("odd.json", R"({"name": "odd", "layers": [
       {"name": "turn", "op": "reorder", "shape": {"dims": [2, 4], "from": "ab", "to": "ba"}}]})");
   const testing::outcome refused = tool({"show", path, "--phase", "training"});
   EXPECT_EQ(refused.exit_code, 4);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("turn"), HasSubstr("no gradient")));
+  EXPECT_THAT(refused.err, mentions("turn", "reorder", "gradient"));
 }
 
-TEST(Show, SaysWhatIsWrongWithAModel) {
+TEST(Show, NamesTheFaultOfAModel) {
   const testing::outcome unknown = tool({"show", "resnet5"});
   EXPECT_EQ(unknown.exit_code, 5);
   EXPECT_THAT(unknown.err, HasSubstr("resnet50"));
@@ -208,13 +288,14 @@ TEST(Predict, ExitsIncompleteAndNamesTheLayers) {
   for (const std::string format : {"text", "json", "csv"}) {
     const testing::outcome done = tool({"predict", golden, "--format", format});
     EXPECT_EQ(done.exit_code, 4);
-    EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/tiny/batch:4: conv1 fc"));
-    EXPECT_THAT(done.out, HasSubstr("naive hot sum"));
+    EXPECT_THAT(done.err, mentions("inference/reference/f32/tiny/batch:4", "conv1", "fc"));
+    EXPECT_THAT(done.err, Not(HasSubstr("tiny/batch:2")));
+    EXPECT_THAT(done.out, mentions("tiny", "small")) << "what is complete is printed";
   }
   EXPECT_EQ(tool({"predict", golden, "--allow-partial"}).exit_code, 0);
 }
 
-TEST(Predict, TakesModelsBeforeOrAfterTheFiles) {
+TEST(Predict, AcceptsModelsBeforeOrAfterTheFiles) {
   EXPECT_EQ(tool({"predict", "--model", "small", golden}).exit_code, 0);
   EXPECT_EQ(tool({"predict", "--model", "small", "--model", "tiny", golden}).exit_code, 4);
 }
@@ -228,20 +309,19 @@ TEST(Predict, ListsTheCasesWhenNoneMatches) {
 TEST(Predict, NamesAnUnmeasuredModelsLayers) {
   const testing::outcome done = tool({"predict", golden, "--model", "alexnet"});
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/alexnet/batch:2: conv1 relu1"));
+  EXPECT_THAT(done.err, mentions("inference/reference/f32/alexnet/batch:2", "conv1", "relu1"));
 }
 
-TEST(Predict, TakesAModelWithoutABatchParameter) {
+TEST(Predict, AcceptsAModelWithoutABatchParameter) {
   const testing::temporary_directory directory;
   const std::string fixed = directory.write("fixed.json", R"({"name": "fixed", "layers": [
       {"name": "prob", "op": "softmax", "shape": {"dims": [2, 3]}}]})");
   const testing::outcome done = tool({"predict", golden, "--model", fixed});
   // The rows are for batches 2 and 4, so there is no case to predict: not a fault of the file.
   EXPECT_EQ(done.exit_code, 5);
-  EXPECT_THAT(done.err, Not(HasSubstr("has no parameter")));
 }
 
-TEST(Predict, SaysThatAFileHasOnlyAggregates) {
+TEST(Predict, RefusesAFileOfAggregates) {
   const testing::temporary_directory scratch;
   json::value file = json::value::parse(json::read_text(golden));
   json::value aggregates = json::value::array();
@@ -252,8 +332,7 @@ TEST(Predict, SaysThatAFileHasOnlyAggregates) {
   const std::string path = scratch.write("r.json", file.dump()).string();
   const testing::outcome done = tool({"predict", path});
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("only aggregates"),
-                              HasSubstr("without --benchmark_report_aggregates_only")));
+  EXPECT_THAT(done.err, mentions(path, "--benchmark_report_aggregates_only"));
 }
 
 TEST(Predict, RefusesBrokenFiles) {
@@ -273,23 +352,23 @@ TEST(Predict, RefusesAFileThatIsGivenTwice) {
   std::filesystem::create_symlink(golden, link);
   const testing::outcome done = tool({"predict", golden, link.string()});
   EXPECT_EQ(done.exit_code, 2);
-  EXPECT_THAT(done.err, AllOf(HasSubstr(link.string()), HasSubstr("the same file")));
+  EXPECT_THAT(done.err, mentions(link.string()));
 }
 
 TEST(Predict, RefusesPeaksOfAFileThatHasNone) {
   const testing::outcome done = tool({"predict", golden, "--peaks", golden});
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, AllOf(HasSubstr(golden), HasSubstr("no peaks"), HasSubstr("bench_peak")));
+  EXPECT_THAT(done.err, mentions(golden, "bench_peak"));
   EXPECT_EQ(tool({"report", golden, "--peaks", golden}).exit_code, 3);
 }
 
-TEST(Predict, TakesADashForStdout) {
+TEST(Predict, AcceptsADashForStdout) {
   const testing::outcome plain = tool({"predict", golden});
   EXPECT_EQ(tool({"predict", golden, "-o", "-"}).out, plain.out);
   EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
-TEST(Predict, KeepsOtherMachinesApart) {
+TEST(Predict, MergesNoFilesOfDifferingContexts) {
   const testing::temporary_directory scratch;
   json::value other = json::value::parse(json::read_text(golden));
   other["context"]["directory"] = "another CPU";
@@ -298,7 +377,7 @@ TEST(Predict, KeepsOtherMachinesApart) {
       tool({"predict", golden, path, "--model", "small", "--format", "json"});
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_THAT(json::value::parse(done.out).at("predictions"), SizeIs(2));
-  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("differ in directory")));
+  EXPECT_THAT(done.err, mentions(golden, path, "directory"));
 }
 
 TEST(Output, ReplacesTheFileAtOnce) {
@@ -318,7 +397,7 @@ TEST(Output, LeavesTheOldFileOnFailure) {
   EXPECT_EQ(json::read_text(path), "old");
 }
 
-TEST(Output, IsWrittenThoughThePredictionIsIncomplete) {
+TEST(Output, IsWrittenForIncompletePredictions) {
   const testing::temporary_directory scratch;
   const std::string path = (scratch.path() / "out.json").string();
   EXPECT_EQ(tool({"predict", golden, "--format", "json", "-o", path}).exit_code, 4);

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
 #include "support/program.hpp"
 
 namespace layerbench {
@@ -12,16 +14,18 @@ namespace tools_validate_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::mentions;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const std::string golden = LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json";
+const std::string& golden = testing::chain_file;
 
 testing::outcome tool(const std::vector<std::string>& arguments) {
   return testing::run(LAYERBENCH_TOOL, arguments);
 }
 
-/// The golden file with only those rows whose names begin with one of `names`.
+/// The example file with only those rows whose names begin with one of `names`.
 json::value file_of(const std::vector<std::string>& names) {
   json::value file = json::value::parse(json::read_text(golden));
   json::value kept = json::value::array();
@@ -36,7 +40,7 @@ json::value file_of(const std::vector<std::string>& names) {
 
 const std::vector<std::string> layers{"conv/", "activation/", "reorder/"};
 
-TEST(Validate, HoldsPredictionsAgainstSteps) {
+TEST(Validate, ComparesPredictionsWithMeasuredSteps) {
   const testing::temporary_directory scratch;
   std::vector<std::string> names = layers;
   names.insert(names.end(), {"chain/inference/reference/f32/tiny/batch:2",
@@ -44,8 +48,8 @@ TEST(Validate, HoldsPredictionsAgainstSteps) {
   const std::string path = scratch.write("r.json", file_of(names).dump()).string();
   const testing::outcome text = tool({"validate", path});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, AllOf(StartsWith("| case "), HasSubstr("predicted: mean absolute error"),
-                              HasSubstr("naive hot sum: mean absolute error")));
+  EXPECT_THAT(text.out, AllOf(StartsWith("| "), mentions("tiny", "small", "3.100", "3.125"),
+                              mentions("15.4 %", "27.4 %"), Not(HasSubstr("batch:4"))));
   const testing::outcome form = tool({"validate", path, "--format", "json"});
   EXPECT_THAT(json::value::parse(form.out).at("cases"), SizeIs(2));
   EXPECT_THAT(tool({"validate", path, "--format", "csv"}).out, StartsWith("model,phase,"));
@@ -53,22 +57,21 @@ TEST(Validate, HoldsPredictionsAgainstSteps) {
   EXPECT_NEAR(json::value::parse(hot.out).at("cases").at(0).at("error"), -0.248, 1e-9);
 }
 
-TEST(Validate, ExitsIncompleteAndSaysWhatIsLacking) {
+TEST(Validate, ExitsIncompleteAndNamesMissingLayers) {
   for (const std::string format : {"text", "json", "csv"}) {
     const testing::outcome done = tool({"validate", golden, "--format", format});
     EXPECT_EQ(done.exit_code, 4);
-    EXPECT_THAT(done.err, HasSubstr("inference/reference/f32/tiny/batch:4: layers without a "
-                                    "timing: relu1"));
-    EXPECT_THAT(done.out, HasSubstr("relu1"));
+    EXPECT_THAT(done.err, mentions("inference/reference/f32/tiny/batch:4", "relu1"));
+    EXPECT_THAT(done.out, mentions("inference/reference/f32/tiny/batch:4", "relu1"));
   }
 }
 
-TEST(Validate, SaysHowToMeasureASteps) {
+TEST(Validate, NamesTheOptionThatMeasuresChains) {
   const testing::temporary_directory scratch;
   const std::string path = scratch.write("r.json", file_of(layers).dump()).string();
   const testing::outcome done = tool({"validate", path});
   EXPECT_EQ(done.exit_code, 5);
-  EXPECT_THAT(done.err, HasSubstr("bench_model --chain"));
+  EXPECT_THAT(done.err, mentions("bench_model", "--chain"));
 }
 
 TEST(Validate, RefusesAWrongCommandLine) {
@@ -77,10 +80,11 @@ TEST(Validate, RefusesAWrongCommandLine) {
   EXPECT_EQ(tool({"validate", golden, "--model", "unheard_of"}).exit_code, 5);
   EXPECT_EQ(tool({"validate", golden, "--cache", "cold"}).exit_code, 2);
   EXPECT_EQ(tool({"validate", "/nowhere.json"}).exit_code, 3);
-  EXPECT_THAT(tool({"validate", "--help"}).out, HasSubstr("Usage: layerbench validate"));
+  EXPECT_THAT(tool({"validate", "--help"}).out,
+              mentions("layerbench validate", "--cache", "--model"));
 }
 
-TEST(Predict, IsTheSameWithoutTheStepsItIsHeldAgainst) {
+TEST(Predict, NeverReadsChains) {
   const testing::temporary_directory scratch;
   const auto predicted = [&](const json::value& file) {
     const std::string path = scratch.write("r.json", file.dump()).string();
@@ -92,31 +96,28 @@ TEST(Predict, IsTheSameWithoutTheStepsItIsHeldAgainst) {
   EXPECT_EQ(predicted(whole), predicted(file_of(layers)));
 }
 
-TEST(Predict, TakesThePhaseAskedFor) {
+TEST(Predict, SelectsThePhase) {
   EXPECT_EQ(tool({"predict", golden, "--model", "tiny", "--phase", "inference"}).out,
             tool({"predict", golden, "--model", "tiny"}).out);
   const testing::outcome none = tool({"predict", golden, "--phase", "training"});
   EXPECT_EQ(none.exit_code, 5);
-  EXPECT_THAT(none.err, HasSubstr("cases in the files: inference/reference/f32/small/batch:2"));
+  EXPECT_THAT(none.err, mentions("inference/reference/f32/small/batch:2"));
 }
 
-TEST(Predict, PrintsTheNaiveSumBesideThePrediction) {
+TEST(Predict, PrintsThePredictionAndTheNaiveHotSum) {
   const testing::outcome done = tool({"predict", golden, "--model", "tiny"});
-  EXPECT_THAT(done.out, AllOf(HasSubstr("3.100 ms a step (between "),
-                              HasSubstr("of which sampling: 95 % between "),
-                              HasSubstr("protocol: +-"), HasSubstr("sum of cache:model timings"),
-                              HasSubstr("naive hot sum: 2.350 ms, 24.2 % lower")));
+  EXPECT_THAT(done.out, AllOf(mentions("3.100 ms", "95 %", "2.350 ms", "24.2 %"), HasSubstr("+-"),
+                              HasSubstr("sum of cache:model timings")));
   const testing::outcome hot = tool({"predict", golden, "--model", "tiny", "--cache", "hot"});
-  EXPECT_THAT(hot.out, AllOf(HasSubstr("2.350 ms a step"), HasSubstr("lower bound")));
+  EXPECT_THAT(hot.out,
+              AllOf(mentions("2.350 ms"), HasSubstr("naive hot sum"), Not(HasSubstr("24.2 %"))));
 }
 
-TEST(Predict, AddsTheFrameworksOwnTimeAsATermOfItsOwn) {
+TEST(Predict, AddsAFrameworksOverheadAsASeparateTerm) {
   const std::vector<std::string> costs{"--overhead-per-layer=1e-4", "--overhead-per-step=0.002"};
   std::vector<std::string> arguments{"predict", golden, "--model", "tiny"};
   arguments.insert(arguments.end(), costs.begin(), costs.end());
-  EXPECT_THAT(tool(arguments).out,
-              AllOf(HasSubstr("5.600 ms a step"),
-                    HasSubstr("of which layers: 3.100 ms; framework, as given: 2.500 ms")));
+  EXPECT_THAT(tool(arguments).out, mentions("5.600 ms", "3.100 ms", "2.500 ms"));
   arguments.insert(arguments.end(), {"--format", "json"});
   const json::value tiny = json::value::parse(tool(arguments).out).at("predictions").at(0);
   EXPECT_DOUBLE_EQ(tiny.at("overhead_seconds"), 2.5e-3);

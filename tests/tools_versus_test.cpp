@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "support/mentions.hpp"
 #include "support/versus.hpp"
 
 namespace layerbench {
@@ -17,9 +18,9 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::mentions;
 using ::testing::Not;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
 using testing::texts;
 using ::testing::UnorderedElementsAre;
 
@@ -44,13 +45,13 @@ TEST_F(Versus, FindsASmallChangeUnderALargeDrift) {
     for (int i = 1; i <= 5; ++i) names += fmt::format(",{}/{}_{}.json", path("kept"), side, i);
     return names.substr(1);
   };
-  // Taken apart the same files do not show it.
+  // Without pairs the same files do not show it.
   const testing::outcome apart =
       testing::run(LAYERBENCH_TOOL, {"compare", list("old"), list("new"), "--format=json"});
   EXPECT_EQ(verdicts(json::value::parse(apart.out), "layers"), json::value({"unclear", "unclear"}));
 }
 
-TEST_F(Versus, SaysThatEqualsAreTheSame) {
+TEST_F(Versus, FindsNoChangeBetweenEqualPrograms) {
   const json::value all = json_of({}, {fake_}, {fake_});
   EXPECT_EQ(verdicts(all, "layers"), json::value({"same", "same"}));
   EXPECT_EQ(verdicts(all, "models"), json::value({"same"}));
@@ -58,7 +59,7 @@ TEST_F(Versus, SaysThatEqualsAreTheSame) {
   EXPECT_THAT(files("tmp"), IsEmpty());
 }
 
-TEST_F(Versus, IsNotSureOfFewRounds) {
+TEST_F(Versus, HasNoVerdictOfFewRounds) {
   const json::value all = json_of({"--rounds=4"}, {fake_}, {fake_, "--slow=300"});
   EXPECT_EQ(verdicts(all, "models"), json::value({"unclear"}));
   EXPECT_THAT(log(), SizeIs(8));
@@ -102,7 +103,7 @@ TEST_F(Versus, RunsBothInRandomOrderThatASeedRepeats) {
   EXPECT_THAT(orders, SizeIs(3));
 }
 
-TEST_F(Versus, SetsVariablesAndShowsWhatEachSideLoaded) {
+TEST_F(Versus, SetsVariablesAndNamesWhatEachSideLoaded) {
   const texts now{"FAKE_VERSION=3.9", "UNUSED=a b", fake_};
   const json::value all = json_of({"--rounds=2"}, {fake_}, now);
   EXPECT_EQ(all.at("old_loaded").at("onednn_version"), "3.2.0");
@@ -111,13 +112,10 @@ TEST_F(Versus, SetsVariablesAndShowsWhatEachSideLoaded) {
   EXPECT_EQ(all.at("across"), "version");
   EXPECT_EQ(all.at("versus").at("new_command"), json::value(now));
   const testing::outcome page = versus({"--rounds=2"}, {fake_}, now);
-  EXPECT_THAT(page.out,
-              AllOf(StartsWith("old command: " + fake_ + "\nnew command: FAKE_VERSION=3.9 "),
-                    HasSubstr("2 rounds, a fresh process of each in random order (seed 1)\n"),
-                    HasSubstr("\nloaded by both: executable " + fake_ + ", onednn_isa any\n"),
-                    HasSubstr("\nloaded by old: onednn_version 3.2.0\n"),
-                    HasSubstr("\nloaded by new: onednn_version 3.9\n"),
-                    HasSubstr("2 pairs of runs"), HasSubstr("| tiny inference")));
+  EXPECT_THAT(page.out, AllOf(mentions(fake_, "FAKE_VERSION=3.9", "UNUSED=a b"),
+                              mentions("2 rounds", "1", "2 pairs"),
+                              mentions("onednn_isa", "onednn_version", "3.2.0", "3.9"),
+                              mentions("tiny"), HasSubstr("\n| ")));
 }
 
 TEST_F(Versus, FindsProgramsAsTheSystemDoes) {
@@ -125,19 +123,19 @@ TEST_F(Versus, FindsProgramsAsTheSystemDoes) {
   EXPECT_EQ(versus({"--rounds=2"}, {directory, "fake"}, {fake_}).exit_code, 0);
 }
 
-TEST_F(Versus, HidesWhatProgramsPrintUnlessAsked) {
+TEST_F(Versus, ShowsTheOutputOfProgramsOnlyIfVerbose) {
   const testing::outcome quiet = versus({"--rounds=2"}, {fake_}, {fake_});
   EXPECT_EQ(quiet.err, "");
   EXPECT_THAT(quiet.out, Not(HasSubstr("table of")));
   const testing::outcome told = versus({"--rounds=2", "--verbose"}, {fake_}, {fake_});
-  EXPECT_THAT(told.err, AllOf(HasSubstr("round 2: new\n"), HasSubstr("table of new_2.json\n")));
+  EXPECT_THAT(told.err, AllOf(mentions("2", "new", "old"), HasSubstr("table of new_2.json\n")));
   EXPECT_EQ(told.out, quiet.out);
 }
 
 TEST_F(Versus, FailsOnRegressions) {
   const testing::outcome done = versus({"--fail-on-regression"}, {fake_}, {fake_, "--slow=100"});
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, HasSubstr("regression: inference/reference/f32/tiny/batch:2 is "));
+  EXPECT_THAT(done.err, AllOf(mentions("inference/reference/f32/tiny/batch:2"), HasSubstr(" %")));
   EXPECT_THAT(done.out, HasSubstr("| slower"));
 }
 

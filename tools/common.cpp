@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/cases.hpp>
+#include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>

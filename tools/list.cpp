@@ -1,8 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include <layerbench/analysis/scaling/network_file.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
@@ -21,33 +29,87 @@ struct listed_model {
   model::totals totals;
 };
 
-std::vector<listed_model> load_all(const std::string& shapes) {
+/// What the listed models must have; an empty list selects every model.
+struct selection {
+  std::vector<std::string> families, data, studies;
+};
+
+using texts = std::vector<std::string>;
+
+bool contains_any(const texts& wanted, const texts& found) {
+  return wanted.empty() || std::ranges::find_first_of(wanted, found) != wanted.end();
+}
+
+bool selects(const selection& wanted, const model::graph& graph) {
+  return contains_any(wanted.families, {graph.family}) && contains_any(wanted.data, {graph.data}) &&
+         contains_any(wanted.studies, graph.studies);
+}
+
+/// The error for an option whose values no model has: it lists those that models have.
+void require_known(const std::string& option, const texts& wanted,
+                   const std::set<std::string>& known) {
+  for (const std::string& value : wanted) {
+    if (known.contains(value)) continue;
+    throw nothing_matched(fmt::format("--{}: no model has '{}'; there are: {}", option, value,
+                                      fmt::join(known, " ")));
+  }
+}
+
+/// The selected models, by family and name.
+std::vector<listed_model> load_all(const std::string& shapes, const selection& wanted) {
   std::vector<listed_model> models;
+  std::set<std::string> families, data, studies;
   for (const std::string& name : model::list(shapes)) {
     model::graph graph = model::load(model::find(name, shapes));
+    families.insert(graph.family);
+    data.insert(graph.data);
+    studies.insert(graph.studies.begin(), graph.studies.end());
+    if (!selects(wanted, graph)) continue;
     const model::totals totals = model::count(graph);
     models.push_back({std::move(graph), totals});
   }
-  if (models.empty()) throw model::no_models(shapes);
+  if (families.empty()) throw model::no_models(shapes);
+  require_known("family", wanted.families, families);
+  require_known("data", wanted.data, data);
+  require_known("study", wanted.studies, studies);
+  if (models.empty()) throw nothing_matched("no model has all that the options ask for");
+  std::ranges::stable_sort(models, {}, [](const listed_model& of) { return of.graph.family; });
   return models;
 }
 
-table to_table(const std::vector<listed_model>& models, bool exact) {
+/// CSV has exact numbers, studies and aliases.
+table to_table(const std::vector<listed_model>& models, bool is_csv) {
   using enum align;
   table t{{{"name"},
            {"title"},
            {"batch", right},
            {"layers", right},
            {"macs", right},
-           {"parameters", right}},
+           {"parameters", right},
+           {"family"},
+           {"data"}},
           {}};
+  if (is_csv) {
+    t.columns.emplace_back("studies");
+    t.columns.emplace_back("aliases");
+  }
   const auto number = [&](std::int64_t value) {
-    return exact ? std::to_string(value) : units::si(static_cast<double>(value), "");
+    return is_csv ? std::to_string(value) : units::si(static_cast<double>(value), "");
   };
   for (const auto& [graph, totals] : models) {
-    t.rows.push_back({graph.name, graph.title, std::to_string(model::batch(graph)),
-                      std::to_string(graph.layers.size()), number(totals.macs),
-                      number(totals.parameters)});
+    std::vector<std::string> row{graph.name,
+                                 graph.title,
+                                 std::to_string(model::batch(graph)),
+                                 std::to_string(graph.layers.size()),
+                                 number(totals.macs),
+                                 number(totals.parameters),
+                                 graph.family,
+                                 graph.data};
+    if (is_csv) {
+      row.push_back(fmt::format("{}", fmt::join(graph.studies, " ")));
+      row.push_back(fmt::format("{}", fmt::join(graph.aliases, " ")));
+    }
+    t.rows.push_back(std::move(row));
   }
   return t;
 }
@@ -57,6 +119,10 @@ json::value to_json(const std::vector<listed_model>& models) {
   for (const auto& [graph, totals] : models) {
     list.push_back({{"name", graph.name},
                     {"title", graph.title},
+                    {"family", graph.family},
+                    {"data", graph.data},
+                    {"studies", graph.studies},
+                    {"aliases", graph.aliases},
                     {"batch", model::batch(graph)},
                     {"layers", graph.layers.size()},
                     {"macs", totals.macs},
@@ -95,14 +161,22 @@ std::string render_networks(const std::string& shapes, const std::string& format
 void add_list(CLI::App& app) {
   CLI::App* command = app.add_subcommand("list", "Lists the models there are shape files of");
   const std::shared_ptr<const common_options> common = add_common(*command);
+  const auto wanted = std::make_shared<selection>();
+  const auto add_filter = [&](const char* name, texts& values, const char* help) {
+    command->add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
+  };
+  add_filter("--family", wanted->families,
+             "Only models of these families, such as resnet or resnet,vgg");
+  add_filter("--data", wanted->data, "Only models for these data sets, such as cifar10");
+  add_filter("--study", wanted->studies, "Only models of these studies, such as upv_2018");
   const auto schema = std::make_shared<bool>(false);
   command->add_flag("--schema", *schema, "Print the JSON schema of shape files instead");
   const auto networks = std::make_shared<bool>(false);
   command->add_flag("--networks", *networks, "List the networks for predict --network instead");
-  command->callback([common, schema, networks] {
+  command->callback([common, wanted, schema, networks] {
     if (*networks) return write(*common, render_networks(common->shapes, common->format));
     write(*common, *schema ? model::schema(op::catalog_of(op::builtin{})).dump(2) + '\n'
-                           : render(load_all(common->shapes), common->format));
+                           : render(load_all(common->shapes, *wanted), common->format));
   });
 }
 

@@ -86,6 +86,12 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
   }
   return {{"schema", 1},
           {"model", of.graph.name},
+          {"title", of.graph.title},
+          {"source", of.graph.source},
+          {"family", of.graph.family},
+          {"data", of.graph.data},
+          {"studies", of.graph.studies},
+          {"aliases", of.graph.aliases},
           {"phase", of.phase},
           {"batch", model::batch(of.graph)},
           {"parameters", totals.parameters},
@@ -123,10 +129,19 @@ table to_table(const shown_step& of, bool exact) {
 }
 
 std::string to_text(const shown_step& of, const model::totals& totals) {
+  std::string kind;
+  for (const auto& [label, value] :
+       {std::pair<std::string, std::string>{"family", of.graph.family},
+        {"data", of.graph.data},
+        {"studies", fmt::format("{}", fmt::join(of.graph.studies, " "))},
+        {"aliases", fmt::format("{}", fmt::join(of.graph.aliases, " "))}}) {
+    if (!value.empty()) kind += fmt::format("{}{}: {}", kind.empty() ? "" : "; ", label, value);
+  }
+  if (!kind.empty()) kind += '\n';
   return fmt::format(
-      "{}: {}, {}, batch {}\nsizes from: {}\n{} parameters, {} MACs, {} activations; {} conv "
+      "{}: {}, {}, batch {}\nsizes from: {}\n{}{} parameters, {} MACs, {} activations; {} conv "
       "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for f32\n\n{}",
-      of.graph.name, of.graph.title, of.phase, model::batch(of.graph), of.graph.source,
+      of.graph.name, of.graph.title, of.phase, model::batch(of.graph), of.graph.source, kind,
       totals.parameters, of.macs, totals.activations, totals.conv_layers, totals.unique_conv_shapes,
       units::si(static_cast<double>(of.footprint), "B"), text(to_table(of, false)));
 }

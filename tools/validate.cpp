@@ -56,7 +56,7 @@ void add_validate(CLI::App& app) {
     options->predict.shapes = common->shapes;
     const analysis::validation all = analysis::validate(files, options->predict);
     if (all.cases.empty() && all.left_out.empty()) {
-      throw nothing_matched("no chain of what was chosen; " + analysis::known_cases(files));
+      throw nothing_matched("no chain of what was chosen; " + analysis::list_configurations(files));
     }
     write(*common, render(all, common->format));
     require_complete(all);

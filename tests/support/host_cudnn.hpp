@@ -75,6 +75,10 @@ struct cudnnPoolingStruct {
   cudnnPoolingMode_t mode;
   std::int64_t r, s, top, left, v, h;
 };
+struct cudnnLRNStruct {
+  std::int64_t size;
+  double alpha, beta, k;
+};
 struct cudnnOpTensorStruct {
   cudnnOpTensorOp_t mode;
 };

@@ -51,6 +51,21 @@ double host_over_channel(host_place sizes, std::int64_t channel, const Term& ter
   return sum;
 }
 
+/// Calls `visit(place)` for the channels around one.
+template <class Visit>
+void host_for_channels(const cudnnLRNStruct& how, const host_tensor& x, host_place at,
+                       const Visit& visit) {
+  const std::int64_t channel = at[1];
+  const std::int64_t end = std::min(channel + how.size / 2 + 1, x.how.sizes[1]);
+  for (at[1] = std::max<std::int64_t>(channel - how.size / 2, 0); at[1] < end; ++at[1]) visit(at);
+}
+/// What is raised to -beta.
+double host_lrn_base(const cudnnLRNStruct& how, const host_tensor& x, const host_place& at) {
+  double squares = 0;
+  host_for_channels(how, x, at, [&](const auto& tap) { squares += x.get(tap) * x.get(tap); });
+  return how.k + how.alpha / static_cast<double>(how.size) * squares;
+}
+
 }  // namespace
 
 extern "C" {
@@ -255,6 +270,50 @@ cudnnStatus_t cudnnBatchNormalizationBackward(
       dscale.set(c, products);
       dshift.set(c, sum);
     }
+  });
+}
+
+cudnnStatus_t cudnnCreateLRNDescriptor(cudnnLRNDescriptor_t* created) { return host_new(created); }
+cudnnStatus_t cudnnDestroyLRNDescriptor(cudnnLRNDescriptor_t raw) { return host_delete(raw); }
+cudnnStatus_t cudnnSetLRNDescriptor(cudnnLRNDescriptor_t raw, unsigned size, double alpha,
+                                    double beta, double k) {
+  *raw = {size, alpha, beta, k};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnLRNCrossChannelForward(cudnnHandle_t /*handle*/, cudnnLRNDescriptor_t how,
+                                          cudnnLRNMode_t /*mode*/, const void* alpha,
+                                          const cudnnTensorDescriptor_t x_of, const void* x_at,
+                                          const void* beta, const cudnnTensorDescriptor_t y_of,
+                                          void* y_at) {
+  const host_tensor x(*x_of, x_at);
+  const host_tensor y(*y_of, y_at);
+  return host_compute(host_overwrites(alpha, beta), [lrn = *how, x, y] {
+    host_for_each(x.how.sizes, [&](const auto& at) {
+      y.set(at, x.get(at) * std::pow(host_lrn_base(lrn, x, at), -lrn.beta));
+    });
+  });
+}
+cudnnStatus_t cudnnLRNCrossChannelBackward(cudnnHandle_t /*handle*/, cudnnLRNDescriptor_t how,
+                                           cudnnLRNMode_t /*mode*/, const void* alpha,
+                                           const cudnnTensorDescriptor_t y_of, const void* y_at,
+                                           const cudnnTensorDescriptor_t dy_of, const void* dy_at,
+                                           const cudnnTensorDescriptor_t x_of, const void* x_at,
+                                           const void* beta, const cudnnTensorDescriptor_t dx_of,
+                                           void* dx_at) {
+  const host_tensor x(*x_of, x_at);
+  const host_tensor y(*y_of, y_at);
+  const host_tensor dy(*dy_of, dy_at);
+  const host_tensor dx(*dx_of, dx_at);
+  return host_compute(host_overwrites(alpha, beta), [lrn = *how, x, y, dy, dx] {
+    host_for_each(x.how.sizes, [&](const auto& at) {
+      double sum = 0;
+      host_for_channels(lrn, x, at, [&](const auto& tap) {
+        sum += dy.get(tap) * y.get(tap) / host_lrn_base(lrn, x, tap);
+      });
+      const double factor = 2 * lrn.alpha * lrn.beta / static_cast<double>(lrn.size);
+      dx.set(at, dy.get(at) * std::pow(host_lrn_base(lrn, x, at), -lrn.beta) -
+                     factor * x.get(at) * sum);
+    });
   });
 }
 

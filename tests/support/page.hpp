@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ import json, sys
 from xml.etree import ElementTree
 page = ElementTree.parse(sys.argv[1]).getroot()
 text = lambda of: ''.join(of.itertext())
+sections = {id(part): section.get('id') for section in page.iter('section')
+            for part in section.iter() if part.tag in ('table', 'svg')}
 print(json.dumps({
     'tags': sorted({each.tag for each in page.iter()}),
     'attributes': sorted({name for each in page.iter() for name in each.attrib}),
@@ -29,10 +32,12 @@ print(json.dumps({
     'links': [each.get('href') for each in page.iter() if each.get('href')],
     'fills': [each.get('fill') for each in page.iter() if 'url' in each.get('fill', '')],
     'headings': [each.tag + ' ' + text(each) for each in page.iter() if each.tag in ('h1', 'h2')],
-    'tables': [[text(each.find('caption')), [[text(cell) for cell in row] for row in each.iter('tr')]]
+    'sections': [each.get('id') for each in page.iter('section')],
+    'captions': [text(each.find('caption')) for each in page.iter('table')],
+    'tables': [[sections[id(each)], [[text(cell) for cell in row] for row in each.iter('tr')]]
                for each in page.iter('table')],
     'scopes': sorted({each.get('scope', 'none') for each in page.iter('th')}),
-    'drawings': [[text(each.find('title')), [text(label) for label in each.iter('text')]]
+    'drawings': [[sections[id(each)], [text(label) for label in each.iter('text')]]
                  for each in page.iter('svg') if each.get('role') == 'img'],
     'unnamed': [each.get('class') for each in page.iter('svg')
                 if each.get('role') != 'img' and each.get('aria-hidden') != 'true']}))
@@ -47,15 +52,18 @@ inline json::value read_page(const std::string& page) {
   return done.exit_code == 0 ? json::value::parse(done.out) : json::value();
 }
 
-/// The rows of the tables with that caption, without the header rows.
-inline std::vector<strings> rows(const json::value& page, const std::string& caption) {
-  std::vector<strings> found;
+/// The rows of a table, without the header row: table number `index` of the innermost section that
+/// has this id.
+inline std::vector<strings> rows(const json::value& page, const std::string& section,
+                                 std::size_t index = 0) {
   for (const json::value& table : page.at("tables")) {
-    if (table.at(0) != caption) continue;
-    const auto all = table.at(1).get<std::vector<strings>>();
-    found.insert(found.end(), all.begin() + 1, all.end());
+    if (table.at(0) != section || index-- > 0) continue;
+    auto all = table.at(1).get<std::vector<strings>>();
+    all.erase(all.begin());
+    return all;
   }
-  return found;
+  ADD_FAILURE() << "no such table in section " << section;
+  return {};
 }
 
 }  // namespace layerbench::testing

@@ -73,13 +73,17 @@ class graph_dice {
 
   void add_layer() {
     const node from = source();
-    switch (d_.between(1, 7)) {
+    switch (d_.between(1, 11)) {
       case 1: return add_conv(from);
       case 2: return add_pool(from);
       case 3: return add_batchnorm(from);
       case 4: return add_sum(from);
       case 5: return from.name.empty() ? add_conv(from) : add_activation(from);
       case 6: return add_residual(from);
+      case 7: return add_concat(from);
+      case 8: return add_multiply(from);
+      case 9: return add_pad(from);
+      case 10: return add_deconv(from);
       default: return from.name.empty() ? add_conv(from) : add_dropout(from);
     }
   }
@@ -114,7 +118,10 @@ class graph_dice {
   void add_batchnorm(const node& from) {
     const dims& x = from.extents;
     if (x[0] * x[2] * x[3] < 20) return;
-    add(op::batchnorm{x[0], x[1], x[2], x[3]}, {from}, x);
+    op::batchnorm o{x[0], x[1], x[2], x[3]};
+    o.scale = !d_.chance(4);
+    o.shift = !d_.chance(4);
+    add(o, {from}, x);
   }
 
   void add_activation(const node& from) {
@@ -147,6 +154,55 @@ class graph_dice {
     add(op::add{x}, d_.chance() ? std::vector{beside, from} : std::vector{from, beside}, x);
   }
 
+  /// Of any that differ in their channels alone; maybe of one with itself.
+  void add_concat(const node& from) {
+    if (from.name.empty()) return;
+    const dims& x = from.extents;
+    std::vector<node> joined{from};
+    for (const node& item : nodes_) {
+      const dims& y = item.extents;
+      const bool fits = !item.name.empty() && y.size() == 4 && y[2] == x[2] && y[3] == x[3];
+      if (fits && d_.chance() && joined.size() < 4) joined.push_back(item);
+    }
+    op::concat o{.dims = {x[0], 0, x[2], x[3]}, .sizes = {}};
+    for (const node& item : joined) {
+      o.sizes.push_back(item.extents[1]);
+      o.dims[1] += item.extents[1];
+    }
+    add(o, joined, o.dims);
+  }
+
+  /// With itself, or with what squeeze-and-excitation makes of it.
+  void add_multiply(const node& from) {
+    if (from.name.empty()) return;
+    const dims& x = from.extents;
+    if (d_.chance(4)) return add(op::multiply{x, {}}, {from, from}, x);
+    add_mean(from);
+    if (d_.chance()) {
+      add(op::activation{op::activation_kind::sigmoid, {x[0], x[1], 1, 1}}, {nodes_.back()},
+          {x[0], x[1], 1, 1});
+    }
+    add(op::multiply{x, {x[0], x[1], 1, 1}}, {from, nodes_.back()}, x);
+  }
+
+  void add_pad(const node& from) {
+    const dims& x = from.extents;
+    op::pad o{x, {{0, d_.between(0, 3), 0, 0}}, {{0, d_.between(0, 3), 0, d_.between(0, 1)}}};
+    add(o, {from}, o.padded());
+  }
+
+  void add_deconv(const node& from) {
+    const dims& x = from.extents;
+    if (x[2] * x[3] > 50) return;
+    op::deconv o{.n = x[0], .c = x[1], .h = x[2], .w = x[3]};
+    o.k = d_.between(1, 20);
+    o.r = d_.between(1, 3);
+    o.s = d_.between(1, 3);
+    o.stride = {d_.between(1, 2), d_.between(1, 2)};
+    o.bias = d_.chance();
+    add(o, {from}, {o.n, o.k, o.p(), o.q()});
+  }
+
   /// As the library has it: of rows of values.
   void add_dropout(const node& from) {
     const dims& x = from.extents;
@@ -154,8 +210,8 @@ class graph_dice {
     add(op::dropout{0.25, {x[0], x[1]}}, {from}, x);
   }
 
-  void pool_whole() {
-    const node from = nodes_.back();
+  void pool_whole() { add_mean(nodes_.back()); }
+  void add_mean(const node& from) {
     const dims& x = from.extents;
     const auto kind = op::pool_kind::average;
     const op::pool o{

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <numeric>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -76,6 +77,32 @@ inline op::conv roll(dice& d, std::type_identity<op::conv> /*tag*/) {
   return o;
 }
 
+inline op::deconv roll(dice& d, std::type_identity<op::deconv> /*tag*/) {
+  op::deconv o;
+  o.groups = d.chance(3) ? d.between(2, 9) : 1;
+  const auto some = [&] { return o.groups > 1 ? o.groups * d.between(1, 3) : channels(d); };
+  o.c = some();
+  o.k = some();
+  o.n = d.between(1, 3);
+  o.h = d.between(1, 7);
+  o.w = d.between(1, 7);
+  o.r = d.between(1, 5);
+  o.s = d.chance(3) ? d.between(1, 5) : o.r;
+  o.stride = {d.between(1, 3), d.between(1, 3)};
+  if (d.chance()) o.pad = four_pads(d, o.r, o.s);
+  if (d.chance(3)) {
+    const pair more{d.between(0, o.stride.v - 1), d.between(0, o.stride.h - 1)};
+    o.output_pad = {more.v, more.v, more.h, more.h};
+  }
+  if (d.chance(3)) o.dilation = {d.between(1, 3), d.between(1, 3)};
+  o.bias = d.chance();
+  return o;
+}
+
+inline op::embedding roll(dice& d, std::type_identity<op::embedding> /*tag*/) {
+  return {d.between(1, 60), d.between(1, 40), d.between(1, 70)};
+}
+
 inline op::gemm roll(dice& d, std::type_identity<op::gemm> /*tag*/) {
   op::gemm o;
   o.m = d.between(1, 40);
@@ -105,8 +132,37 @@ inline op::pool roll(dice& d, std::type_identity<op::pool> /*tag*/) {
 }
 
 inline op::batchnorm roll(dice& d, std::type_identity<op::batchnorm> /*tag*/) {
-  return {d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9),
-          d.pick({1e-5, 1e-3, 0.125})};
+  op::batchnorm o{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9),
+                  d.pick({1e-5, 1e-3, 0.125})};
+  o.scale = !d.chance(3);
+  o.shift = !d.chance(3);
+  return o;
+}
+
+inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
+  return {.n = d.between(1, 3),
+          .c = channels(d),
+          .h = d.between(1, 9),
+          .w = d.between(1, 9),
+          .size = 2 * d.between(0, 4) + 1,
+          .alpha = d.pick({1e-4, 0.125, 1.0, 4.0}),
+          .beta = d.pick({0.75, 0.5, 1.0}),
+          .k = d.pick({1.0, 2.0, 0.5})};
+}
+
+inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
+  op::rnn o{.kind = d.pick({op::rnn_kind::vanilla, op::rnn_kind::lstm, op::rnn_kind::gru}),
+            .batch = d.between(1, 5),
+            .steps = d.between(1, 5),
+            .inputs = channels(d),
+            .hidden = channels(d),
+            .bidirectional = d.chance(3),
+            .biases = d.between(1, 2)};
+  if (d.chance(4)) {
+    o.layers = d.between(2, 3);
+    o.inputs = o.hidden * o.directions();
+  }
+  return o;
 }
 
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
@@ -118,6 +174,41 @@ inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) 
 }
 
 inline op::add roll(dice& d, std::type_identity<op::add> /*tag*/) { return {tensor(d, 1)}; }
+
+inline op::concat roll(dice& d, std::type_identity<op::concat> /*tag*/) {
+  op::concat o{.dims = tensor(d, 2), .sizes = {}};
+  o.axis = d.chance() ? 1 : d.between(1, static_cast<std::int64_t>(o.dims.size()) - 1);
+  for (std::int64_t i = d.between(1, 6); i > 0; --i) {
+    o.sizes.push_back(d.chance() ? d.between(1, 5) : 16 * d.between(1, 2));
+  }
+  if (d.chance(20)) o = {{2, 0, 2}, 1, dims(64, 1)};
+  o.dims[static_cast<std::size_t>(o.axis)] =
+      std::accumulate(o.sizes.begin(), o.sizes.end(), std::int64_t{0});
+  return o;
+}
+
+inline op::multiply roll(dice& d, std::type_identity<op::multiply> /*tag*/) {
+  op::multiply o{.dims = tensor(d, 1), .dims1 = {}};
+  if (d.chance(3)) return o;
+  o.dims1 = o.dims;
+  if (o.dims.size() == 4 && d.chance()) {  // one factor per image and channel
+    o.dims1[2] = o.dims1[3] = 1;
+    return o;
+  }
+  for (std::int64_t& extent : o.dims1) extent = d.chance() ? 1 : extent;
+  return o;
+}
+
+inline op::pad roll(dice& d, std::type_identity<op::pad> /*tag*/) {
+  op::pad o{.dims = tensor(d, 1), .before = {}, .after = {}};
+  const bool channels_alone = o.dims.size() == 4 && d.chance();
+  for (std::size_t axis = 0; axis < o.dims.size(); ++axis) {
+    const bool none = channels_alone && axis != 1;
+    o.before.sizes.push_back(none || d.chance() ? 0 : d.between(0, 8));
+    o.after.sizes.push_back(none || d.chance() ? 0 : d.between(0, 8));
+  }
+  return o;
+}
 
 inline op::softmax roll(dice& d, std::type_identity<op::softmax> /*tag*/) {
   op::softmax o{tensor(d, 2)};

@@ -51,6 +51,11 @@ inline result::results file_with(const std::vector<std::vector<result::measureme
   return file;
 }
 
+/// The same with these seconds of each round of a, with key `k:1`, and of b, with key `k:2`.
+inline result::results file_of_a_and_b(const std::vector<double>& a, const std::vector<double>& b) {
+  return file_with({rounds(net, "a", "k:1", a), rounds(net, "b", "k:2", b)});
+}
+
 /// The prediction of these files, which must give exactly one.
 inline analysis::prediction only(const std::vector<result::results>& files,
                                  const analysis::options& chosen = {}) {

@@ -128,8 +128,10 @@ struct lesson {
 
 /// What became of it.
 struct trained {
-  std::vector<double> losses;              ///< of each step
-  std::vector<std::vector<float>> values;  ///< of what stays from step to step, in the end
+  std::vector<double> losses;  ///< of each step
+  /// Of what stays from step to step, in the end; not of an optimizer's states, which lie in the
+  /// order of the filters that they belong to.
+  std::vector<std::vector<float>> values;
 };
 
 template <backend B>
@@ -156,8 +158,12 @@ trained train(const model::graph& graph, const lesson& given) {
     whole->run(0, whole->layers());
     result.losses.push_back(whole->read(loss->tensors.back()).front());
   }
-  for (const model::kept_tensor& kept_tensor : step.kept)
-    result.values.push_back(whole->read(kept_tensor.tensor));
+  for (const model::kept_tensor& kept_tensor : step.kept) {
+    const bool is_state = std::ranges::all_of(step.calls, [&](const model::call& call) {
+      return call.op.name() == "update" || !call.uses(kept_tensor.tensor);
+    });
+    if (!is_state) result.values.push_back(whole->read(kept_tensor.tensor));
+  }
   return result;
 }
 

@@ -33,12 +33,12 @@ class work_queue_test : public ::testing::Test {
   run::benchmark_case* add_row(const result::configuration_name& configuration,
                                const std::string& layer, const std::string& cache = "model",
                                std::int64_t count = 1, double share = 0) {
-    run::row what{.name = {configuration, "add", "fwd", layer, cache},
-                  .op = op::any(op::add{{4}}),
-                  .count = count,
-                  .signature = {},
-                  .around = [share] { return run::op_in_context{.share = share}; },
-                  .expected = reference::exact_value_of(op::add{{4}}, op::pass::fwd)};
+    run::case_spec what{.name = {configuration, "add", "fwd", layer, cache},
+                        .op = op::any(op::add{{4}}),
+                        .count = count,
+                        .signature = {},
+                        .make_context = [share] { return run::op_in_context{.share = share}; },
+                        .expected = reference::exact_value_of(op::add{{4}}, op::pass::fwd)};
     cases_.push_back(std::make_unique<run::benchmark_case>(std::move(what), memory_));
     return cases_.back().get();
   }

@@ -7,6 +7,7 @@
 
 #include <layerbench/backend/cuda/image_kernel_source.hpp>
 #include <layerbench/backend/cuda/kernel_source.hpp>
+#include <layerbench/backend/cuda/tensor_kernel_source.hpp>
 
 /// Writes the kernels of backend/cuda/ as C++ for processors: a namespace for each type of numbers,
 /// in which a table knows the kernels by name. See host_kernels.hpp.
@@ -25,7 +26,8 @@ number narrow(float value) { return {static_cast<_Float16>(value)}; }
 int main() {
   using namespace layerbench::cuda;
   const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
-  const std::string kernels = std::string(kernel_source) + std::string(image_kernel_source);
+  const std::string kernels = std::string(kernel_source) + std::string(image_kernel_source) +
+                              std::string(tensor_kernel_source);
   std::string table;
   for (std::sregex_iterator sregex_iterator(kernels.begin(), kernels.end(), name), end;
        sregex_iterator != end; ++sregex_iterator) {

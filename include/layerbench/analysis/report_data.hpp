@@ -44,7 +44,7 @@ struct report_data {
 namespace detail {
 
 /// Compares files of differing contexts, as `layerbench compare` does.
-inline void compare_contexts(report_data& data) {
+inline void compare_groups(report_data& data) {
   const std::vector<group> groups = group_by_context(data.files);
   for (std::size_t i = 1; i < groups.size(); ++i) {
     try {
@@ -78,7 +78,7 @@ inline void compare_contexts(report_data& data) {
   if (files.size() > 1) data.history = history(files, chosen);
   std::erase_if(data.history,
                 [&](const time_series& series) { return is_unknown(series.configuration); });
-  detail::compare_contexts(data);
+  detail::compare_groups(data);
   return data;
 }
 

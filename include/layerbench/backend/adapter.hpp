@@ -111,7 +111,8 @@ template <class B, class Op>
   requires implements<B, Op>
 class plan_of final : public any_plan {
  public:
-  plan_of(B& device, const Op& op, const plan_request& request) : plan_(device, op, request) {
+  plan_of(B& device, const Op& op, const plan_request& request)
+      : device_(device), op_(op), request_(request), plan_(device, op, request) {
     if (plan_.workspace_bytes() <= request.workspace_limit) return;
     throw unsupported(fmt::format("{} needs {} bytes of scratch memory, {} are allowed",
                                   plan_.algorithm(), plan_.workspace_bytes(),
@@ -136,6 +137,16 @@ class plan_of final : public any_plan {
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                  address workspace) const override {
     return std::make_unique<bound>(plan_, operands, workspace);
+  }
+  [[nodiscard]] std::unique_ptr<any_plan> forward() const override {
+    const auto reads_opaque = [](const plan_operand& of) {
+      return of.logical.opaque && of.logical.role != op::role::destination;
+    };
+    if (std::ranges::none_of(operands(), reads_opaque)) return nullptr;
+    plan_request request = request_;
+    request.pass = op::pass::fwd_training;
+    request.algorithm.clear();
+    return std::make_unique<plan_of>(device_, op_, request);
   }
   [[nodiscard]] reference::sum as_stored(std::size_t output,
                                          const reference::sum& exact) const override {
@@ -162,6 +173,9 @@ class plan_of final : public any_plan {
     decltype(std::declval<const plan<B, Op>&>().bind({}, address{})) binding_;
   };
 
+  B& device_;
+  Op op_;
+  plan_request request_;
   plan<B, Op> plan_;
 };
 

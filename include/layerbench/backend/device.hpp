@@ -63,6 +63,9 @@ class any_plan {
   /// The plan must outlive what it binds.
   [[nodiscard]] virtual std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                          address workspace) const = 0;
+  /// The plan of the forward pass in training that writes the opaque operands that this one reads;
+  /// null where it reads none.
+  [[nodiscard]] virtual std::unique_ptr<any_plan> forward() const { return nullptr; }
   /// The number that the plan keeps in memory for an exact result of operand `output`.
   [[nodiscard]] virtual reference::sum as_stored(std::size_t /*output*/,
                                                  const reference::sum& exact) const {

@@ -115,7 +115,7 @@ struct host_memory {
 };
 
 /// And in those that use the thread that calls them, whatever they are offered.
-struct host_thread : host_memory {
+struct single_threaded_host : host_memory {
   static int processors() noexcept { return 1; }
   static int threads_used(int /*offered*/) noexcept { return 1; }
   static void activate() {}

@@ -14,14 +14,15 @@
 
 namespace layerbench::reference {
 
-/// The exact value of element `index` of operand `output`, given the inputs.
-using exact_value = std::function<sum(tensors inputs, std::size_t output, std::int64_t index)>;
+/// The exact value of element `index` of operand `output`.
+using exact_element = std::function<sum(std::size_t output, std::int64_t index)>;
+
+/// The exact values of an op's results, given its inputs. Its results need it and the inputs.
+using exact_value = std::function<exact_element(tensors inputs)>;
 
 template <op::operation Op>
 [[nodiscard]] exact_value exact_value_of(const Op& op, op::pass pass) {
-  return [op, pass](tensors inputs, std::size_t output, std::int64_t index) {
-    return formula<Op>::at(op, pass, inputs, output, index);
-  };
+  return [op, pass](tensors inputs) -> exact_element { return evaluate(op, pass, inputs); };
 }
 
 /// The formulas of some ops, found by the op. It is no part of what is timed.

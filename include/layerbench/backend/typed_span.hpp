@@ -66,12 +66,12 @@ struct f8_e4m3 {
 /// Calls `visit(T{})` with the number that a data type has in memory. Throws `unsupported` where
 /// there is none.
 template <class Visit>
-decltype(auto) with_number(dtype type, Visit&& measure_pass) {
+decltype(auto) with_number(dtype type, Visit&& visit) {
   switch (type) {
     case dtype::f32:
-    case dtype::tf32: return measure_pass(float{});
-    case dtype::bf16: return measure_pass(bf16{});
-    case dtype::f16: return measure_pass(f16{});
+    case dtype::tf32: return visit(float{});
+    case dtype::bf16: return visit(bf16{});
+    case dtype::f16: return visit(f16{});
     default: throw unsupported(fmt::format("no loop for {}", name(type)));
   }
 }
@@ -79,10 +79,10 @@ decltype(auto) with_number(dtype type, Visit&& measure_pass) {
 /// As with_number, also of the numbers of which no loop is the suite's own: those alone libraries
 /// compute with. An s8 number is to be multiplied by its operand's quantum.
 template <class Visit>
-decltype(auto) with_stored_number(dtype type, Visit&& measure_pass) {
-  if (type == dtype::s8) return measure_pass(std::int8_t{});
-  if (type == dtype::f8_e4m3) return measure_pass(f8_e4m3{});
-  return with_number(type, measure_pass);
+decltype(auto) with_stored_number(dtype type, Visit&& visit) {
+  if (type == dtype::s8) return visit(std::int8_t{});
+  if (type == dtype::f8_e4m3) return visit(f8_e4m3{});
+  return with_number(type, visit);
 }
 
 }  // namespace layerbench

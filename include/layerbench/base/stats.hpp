@@ -40,22 +40,22 @@ namespace layerbench::stats {
 }
 
 /// Fewer values cannot show which of them are outliers.
-inline constexpr std::size_t some_values = 5;
+inline constexpr std::size_t min_sample_size = 5;
 
 /// The limit above which `values` (not empty) are outliers: 1.5 times their median. Infinite if so
 /// many are above it that they are no outliers.
-[[nodiscard]] inline double far_limit(const std::vector<double>& values) {
+[[nodiscard]] inline double outlier_limit(const std::vector<double>& values) {
   constexpr double far = 1.5;  // times the median
   const double limit = far * median(values);
   const auto found = std::ranges::count_if(values, [&](double value) { return value > limit; });
-  return values.size() >= some_values && is_rare(found, values.size()) ? limit : HUGE_VAL;
+  return values.size() >= min_sample_size && is_rare(found, values.size()) ? limit : HUGE_VAL;
 }
 
 /// The mean of `values` (not empty) without outliers above, since medians of layers do not add up
 /// to the median of a step. Of few values it is the median, which one outlier does not change.
-[[nodiscard]] inline double usual(std::vector<double> values) {
-  if (values.size() < some_values) return median(std::move(values));
-  const double limit = far_limit(values);
+[[nodiscard]] inline double mean_without_outliers(std::vector<double> values) {
+  if (values.size() < min_sample_size) return median(std::move(values));
+  const double limit = outlier_limit(values);
   std::erase_if(values, [&](double value) { return value > limit; });
   return mean(values);
 }
@@ -100,14 +100,14 @@ namespace detail {
 
 /// How probable it is that Student's t with `freedom` > 0 degrees of freedom is further from 0 than
 /// `t`, on either side (Abramowitz and Stegun, 26.5.27).
-[[nodiscard]] inline double students_p(double t, double freedom) {
+[[nodiscard]] inline double student_t_p_value(double t, double degrees_of_freedom) {
   const double square = t * t;
   if (square == 0) return 1;
   if (!std::isfinite(square)) return 0;
-  const double a = freedom / 2;
+  const double a = degrees_of_freedom / 2;
   constexpr double b = 0.5;
-  const double x = freedom / (freedom + square);
-  const double rest = square / (freedom + square);
+  const double x = degrees_of_freedom / (degrees_of_freedom + square);
+  const double rest = square / (degrees_of_freedom + square);
   const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
                                 a * std::log(x) + b * std::log(rest));
   if (x < (a + 1) / (a + b + 2)) return front * detail::beta_fraction(a, b, x) / a;
@@ -116,14 +116,15 @@ namespace detail {
 
 /// How far from 0, on either side, `confidence` of Student's distribution reaches: half the width
 /// of an interval, in standard errors.
-[[nodiscard]] inline double students_quantile(double freedom, double confidence = 0.95) {
+[[nodiscard]] inline double student_t_quantile(double degrees_of_freedom,
+                                               double confidence = 0.95) {
   double low = 0;
   double high = 1;
-  while (students_p(high, freedom) > 1 - confidence) high *= 2;
+  while (student_t_p_value(high, degrees_of_freedom) > 1 - confidence) high *= 2;
   constexpr int halvings = 60;
   for (int i = 0; i < halvings; ++i) {
     const double middle = std::midpoint(low, high);
-    (students_p(middle, freedom) > 1 - confidence ? low : high) = middle;
+    (student_t_p_value(middle, degrees_of_freedom) > 1 - confidence ? low : high) = middle;
   }
   return high;
 }
@@ -132,9 +133,9 @@ namespace detail {
 /// that range.
 [[nodiscard]] inline interval mean_interval(const std::vector<double>& values) {
   const auto [least, most] = std::ranges::minmax(values);
-  if (values.size() < some_values) return {least, most};
+  if (values.size() < min_sample_size) return {least, most};
   const auto n = static_cast<double>(values.size());
-  const double half = students_quantile(n - 1) * stddev(values) / std::sqrt(n);
+  const double half = student_t_quantile(n - 1) * stddev(values) / std::sqrt(n);
   const double centre = mean(values);
   return {std::max(least, centre - half), std::min(most, centre + half)};
 }

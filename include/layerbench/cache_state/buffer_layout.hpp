@@ -175,12 +175,13 @@ class buffer_layout_builder {
   /// cache holds: there the coherence protocol costs time. A core that writes what other cores have
   /// read first invalidates their copies, which takes several times as long as the write. A core
   /// that reads what another core wrote fetches it from there. And what was used not long ago is
-  /// still cached.
+  /// still cached. Not of opaque operands: their last use would read what no forward pass wrote.
   [[nodiscard]] bool needs_last_use(const operand_history& history, std::size_t i, bool recent,
                                     bool written) const {
     const plan_operand& operand = plan_.operands()[i];
     const bool cached = cache_ == cache_state::model && reuse_bytes_ <= device_.cache_bytes();
     if (!cached || !history.last_use || op::needs_values(operand.logical)) return false;
+    if (operand.logical.opaque) return false;
     const previous_use& use = *history.last_use;
     if (!written) return writer_matters() && use.writes && !recent && operand.bytes > small_bytes;
     return writer_matters() || 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;

@@ -247,10 +247,11 @@ class operand_ring {
     own_ = context_.device().allocate(bytes);
     layout_.rings.set_memory(buffer_kind::own, own_->data());
     auto* first = static_cast<std::byte*>(own_->data());
-    fill_own_operands(plan_, layout_.slices, first, seed);
-    for (const setup_op& op : layout_.setup_ops) op.fill_own(first, seed);
+    compute_device& device = context_.device();
+    fill_own_operands(device, plan_, layout_.slices, first, seed);
+    for (const setup_op& op : layout_.setup_ops) op.fill_own(device, first, seed);
     for (std::size_t done = slot; done < bytes; done += slot) {
-      context_.device().copy(first + done, first, slot);
+      device.copy(first + done, first, slot);
     }
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <layerbench/backend/device.hpp>
+#include <layerbench/backend/forward_results.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
@@ -18,14 +19,23 @@
 namespace layerbench::run {
 
 /// Writes test data to those of a plan's operands that lie in the case's own memory, in the slot
-/// that begins at `own_slot`.
-inline void fill_own_operands(const any_plan& plan, const std::vector<slice>& slices,
-                              std::byte* own_slot, std::uint64_t seed) {
+/// that begins at `own_slot`; to opaque ones what a forward pass writes for test data.
+inline void fill_own_operands(compute_device& device, const any_plan& plan,
+                              const std::vector<slice>& slices, std::byte* own_slot,
+                              std::uint64_t seed) {
+  std::vector<address> opaque(slices.size(), nullptr);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const op::operand& operand = plan.operands()[i].logical;
     if (slices[i].kind != buffer_kind::own || operand.role == op::role::destination) continue;
-    plan.upload(i, random_values(operand, operand_seed(seed, i)), own_slot + slices[i].offset);
+    address to = own_slot + slices[i].offset;
+    if (operand.opaque) {
+      opaque[i] = to;
+    } else {
+      plan.upload(i, random_values(operand, operand_seed(seed, i)), to);
+    }
   }
+  std::vector<std::vector<float>> inputs(slices.size());
+  write_forward_results(device, plan, inputs, opaque, seed);
 }
 
 /// An untimed op that writes, or reads, memory of a call's slot before the call. It is the op that
@@ -83,8 +93,8 @@ class setup_op {
   }
 
   /// Writes test data to operands in the case's own memory, in the slot at `own_slot`.
-  void fill_own(std::byte* own_slot, std::uint64_t seed) const {
-    if (plan_) fill_own_operands(*plan_, slices_, own_slot, seed);
+  void fill_own(compute_device& device, std::byte* own_slot, std::uint64_t seed) const {
+    if (plan_) fill_own_operands(device, *plan_, slices_, own_slot, seed);
   }
 
   /// Sets how many calls ahead it runs: whole ones, and a fraction of the time between two calls.

@@ -268,10 +268,10 @@ inline void complete_options(options& o, const registry& known) {
   }
   detail::add_google_options(app, o);
   if (what.collective) detail::add_collective_options(app, o);
-  if (!what.of_steps()) detail::keep_options_of(what, app, o);
-  o.command = detail::quoted(argc, argv);
-  std::vector<std::string> words = detail::words_of(argc, argv);
-  o.variables = detail::options_from_environment(app, words);
+  if (!what.is_predictable()) detail::keep_options_of(what, app, o);
+  o.command = detail::shell_quoted(argc, argv);
+  std::vector<std::string> words = detail::arguments_of(argc, argv);
+  o.variables = detail::environment_sources(app, words);
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(std::move(words));
@@ -279,9 +279,9 @@ inline void complete_options(options& o, const registry& known) {
     app.exit(success);
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
-    throw usage_error(fmt::format("{}\nTry {} --help.",
-                                  detail::about_variable(detail::plain_words(e), o.variables),
-                                  what.name));
+    throw usage_error(fmt::format(
+        "{}\nTry {} --help.", detail::about_variable(detail::parse_error_message(e), o.variables),
+        what.name));
   }
   detail::complete_options(o, known);
   return o;

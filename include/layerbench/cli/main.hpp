@@ -4,6 +4,7 @@
 
 #include <layerbench/cli/command_line.hpp>
 #include <layerbench/cli/entry_point.hpp>
+#include <layerbench/cli/measure.hpp>
 #include <layerbench/cli/run_program.hpp>
 
 namespace layerbench::run {
@@ -16,7 +17,7 @@ namespace layerbench::run {
   const program_runner run = [](const options& o, char* self, const program& its,
                                 const registry& all, const epilogue& last,
                                 const communicator_factory& ranks) {
-    return detail::run_program(o, self, its, all, last, ranks, &make_suite);
+    return detail::run_program(o, self, its, all, last, ranks, &make_suite, &measure_suite);
   };
   return entry_point(argc, argv, what, known, after, make_ranks, &parse, run);
 }

@@ -3,12 +3,19 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdio>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <layerbench/cli/context.hpp>
+#include <layerbench/cli/entry_point.hpp>
+#include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/result_sink.hpp>
+#include <layerbench/machine/watch.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/runner.hpp>
 #include <layerbench/session/suite.hpp>
@@ -27,11 +34,11 @@ namespace layerbench::run::detail {
 }
 
 /// The chains that the options ask for, of configurations of which a row was selected.
-[[nodiscard]] inline std::vector<chain_case> selected_chains(
+[[nodiscard]] inline std::vector<chain_spec> selected_chains(
     const options& o, const suite& all, const std::vector<benchmark_case*>& selected) {
-  std::vector<chain_case> chains;
+  std::vector<chain_spec> chains;
   if (o.chain.empty()) return chains;
-  for (const chain_case& chain : all.chains) {
+  for (const chain_spec& chain : all.chains) {
     const auto belongs = [&](const benchmark_case* row) {
       return row->name().configuration == chain.configuration;
     };
@@ -63,4 +70,73 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   return interrupted;
 }
 
+inline void add_user_context(const options& o, result::results& results) {
+  static const std::set<std::string, std::less<>> reserved{
+      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name", "interrupted",
+      "load_avg", "library_build_type",  "manifest", "mhz_per_cpu", "num_cpus"};
+  for (const std::string& pair : o.user_context) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw usage_error("--benchmark_context: expected key=value, found " + pair);
+    }
+    const std::string name = printable(pair.substr(0, equals));
+    const bool is_new = results.context.emplace(name, printable(pair.substr(equals + 1))).second;
+    if (!is_new || reserved.contains(name)) {
+      throw usage_error("--benchmark_context: this key is the suite's own: " + pair);
+    }
+  }
+}
+
+/// Predictions and the like, below the rows or on stderr where stdout is for a machine.
+inline void print_summary(result_sink& measured, const options& o, const program& what,
+                          const epilogue& after) {
+  const bool machine_format = o.format != "console";
+  const std::string cut = measured.keep_predictable();
+  if (what.peaks || !measured.results().manifest.empty())
+    after(measured.results(), o, machine_format);
+  if (cut.empty()) return;
+  fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
+             cut);
+}
+
 }  // namespace layerbench::run::detail
+
+namespace layerbench::run {
+
+/// Measures the selected rows of a suite and their chains, writes and prints the results, and what
+/// they add up to (`after`). Returns the exit code of base/error.hpp.
+inline exit_code measure_suite(const options& o, const program& what, const registry& known,
+                               const suite& all, const std::vector<benchmark_case*>& selected,
+                               const machine::resource_request& resources, const epilogue& after) {
+  using detail::note;
+  using detail::printable;
+  using detail::result_sink;
+  const machine_watch watch(resources);
+  result::results results;
+  for (const auto& [name, value] : describe_run(o, known)) {
+    results.context[name] = printable(value);
+  }
+  detail::add_user_context(o, results);
+  result_sink sink(o, all, watch, selected, std::move(results));
+  const bool interrupted =
+      detail::measure(o, all, detail::limits_of(o, what.whole_model()), selected, sink);
+  if (all.tuner) {
+    for (const std::string& text : all.tuner->notes()) note("plan of " + text);
+    if (all.tuner->fits_nothing()) {
+      note(
+          fmt::format("--plans: no work of this run is in {}, so libraries chose all plans; it is "
+                      "of other sizes, data types, layouts or numbers of threads",
+                      o.plans));
+    }
+  }
+  const std::size_t failures = sink.report_failures();
+  sink.report_disturbance();
+  if (after) detail::print_summary(sink, o, what, after);
+  if (interrupted) {
+    note(sink.interruption());
+    return exit_code::interrupted;
+  }
+  return failures == 0 ? exit_code::done : exit_code::incomplete;
+}
+
+}  // namespace layerbench::run

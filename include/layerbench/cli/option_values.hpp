@@ -67,7 +67,7 @@ namespace layerbench::run::detail {
 
 /// The arguments after the program's name. Throws usage_error for an option without a value after
 /// its `=`: CLI11 would take the next argument as its value. An empty filter selects everything.
-[[nodiscard]] inline std::vector<std::string> words_of(int argc, char** argv) {
+[[nodiscard]] inline std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   for (std::string& word : words) {
     if (word == "--benchmark_filter=") word += '.';
@@ -79,7 +79,7 @@ namespace layerbench::run::detail {
 }
 
 /// The environment variable of each option that got its value from one.
-[[nodiscard]] inline std::map<std::string, std::string> options_from_environment(
+[[nodiscard]] inline std::map<std::string, std::string> environment_sources(
     const CLI::App& app, const std::vector<std::string>& words) {
   std::map<std::string, std::string> variables;
   for (const CLI::Option* option : app.get_options()) {
@@ -95,7 +95,7 @@ namespace layerbench::run::detail {
 }
 
 /// CLI11's message, rewritten so that it begins with the option.
-[[nodiscard]] inline std::string plain_words(const CLI::ParseError& e) {
+[[nodiscard]] inline std::string parse_error_message(const CLI::ParseError& e) {
   std::string text = e.what();
   const auto after = [&](std::string_view begin) {
     return text.starts_with(begin) ? text.substr(begin.size()) : std::string();
@@ -116,7 +116,7 @@ namespace layerbench::run::detail {
 }
 
 /// The command line, quoted for a shell.
-[[nodiscard]] inline std::string quoted(int argc, char** argv) {
+[[nodiscard]] inline std::string shell_quoted(int argc, char** argv) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
   std::string line;

@@ -181,7 +181,7 @@ namespace detail {
 }  // namespace detail
 
 /// How a report looks.
-struct report_form {
+struct output_format {
   std::string format;    ///< json, csv or console
   bool color = false;    ///< of the console
   bool tabular = false;  ///< counters as columns on the console
@@ -189,7 +189,7 @@ struct report_form {
 
 /// Formats `runs` with Google Benchmark's reporter; JSON gets `context` beside the reporter's own.
 [[nodiscard]] inline std::string render(const std::vector<google_run>& runs,
-                                        const report_form& form,
+                                        const output_format& form,
                                         const context_fields& context = {}) {
   std::unique_ptr<benchmark::BenchmarkReporter> reporter;
   if (form.format == "json") {

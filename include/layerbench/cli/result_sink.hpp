@@ -201,7 +201,7 @@ class result_sink {
   void refuse_other_shapes() const {
     std::map<result::row_name, result::label> known;
     for (const benchmark_case* row : selected_) {
-      known[row->name()] = {row->what().op.key(), {}, row->what().signature};
+      known[row->name()] = {row->spec().op.key(), {}, row->spec().signature};
     }
     const auto refuse = [&](std::string_view what, std::string result::label::* part) {
       for (const result::measurement& row : results_.rows) {

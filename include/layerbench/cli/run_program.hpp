@@ -5,11 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,8 +16,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/entry_point.hpp>
-#include <layerbench/cli/measure.hpp>
-#include <layerbench/cli/result_sink.hpp>
+#include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/select.hpp>
 #include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/core_latency.hpp>
@@ -35,12 +30,18 @@
 
 namespace layerbench::run {
 
+/// measure_suite of cli/measure.hpp.
+using suite_measurer = exit_code (*)(const options& o, const program& what, const registry& known,
+                                     const suite& all, const std::vector<benchmark_case*>& selected,
+                                     const machine::resource_request& resources,
+                                     const epilogue& after);
+
 namespace detail {
 
 inline void print_list(const std::vector<benchmark_case*>& selected) {
   fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
   for (const benchmark_case* item : selected) {
-    const row& what = item->what();
+    const case_spec& what = item->spec();
     const plan_request& request = what.request;
     const auto flops = static_cast<double>(what.op.work(request.pass).flops);
     const auto bytes =
@@ -53,23 +54,6 @@ inline void print_list(const std::vector<benchmark_case*>& selected) {
 inline void print_backends(const registry& known) {
   for (const auto& [name, reason] : probe_all(known)) {
     fmt::print("{:<10} {}\n", name, reason ? "no: " + *reason : "available");
-  }
-}
-
-inline void add_user_context(const options& o, result::results& results) {
-  static const std::set<std::string, std::less<>> reserved{
-      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name", "interrupted",
-      "load_avg", "library_build_type",  "manifest", "mhz_per_cpu", "num_cpus"};
-  for (const std::string& pair : o.user_context) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw usage_error("--benchmark_context: expected key=value, found " + pair);
-    }
-    const std::string name = printable(pair.substr(0, equals));
-    const bool is_new = results.context.emplace(name, printable(pair.substr(equals + 1))).second;
-    if (!is_new || reserved.contains(name)) {
-      throw usage_error("--benchmark_context: this key is the suite's own: " + pair);
-    }
   }
 }
 
@@ -159,18 +143,6 @@ inline exit_code check_machine(const suite& planned,
   return machine::summary(all) == "fit" ? exit_code::done : exit_code::incomplete;
 }
 
-/// Predictions and the like, below the rows or on stderr where stdout is for a machine.
-inline void print_summary(result_sink& measured, const options& o, const program& what,
-                          const epilogue& after) {
-  const bool machine_format = o.format != "console";
-  const std::string cut = measured.keep_predictable();
-  if (what.peaks || !measured.results().manifest.empty())
-    after(measured.results(), o, machine_format);
-  if (cut.empty()) return;
-  fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
-             cut);
-}
-
 /// The ranks that train together; null where they are not to. Throws usage_error and unsupported.
 [[nodiscard]] inline std::unique_ptr<communicator> ranks_for(const options& o,
                                                              const communicator_factory& make) {
@@ -193,10 +165,12 @@ inline void print_summary(result_sink& measured, const options& o, const program
   return result;
 }
 
-/// Does what the options ask for. `plan` is make_suite, which may be compiled elsewhere.
+/// Does what the options ask for. `plan` is make_suite and `measure` is measure_suite: both may be
+/// compiled elsewhere.
 inline exit_code run_program(const options& o, char* self, const program& what,
                              const registry& known, const epilogue& after,
-                             const communicator_factory& make_communicator, suite_factory plan) {
+                             const communicator_factory& make_communicator, suite_factory plan,
+                             suite_measurer measure) {
   if (o.list_backends) {
     print_backends(known);
     return exit_code::done;
@@ -231,31 +205,7 @@ inline exit_code run_program(const options& o, char* self, const program& what,
   }
   if (!ranks) require_one_copy(what, known);
   warn_of_crowding(resource_request);
-  const machine_watch watch(resource_request);
-  result::results results;
-  for (const auto& [name, value] : describe_run(o, known)) {
-    results.context[name] = printable(value);
-  }
-  add_user_context(o, results);
-  result_sink sink(o, all, watch, selected, std::move(results));
-  const bool interrupted = measure(o, all, limits_of(o, what.whole_model()), selected, sink);
-  if (all.tuner) {
-    for (const std::string& text : all.tuner->notes()) note("plan of " + text);
-    if (all.tuner->fits_nothing()) {
-      note(
-          fmt::format("--plans: no work of this run is in {}, so libraries chose all plans; it is "
-                      "of other sizes, data types, layouts or numbers of threads",
-                      o.plans));
-    }
-  }
-  const std::size_t failures = sink.report_failures();
-  sink.report_disturbance();
-  if (after) print_summary(sink, o, what, after);
-  if (interrupted) {
-    note(sink.interruption());
-    return exit_code::interrupted;
-  }
-  return failures == 0 ? exit_code::done : exit_code::incomplete;
+  return measure(o, what, known, all, selected, resource_request, after);
 }
 
 }  // namespace detail

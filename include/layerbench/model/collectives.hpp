@@ -37,7 +37,9 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
 /// All-reduces for the gradients of `g`: of all at once (`gradients`), of each bucket (`bucket<i>`,
 /// from 1, in the order in which they are ready), and of each layer (by its name).
 [[nodiscard]] inline graph gradient_graph(const graph& g, dtype type, const collective& how) {
-  graph result{g.name, "its gradients", "", {}, {}};
+  graph result;
+  result.name = g.name;
+  result.title = "its gradients";
   const std::vector<gradient> all = gradients_of(g, type);
   const auto add = [&](std::string name, std::int64_t bytes) {
     detail::add_allreduce(result, std::move(name), bytes, how);
@@ -57,7 +59,9 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
 
 /// Powers of two from 4 bytes to 1 GiB, but at most `most` bytes.
 [[nodiscard]] inline graph sweep_graph(const collective& how, std::int64_t most) {
-  graph result{std::string(sweep_model), "powers of two", "", {}, {}};
+  graph result;
+  result.name = sweep_model;
+  result.title = "powers of two";
   constexpr std::int64_t gibibyte = std::int64_t{1} << 30U;
   for (std::int64_t bytes = 4; bytes <= std::min(most, gibibyte); bytes *= 2) {
     detail::add_allreduce(result, fmt::format("bytes_{}", bytes), bytes, how);

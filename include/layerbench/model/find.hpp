@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/graph.hpp>
+#include <layerbench/shape/json.hpp>
 
 #ifndef LAYERBENCH_SHAPES_DIR
 #define LAYERBENCH_SHAPES_DIR ""
@@ -53,21 +55,54 @@ namespace layerbench::model {
   return name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
 }
 
+namespace detail {
+
+/// The file of the model that has the alias. Files are parsed only where they contain the text.
+[[nodiscard]] inline std::optional<std::filesystem::path> find_alias(
+    const std::string& alias, const std::filesystem::path& shapes) {
+  for (const std::string& name : list(shapes)) {
+    const std::filesystem::path path = shapes / "models" / (name + ".json");
+    const std::string text = json::read_text(path);
+    if (text.find('"' + alias + '"') == std::string::npos) continue;
+    const json::value file = json::parse_text(text, path.string());
+    const auto aliases = file.find("aliases");
+    if (aliases != file.end() &&
+        std::find(aliases->begin(), aliases->end(), alias) != aliases->end()) {
+      return path;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The names that begin with the same three characters.
+[[nodiscard]] inline std::vector<std::string> similar(const std::string& name,
+                                                      std::vector<std::string> known) {
+  std::erase_if(known,
+                [&](const std::string& other) { return !other.starts_with(name.substr(0, 3)); });
+  return known;
+}
+
+}  // namespace detail
+
 /// The shape file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a model
-/// of `shapes`. Throws nothing_matched for an unknown name, listing what exists, and where there
-/// are no models at all.
+/// of `shapes` by its name or an alias. Throws nothing_matched for an unknown name, listing similar
+/// ones, and where there are no models at all.
 [[nodiscard]] inline std::filesystem::path find(const std::string& name_or_path,
                                                 const std::filesystem::path& shapes) {
   if (is_path(name_or_path)) return name_or_path;
   std::filesystem::path path = shapes / "models" / (name_or_path + ".json");
   std::error_code unknown;
   if (std::filesystem::exists(path, unknown)) return path;
+  if (auto found = detail::find_alias(name_or_path, shapes)) return *found;
   const std::vector<std::string> known = list(shapes);
   if (known.empty()) throw no_models(shapes);
+  const std::vector<std::string> similar = detail::similar(name_or_path, known);
+  const std::string hint =
+      similar.empty() ? "" : fmt::format("; similar: {}", fmt::join(similar, " "));
   throw nothing_matched(
-      fmt::format("no model '{}' in {}; there are: {} (or give the path of a "
+      fmt::format("no model '{}' in {}{}; 'layerbench list' shows all {} (or give the path of a "
                   "shape file)",
-                  name_or_path, shapes.string(), fmt::join(known, " ")));
+                  name_or_path, shapes.string(), hint, known.size()));
 }
 
 }  // namespace layerbench::model

@@ -26,7 +26,11 @@ inline constexpr std::size_t model_input = SIZE_MAX;
 struct graph {
   std::string name;
   std::string title;
-  std::string source;                                           ///< where the sizes come from
+  std::string source;                ///< where the sizes come from
+  std::string family;                ///< of models that are built alike, such as "resnet"
+  std::string data;                  ///< the data set that it is for
+  std::vector<std::string> studies;  ///< published measurements and suites that have it
+  std::vector<std::string> aliases;  ///< other names that find it
   std::map<std::string, std::int64_t, std::less<>> parameters;  ///< named sizes
   std::vector<layer> layers;                                    ///< every layer after its producers
 };

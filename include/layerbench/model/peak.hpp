@@ -53,7 +53,9 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
 /// a thread: the time of any call that all threads work on.
 [[nodiscard]] inline graph peak_graph(const std::array<std::size_t, 3>& caches,
                                       std::size_t last_caches, int threads) {
-  graph result{std::string(peak_model), "what the device attains", "", {}, {}};
+  graph result;
+  result.name = peak_model;
+  result.title = "what the device attains";
   std::int64_t side = 1024;
   while (side * side * side < (std::int64_t{1} << 27U) * threads) side *= 2;
   for (const std::int64_t size : {side, 2 * side}) {

@@ -137,7 +137,7 @@ class step_memory {
   }
 
   /// The most frequent state of the operands among the calls that share their work.
-  [[nodiscard]] call_context usual(const primitive& shared) const {
+  [[nodiscard]] call_context most_frequent_context(const primitive& shared) const {
     std::map<std::string, std::pair<int, call_context>> seen;
     for (const std::size_t call : shared.calls) {
       const call_context found = around(call);

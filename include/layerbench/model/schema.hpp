@@ -70,6 +70,11 @@ namespace detail {
 /// that the sizes of connected layers agree and that the graph has no cycle.
 [[nodiscard]] inline json::value schema(const op::catalog& catalog) {
   const json::value text = {{"type", "string"}};
+  const json::value texts = {{"type", "array"}, {"items", text}};
+  const auto described = [](json::value type, const char* what) {
+    type["description"] = what;
+    return type;
+  };
   const json::value count = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_size}};
   const json::value parameters = {{"type", "object"}, {"additionalProperties", count}};
   const json::value layers = {
@@ -82,6 +87,10 @@ namespace detail {
             {"name", {{"$ref", "#/$defs/name"}}},
             {"title", text},
             {"source", text},
+            {"family", described(text, "models that are built alike, such as resnet")},
+            {"data", described(text, "the data set that it is for, such as imagenet")},
+            {"studies", described(texts, "published measurements and suites that have it")},
+            {"aliases", described(texts, "other names that find it")},
             {"parameters", parameters},
             {"layers", layers}}},
           {"required", json::value::array({"name", "layers"})},

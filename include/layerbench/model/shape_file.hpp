@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,6 +32,17 @@ namespace detail {
     at.fail(fmt::format("'{}' is not a name; use lower-case letters, digits and _", text));
   }
   return text;
+}
+
+/// A list of texts; empty where the file has no such field.
+[[nodiscard]] inline std::vector<std::string> read_texts(const json::cursor& file,
+                                                         std::string_view key) {
+  std::vector<std::string> texts;
+  if (!file.has(key)) return texts;
+  const json::cursor list = file[key];
+  list.require_array();
+  for (std::size_t i = 0; i < list.get().size(); ++i) texts.push_back(list[i].text());
+  return texts;
 }
 
 [[nodiscard]] inline json::parameters read_parameters(const json::cursor& file,
@@ -138,11 +150,14 @@ struct draft {
   return order;
 }
 
-/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch.
+/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
+/// steps and sequences of a recurrent layer, which come first, also as one.
 [[nodiscard]] inline bool connects(const dims& from, const dims& to) {
   if (from == to) return true;
-  const dims& flat = from.size() < to.size() ? from : to;
-  return flat.size() == 2 && from.front() == to.front() && elements(from) == elements(to);
+  const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
+  const bool same_last = deep.size() == 3 && from.back() == to.back();
+  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
+         elements(from) == elements(to);
 }
 
 /// Source operands agree, in number and extents, with the destinations of their producers.
@@ -178,14 +193,19 @@ inline void check_edges(const std::vector<draft>& drafts) {
                                 const op::catalog& catalog = op::catalog_of(op::builtin{})) {
   const json::value parsed = json::parse_file(path);
   const json::cursor file(parsed, path.string());
-  file.check_keys({"$schema", "name", "title", "source", "parameters", "layers"},
+  file.check_keys({"$schema", "name", "title", "source", "family", "data", "studies", "aliases",
+                   "parameters", "layers"},
                   {"name", "layers"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
-  graph result{detail::read_name(file["name"]),
-               text("title"),
-               text("source"),
-               detail::read_parameters(file, batch),
-               {}};
+  graph result;
+  result.name = detail::read_name(file["name"]);
+  result.title = text("title");
+  result.source = text("source");
+  result.family = text("family");
+  result.data = text("data");
+  result.studies = detail::read_texts(file, "studies");
+  result.aliases = detail::read_texts(file, "aliases");
+  result.parameters = detail::read_parameters(file, batch);
   std::vector<detail::draft> drafts =
       detail::read_layers(file["layers"], catalog, result.parameters);
   const std::vector<std::size_t> order = detail::graph_order(drafts);

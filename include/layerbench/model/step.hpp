@@ -103,11 +103,12 @@ struct step {
     return found == packed.end() ? std::vector{tensor} : found->parts;
   }
   std::size_t new_tensor() { return tensors++; }
-  /// A new kept tensor. The range of a layer's weights follows from its `result`, so that
-  /// activations keep their magnitude from layer to layer (He et al., Delving Deep into Rectifiers,
-  /// 2015).
+  /// A new kept tensor. The range of a layer's weights, unless its op names one, follows from its
+  /// `result`, so that activations keep their magnitude from layer to layer (He et al., Delving
+  /// Deep into Rectifiers, 2015).
   std::size_t keep_tensor(op::operand logical, const dims& result) {
-    if (logical.role == op::role::weights && logical.extents.size() > 1 && result.size() > 1) {
+    if (logical.role == op::role::weights && logical.extents.size() > 1 && result.size() > 1 &&
+        logical.high == 1) {
       const auto outputs = static_cast<double>(result[1]);
       const double terms = static_cast<double>(elements(logical.extents)) / outputs;
       logical.high = std::min(1.0, std::sqrt(6 / terms));

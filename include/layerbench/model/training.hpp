@@ -43,15 +43,16 @@ class training_builder {
     result_.type = type_;
     result_.inputs = 2;
     result_.tensors = 2;
-    const layer& last = graph_.layers.back();
-    const auto* softmax = last.op.get<op::softmax>();
-    const bool own_softmax = softmax != nullptr && softmax->dims.size() == 2;
-    const std::size_t layers = graph_.layers.size() - (own_softmax ? 1 : 0);
-    const std::size_t scored = own_softmax ? last.inputs.front() : layers - 1;
-    if (scored == model_input) throw unsupported("a model of a softmax alone cannot be trained");
-    for (std::size_t i = 0; i < layers; ++i) forward(graph_.layers[i]);
+    const std::size_t layers = graph_.layers.size();
+    for (std::size_t i = 0; i < layers; ++i) {
+      if (is_loss(i)) {
+        names_.emplace_back();
+      } else {
+        forward(graph_.layers[i]);
+      }
+    }
     gradients_.resize(layers);
-    add_loss(scored);
+    add_losses();
     for (std::size_t i = layers; i-- > 0;) backward(i);
     if (ranks_ > 1) reductions(result_, parameters_.all(), ranks_).insert();
     zero_gradients();
@@ -65,6 +66,37 @@ class training_builder {
 
   [[nodiscard]] static op::pass forward_pass(const op::any& op) {
     return op.has(op::pass::fwd_training) ? op::pass::fwd_training : op::pass::fwd;
+  }
+
+  /// Whether a loss takes the place of a layer: of a softmax of a matrix that no layer reads.
+  [[nodiscard]] bool is_loss(std::size_t i) const {
+    const auto* softmax = graph_.layers[i].op.get<op::softmax>();
+    return softmax != nullptr && softmax->dims.size() == 2 && readers_[i] == 0;
+  }
+
+  /// The layers whose destinations have a loss: those that such softmaxes read, and the last layer.
+  [[nodiscard]] std::vector<std::size_t> scored() const {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+      if (is_loss(i)) {
+        all.push_back(graph_.layers[i].inputs.front());
+      } else if (i + 1 == graph_.layers.size()) {
+        all.push_back(i);
+      }
+    }
+    return all;
+  }
+
+  /// The layer whose destination the layer reads as its source `name`, or model_input. Nothing
+  /// where the op has no source of that name.
+  [[nodiscard]] static std::optional<std::size_t> producer(const layer& of, std::string_view name) {
+    std::size_t source = 0;
+    for (const op::operand& operand : of.op.operands(forward_pass(of.op), dtype::f32)) {
+      if (operand.role != op::role::source) continue;
+      if (operand.name == name) return of.inputs[source];
+      ++source;
+    }
+    return std::nullopt;
   }
 
   /// Whether a backward pass of the op reads a forward operand.
@@ -115,17 +147,39 @@ class training_builder {
     names_.push_back(std::move(names));
   }
 
-  /// Adds the loss of the scores in the destination of layer `scored`, and their gradient.
-  void add_loss(std::size_t scored) {
-    const dims logits = result_of(graph_.layers[scored]);
-    const op::any loss(op::cross_entropy{logits.front(), elements(logits) / logits.front()});
-    const std::size_t probabilities = result_.new_tensor();
-    const std::size_t value = result_.new_tensor();
-    add({"loss", loss, op::pass::fwd, {names_[scored].at("dst"), target, probabilities, value}});
-    const std::size_t gradient = result_.new_tensor();
+  /// Adds a loss for each of the scored layers, and the gradients. All have the same target. The
+  /// one of the last is named "loss", those of auxiliary heads "<layer>_loss".
+  void add_losses() {
+    struct loss {
+      std::size_t scored;
+      std::string name;
+      op::any op;
+      std::size_t probabilities;
+    };
+    const std::vector<std::size_t> all = scored();
+    std::vector<loss> losses;
+    for (const std::size_t from : all) {
+      if (from == model_input) throw unsupported("a model of a softmax alone cannot be trained");
+      const dims logits = result_of(graph_.layers[from]);
+      const op::cross_entropy entropy{logits.front(), elements(logits) / logits.front()};
+      if (!losses.empty() && losses.front().op.get<op::cross_entropy>()->n != entropy.n) {
+        throw unsupported("the losses of a model must have the same number of labels");
+      }
+      const std::string name = from == all.back() ? "loss" : graph_.layers[from].name + "_loss";
+      const std::size_t probabilities = result_.new_tensor();
+      losses.push_back({from, name, op::any(entropy), probabilities});
+      const std::size_t value = result_.new_tensor();
+      add({name,
+           losses.back().op,
+           op::pass::fwd,
+           {names_[from].at("dst"), target, probabilities, value}});
+    }
     part_ = step_part::backward;
-    add({"loss", loss, op::pass::bwd, {probabilities, target, gradient}});
-    add_gradient(scored, gradient);
+    for (const loss& of : losses) {
+      const std::size_t gradient = result_.new_tensor();
+      add({of.name, of.op, op::pass::bwd, {of.probabilities, target, gradient}});
+      add_gradient(of.scored, gradient);
+    }
   }
 
   /// Whether only layer `i` still needs its gradient.
@@ -167,7 +221,9 @@ class training_builder {
       throw unsupported(fmt::format("layer {}: {} has no gradient", next.name, next.op.name()));
     }
     for (const op::pass pass : next.op.passes()) {
-      const bool wanted = pass != op::pass::bwd_data || next.inputs.front() != model_input;
+      const bool wanted =
+          pass != op::pass::bwd_data || std::ranges::count(next.inputs, model_input) !=
+                                            static_cast<std::ptrdiff_t>(next.inputs.size());
       if (op::is_backward(pass) && wanted) differentiate(i, pass);
     }
     gradients_[i].reset();
@@ -190,11 +246,13 @@ class training_builder {
         tensor = *gradients_[i];
       } else if (!gradient) {
         tensor = names_[i].at(name);
-      } else if (of == "src") {
-        const bool overwrites_gradient =
-            pass == op::pass::bwd && in_place_.contains(of_layer.op.name()) && alone(i);
+      } else if (const auto from = producer(of_layer, of)) {
+        const bool overwrites_gradient = pass == op::pass::bwd &&
+                                         in_place_.contains(of_layer.op.name()) &&
+                                         of_layer.inputs.size() == 1 && alone(i) &&
+                                         elements(operand.extents) == elements(result_of(of_layer));
         tensor = overwrites_gradient ? *gradients_[i] : result_.new_tensor();
-        source_gradients_.emplace_back(of_layer.inputs.front(), tensor);
+        source_gradients_.emplace_back(*from, tensor);
       } else {
         if (!learned(of_layer.op, of)) {
           throw unsupported(
@@ -245,9 +303,10 @@ class training_builder {
 }  // namespace detail
 
 /// One training step of a model: the layers in graph order, the loss, the gradients in reverse
-/// order, and the update of the weights. The loss includes the softmax that a model ends in. The
-/// model's input has no gradient. Ops `in_place` write over their source if no later call needs it.
-/// Throws `unsupported` for a layer without a gradient.
+/// order, and the update of the weights. A loss takes the place of each softmax that a model ends
+/// in; the others are of auxiliary heads. The model's input has no gradient. Ops `in_place` write
+/// over their source if no later call needs it. Throws `unsupported` for a layer without a
+/// gradient.
 [[nodiscard]] inline step training_step(const graph& g, dtype type, const op_names& in_place = {},
                                         const training& how = {}) {
   return detail::training_builder(g, type, in_place, how).build();

@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::op {
@@ -17,6 +22,8 @@ struct batchnorm {
 
   std::int64_t n = 1, c = 1, h = 1, w = 1;
   double epsilon = 1e-5;
+  bool scale = true;
+  bool shift = true;
 
   static constexpr auto fields = std::tuple{
       required("n", &batchnorm::n, "images in a batch"),
@@ -24,6 +31,8 @@ struct batchnorm {
       required("h", &batchnorm::h, "height"),
       required("w", &batchnorm::w, "width"),
       optional("epsilon", &batchnorm::epsilon, "added to the variance"),
+      optional("scale", &batchnorm::scale, "whether a scale is learned, else it is 1"),
+      optional("shift", &batchnorm::shift, "whether a shift is learned, else it is 0"),
   };
 
   void validate() const {
@@ -35,9 +44,13 @@ struct batchnorm {
   /// Weight of a batch in the running statistics.
   static constexpr double momentum = 0.1;
 
+  /// Number of learned tensors.
+  [[nodiscard]] std::size_t learned() const { return (scale ? 1U : 0U) + (shift ? 1U : 0U); }
+
   /// src n*c*h*w, scale, shift, mean and variance c each (f32 whatever the data type, as in all
-  /// libraries), dst n*c*h*w; gradients alike. `running_mean` and `running_variance` are what
-  /// `fwd` calls mean and variance; they may be updated in place.
+  /// libraries), dst n*c*h*w; gradients alike. There is no operand for what is not learned.
+  /// `running_mean` and `running_variance` are what `fwd` calls mean and variance; they may be
+  /// updated in place.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, h, w};
     const dtype fine = type == dtype::f64 ? dtype::f64 : dtype::f32;
@@ -50,29 +63,32 @@ struct batchnorm {
       result.range_required = true;
       return result;
     };
-    if (p == pass::fwd_training) {
-      return {{"src", image, role::source, type},
-              channels("scale", role::weights),
-              channels("shift", role::weights),
-              channels("running_mean", role::statistics),
-              variance("running_variance", role::statistics),
-              {"dst", image, role::destination, type},
-              channels("mean", role::destination),
-              channels("variance", role::destination),
-              channels("new_running_mean", role::destination),
-              channels("new_running_variance", role::destination)};
-    }
+    std::vector<operand> all{{"src", image, role::source, type}};
     if (p == pass::bwd) {
-      return {
-          {"src", image, role::source, type},        {"diff_dst", image, role::source, type},
-          channels("scale", role::weights),          channels("mean", role::source),
-          variance("variance", role::source),        {"diff_src", image, role::destination, type},
-          channels("diff_scale", role::destination), channels("diff_shift", role::destination)};
+      all.push_back({"diff_dst", image, role::source, type});
+      if (scale) all.push_back(channels("scale", role::weights));
+      all.push_back(channels("mean", role::source));
+      all.push_back(variance("variance", role::source));
+      all.push_back({"diff_src", image, role::destination, type});
+      if (scale) all.push_back(channels("diff_scale", role::destination));
+      if (shift) all.push_back(channels("diff_shift", role::destination));
+      return all;
     }
-    std::vector<operand> all{
-        {"src", image, role::source, type},     channels("scale", role::weights),
-        channels("shift", role::weights),       channels("mean", role::statistics),
-        variance("variance", role::statistics), {"dst", image, role::destination, type}};
+    if (scale) all.push_back(channels("scale", role::weights));
+    if (shift) all.push_back(channels("shift", role::weights));
+    if (p == pass::fwd_training) {
+      all.push_back(channels("running_mean", role::statistics));
+      all.push_back(variance("running_variance", role::statistics));
+      all.push_back({"dst", image, role::destination, type});
+      for (const std::string_view called :
+           {"mean", "variance", "new_running_mean", "new_running_variance"}) {
+        all.push_back(channels(called, role::destination));
+      }
+      return all;
+    }
+    all.push_back(channels("mean", role::statistics));
+    all.push_back(variance("variance", role::statistics));
+    all.push_back({"dst", image, role::destination, type});
     if (type == dtype::s8) rescale_to_integers(all);
     return all;
   }
@@ -90,16 +106,18 @@ struct batchnorm {
   /// The libraries normalize stored integers without scales. The test data must use the range of
   /// s8, or results would be only a few units.
   static void rescale_to_integers(std::vector<operand>& all) {
-    const auto set = [&](std::size_t i, double low, double high) {
-      all[i].low = low;
-      all[i].high = high;
+    const auto set = [&](std::string_view called, double low, double high) {
+      const auto found = std::ranges::find(all, called, &operand::name);
+      if (found == all.end()) return;
+      found->low = low;
+      found->high = high;
     };
     for (operand& tensor : all) tensor.scale = 1;
-    set(0, -127, 127);    // src
-    set(1, 16, 48);       // scale
-    set(2, -16, 16);      // shift
-    set(3, -16, 16);      // mean
-    set(4, 2500, 10000);  // variance
+    set("src", -127, 127);
+    set("scale", 16, 48);
+    set("shift", -16, 16);
+    set("mean", -16, 16);
+    set("variance", 2500, 10000);
   }
 };
 

@@ -22,7 +22,7 @@ struct cross_entropy {
       required("c", &cross_entropy::c, "classes"),
   };
 
-  static constexpr float least_probability = 1e-38F;  ///< of a class, so that no loss is infinite
+  static constexpr float min_probability = 1e-38F;  ///< of a class, so that no loss is infinite
 
   void validate() const {}
 
@@ -44,7 +44,7 @@ struct cross_entropy {
   }
 
   /// The label that a target encodes.
-  [[nodiscard]] std::int64_t right_class(float target) const {
+  [[nodiscard]] std::int64_t label_of(float target) const {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(target), 0, c - 1);
   }
 

@@ -66,9 +66,9 @@ struct dropout {
         static_cast<std::uint32_t>(index) * 0x9E3779B9U ^ std::bit_cast<std::uint32_t>(seed);
     bits = (bits ^ bits >> 16U) * 0x85EBCA6BU;
     bits = (bits ^ bits >> 13U) * 0xC2B2AE35U;
-    return (bits ^ bits >> 16U) >= least_kept();
+    return (bits ^ bits >> 16U) >= keep_threshold();
   }
-  [[nodiscard]] std::uint32_t least_kept() const {
+  [[nodiscard]] std::uint32_t keep_threshold() const {
     return static_cast<std::uint32_t>(rate * 0x1p32);
   }
 

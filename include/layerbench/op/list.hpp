@@ -6,12 +6,19 @@
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/batchnorm.hpp>
+#include <layerbench/op/concat.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/op/cross_entropy.hpp>
+#include <layerbench/op/deconv.hpp>
 #include <layerbench/op/dropout.hpp>
+#include <layerbench/op/embedding.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/lrn.hpp>
+#include <layerbench/op/multiply.hpp>
+#include <layerbench/op/pad.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
+#include <layerbench/op/rnn.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/stream.hpp>
 #include <layerbench/op/update.hpp>
@@ -19,7 +26,8 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, gemm, pool, batchnorm, activation, add, softmax, reorder, dropout,
-                     cross_entropy, update, stream, allreduce>;
+using builtin =
+    list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, rnn, activation, add, concat,
+         multiply, pad, softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

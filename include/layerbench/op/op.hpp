@@ -56,12 +56,21 @@ struct operand {
   double scale = 1.0 / 127;
   bool range_required = false;  ///< readers rely on values in [low, high]
   bool integral = false;        ///< all values are whole numbers, and results are exact
+  /// Only the library can read it: it has no elements, and its plan alone knows its bytes.
+  bool opaque = false;
 };
 
-/// Whether an input must hold values in its range. A variance or an argmax index must; other
-/// inputs may hold any numbers.
+/// What a forward pass in training keeps for the backward pass in a form of the library's own.
+[[nodiscard]] inline operand opaque_operand(std::string_view name, role used_as) {
+  operand result{name, {0}, used_as, dtype::f32};
+  result.opaque = true;
+  return result;
+}
+
+/// Whether an input must hold certain values: a variance or an argmax index those of its range, an
+/// opaque operand what a forward pass wrote. Other inputs may hold any numbers.
 [[nodiscard]] inline bool needs_values(const operand& of) {
-  return of.range_required && of.role != role::destination;
+  return (of.range_required || of.opaque) && of.role != role::destination;
 }
 
 /// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps
@@ -95,6 +104,14 @@ template <class Op>
 [[nodiscard]] std::vector<rate> rates(const Op& op) {
   if constexpr (requires { op.rates(); }) return op.rates();
   return {};
+}
+
+/// The op on which plans of an op are verified: itself, unless its formula would take minutes, and
+/// it has a smaller one for which libraries do the same.
+template <class Op>
+[[nodiscard]] Op verified_as(const Op& op) {
+  if constexpr (requires { op.verified_as(); }) return op.verified_as();
+  return op;
 }
 
 /// Whether the gradient of each source of an op equals the gradient of its destination.
@@ -146,6 +163,7 @@ class any {
   [[nodiscard]] op::work work(pass p) const { return self_->work(p); }
   [[nodiscard]] std::vector<rate> rates() const { return self_->rates(); }
   [[nodiscard]] record_fields fields() const { return self_->fields(); }
+  [[nodiscard]] any verified_as() const { return self_->verified_as(); }
 
   /// The op if it is an `Op`, else null.
   template <operation Op>
@@ -169,6 +187,7 @@ class any {
     virtual op::work work(pass p) const = 0;
     virtual std::vector<rate> rates() const = 0;
     virtual record_fields fields() const = 0;
+    virtual any verified_as() const = 0;
   };
   template <class Op>
   struct holder final : interface {
@@ -182,6 +201,7 @@ class any {
     op::work work(pass p) const override { return op.work(p); }
     std::vector<rate> rates() const override { return op::rates(op); }
     record_fields fields() const override { return fields_of(op); }
+    any verified_as() const override { return any(op::verified_as(op)); }
     Op op;
   };
 

@@ -70,6 +70,19 @@ struct reorder {
   return order;
 }
 
+/// Strides, in elements, of an unblocked order that names every axis once. Throws std::out_of_range
+/// for other letters.
+[[nodiscard]] inline dims strides(const dims& extents, std::string_view order) {
+  dims result(extents.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(order[i] - 'a');
+    result.at(axis) = stride;
+    stride *= extents.at(axis);
+  }
+  return result;
+}
+
 /// `order` with the axes of extent 1 first, in alphabetical order. They could stand anywhere, so
 /// equal memory layouts get equal texts.
 [[nodiscard]] inline std::string canonical_order(const dims& extents, std::string order) {

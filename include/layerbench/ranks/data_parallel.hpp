@@ -49,7 +49,7 @@ class distributed_case final : public benchmark_case {
   }
 
   [[nodiscard]] bool communicates() const override {
-    return what().op.name() == op::allreduce::name;
+    return spec().op.name() == op::allreduce::name;
   }
   [[nodiscard]] bool contended() const override { return name().configuration.contended(); }
   void run_contended(const std::function<void()>& pass) override { workers_.run_overlapped(pass); }
@@ -102,7 +102,7 @@ inline void distribute(suite& all, communicator& ranks) {
     local = std::make_unique<distributed_case>(std::move(*local), command_sender(ranks, row++));
   }
   std::size_t index = 0;
-  for (chain_case& whole_model : all.chains) {
+  for (chain_spec& whole_model : all.chains) {
     whole_model.make = [make = whole_model.make, workers = command_sender(ranks, index++)] {
       workers.send(command::kind::make_chain);
       const std::unique_ptr<chain> local = make();

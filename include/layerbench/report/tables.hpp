@@ -75,7 +75,7 @@ namespace detail {
   if (p.partial()) remarks.emplace_back("PARTIAL");
   if (p.much_disturbed()) remarks.push_back(fmt::format("disturbed {:.0f} %", 100 * p.disturbed));
   if (p.interrupted) remarks.emplace_back("interrupted");
-  if (p.step && p.step->kind != analysis::interval_kind::bootstrap)
+  if (p.step && p.step->kind != analysis::interval_method::bootstrap)
     remarks.emplace_back("few rounds");
   return fmt::format("{}", fmt::join(remarks, ", "));
 }
@@ -115,7 +115,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
   std::vector<std::string> files;
   for (const analysis::prediction& p : predictions) {
     between.push_back(p.step ? format::range(p.step->low(), p.step->high()) : "");
-    naive.push_back(p.naive_seconds ? format::milliseconds(*p.naive_seconds) : "");
+    naive.push_back(p.hot_sum_seconds ? format::milliseconds(*p.hot_sum_seconds) : "");
     remarks.push_back(detail::short_remarks(p));
     files.push_back(fmt::format("{}", fmt::join(p.files, ", ")));
   }
@@ -170,7 +170,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
     const analysis::history_point& now = of.points[i];
     const analysis::history_point& before = of.points[i == 0 ? 0 : i - 1];
     const analysis::step_time& step = *now.predicted.step;
-    const bool comparable = before.has_interval() && now.has_interval();
+    const bool comparable = before.has_confidence_interval() && now.has_confidence_interval();
     const char* const unchanged = comparable ? "intervals overlap" : "too few rounds";
     t.rows.push_back(
         {now.date, format::milliseconds(step.seconds), format::range(step.low(), step.high()),

@@ -136,7 +136,7 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
 [[nodiscard]] inline timing_mode timing_of(const options& o, const program& what,
                                            const std::vector<std::string>& used,
                                            const registry& known) {
-  if (!what.of_steps()) return timing_mode::stream;
+  if (!what.is_predictable()) return timing_mode::stream;
   if (o.timing.empty()) return default_timing(o.phase);
   const auto leaves_it = [&](const std::string& name) { return has_timings(name, known); };
   if (std::ranges::any_of(used, leaves_it)) return from_name<timing_mode>(o.timing).value();

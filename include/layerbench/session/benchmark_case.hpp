@@ -22,7 +22,7 @@ struct preparation_options {
 };
 
 /// What a case measures.
-struct row {
+struct case_spec {
   result::row_name name;
   op::any op;
   std::int64_t count = 1;  ///< calls in a step of the model
@@ -31,22 +31,23 @@ struct row {
   std::string signature;  ///< of the cache state; empty for hot
   /// Makes the op's context in the model, laid out as the backend does; this may take plans of all
   /// layers. Without it the cache state is hot.
-  std::function<op_in_context()> around = {};
-  reference::exact_value expected = {};  ///< verification checks the plan's outputs against it
+  std::function<op_in_context()> make_context = {};
+  /// Verification checks the outputs of the plan of `op.verified_as()` against it.
+  reference::exact_value expected = {};
 };
 
 /// One row that can be measured: an op of a model on a backend, in one cache state. Virtual
 /// functions are for cases that several ranks execute together (ranks/data_parallel.hpp).
 class benchmark_case {
  public:
-  benchmark_case(row what, std::shared_ptr<device_context> memory)
-      : what_(std::move(what)), memory_(std::move(memory)) {}
+  benchmark_case(case_spec what, std::shared_ptr<device_context> memory)
+      : spec_(std::move(what)), memory_(std::move(memory)) {}
   benchmark_case(benchmark_case&&) = default;
   benchmark_case& operator=(benchmark_case&&) = delete;
   virtual ~benchmark_case() = default;
 
-  [[nodiscard]] const row& what() const { return what_; }
-  [[nodiscard]] const result::row_name& name() const { return what_.name; }
+  [[nodiscard]] const case_spec& spec() const { return spec_; }
+  [[nodiscard]] const result::row_name& name() const { return spec_.name; }
   [[nodiscard]] compute_device& device() const { return memory_->device(); }
   [[nodiscard]] int threads() const { return device().threads(); }
 
@@ -54,9 +55,13 @@ class benchmark_case {
   /// Throws `unsupported`, wrong_result or the backend's own errors.
   virtual void prepare(const preparation_options& options) {
     if (prepared()) return;
-    const op_in_context context = what_.around ? what_.around() : op_in_context{};
-    plan_ = device().plan(what_.op, what_.request);
-    verify(device(), *plan_, what_.expected, options.seed, options.verify_every_output);
+    const op_in_context context = spec_.make_context ? spec_.make_context() : op_in_context{};
+    plan_ = device().plan(spec_.op, spec_.request);
+    const op::any verified = spec_.op.verified_as();
+    const bool smaller = verified.key() != spec_.op.key();
+    const auto plan_of_smaller = smaller ? device().plan(verified, spec_.request) : nullptr;
+    verify(device(), smaller ? *plan_of_smaller : *plan_, spec_.expected, options.seed,
+           options.verify_every_output);
     ring_.emplace(*memory_, *plan_, context, options.seed);
     footprint_ = context.footprint;
     share_ = context.share;
@@ -94,30 +99,30 @@ class benchmark_case {
 
   /// Adds the counters that describe what was timed, and in which cache state.
   virtual void describe(result::measurement& row) const {
-    const plan_request& request = what_.request;
-    const op::work work = what_.op.work(request.pass);
+    const plan_request& request = spec_.request;
+    const op::work work = spec_.op.work(request.pass);
     auto& counters = row.counters;
-    counters["count"] = static_cast<double>(what_.count);
+    counters["count"] = static_cast<double>(spec_.count);
     counters["flops"] = static_cast<double>(work.flops);
     counters["flops_exact"] = static_cast<double>(work.flops_exact);
     counters["bytes"] =
-        static_cast<double>(op::least_bytes(what_.op.operands(request.pass, request.type)));
+        static_cast<double>(op::least_bytes(spec_.op.operands(request.pass, request.type)));
     // The calls of a graph follow each other at once, so a turn of the ring has no pace.
     const bool paced = device().timing() != timing_mode::graph;
-    if (what_.name.cache == "model" && paced) counters["turn_s"] = ring_->turn_seconds();
+    if (spec_.name.cache == "model" && paced) counters["turn_s"] = ring_->turn_seconds();
     counters["ring_bytes"] = static_cast<double>(ring_->ring_bytes());
     counters["touched_bytes"] = static_cast<double>(ring_->touched_bytes());
     counters["displaced_bytes"] = static_cast<double>(ring_->evicted_bytes());
     counters["footprint_bytes"] = static_cast<double>(footprint_);
     counters["workspace_bytes"] = static_cast<double>(plan_->workspace_bytes());
     counters["verified"] = 1;  // prepare() throws otherwise
-    for (const op::rate& rate : what_.op.rates()) {
+    for (const op::rate& rate : spec_.op.rates()) {
       counters[std::string(rate.counter)] = rate.numerator / row.seconds;
     }
   }
 
  private:
-  row what_;
+  case_spec spec_;
   std::shared_ptr<device_context> memory_;
   std::unique_ptr<any_plan> plan_;
   std::optional<operand_ring> ring_;

@@ -284,7 +284,7 @@ class chain {
 };
 
 /// A configuration whose model is also run end to end.
-struct chain_case {
+struct chain_spec {
   result::configuration_name configuration;
   std::function<std::unique_ptr<chain>()> make;
   std::function<std::size_t()> bytes;                     ///< of memory that the chain will take

@@ -72,14 +72,14 @@ class layer_clocks {
     double sum = 0;
     for (const std::size_t layer : layers) {
       const auto& [usual, slowed] = rounds_[layer];
-      sum += stats::usual(usual.empty() ? slowed : usual);
+      sum += stats::mean_without_outliers(usual.empty() ? slowed : usual);
     }
     return sum / static_cast<double>(layers.size());
   }
 
  private:
   std::optional<detail::wall_watch> watch_;
-  std::vector<by_speed<std::vector<double>>> rounds_;  ///< of each layer: its means
+  std::vector<split_by_speed<std::vector<double>>> rounds_;  ///< of each layer: its means
 };
 
 }  // namespace layerbench::run

@@ -69,8 +69,8 @@ class measurer {
       timed = best_pass(row.device(), watch_of(row.device(), row.communicates()), limits, take);
     }
     timed.name = row.name();
-    timed.label = {row.what().op.key(), row.plan().algorithm(), row.what().signature,
-                   row.what().inserted};
+    timed.label = {row.spec().op.key(), row.plan().algorithm(), row.spec().signature,
+                   row.spec().inserted};
     row.describe(timed);
     return timed;
   }

@@ -37,7 +37,7 @@ class planned_step {
 
   /// A primitive in the context of this step, for an operand ring.
   [[nodiscard]] op_in_context around(const model::primitive& of, cache_state cache) {
-    const model::call_context found = memory().usual(of);
+    const model::call_context found = memory().most_frequent_context(of);
     op_in_context result{.request = request(),
                          .cache = cache,
                          .footprint = found.footprint,

@@ -17,7 +17,7 @@ struct program {
 
   [[nodiscard]] bool whole_model() const { return ops.empty(); }
   /// Whether its rows are parts of steps, which can be predicted.
-  [[nodiscard]] bool of_steps() const { return !peaks && !collective; }
+  [[nodiscard]] bool is_predictable() const { return !peaks && !collective; }
 };
 
 }  // namespace layerbench::run

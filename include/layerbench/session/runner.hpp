@@ -32,7 +32,7 @@ class runner {
  public:
   /// `read_processors` reads what the host of a virtual machine took, `make_probe` makes frequency
   /// probes.
-  runner(const std::vector<benchmark_case*>& rows, const std::vector<chain_case>& chains,
+  runner(const std::vector<benchmark_case*>& rows, const std::vector<chain_spec>& chains,
          const stopping_limits& limits, const preparation_options& preparation = {},
          processor_reader read_processors = processor_times_now,
          probe_maker make_probe = frequency_probe_of)
@@ -114,7 +114,7 @@ class runner {
     for (configuration_group& group : queue_) {
       for (configuration_state& configuration : group) {
         if (!configuration.end_to_end || configuration.done) continue;
-        const chain_case& model = configuration.end_to_end->model;
+        const chain_spec& model = configuration.end_to_end->model;
         if (!model.bytes || interrupt_guard::interrupted()) continue;
         display_->note("planning the chain of " + configuration.name.text());
         attempt_chain(configuration, [&] {
@@ -143,8 +143,8 @@ class runner {
     row.done = true;
     row.rounds.clear();
     failed.name = benchmark.name();
-    failed.label = {benchmark.what().op.key(), "", benchmark.what().signature,
-                    benchmark.what().inserted};
+    failed.label = {benchmark.spec().op.key(), "", benchmark.spec().signature,
+                    benchmark.spec().inserted};
     std::erase_if(results_->rows, [&](const auto& other) { return other.name == failed.name; });
     results_->rows.push_back(std::move(failed));
   }

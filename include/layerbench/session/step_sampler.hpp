@@ -41,7 +41,7 @@ class step_sampler {
     take(how);
     std::vector<samples> all;
     for (const stretch& part : stretches_) {
-      all.emplace_back().calls_a_sample = 1;
+      all.emplace_back().calls_per_sample = 1;
       all.back().all_slowed = part.unusual();
       for (const lap& passage : part.laps()) all.back().add(passage);
     }
@@ -52,7 +52,7 @@ class step_sampler {
   struct stretch {
     std::size_t first;  ///< layer
     std::size_t end;    ///< one past the last layer
-    by_speed<std::vector<lap>> taken = {};
+    split_by_speed<std::vector<lap>> taken = {};
 
     /// Whether the speed was below the usual one in all passages.
     [[nodiscard]] bool unusual() const { return taken.at_usual_speed.empty(); }
@@ -139,7 +139,7 @@ class step_sampler {
   /// share of their passages.
   [[nodiscard]] samples composed_steps() {
     samples result;
-    result.calls_a_sample = 1;
+    result.calls_per_sample = 1;
     result.all_slowed = !complete();
     std::vector<std::vector<lap>> passages;
     std::size_t steps = SIZE_MAX;

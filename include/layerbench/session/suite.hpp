@@ -43,7 +43,7 @@ struct suite {
   result::manifest manifest;
   std::map<result::configuration_name, std::int64_t>
       footprint;                          ///< distinct bytes that a step touches
-  std::vector<chain_case> chains;         ///< of programs that run whole models
+  std::vector<chain_spec> chains;         ///< of programs that run whole models
   std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
   std::vector<std::string> notes;         ///< what a user should know, for stderr
 };
@@ -57,8 +57,8 @@ using suite_factory = suite (*)(const options& o, const program& what, const reg
 
 namespace detail {
 
-/// One case: its name and what all its rows share.
-struct conditions {
+/// A configuration, and what all its rows share.
+struct configuration_settings {
   result::configuration_name configuration;
   plan_request request;
   int threads;
@@ -76,11 +76,11 @@ struct conditions {
   return result;
 }
 
-/// Fills a suite, case by case.
-class suite_maker {
+/// Fills a suite, configuration by configuration.
+class suite_builder {
  public:
-  suite_maker(const options& o, const program& what, const registry& known, suite& all,
-              data_parallel_group* ranks, timing_mode timing, name_filter wanted)
+  suite_builder(const options& o, const program& what, const registry& known, suite& all,
+                data_parallel_group* ranks, timing_mode timing, name_filter wanted)
       : o_(o),
         what_(what),
         known_(known),
@@ -90,9 +90,9 @@ class suite_maker {
         wanted_(std::move(wanted)),
         device_registry_(known, all.tuner, ranks, timing) {}
 
-  /// Adds the case of a model under these conditions: its manifest and the rows of this program.
+  /// Adds a configuration of a model: its manifest and the rows of this program.
   /// Does nothing where no row of it is wanted.
-  void add_case(const model::graph& graph, const conditions& c) {
+  void add_configuration(const model::graph& graph, const configuration_settings& c) {
     // A library may want reorders between the layers, and between the passes of a layer.
     const bool reordered = c.request.order == layout::any || o_.phase == "training";
     const model::step plain = step_of(graph, c.request.type);
@@ -106,12 +106,12 @@ class suite_maker {
     const std::vector<model::primitive> primitives = model::primitives(step->step());
     std::vector<result::planned> step_plan;
     for (const model::primitive& p : primitives) {
-      step_plan.push_back(result::planned_of(p, least.usual(p), c.request.type));
+      step_plan.push_back(result::planned_of(p, least.most_frequent_context(p), c.request.type));
       add_rows(c, memory, step, p, step_plan.back());
     }
     if (what_.whole_model()) add_chain(c, step, primitives);
     if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
-    if (what_.of_steps()) all_.manifest[c.configuration] = std::move(step_plan);
+    if (what_.is_predictable()) all_.manifest[c.configuration] = std::move(step_plan);
   }
 
   /// The list of peaks for that backend and so many threads. Streams are the same in all data
@@ -130,8 +130,7 @@ class suite_maker {
     return result;
   }
 
-  /// All-reduces of what a model's gradients are, or without one of any sizes, between the ranks
-  /// that there are.
+  /// All-reduces of the sizes of a model's gradients; without a model, a sweep of sizes.
   [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
                                          std::int64_t ranks) {
     const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
@@ -142,14 +141,15 @@ class suite_maker {
     return model::sweep_graph(how, available / (4 * ranks + 2));
   }
 
-  /// The conditions of a case, with those of its parameters that its name must show.
-  [[nodiscard]] conditions conditions_of(const model::graph& graph, const std::string& backend,
-                                         const std::string& type, int threads) const {
+  /// The settings of a configuration, with those of its parameters that its name must show.
+  [[nodiscard]] configuration_settings settings_of(const model::graph& graph,
+                                                   const std::string& backend,
+                                                   const std::string& type, int threads) const {
     const layout order = from_name<layout>(o_.order).value();
     result::configuration_name configuration{backend, type, graph.name, model::batch(graph), {}};
     if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
-    const bool unusual = what_.of_steps() && timing_ != default_timing(o_.phase);
+    const bool unusual = what_.is_predictable() && timing_ != default_timing(o_.phase);
     if (unusual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads)
       configuration.parameters["threads"] = std::to_string(threads);
@@ -176,13 +176,13 @@ class suite_maker {
   }
 
   /// Whether the op is one of the program's.
-  [[nodiscard]] bool is_own(const op::any& op) const {
+  [[nodiscard]] bool is_program_op(const op::any& op) const {
     return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
   }
 
   /// Names of all rows that the case may have, without planning it. Among them are those of all
   /// reorders that a library might want.
-  [[nodiscard]] std::vector<std::string> possible_names(const conditions& c,
+  [[nodiscard]] std::vector<std::string> possible_names(const configuration_settings& c,
                                                         const model::step& step,
                                                         bool reordered) const {
     std::vector<std::string> names;
@@ -197,7 +197,7 @@ class suite_maker {
       }
     };
     for (const model::primitive& p : model::primitives(step)) {
-      if (is_own(p.op)) add(p.op.name(), p.pass, p.layer);
+      if (is_program_op(p.op)) add(p.op.name(), p.pass, p.layer);
     }
     if (!reordered) return names;
     std::map<std::string, int> reorders;
@@ -216,7 +216,7 @@ class suite_maker {
   /// Whether the program measures the primitive: it is of its ops, or was inserted before or behind
   /// them.
   [[nodiscard]] bool measures(const model::step& step, const model::primitive& p) const {
-    const auto own = [&](const op::any& op) { return is_own(op); };
+    const auto own = [&](const op::any& op) { return is_program_op(op); };
     const auto beside = [&](std::size_t i) {
       return std::ranges::any_of(step.calls, [&](const model::call& other) {
         const auto shared = [&](std::size_t tensor) { return other.uses(tensor); };
@@ -226,27 +226,27 @@ class suite_maker {
     return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
   }
 
-  void add_rows(const conditions& c, const std::shared_ptr<device_context>& memory,
+  void add_rows(const configuration_settings& c, const std::shared_ptr<device_context>& memory,
                 const std::shared_ptr<planned_step>& step, const model::primitive& p,
                 const result::planned& planned) {
     if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
     for (const std::string& state : o_.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
-      row result{.name = {c.configuration, planned.op, planned.pass, p.layer, state},
-                 .op = p.op,
-                 .count = p.count(),
-                 .inserted = p.inserted,
-                 .request = c.request,
-                 .signature = cache == cache_state::model ? planned.state : ""};
+      case_spec result{.name = {c.configuration, planned.op, planned.pass, p.layer, state},
+                       .op = p.op,
+                       .count = p.count(),
+                       .inserted = p.inserted,
+                       .request = c.request,
+                       .signature = cache == cache_state::model ? planned.state : ""};
       result.request.pass = p.pass;
-      result.expected = known_.oracle.of(p.op, p.pass);
-      result.around = [step, p, cache] { return step->around(p, cache); };
+      result.expected = known_.oracle.of(p.op.verified_as(), p.pass);
+      result.make_context = [step, p, cache] { return step->around(p, cache); };
       all_.cases.push_back(std::make_unique<benchmark_case>(std::move(result), memory));
     }
   }
 
   /// The step run whole; with `beside` gradients are sent while it computes.
-  void add_chain(const conditions& c, const std::shared_ptr<planned_step>& step,
+  void add_chain(const configuration_settings& c, const std::shared_ptr<planned_step>& step,
                  const std::vector<model::primitive>& primitives,
                  data_parallel_group* beside = nullptr) {
     const auto make = [step, beside, seed = o_.seed] {
@@ -256,7 +256,7 @@ class suite_maker {
     };
     const auto ranks = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->ranks_on_host());
     const std::size_t copies =
-        beside == nullptr ? ranks : 2 * ranks;  // it is there beside the plain one
+        beside == nullptr ? ranks : 2 * ranks;  // the overlapped chain is run in addition
     const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
     std::vector<std::vector<std::size_t>> calls;
     for (const model::primitive& p : primitives) calls.push_back(p.calls);
@@ -265,7 +265,7 @@ class suite_maker {
 
   /// Rows of what is computed while gradients are sent: in the backward part. They are in states of
   /// the same step, and of no manifest of their own.
-  void add_contended(conditions c, const std::shared_ptr<device_context>& memory,
+  void add_contended(configuration_settings c, const std::shared_ptr<device_context>& memory,
                      const std::shared_ptr<planned_step>& step,
                      const std::vector<model::primitive>& primitives,
                      const std::vector<result::planned>& step_plan) {
@@ -305,7 +305,7 @@ class suite_maker {
     all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);
   }
   const timing_mode timing = detail::timing_of(o, what, backends, known);
-  detail::suite_maker maker(o, what, known, all, ranks, timing, wanted);
+  detail::suite_builder maker(o, what, known, all, ranks, timing, wanted);
   std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
   if (batches.empty()) batches.emplace_back(std::nullopt);
   const auto add_cases = [&](auto&& graph_of) {
@@ -313,7 +313,7 @@ class suite_maker {
       for (const std::string& type : o.dtypes) {
         for (const int threads : o.threads) {
           const model::graph& graph = graph_of(backend_name, type, threads);
-          maker.add_case(graph, maker.conditions_of(graph, backend_name, type, threads));
+          maker.add_configuration(graph, maker.settings_of(graph, backend_name, type, threads));
         }
       }
     }

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/device.hpp>
+#include <layerbench/backend/forward_results.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/oracle.hpp>
 #include <layerbench/op/test_data.hpp>
@@ -55,8 +56,8 @@ struct wrong_result : error {
 /// replacement. The factors are tolerances: for transforms such as Winograd's F(4x4, 3x3), whose
 /// errors are up to ten times as large, and for results whose rounding is worst everywhere (sqrt(3)
 /// times).
-[[nodiscard]] inline double explained_square(const op::operand& output,
-                                             const reference::sum& result) {
+[[nodiscard]] inline double expected_square_error(const op::operand& output,
+                                                  const reference::sum& result) {
   constexpr double sum_factor = 12;
   constexpr double result_factor = 2;
   const auto square = [](double x) { return x * x; };
@@ -95,6 +96,7 @@ class trial_run {
       inputs_.back() = random_values(operands()[i].logical, operand_seed(seed, i));
       plan.upload(i, inputs_.back(), places.back());
     }
+    write_forward_results(device, plan, inputs_, places, seed);
     bound_ = plan.bind(places, workspace_->data());
   }
 
@@ -102,7 +104,8 @@ class trial_run {
   /// `output`, row-major.
   [[nodiscard]] std::vector<float> outputs(std::size_t output, std::byte poison) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (operands()[i].logical.role != op::role::destination) continue;
+      const bool written = operands()[i].logical.role == op::role::destination;
+      if (!written || operands()[i].bytes == 0) continue;
       device_.fill(buffers_[i]->data(), operands()[i].bytes, poison);
     }
     device_.activate();
@@ -150,17 +153,16 @@ class trial_run {
 
 /// Compares element by element. Throws wrong_result where an error exceeds its bound. Returns the
 /// root mean square of the errors, each in units of what rounding explains.
-[[nodiscard]] inline double compare(const any_plan& plan, const reference::exact_value& expected,
-                                    std::span<const std::vector<float>> inputs, std::size_t output,
-                                    const std::vector<float>& got, bool every_output) {
+[[nodiscard]] inline double compare(const any_plan& plan, const reference::exact_element& expected,
+                                    std::size_t output, const std::vector<float>& got,
+                                    bool every_output) {
   const op::operand& logical = plan.operands()[output].logical;
-  std::vector<std::span<const float>> in(inputs.begin(), inputs.end());
   const auto count = static_cast<std::int64_t>(got.size());
   double squares = 0;
   const auto check = [&](std::int64_t i) {
-    reference::sum exact = plan.as_stored(output, expected(in, output, i));
+    reference::sum exact = plan.as_stored(output, expected(output, i));
     const double bound = error_bound(logical, exact);
-    const double explained = explained_square(logical, exact);
+    const double explained = expected_square_error(logical, exact);
     if (logical.type == dtype::s8) {
       exact.value = std::clamp(exact.value, -128 * logical.scale, 127 * logical.scale);
     }
@@ -183,17 +185,19 @@ class trial_run {
 }  // namespace detail
 
 /// Runs `plan` on random data and compares its outputs with the reference formula, `expected`:
-/// every element, or a sample. Checks every element for NaN, and that the plan wrote it. Throws
-/// wrong_result.
+/// every element, or a sample. A plan with opaque inputs runs on what its forward pass wrote.
+/// Checks every element for NaN, and that the plan wrote it. Throws wrong_result.
 inline void verify(compute_device& device, const any_plan& plan,
                    const reference::exact_value& expected, std::uint64_t seed, bool every_output) {
   constexpr std::byte not_a_number{0xFF};
   constexpr std::byte other_poison{0x3F};
   if (!expected) throw error("no reference formula to check the plan against");
   detail::trial_run trial(device, plan, seed);
+  const std::vector<std::span<const float>> inputs(trial.inputs().begin(), trial.inputs().end());
+  const reference::exact_element exact = expected(inputs);
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const op::operand& logical = plan.operands()[i].logical;
-    if (logical.role != op::role::destination) continue;
+    if (logical.role != op::role::destination || logical.opaque) continue;
     const std::vector<float> got = trial.outputs(i, not_a_number);
     const auto bad = std::ranges::find_if(got, [](float v) { return !std::isfinite(v); });
     if (bad != got.end()) {
@@ -209,7 +213,7 @@ inline void verify(compute_device& device, const any_plan& plan,
         }
       }
     }
-    const double rms = detail::compare(plan, expected, trial.inputs(), i, got, every_output);
+    const double rms = detail::compare(plan, exact, i, got, every_output);
     if (rms > 1) {
       throw wrong_result(fmt::format(
           "{} is less precise than {}: its errors are {:.3g} times what rounding explains "

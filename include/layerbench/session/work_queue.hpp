@@ -23,7 +23,7 @@ namespace layerbench::run {
 
 /// A configuration's chain: its model, run end to end beside its rows.
 struct end_to_end_run {
-  chain_case model;
+  chain_spec model;
   std::unique_ptr<run::chain> chain = {};   ///< while its group is measured
   std::optional<layer_clocks> clocks = {};  ///< between its layers, if wanted
   double step_seconds = 0;                  ///< of the latest pass
@@ -57,15 +57,15 @@ inline configuration_state& state_of(const result::configuration_name& name, wor
 
 /// Queues rows and chains by configuration, in the order in which configurations first occur.
 [[nodiscard]] inline work_queue make_work_queue(const std::vector<benchmark_case*>& rows,
-                                                const std::vector<chain_case>& chains) {
+                                                const std::vector<chain_spec>& chains) {
   work_queue queue;
   for (benchmark_case* row : rows) {
     detail::state_of(row->name().configuration, queue)
         .rows.push_back({.benchmark = row,
-                         .count = row->what().count,
+                         .count = row->spec().count,
                          .in_model = row->name().cache == "model"});
   }
-  for (const chain_case& whole_model : chains) {
+  for (const chain_spec& whole_model : chains) {
     configuration_state& configuration = detail::state_of(whole_model.configuration, queue);
     configuration.end_to_end = std::make_shared<end_to_end_run>(end_to_end_run{whole_model});
     if (!whole_model.primitives.empty()) configuration.end_to_end->clocks.emplace();

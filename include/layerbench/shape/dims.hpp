@@ -30,6 +30,12 @@ struct pads {
   friend bool operator==(const pads&, const pads&) = default;
 };
 
+/// Sizes along the axes of a tensor that may be 0, outermost first.
+struct margins {
+  dims sizes;
+  friend bool operator==(const margins&, const margins&) = default;
+};
+
 /// Largest accepted size. The vendor libraries count in 32 bits.
 inline constexpr std::int64_t max_size = INT32_MAX;
 

@@ -102,11 +102,17 @@ inline void read_value(const cursor& at, const parameters& named, pads& out) {
     at.fail("expected a number, [vertical, horizontal] or [top, bottom, left, right]");
   }
 }
-inline void read_value(const cursor& at, const parameters& named, dims& out) {
+inline void read_sizes(const cursor& at, const parameters& named, dims& out, std::int64_t least) {
   at.require_array();
   if (at.get().empty()) at.fail("expected at least one size");
   out.clear();
-  for (std::size_t i = 0; i < at.get().size(); ++i) out.push_back(read_size(at[i], named));
+  for (std::size_t i = 0; i < at.get().size(); ++i) out.push_back(read_size(at[i], named, least));
+}
+inline void read_value(const cursor& at, const parameters& named, dims& out) {
+  read_sizes(at, named, out, 1);
+}
+inline void read_value(const cursor& at, const parameters& named, margins& out) {
+  read_sizes(at, named, out.sizes, 0);
 }
 inline void read_value(const cursor& at, const parameters& /*named*/, named_value& out) {
   const std::string text = at.text();
@@ -126,6 +132,7 @@ inline void read_value(const cursor& at, const parameters& /*named*/, named_valu
   }
   return to_value(pair{p.top, p.left});
 }
+[[nodiscard]] inline value to_value(const margins& all) { return all.sizes; }
 [[nodiscard]] inline value to_value(const named_value& chosen) { return chosen.name(); }
 template <class T>
 [[nodiscard]] value to_value(const T& plain) {
@@ -199,6 +206,9 @@ namespace detail {
 [[nodiscard]] inline value schema_of(const dims& /*tag*/) {
   return {{"type", "array"}, {"items", reference_to("size")}, {"minItems", 1}};
 }
+[[nodiscard]] inline value schema_of(const margins& /*tag*/) {
+  return {{"type", "array"}, {"items", reference_to("padding")}, {"minItems", 1}};
+}
 [[nodiscard]] inline value schema_of(named_value choice) {
   value names = value::array();
   for (const std::string_view name : choice.names) names.push_back(name);
@@ -208,7 +218,7 @@ namespace detail {
 }  // namespace detail
 
 /// JSON schema of a record with these default `fields`. Sizes refer to the definitions `size`,
-/// `pair` and `pads` of the file.
+/// `pair`, `pads` and `padding` of the file.
 [[nodiscard]] inline value fields_schema(const record_fields& fields) {
   value properties = value::object();
   value needed = value::array();

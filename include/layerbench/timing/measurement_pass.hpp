@@ -93,15 +93,16 @@ pass_quality measure_pass(int threads, const stopwatch& watch, Take&& take,
     counters["low_s"] = range->low;
     counters["high_s"] = range->high;
   }
-  const stall_free_mean mean = contended ? stall_free_mean{stats::mean(taken.seconds), 0}
-                                         : mean_without_stalls(taken.seconds, taken.calls_a_sample);
+  const stall_free_mean mean = contended
+                                   ? stall_free_mean{stats::mean(taken.seconds), 0}
+                                   : mean_without_stalls(taken.seconds, taken.calls_per_sample);
   counters["mean_s"] = mean.seconds;
   counters["stalls"] = static_cast<double>(taken.stalls + mean.stalls);
   counters["min_s"] = taken.seconds.front();
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
   counters["samples"] = static_cast<double>(taken.seconds.size());
   counters["slowed"] = static_cast<double>(taken.slowed);
-  counters["calls_a_sample"] = static_cast<double>(taken.calls_a_sample);
+  counters["calls_a_sample"] = static_cast<double>(taken.calls_per_sample);
   counters["clock_s"] = watch.cost().seconds;
   counters["cpu_s"] = row.cpu_seconds;
   counters["wall_s"] = taken.wall / calls;

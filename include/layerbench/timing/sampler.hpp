@@ -27,7 +27,7 @@ struct sampling {
 struct samples {
   std::vector<double> seconds;
   std::int64_t calls = 0;  ///< in all laps
-  std::int64_t calls_a_sample = 0;
+  std::int64_t calls_per_sample = 0;
   double timed = 0;  ///< seconds of all laps
   double wall = 0;
   double cpu = 0;
@@ -37,8 +37,8 @@ struct samples {
 
   /// Adds a lap, from which the clock's cost was subtracted.
   void add(const lap& timed_lap) {
-    seconds.push_back(timed_lap.seconds / static_cast<double>(calls_a_sample));
-    calls += calls_a_sample;
+    seconds.push_back(timed_lap.seconds / static_cast<double>(calls_per_sample));
+    calls += calls_per_sample;
     timed += timed_lap.seconds;
     wall += timed_lap.wall;
     cpu += timed_lap.cpu;
@@ -61,10 +61,10 @@ struct stall_limit {
   double seconds;         ///< infinite where no sample is left out
   std::ptrdiff_t stalls;  ///< their number, left out or not
 
-  explicit stall_limit(const std::vector<double>& sorted, std::int64_t calls_a_sample = 1) {
+  explicit stall_limit(const std::vector<double>& sorted, std::int64_t calls_per_sample = 1) {
     constexpr double least_stall = 0.0005;  // seconds
     const double median = stats::quantile(sorted, 0.5);
-    seconds = median + std::max(median, least_stall / static_cast<double>(calls_a_sample));
+    seconds = median + std::max(median, least_stall / static_cast<double>(calls_per_sample));
     stalls = sorted.end() - std::ranges::upper_bound(sorted, seconds);
     if (!stats::is_rare(stalls, sorted.size())) seconds = HUGE_VAL;
   }
@@ -76,8 +76,8 @@ struct stall_free_mean {
 };
 
 [[nodiscard]] inline stall_free_mean mean_without_stalls(const std::vector<double>& sorted,
-                                                         std::int64_t calls_a_sample = 1) {
-  const stall_limit limit(sorted, calls_a_sample);
+                                                         std::int64_t calls_per_sample = 1) {
+  const stall_limit limit(sorted, calls_per_sample);
   return {stats::mean({sorted.begin(), std::ranges::upper_bound(sorted, limit.seconds)}),
           limit.stalls};
 }
@@ -112,7 +112,7 @@ class speed_monitor {
 
 /// Measurements at the usual speed of the processors, and at a lower one.
 template <class T>
-struct by_speed {
+struct split_by_speed {
   T at_usual_speed = {};
   T slowed = {};
 
@@ -123,8 +123,8 @@ namespace detail {
 
 /// The number of calls in a lap: large enough that the clock costs under 0.1 % and that a round has
 /// at most a thousand samples, but at most `how.most_calls`.
-[[nodiscard]] inline std::int64_t calls_a_sample(double call_seconds, double clock_cost,
-                                                 const sampling& how) {
+[[nodiscard]] inline std::int64_t calls_per_sample(double call_seconds, double clock_cost,
+                                                   const sampling& how) {
   constexpr double clock_share = 0.001;
   constexpr double most_samples = 1000;
   const double least = std::max(clock_cost / clock_share, how.least_time / most_samples);
@@ -163,8 +163,8 @@ template <class Stopwatch, class SetUp, class Call, class Speed = no_frequency_p
   }
 
   samples none;
-  none.calls_a_sample = detail::calls_a_sample(call_seconds, watch.cost().seconds, how);
-  by_speed<samples> taken{none, none};
+  none.calls_per_sample = detail::calls_per_sample(call_seconds, watch.cost().seconds, how);
+  split_by_speed<samples> taken{none, none};
   double sampling_time = 0;  // without the waits for the usual speed
   const auto suffice = [&](std::size_t count) { return count >= how.least_samples; };
   const auto enough_of = [&](const samples& these) {
@@ -182,7 +182,7 @@ template <class Stopwatch, class SetUp, class Call, class Speed = no_frequency_p
     samples interval = none;
     start = watch.now();
     do {
-      interval.add(lap_of(none.calls_a_sample).without(watch.cost()));
+      interval.add(lap_of(none.calls_per_sample).without(watch.cost()));
     } while (watch.now() - start < speed.interval && !enough_of(interval) && !stop());
     sampling_time += watch.now() - start;
     taken.at(monitor.end()).append(interval);

@@ -187,7 +187,7 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
 }
 
 /// Layers without a timing, in the cache state that lacks the fewest.
-[[nodiscard]] inline std::vector<std::string> missing(const planned_case& planned,
+[[nodiscard]] inline std::vector<std::string> missing(const planned_configuration& planned,
                                                       const run_group& of) {
   const auto model = find_timings(planned, of.measured, "model").missing;
   const auto hot = find_timings(planned, of.measured, "hot").missing;
@@ -195,8 +195,10 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
 }
 
 /// The reason why a case that both sides planned is not compared.
-[[nodiscard]] inline uncompared uncompared_case(const planned_case& before, const run_group& old,
-                                                const planned_case& after, const run_group& now) {
+[[nodiscard]] inline uncompared uncompared_case(const planned_configuration& before,
+                                                const run_group& old,
+                                                const planned_configuration& after,
+                                                const run_group& now) {
   const std::vector<std::string> from_old = missing(before, old);
   const std::vector<std::string> from_new = missing(after, now);
   std::vector<std::string> reasons;
@@ -212,8 +214,9 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
 }
 
 /// Compares a case by timings of cache state `model`, or of `hot` if a side lacks some of those.
-inline void compare_case(const planned_case& before, const run_group& old,
-                         const planned_case& after, const run_group& now, comparison& all) {
+inline void compare_case(const planned_configuration& before, const run_group& old,
+                         const planned_configuration& after, const run_group& now,
+                         comparison& all) {
   for (const std::string cache : {"model", "hot"}) {
     const covered_step first = find_timings(before, old.measured, cache);
     const covered_step second = find_timings(after, now.measured, cache);
@@ -230,19 +233,20 @@ inline void compare_case(const planned_case& before, const run_group& old,
 }
 
 inline void compare_models(const run_group& old, const run_group& now, comparison& all) {
-  const std::vector<planned_case> before = planned_cases(old.files);
-  const std::vector<planned_case> after = planned_cases(now.files);
-  const auto find = [](const std::vector<planned_case>& in, const planned_case& of) {
-    return std::ranges::find(in, of.configuration, &planned_case::configuration);
+  const std::vector<planned_configuration> before = planned_configurations(old.files);
+  const std::vector<planned_configuration> after = planned_configurations(now.files);
+  const auto find = [](const std::vector<planned_configuration>& in,
+                       const planned_configuration& of) {
+    return std::ranges::find(in, of.configuration, &planned_configuration::configuration);
   };
-  for (const planned_case& planned : before) {
+  for (const planned_configuration& planned : before) {
     if (const auto same = find(after, planned); same != after.end()) {
       compare_case(planned, old, *same, now, all);
     } else {
       all.left_out.push_back({planned.configuration, "only the old side has the case"});
     }
   }
-  for (const planned_case& planned : after) {
+  for (const planned_configuration& planned : after) {
     if (find(before, planned) == before.end()) {
       all.left_out.push_back({planned.configuration, "only the new side has the case"});
     }

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/cases.hpp>
+#include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/shape/record.hpp>
 

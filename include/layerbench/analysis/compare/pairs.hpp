@@ -79,7 +79,7 @@ struct pairs {
   }
   time_ratio ratio{std::exp(stats::mean(found.old)), std::exp(stats::mean(found.now)), n, n};
   const auto [least, most] = std::ranges::minmax(found.ratios);
-  if (n < stats::some_values) {
+  if (n < stats::min_sample_size) {
     ratio.low = std::exp(least);
     ratio.high = std::exp(most);
     return ratio;

@@ -101,7 +101,7 @@ struct varying_sum {
 /// The variance of a ratio's logarithm, with its degrees of freedom.
 struct variance {
   double value;
-  double freedom;
+  double degrees_of_freedom;
 };
 
 /// The variance between rounds, which differs between the sides (Welch, The Generalization of
@@ -126,25 +126,26 @@ struct variance {
 [[nodiscard]] inline std::optional<variance> between_runs(const varying_sum& old,
                                                           const varying_sum& now) {
   double squares = 0;
-  double freedom = 0;
+  double degrees_of_freedom = 0;
   double by_runs = 0;
   for (const varying_sum* side : {&old, &now}) {
     const auto runs = static_cast<double>(side->by_run.size());
     for (const auto& [run, influence] : side->by_run)
       squares += runs * runs * influence * influence;
-    freedom += runs - 1;
+    degrees_of_freedom += runs - 1;
     by_runs += 1 / runs;
   }
-  if (freedom == 0) return std::nullopt;
-  return variance{squares / freedom * by_runs, freedom};
+  if (degrees_of_freedom == 0) return std::nullopt;
+  return variance{squares / degrees_of_freedom * by_runs, degrees_of_freedom};
 }
 
 /// Widens the interval of `ratio` and raises its p to the values that follow from the variance.
 inline void widen(const variance& of, time_ratio& ratio) {
   const double error = std::sqrt(of.value);
-  const double width = std::exp(error * stats::students_quantile(of.freedom));
+  const double width = std::exp(error * stats::student_t_quantile(of.degrees_of_freedom));
   const double change = std::abs(std::log(ratio.value()));
-  const double p = change == 0 ? 1 : stats::students_p(change / error, of.freedom);
+  const double p =
+      change == 0 ? 1 : stats::student_t_p_value(change / error, of.degrees_of_freedom);
   ratio.low = std::min(ratio.low, ratio.value() / width);
   ratio.high = std::max(ratio.high, ratio.value() * width);
   ratio.p = std::max(p, ratio.p.value_or(0));
@@ -178,7 +179,7 @@ inline void widen(const variance& of, time_ratio& ratio) {
   const detail::varying_sum after = detail::vary(now);
   time_ratio ratio{before.seconds, after.seconds, detail::whole_rounds(before.rounds),
                    detail::whole_rounds(after.rounds)};
-  if (std::min(ratio.old_rounds, ratio.new_rounds) < stats::some_values) {
+  if (std::min(ratio.old_rounds, ratio.new_rounds) < stats::min_sample_size) {
     return detail::of_few_rounds(ratio, old, now);
   }
   ratio.low = ratio.high = ratio.value();

@@ -46,8 +46,8 @@ struct history_point {
   std::vector<std::string> differing;  ///< context fields that differ from the previous point
 
   /// Whether the step has a 95 % interval.
-  [[nodiscard]] bool has_interval() const {
-    return predicted.step->kind == interval_kind::bootstrap;
+  [[nodiscard]] bool has_confidence_interval() const {
+    return predicted.step->kind == interval_method::bootstrap;
   }
 };
 
@@ -60,7 +60,8 @@ struct history_point {
 [[nodiscard]] inline bool changed(const history_point& before, const history_point& now) {
   const step_time& a = *before.predicted.step;
   const step_time& b = *now.predicted.step;
-  return before.has_interval() && now.has_interval() && (a.high() < b.low() || b.high() < a.low());
+  return before.has_confidence_interval() && now.has_confidence_interval() &&
+         (a.high() < b.low() || b.high() < a.low());
 }
 
 /// The complete predictions of a case on one device in one cache state, oldest first.
@@ -89,8 +90,8 @@ inline void add_file(const result::results& file, const options& chosen,
   const group alone{&file};
   timings measured;
   measured.add(file);
-  for (const planned_case& planned : planned_cases(alone)) {
-    prediction p = predict_case(planned, measured, alone, chosen);
+  for (const planned_configuration& planned : planned_configurations(alone)) {
+    prediction p = predict_configuration(planned, measured, alone, chosen);
     if (!p.step || p.partial()) continue;
     const auto same = std::ranges::find_if(
         all, [&](const time_series& known) { return known.contains(p, device); });

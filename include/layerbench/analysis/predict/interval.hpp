@@ -109,9 +109,11 @@ class series {
 /// Student's: expanded percentile intervals (Hesterberg, What Teachers Should Know About the
 /// Bootstrap, 2015).
 [[nodiscard]] inline double expanded_tail(std::size_t n) {
-  const double freedom = static_cast<double>(n) - 1;
-  const double t = stats::students_quantile(freedom);
-  return std::erfc(std::sqrt((freedom + 1) / freedom) * t / std::numbers::sqrt2) / 2;
+  const double degrees_of_freedom = static_cast<double>(n) - 1;
+  const double t = stats::student_t_quantile(degrees_of_freedom);
+  return std::erfc(std::sqrt((degrees_of_freedom + 1) / degrees_of_freedom) * t /
+                   std::numbers::sqrt2) /
+         2;
 }
 
 }  // namespace detail
@@ -124,7 +126,7 @@ class series {
 [[nodiscard]] inline std::optional<stats::interval> bootstrap_interval(
     std::span<const term> terms, const std::vector<round_id>& rounds) {
   constexpr std::size_t draws = 2000;
-  if (rounds.size() < stats::some_values) return std::nullopt;
+  if (rounds.size() < stats::min_sample_size) return std::nullopt;
   const detail::series all(terms, rounds);
   std::mt19937_64 random(1);
   std::vector<double> sums;
@@ -134,7 +136,7 @@ class series {
     sums.push_back(all.drawn_sum(times));
   }
   std::ranges::sort(sums);
-  const double tail = detail::expanded_tail(std::max(all.least(), stats::some_values));
+  const double tail = detail::expanded_tail(std::max(all.least(), stats::min_sample_size));
   return stats::interval{stats::quantile(sums, tail), stats::quantile(sums, 1 - tail)};
 }
 

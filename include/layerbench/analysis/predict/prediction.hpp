@@ -39,7 +39,7 @@ struct layer_time {
 };
 
 /// The kind of interval around a sampled time.
-enum class interval_kind {
+enum class interval_method {
   none,       ///< the time itself: fewer than two rounds have all layers
   range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval
   bootstrap,  ///< 95 % interval over rounds
@@ -60,7 +60,7 @@ struct step_time {
   double seconds;
   double sampling_low;  ///< interval of `seconds` over the rounds
   double sampling_high;
-  interval_kind kind;                         ///< the kind of that interval
+  interval_method kind;                       ///< the kind of that interval
   std::optional<double> protocol_half_width;  ///< see protocol_error; independent of sampling
 
   /// The interval of both errors: the half widths of independent intervals add in quadrature.
@@ -86,9 +86,9 @@ struct prediction {
   std::size_t rounds = 0;            ///< rounds that all measured layers have
   bool interrupted = false;          ///< a file's run was interrupted, so that rounds are missing
   double disturbed = 0;              ///< share of the layers' timings that were disturbed
-  std::optional<double> naive_seconds;  ///< sum of hot timings; nothing while one is missing
-  std::optional<step_time> step;        ///< nothing when refused: a layer is missing
-  std::optional<peaks> limits = {};     ///< peaks of the device, if measured
+  std::optional<double> hot_sum_seconds;  ///< sum of hot timings; nothing while one is missing
+  std::optional<step_time> step;          ///< nothing when refused: a layer is missing
+  std::optional<peaks> limits = {};       ///< peaks of the device, if measured
 
   /// Whether the step has a time although layers are missing.
   [[nodiscard]] bool partial() const { return step && !missing.empty(); }

@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/case_selection.hpp>
 #include <layerbench/analysis/predict/interval.hpp>
+#include <layerbench/analysis/predict/model_selection.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
@@ -65,10 +65,10 @@ struct timed_primitive {
                                       std::size_t& rounds) {
   const std::vector<round_id> common = common_rounds(terms);
   rounds = common.size();
-  interval_kind kind = interval_kind::bootstrap;
+  interval_method kind = interval_method::bootstrap;
   std::optional<stats::interval> interval = bootstrap_interval(terms, common);
   if (!interval) {
-    kind = common.size() < 2 ? interval_kind::none : interval_kind::range;
+    kind = common.size() < 2 ? interval_method::none : interval_method::range;
     interval = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
   }
   return {seconds, 0, seconds, std::min(seconds, interval->low), std::max(seconds, interval->high),
@@ -94,7 +94,7 @@ struct timed_primitive {
 }
 
 /// The framework's overhead in a step. Primitives that a backend inserted have none.
-[[nodiscard]] inline double overhead(const planned_case& planned, const options& chosen) {
+[[nodiscard]] inline double overhead(const planned_configuration& planned, const options& chosen) {
   double executions = 0;
   for (const result::planned& primitive : planned.step) {
     if (!primitive.inserted) executions += static_cast<double>(primitive.count);
@@ -127,8 +127,8 @@ struct covered_step {
 
 /// Finds the timings of a case in a cache state. A primitive of unknown state only uses hot
 /// timings, because no other timing is known to match its state.
-[[nodiscard]] inline covered_step find_timings(const planned_case& planned, const timings& measured,
-                                               std::string_view cache) {
+[[nodiscard]] inline covered_step find_timings(const planned_configuration& planned,
+                                               const timings& measured, std::string_view cache) {
   covered_step found;
   for (const result::planned& primitive : planned.step) {
     const std::string state = cache == "hot" ? "" : primitive.state;
@@ -148,7 +148,7 @@ struct covered_step {
 }
 
 /// Executions measured / executions in a step.
-[[nodiscard]] inline double coverage(const planned_case& planned,
+[[nodiscard]] inline double coverage(const planned_configuration& planned,
                                      const std::vector<timed_primitive>& step) {
   std::int64_t executions = 0;
   std::int64_t covered = 0;
@@ -197,8 +197,9 @@ inline void require_rounds(const group& files) {
 }  // namespace detail
 
 /// Predicts one case from the timings measured in `files`.
-[[nodiscard]] inline prediction predict_case(const planned_case& planned, const timings& measured,
-                                             const group& files, const options& chosen) {
+[[nodiscard]] inline prediction predict_configuration(const planned_configuration& planned,
+                                                      const timings& measured, const group& files,
+                                                      const options& chosen) {
   prediction result;
   result.configuration = planned.configuration;
   result.derived = planned.derived;
@@ -214,7 +215,7 @@ inline void require_rounds(const group& files) {
   result.cache = as_in_model ? "model" : "hot";
   result.method = as_in_model ? "sum of cache:model timings" : "naive hot sum";
   result.missing = used.missing;
-  if (hot.missing.empty()) result.naive_seconds = detail::sum(hot.step);
+  if (hot.missing.empty()) result.hot_sum_seconds = detail::sum(hot.step);
   if (used.step.empty()) return result;
 
   result.coverage = detail::coverage(planned, used.step);
@@ -231,9 +232,9 @@ inline void require_rounds(const group& files) {
 /// Whether the phase and the model of a configuration were chosen; `choices` is the result of
 /// select().
 [[nodiscard]] inline bool is_chosen(const result::configuration_name& configuration,
-                                    const options& chosen, std::span<const choice> choices) {
+                                    const options& chosen, std::span<const model_choice> choices) {
   if (!chosen.phase.empty() && configuration.phase() != chosen.phase) return false;
-  return choices.empty() || std::ranges::any_of(choices, [&](const choice& one) {
+  return choices.empty() || std::ranges::any_of(choices, [&](const model_choice& one) {
            return configuration.model == one.model;
          });
 }
@@ -248,19 +249,20 @@ inline void require_rounds(const group& files) {
 [[nodiscard]] inline std::vector<prediction> predict(std::span<const result::results> files,
                                                      const options& chosen = {}) {
   detail::require_rounds(group_of(files));
-  const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
+  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<prediction> predictions;
   for (const group& alike : group_by_context(files)) {
     timings measured;
     for (const result::results* file : alike) measured.add(*file);
     const std::vector<peaks> known = detail::peaks_for(alike, chosen);
-    for (const planned_case& planned : chosen_cases(alike, choices)) {
+    for (const planned_configuration& planned : configurations_of(alike, choices)) {
       if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
-      predictions.push_back(predict_case(planned, measured, alike, chosen));
+      predictions.push_back(predict_configuration(planned, measured, alike, chosen));
       set_limits(predictions.back(), known);
     }
   }
-  if (predictions.empty()) throw nothing_matched("nothing to predict: " + known_cases(files));
+  if (predictions.empty())
+    throw nothing_matched("nothing to predict: " + list_configurations(files));
   return predictions;
 }
 

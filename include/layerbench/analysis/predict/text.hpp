@@ -45,7 +45,7 @@ namespace detail {
 
 /// The interval that the rounds give a time.
 [[nodiscard]] inline std::string sampling_text(const step_time& step) {
-  using enum interval_kind;
+  using enum interval_method;
   const std::string bounds =
       fmt::format("between {} and {}", format::milliseconds(step.sampling_low),
                   format::milliseconds(step.sampling_high));
@@ -92,11 +92,11 @@ namespace detail {
         p.method);
   }
   std::string text = fmt::format("  {}: each operand as cached as in the model\n", p.method);
-  if (p.naive_seconds && !p.partial()) {
-    const double lower = 1 - *p.naive_seconds / p.step->layers;
-    text +=
-        fmt::format("  naive hot sum: {} ms, {:.1f} % {}\n", format::milliseconds(*p.naive_seconds),
-                    std::abs(100 * lower), lower < 0 ? "higher" : "lower");
+  if (p.hot_sum_seconds && !p.partial()) {
+    const double lower = 1 - *p.hot_sum_seconds / p.step->layers;
+    text += fmt::format("  naive hot sum: {} ms, {:.1f} % {}\n",
+                        format::milliseconds(*p.hot_sum_seconds), std::abs(100 * lower),
+                        lower < 0 ? "higher" : "lower");
   }
   return text;
 }
@@ -192,12 +192,12 @@ namespace detail {
           {"protocol_half_width", p.step ? p.step->protocol_half_width : std::nullopt},
           {"layers_seconds", of_step(&step::layers)},
           {"overhead_seconds", of_step(&step::overhead)},
-          {"naive_seconds", p.naive_seconds}};
+          {"naive_seconds", p.hot_sum_seconds}};
 }
 
 /// The kind of interval around the time, in one word; empty without a time.
 [[nodiscard]] inline std::string interval_name(const prediction& p) {
-  using enum interval_kind;
+  using enum interval_method;
   if (!p.step) return "";
   switch (p.step->kind) {
     case none: return "none";

@@ -36,12 +36,14 @@ struct timing {
   /// far above the others do not count if they are rare.
   [[nodiscard]] std::map<round_id, double> counted() const {
     std::map<round_id, double> all = undisturbed();
-    const double limit = stats::far_limit(values_of(all));
+    const double limit = stats::outlier_limit(values_of(all));
     std::erase_if(all, [&](const auto& round) { return round.second > limit; });
     return all;
   }
 
-  [[nodiscard]] double seconds() const { return stats::usual(values_of(undisturbed())); }
+  [[nodiscard]] double seconds() const {
+    return stats::mean_without_outliers(values_of(undisturbed()));
+  }
 
   /// The rounds of one run.
   [[nodiscard]] timing of_run(std::size_t run) const {

@@ -51,8 +51,8 @@ struct validated {
   /// The error relative to the measured time: 0.1 for a prediction that is 10 % too slow.
   [[nodiscard]] double error() const { return predicted.step->seconds / measured.seconds - 1; }
   [[nodiscard]] std::optional<double> naive_error() const {
-    if (!predicted.naive_seconds) return std::nullopt;
-    return *predicted.naive_seconds / measured.seconds - 1;
+    if (!predicted.hot_sum_seconds) return std::nullopt;
+    return *predicted.hot_sum_seconds / measured.seconds - 1;
   }
   /// Whether the predicted interval contains the measured time.
   [[nodiscard]] bool covered() const {
@@ -203,10 +203,10 @@ using chain_rows = std::vector<const result::measurement*>;
 
 /// Adds a case to `all`: to the validated ones if possible, else to those left out.
 inline void validate_case(const result::configuration_name& configuration, const chain_rows& rows,
-                          const std::vector<planned_case>& cases, const timings& measured,
+                          const std::vector<planned_configuration>& cases, const timings& measured,
                           const group& files, const options& chosen, validation& all) {
-  const auto planned =
-      std::ranges::find(cases, without_all_reduces(configuration), &planned_case::configuration);
+  const auto planned = std::ranges::find(cases, without_all_reduces(configuration),
+                                         &planned_configuration::configuration);
   const auto leave_out = [&](std::string reason) {
     all.left_out.push_back({configuration, {}, std::move(reason)});
     for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
@@ -214,7 +214,7 @@ inline void validate_case(const result::configuration_name& configuration, const
   const std::optional<measured_step> step = measured_step_of(rows);
   if (!step) return leave_out("the chain failed: " + rows.front()->error);
   if (planned == cases.end()) return leave_out("no manifest has the case");
-  prediction predicted = predict_case(*planned, measured, files, chosen);
+  prediction predicted = predict_configuration(*planned, measured, files, chosen);
   if (!predicted.step) {
     return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
   }
@@ -243,13 +243,13 @@ inline void validate_case(const result::configuration_name& configuration, const
         "bench_model --chain");
   }
   detail::require_rounds(group_of(files));
-  const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
+  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
   validation all;
   for (const group& alike : group_by_context(files)) {
     timings measured;
     for (const result::results* file : alike) measured.add(*file);
-    const std::vector<planned_case> cases = planned_cases(alike);
+    const std::vector<planned_configuration> cases = planned_configurations(alike);
     for (const auto& [configuration, rows] : detail::chains(alike)) {
       if (!is_chosen(configuration, chosen, choices)) continue;
       detail::validate_case(configuration, rows, cases, measured, alike, used, all);

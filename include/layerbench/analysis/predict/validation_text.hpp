@@ -35,7 +35,7 @@ namespace detail {
           {"measured_low", entry.measured.low},
           {"measured_high", entry.measured.high},
           {"error", entry.error()},
-          {"naive_seconds", entry.predicted.naive_seconds},
+          {"naive_seconds", entry.predicted.hot_sum_seconds},
           {"naive_error", entry.naive_error()}};
 }
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/cases.hpp>
+#include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/model/peak.hpp>
 

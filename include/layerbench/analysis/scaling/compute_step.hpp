@@ -138,7 +138,7 @@ using work_and_part = std::pair<std::string, model::step_part>;
   result.method = "given throughput, spread over the calls by their FLOPs";
   result.coverage = 1;
   const double seconds = static_cast<double>(result.configuration.batch) / images_per_second;
-  result.step = step_time{seconds, 0, seconds, seconds, seconds, interval_kind::none, {}};
+  result.step = step_time{seconds, 0, seconds, seconds, seconds, interval_method::none, {}};
   const std::vector<model::primitive> all = model::primitives(model::training_step(graph, type));
   const auto flops = [](const model::primitive& of) {
     return static_cast<double>(of.op.work(of.pass).flops);

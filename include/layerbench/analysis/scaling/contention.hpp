@@ -59,15 +59,15 @@ namespace detail {
 /// The slowdown of the backward part, during which gradients are sent. Nothing if a timing with or
 /// without all-reduces is missing. `disturbed` becomes the share of disturbed timings among those
 /// without all-reduces.
-[[nodiscard]] inline std::optional<time_ratio> computing_ratio(const planned_case& planned,
+[[nodiscard]] inline std::optional<time_ratio> computing_ratio(const planned_configuration& planned,
                                                                const timings& measured,
                                                                std::string_view cache,
                                                                double& disturbed) {
-  planned_case alone = planned;
+  planned_configuration alone = planned;
   std::erase_if(alone.step, [](const result::planned& one) {
     return one.part != model::step_part::backward || one.op == op::allreduce::name;
   });
-  planned_case during = alone;
+  planned_configuration during = alone;
   during.configuration = during_allreduces(alone.configuration);
   const covered_step before = find_timings(alone, measured, cache);
   const covered_step after = find_timings(during, measured, cache);
@@ -99,7 +99,7 @@ namespace detail {
 /// The contention of a case in one file. Rounds of several files are not mixed, because machine
 /// conditions differ.
 [[nodiscard]] inline std::optional<measured_contention> contention_of_file(
-    const result::results& file, const planned_case& planned, std::string_view cache) {
+    const result::results& file, const planned_configuration& planned, std::string_view cache) {
   timings measured;
   measured.add(file);
   measured_contention result{planned.configuration,
@@ -155,7 +155,7 @@ inline void merge(const measured_contention& other, measured_contention& to) {
     std::string_view cache = {}) {
   std::optional<measured_contention> known;
   for (const result::results* file : files) {
-    for (const planned_case& planned : planned_cases({file})) {
+    for (const planned_configuration& planned : planned_configurations({file})) {
       if (planned.configuration != configuration) continue;
       const auto found = detail::contention_of_file(*file, planned, cache);
       if (found && known) detail::merge(*found, *known);
@@ -170,10 +170,10 @@ inline void merge(const measured_contention& other, measured_contention& to) {
 /// of one context are merged. Throws nothing_matched as select() does.
 [[nodiscard]] inline std::vector<measured_contention> contentions(
     std::span<const result::results> files, const options& chosen = {}) {
-  const std::vector<choice> choices = select(files, chosen.models, chosen.shapes);
+  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<measured_contention> all;
   for (const group& alike : group_by_context(files)) {
-    for (const planned_case& planned : planned_cases(alike)) {
+    for (const planned_configuration& planned : planned_configurations(alike)) {
       if (planned.configuration.ranks() == 1 ||
           !is_chosen(planned.configuration, chosen, choices)) {
         continue;

@@ -210,7 +210,7 @@ struct scaled_step {
 [[nodiscard]] inline scaled_step scale(const compute_step& computed, std::int64_t batch,
                                        std::int64_t devices, const network& interconnect,
                                        const used_contention& contention, double alone) {
-  require_room(interconnect, devices);
+  require_capacity(interconnect, devices);
   const used_contention used = devices == 1 ? used_contention{} : contention;
   const auto step = [&](double collective_time::* bound, const slowdowns& slower, double factor) {
     const auto seconds_of = [&](double bytes) {

@@ -41,7 +41,7 @@ struct nodes {
 };
 
 /// Throws usage_error if a network cannot hold that many devices.
-inline void require_room(const network& in, std::int64_t devices) {
+inline void require_capacity(const network& in, std::int64_t devices) {
   if (in.max_devices && devices > *in.max_devices) {
     throw usage_error(fmt::format(
         "the network {} holds {} devices, not {}; a hierarchical one says what joins several "
@@ -51,8 +51,8 @@ inline void require_room(const network& in, std::int64_t devices) {
   const auto* hierarchy = std::get_if<std::shared_ptr<const nodes>>(&in.how);
   if (hierarchy == nullptr) return;
   const std::int64_t in_node = std::min(devices, (*hierarchy)->devices_per_node);
-  require_room((*hierarchy)->intra, in_node);
-  require_room((*hierarchy)->inter, (devices + in_node - 1) / in_node);
+  require_capacity((*hierarchy)->intra, in_node);
+  require_capacity((*hierarchy)->inter, (devices + in_node - 1) / in_node);
 }
 
 /// The time of an all-reduce of `bytes` over n devices; 0 for one. A hierarchical all-reduce

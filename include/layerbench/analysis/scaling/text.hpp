@@ -81,7 +81,7 @@ namespace detail {
   std::string lines =
       fmt::format("  one device: {} images/s, {} ms a step ({})\n",
                   format::rate(single.images_per_second()), format::milliseconds(step.seconds),
-                  step.kind == interval_kind::none
+                  step.kind == interval_method::none
                       ? single.method
                       : fmt::format("between {} and {}", format::milliseconds(step.low()),
                                     format::milliseconds(step.high())));

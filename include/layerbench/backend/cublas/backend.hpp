@@ -2,25 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <cublasLt.h>
 
-#include <fmt/format.h>
-
 #include <layerbench/backend/cublas/status.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
 
-/// cuBLASLt, the part of cuBLAS that leaves the choice of an algorithm to its user.
+/// cuBLASLt, the part of cuBLAS whose user can choose the algorithm.
 namespace layerbench::cublas {
-
-/// "13.1.0" of 130100, as cuBLAS counts versions.
-[[nodiscard]] inline std::string version_text(std::size_t version) {
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
-}
 
 class backend : public cuda::backend {
  public:
@@ -32,8 +24,8 @@ class backend : public cuda::backend {
 
   static void describe(description& facts) {
     cuda::backend::describe(facts);
-    facts["cublas_version"] = version_text(cublasLtGetVersion());
-    facts["cublas_compiled_version"] = version_text(CUBLAS_VERSION);
+    facts["cublas_version"] = cuda::library_version_text(cublasLtGetVersion());
+    facts["cublas_compiled_version"] = cuda::library_version_text(CUBLAS_VERSION);
   }
 
   [[nodiscard]] cublasLtHandle_t library() const noexcept { return handle_.get(); }

@@ -20,9 +20,9 @@
 
 namespace layerbench {
 
-/// Matrix product by the library's first choice of an algorithm, or by the one asked for. What the
-/// op stores row by row is, column by column, the transposed matrix: products are computed
-/// transposed, factors exchanged. A bias is added, or its gradient summed, in the same call.
+/// Matrix product by the first algorithm that cuBLASLt's heuristics propose, or by the requested
+/// one. cuBLASLt is column-major and the op row-major, which is the transposed matrix: the plan
+/// computes dst^T = weights^T * src^T. The bias, or its gradient, is part of the same call.
 template <>
 class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
  public:
@@ -30,20 +30,20 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
       : tensor_plan(device, o.operands(request.pass, request.type), request.order),
         library_(device.library()),
         type_(request.type),
-        workspace_limit_(std::min(usual_workspace, request.workspace_limit)),
-        how_(product_of(possible(o, request), request.pass)),
-        a_(how_.a.stored, cublas::data_type(type_)),
-        b_(how_.b.stored, cublas::data_type(type_)),
-        result_(how_.result, cublas::data_type(type_)),
-        addend_(how_.result, type_ == dtype::f8_e4m3 ? CUDA_R_16BF : cublas::data_type(type_)) {
+        workspace_limit_(std::min(max_workspace, request.workspace_limit)),
+        product_(product_of(supported(o, request), request.pass)),
+        a_(product_.a.stored, cublas::data_type(type_)),
+        b_(product_.b.stored, cublas::data_type(type_)),
+        result_(product_.result, cublas::data_type(type_)),
+        addend_(product_.result, type_ == dtype::f8_e4m3 ? CUDA_R_16BF : cublas::data_type(type_)) {
     choose(request.algorithm);
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return chosen_.workspaceSize; }
-  [[nodiscard]] std::string algorithm() const { return cublas::text(chosen_.algo); }
+  [[nodiscard]] std::size_t workspace_bytes() const { return algorithm_.workspaceSize; }
+  [[nodiscard]] std::string algorithm() const { return cublas::text(algorithm_.algo); }
   [[nodiscard]] std::vector<std::string> alternatives() const {
     std::vector<std::string> names;
-    for (const cublasLtMatmulHeuristicResult_t& proposal : proposals(most_alternatives)) {
+    for (const cublasLtMatmulHeuristicResult_t& proposal : proposals(max_alternatives)) {
       const std::string name = cublas::text(proposal.algo);
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
@@ -52,38 +52,40 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
 
   struct binding {
     cublas::matmul call;
-    std::vector<address> places;
+    std::vector<address> addresses;
     address workspace;
   };
 
-  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
-    binding bound{described(), {}, workspace};
-    place(bound, places);
+  [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
+    binding bound{matmul_descriptor(), {}, workspace};
+    place(bound, addresses);
     return bound;
   }
 
-  void place(binding& bound, std::span<const address> places) const {
-    bound.places.assign(places.begin(), places.end());
-    if (how_.bias) bound.call.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, places[*how_.bias]);
+  void place(binding& bound, std::span<const address> addresses) const {
+    bound.addresses.assign(addresses.begin(), addresses.end());
+    if (product_.bias) bound.call.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, addresses[*product_.bias]);
   }
 
   void run(const binding& bound) const {
     constexpr float one = 1;
     constexpr float zero = 0;
-    address to = bound.places[how_.output];
-    const void* addend = type_ == dtype::f8_e4m3 ? nullptr : to;  // of another type; not looked at
-    cuda::check(cublasLtMatmul(library_, bound.call.get(), &one, bound.places[how_.a.operand],
-                               a_.get(), bound.places[how_.b.operand], b_.get(), &zero, addend,
-                               addend_.get(), to, result_.get(), &chosen_.algo, bound.workspace,
-                               chosen_.workspaceSize, stream()),
-                "cublasLtMatmul");
+    address output = bound.addresses[product_.output];
+    // beta is 0, so the addend is not read; in 8 bits its type differs from that of the output.
+    const void* addend = type_ == dtype::f8_e4m3 ? nullptr : output;
+    cuda::check(
+        cublasLtMatmul(library_, bound.call.get(), &one, bound.addresses[product_.a.operand],
+                       a_.get(), bound.addresses[product_.b.operand], b_.get(), &zero, addend,
+                       addend_.get(), output, result_.get(), &algorithm_.algo, bound.workspace,
+                       algorithm_.workspaceSize, stream()),
+        "cublasLtMatmul");
   }
 
  private:
-  static constexpr std::size_t usual_workspace = std::size_t{64} << 20U;  ///< more is of no use
-  static constexpr std::size_t most_alternatives = 32;
+  static constexpr std::size_t max_workspace = std::size_t{64} << 20U;  ///< bytes; more has no use
+  static constexpr std::size_t max_alternatives = 32;
 
-  /// A factor: an operand as it is stored, column by column, and whether it enters transposed.
+  /// A factor: an operand as a stored column-major matrix, and whether the product transposes it.
   struct factor {
     std::size_t operand;
     cublas::matrix stored;
@@ -93,34 +95,34 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     factor a, b;
     std::size_t output;
     cublas::matrix result;
-    std::optional<std::size_t> bias;  ///< an operand
+    std::optional<std::size_t> bias;  ///< position of the operand
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   };
 
-  /// The op, where the library has it in the type: of 8 bits it wants both factors with the axis of
-  /// the sums last, and axes of whole 16 bytes. Throws unsupported.
-  static op::gemm possible(op::gemm o, const plan_request& request) {
+  /// The op, if cuBLASLt supports it. In 8 bits both factors must have the axis of the sums last,
+  /// and n and k must be multiples of 16. Throws unsupported.
+  static op::gemm supported(op::gemm o, const plan_request& request) {
     if (request.type != dtype::f8_e4m3) return o;
     if (request.pass != op::pass::fwd) {
-      throw unsupported("layerbench has no cuBLAS plans in f8_e4m3 but for inference");
+      throw unsupported("layerbench has cuBLAS plans in f8_e4m3 for inference only");
     }
-    if (o.m == 1) o.a_transposed = false;  // a line lies the same either way
+    if (o.m == 1) o.a_transposed = false;  // a vector is the same in memory
     if (o.a_transposed || !o.b_transposed) {
-      throw unsupported("cuBLAS wants src stored m*k and weights n*k (b_transposed) in f8_e4m3");
+      throw unsupported("cuBLAS needs src stored m*k and weights n*k (b_transposed) in f8_e4m3");
     }
     if (o.n % 16 != 0 || o.k % 16 != 0) {
-      throw unsupported("cuBLAS wants n and k to be multiples of 16 in f8_e4m3");
+      throw unsupported("cuBLAS needs n and k to be multiples of 16 in f8_e4m3");
     }
     return o;
   }
 
-  /// rows * columns of the op, of which `transposed` says that they are stored the other way round;
-  /// wanted transposed, as products here are, or not.
+  /// The factor of an operand rows*columns, which is stored columns*rows if `stored_transposed`.
+  /// The product needs its transpose if `used_transposed`.
   static factor factor_of(std::size_t operand, const op::gemm& o, std::int64_t rows,
-                          std::int64_t columns, bool transposed, bool wanted_transposed) {
-    const cublas::matrix stored = transposed ? cublas::matrix{rows, columns, o.batch}
-                                             : cublas::matrix{columns, rows, o.batch};
-    return {operand, stored, transposed == wanted_transposed};
+                          std::int64_t columns, bool stored_transposed, bool used_transposed) {
+    const cublas::matrix stored = stored_transposed ? cublas::matrix{rows, columns, o.batch}
+                                                    : cublas::matrix{columns, rows, o.batch};
+    return {operand, stored, stored_transposed == used_transposed};
   }
 
   static product product_of(const op::gemm& o, op::pass pass) {
@@ -138,7 +140,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return result;
   }
 
-  /// diff_src = diff_dst * weights^T, m * k.
+  /// diff_src = diff_dst * weights^T, m*k.
   static product gradient_of_source(const op::gemm& o) {
     const auto dst = [&](bool transposed) { return factor_of(0, o, o.m, o.n, false, transposed); };
     const auto weights = [&](bool transposed) {
@@ -148,7 +150,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return {weights(false), dst(true), 2, {o.k, o.m}, {}};
   }
 
-  /// diff_weights = src^T * diff_dst, k * n; the sums over all images of diff_dst beside.
+  /// diff_weights = src^T * diff_dst, k*n, and diff_bias, the sums of diff_dst over m.
   static product gradient_of_weights(const op::gemm& o) {
     const auto src = [&](bool transposed) {
       return factor_of(0, o, o.m, o.k, o.a_transposed, transposed);
@@ -163,38 +165,39 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return result;
   }
 
-  [[nodiscard]] cublas::matmul described() const {
+  [[nodiscard]] cublas::matmul matmul_descriptor() const {
     cublas::matmul result(type_);
-    const auto taken = [](const factor& f) { return f.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    result.set(CUBLASLT_MATMUL_DESC_TRANSA, taken(how_.a));
-    result.set(CUBLASLT_MATMUL_DESC_TRANSB, taken(how_.b));
-    result.set(CUBLASLT_MATMUL_DESC_EPILOGUE, how_.epilogue);
-    if (how_.bias) {
-      result.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cublas::data_type(logical(*how_.bias).type));
+    const auto operation = [](const factor& f) { return f.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    result.set(CUBLASLT_MATMUL_DESC_TRANSA, operation(product_.a));
+    result.set(CUBLASLT_MATMUL_DESC_TRANSB, operation(product_.b));
+    result.set(CUBLASLT_MATMUL_DESC_EPILOGUE, product_.epilogue);
+    if (product_.bias) {
+      result.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+                 cublas::data_type(logical(*product_.bias).type));
     }
     return result;
   }
 
-  /// The library's proposals, the fastest in its opinion first, so many at most.
-  [[nodiscard]] std::vector<cublasLtMatmulHeuristicResult_t> proposals(std::size_t most) const {
-    const cublas::matmul call = described();
-    const cublas::preference wanted(type_, workspace_limit_);
-    std::vector<cublasLtMatmulHeuristicResult_t> all(most);
+  /// At most `count` algorithms that the heuristics propose, by estimated speed.
+  [[nodiscard]] std::vector<cublasLtMatmulHeuristicResult_t> proposals(std::size_t count) const {
+    const cublas::matmul call = matmul_descriptor();
+    const cublas::preference preference(type_, workspace_limit_);
+    std::vector<cublasLtMatmulHeuristicResult_t> all(count);
     int found = 0;
     cuda::check(cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(),
-                                               addend_.get(), result_.get(), wanted.get(),
-                                               static_cast<int>(most), all.data(), &found),
+                                               addend_.get(), result_.get(), preference.get(),
+                                               static_cast<int>(count), all.data(), &found),
                 "cublasLtMatmulAlgoGetHeuristic");
     all.resize(static_cast<std::size_t>(found));
     std::erase_if(all, [](const auto& item) { return item.state != CUBLAS_STATUS_SUCCESS; });
     return all;
   }
 
-  /// `algorithm`: its name; empty for the first.
+  /// Sets the algorithm by name; empty: the first proposal. Throws unsupported.
   void choose(const std::string& algorithm) {
-    for (const auto& proposal : proposals(algorithm.empty() ? 1 : most_alternatives)) {
+    for (const auto& proposal : proposals(algorithm.empty() ? 1 : max_alternatives)) {
       if (!algorithm.empty() && cublas::text(proposal.algo) != algorithm) continue;
-      chosen_ = proposal;
+      algorithm_ = proposal;
       return;
     }
     throw unsupported(fmt::format("cuBLAS has no algorithm{}{} for this shape and type",
@@ -204,12 +207,12 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   cublasLtHandle_t library_;
   dtype type_;
   std::size_t workspace_limit_;
-  product how_;
+  product product_;
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;
   cublas::matrix_layout result_;
-  cublas::matrix_layout addend_;  ///< of what would be added; no matrix of 8 bits can be
-  cublasLtMatmulHeuristicResult_t chosen_{};
+  cublas::matrix_layout addend_;  ///< layout of C, which cannot have 8 bits
+  cublasLtMatmulHeuristicResult_t algorithm_{};
 };
 
 static_assert(implements<cublas::backend, op::gemm>);

@@ -14,10 +14,10 @@
 #include <layerbench/backend/cuda/handle.hpp>
 #include <layerbench/shape/dtype.hpp>
 
-/// Matrix products as cuBLASLt describes them.
+/// Descriptors of cuBLASLt for matrix products.
 namespace layerbench::cublas {
 
-/// How the library stores a type. Throws unsupported.
+/// Storage type of a data type. Throws unsupported.
 [[nodiscard]] inline cudaDataType_t data_type(dtype type) {
   switch (type) {
     case dtype::f32:
@@ -29,8 +29,7 @@ namespace layerbench::cublas {
   }
 }
 
-/// A matrix in memory, column by column, as the library has them; `batch` of them one after the
-/// other.
+/// A batch of contiguous column-major matrices.
 struct matrix {
   std::int64_t rows;
   std::int64_t columns;
@@ -59,7 +58,7 @@ class matrix_layout {
   handle self_;
 };
 
-/// What is computed: op(a) * op(b), and what becomes of it.
+/// Descriptor of the product op(a) * op(b) and its epilogue.
 class matmul {
  public:
   explicit matmul(dtype type)
@@ -79,26 +78,26 @@ class matmul {
   cuda::handle<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy> self_;
 };
 
-/// What algorithms are asked for.
+/// Constraints on the algorithms of the heuristics.
 class preference {
  public:
-  static constexpr std::uint32_t alignment = 64;  ///< bytes at which operands begin, at least
+  static constexpr std::uint32_t alignment = 64;  ///< bytes; minimum alignment of operands
 
-  /// Sums in f32 to their end; f32 not on tensor cores, tf32 on them.
+  /// All sums in f32. f32 does not use tensor cores, tf32 does.
   preference(dtype type, std::size_t workspace_bytes) {
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
-    constexpr std::uint32_t fine = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    constexpr std::uint32_t f32_only = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         type == dtype::f32 || type == dtype::tf32 ? std::uint32_t{CUBLASLT_REDUCTION_SCHEME_MASK}
-                                                  : fine);
+                                                  : f32_only);
     constexpr std::uint64_t tensor_cores = CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK;
-    constexpr std::uint64_t other = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
+    constexpr std::uint64_t fma = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
     if (type == dtype::f32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~tensor_cores);
-    if (type == dtype::tf32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~other);
+    if (type == dtype::tf32) set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~fma);
     for (const auto operand :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      set(operand, alignment);  // small operands share pages
+      set(operand, alignment);  // small operands share a page, so they are not page-aligned
     }
   }
   [[nodiscard]] cublasLtMatmulPreference_t get() const noexcept { return self_.get(); }
@@ -114,7 +113,7 @@ class preference {
       cuda::make_handle<handle>("cublasLtMatmulPreferenceCreate", &cublasLtMatmulPreferenceCreate);
 };
 
-/// An algorithm by the library's numbers: "algo66_tile20_stages35_splitk1".
+/// Name of an algorithm from cuBLASLt's ids: "algo66_tile20_stages35_splitk1".
 [[nodiscard]] inline std::string text(const cublasLtMatmulAlgo_t& algorithm) {
   const auto number = [&](cublasLtMatmulAlgoConfigAttributes_t name) {
     std::int32_t value = 0;

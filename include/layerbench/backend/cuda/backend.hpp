@@ -22,8 +22,8 @@
 
 namespace layerbench::cuda {
 
-/// The part of a backend that is the same for all libraries on NVIDIA GPUs: a GPU, and a stream
-/// that all its work goes to. One thread of the host enqueues.
+/// Base class of the backends on NVIDIA GPUs: the current GPU and one non-blocking stream, to which
+/// one host thread enqueues all work.
 class backend {
  public:
   explicit backend(int /*threads*/)
@@ -32,7 +32,7 @@ class backend {
         stream_(make_stream()),
         clock_(stream_.get()) {}
 
-  static std::optional<std::string> probe() noexcept { return why_unusable(); }
+  static std::optional<std::string> probe() noexcept { return unavailable_reason(); }
   static void choose(int number) {
     const cudaError_t status = cudaSetDevice(number);
     if (status == cudaSuccess) return;
@@ -57,16 +57,16 @@ class backend {
   }
 
   void activate() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
-  /// L2; 0 where there is no GPU, as when rows are only listed.
+  /// Bytes of the L2 cache. 0 without a GPU, where rows can still be listed.
   static std::size_t cache_bytes() {
-    return why_unusable() ? 0 : properties_of(current_device()).l2_bytes;
+    return unavailable_reason() ? 0 : properties_of(current_device()).l2_bytes;
   }
   static std::size_t core_cache_bytes() { return 0; }
-  /// Throws not_enough_memory where so many bytes are not free on the GPU.
+  /// Throws not_enough_memory if the GPU has less than `bytes` of free memory.
   static void require(std::size_t bytes) {
     std::size_t free = 0;
-    std::size_t all = 0;
-    check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     if (bytes <= free) return;
     throw not_enough_memory(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(free));
   }
@@ -77,7 +77,7 @@ class backend {
   void copy(address to, const void* from, std::size_t bytes) const {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
   }
-  /// Waits for all work enqueued; throws what went wrong in it.
+  /// Waits for all enqueued work. Throws api_error if any of it failed.
   void synchronize() const { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
 
   [[nodiscard]] int device() const noexcept { return device_; }

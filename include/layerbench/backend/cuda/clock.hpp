@@ -12,31 +12,32 @@
 
 namespace layerbench::cuda {
 
-/// Times the work of a stream by events in it. Work that is enqueued between start() and stop()
-/// waits for stop(), so that the GPU goes from one call to the next without waiting for this
-/// program; but for a millisecond at most, since a library may wait for the stream itself.
+/// Times the work of a stream by CUDA events. start() blocks the stream until stop(), so that the
+/// GPU never waits for the host to enqueue the next call. The stream is blocked for 1 ms at most,
+/// because a library may itself wait for the stream.
 class stream_clock {
  public:
   explicit stream_clock(cudaStream_t timed) : stream_(timed) {}
   stream_clock(const stream_clock&) = delete;
   stream_clock& operator=(const stream_clock&) = delete;
-  /// The stream may still wait, where nobody came to stop().
+  /// Unblocks the stream if an exception prevented stop().
   ~stream_clock() {
-    if (held_.exchange(false)) static_cast<void>(cudaStreamSynchronize(stream_));
+    if (blocked_.exchange(false)) static_cast<void>(cudaStreamSynchronize(stream_));
   }
 
   void start() {
-    held_ = true;
-    check(cudaLaunchHostFunc(stream_, &hold, &held_), "cudaLaunchHostFunc");
+    blocked_ = true;
+    check(cudaLaunchHostFunc(stream_, &spin, &blocked_), "cudaLaunchHostFunc");
     check(cudaEventRecord(begin_.get(), stream_), "cudaEventRecord");
-    // What the first call comes behind, as in a model: the way from one to the next counts. What
-    // this takes itself is the clock's own cost.
-    check(cudaMemsetAsync(mark_.data(), 0, mark_bytes, stream_), "cudaMemsetAsync");
+    // As in a model, the first call follows another kernel, so that its launch gap is timed too.
+    // The time of this memset is part of the clock's overhead, which is subtracted.
+    check(cudaMemsetAsync(predecessor_.data(), 0, predecessor_bytes, stream_), "cudaMemsetAsync");
   }
-  /// Waits for all that was enqueued; the seconds that it took. Throws what went wrong in it.
+  /// Waits for the work enqueued since start() and returns its seconds. Throws api_error if any of
+  /// it failed.
   [[nodiscard]] double stop() {
     check(cudaEventRecord(end_.get(), stream_), "cudaEventRecord");
-    held_ = false;
+    blocked_ = false;
     check(cudaEventSynchronize(end_.get()), "cudaEventSynchronize");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "cudaEventElapsedTime");
@@ -44,19 +45,19 @@ class stream_clock {
   }
 
  private:
-  /// On a thread of the library's, while the stream waits for it.
-  static void CUDART_CB hold(void* held) {
+  /// Runs on a thread of the CUDA run time; the stream waits until it returns.
+  static void CUDART_CB spin(void* blocked) {
     using clock = std::chrono::steady_clock;
-    const auto longest = clock::now() + std::chrono::milliseconds(1);
-    while (*static_cast<std::atomic<bool>*>(held) && clock::now() < longest) {
+    const auto deadline = clock::now() + std::chrono::milliseconds(1);
+    while (*static_cast<std::atomic<bool>*>(blocked) && clock::now() < deadline) {
     }
   }
 
-  static constexpr std::size_t mark_bytes = 4;
+  static constexpr std::size_t predecessor_bytes = 4;
 
   cudaStream_t stream_;
-  std::atomic<bool> held_ = false;
-  buffer mark_{mark_bytes};
+  std::atomic<bool> blocked_ = false;
+  buffer predecessor_{predecessor_bytes};
   event begin_ = make_event();
   event end_ = make_event();
 };

@@ -15,32 +15,32 @@
 
 namespace layerbench::cuda {
 
-/// "13.0" of 13000, as CUDA counts versions.
+/// "13.0" for 13000, the version encoding of CUDA.
 [[nodiscard]] inline std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// The newest CUDA version that the installed driver runs, 0 without a driver.
+/// The newest CUDA version that the installed driver supports; 0 without a driver.
 [[nodiscard]] inline int driver_version() noexcept {
   int version = 0;
   return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
 }
 
-/// The version of the CUDA run time loaded, 0 where it does not say.
+/// The version of the loaded CUDA run time; 0 if the query fails.
 [[nodiscard]] inline int runtime_version() noexcept {
   int version = 0;
   return cudaRuntimeGetVersion(&version) == cudaSuccess ? version : 0;
 }
 
-/// Why no GPU can be used here, with the run time's status; nothing where one can.
-[[nodiscard]] inline std::optional<std::string> why_unusable() noexcept {
-  int count = 0;  // stays as it is when the call fails
+/// Why no GPU can be used, with the status of the run time; nullopt if one can.
+[[nodiscard]] inline std::optional<std::string> unavailable_reason() noexcept {
+  int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count > 0) return std::nullopt;
-  static_cast<void>(cudaGetLastError());  // else a later call reports it again
+  static_cast<void>(cudaGetLastError());  // otherwise a later call reports this error again
   if (status == cudaSuccess) return "cudaGetDeviceCount finds no GPU";
   std::string reason = "cudaGetDeviceCount: " + status_traits<cudaError_t>::text(status);
-  if (status == cudaErrorInsufficientDriver) {  // said of one that is missing, too
+  if (status == cudaErrorInsufficientDriver) {  // also returned when there is no driver
     const int driver = driver_version();
     reason += driver == 0 ? "; no NVIDIA driver was found"
                           : fmt::format("; the NVIDIA driver runs CUDA up to {}, this is {}",
@@ -49,7 +49,7 @@ namespace layerbench::cuda {
   return reason;
 }
 
-/// What a result file says of a GPU.
+/// Properties of a GPU that a result file records.
 struct properties {
   std::string name;
   int compute_capability;  ///< such as 90 for 9.0
@@ -66,7 +66,7 @@ struct properties {
           static_cast<std::size_t>(all.l2CacheSize), all.totalGlobalMem};
 }
 
-/// Where GPU `number` is on the bus. Throws api_error.
+/// PCI bus id of GPU `number`, such as "0000:3B:00.0". Throws api_error.
 [[nodiscard]] inline std::string bus_id_of(int number) {
   std::array<char, 32> text{};
   check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), number),
@@ -74,7 +74,7 @@ struct properties {
   return text.data();
 }
 
-/// The GPU that this thread uses. Throws unavailable where there is none.
+/// Number of the current GPU of this thread. Throws unavailable without a GPU.
 [[nodiscard]] inline int current_device() {
   int number = 0;
   const cudaError_t status = cudaGetDevice(&number);

@@ -10,11 +10,11 @@
 
 namespace layerbench::cuda {
 
-/// A stream that records what is enqueued in it, until end() or its own end.
+/// Captures the work enqueued in a stream until end() or destruction.
 class capture {
  public:
-  /// Calls of other threads are none of its business.
-  explicit capture(cudaStream_t of) : stream_(of) {
+  /// Thread-local mode: calls of other threads neither join nor invalidate the capture.
+  explicit capture(cudaStream_t target) : stream_(target) {
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
   }
@@ -22,16 +22,16 @@ class capture {
   capture& operator=(const capture&) = delete;
   ~capture() {
     if (!open_) return;
-    cudaGraph_t broken = nullptr;
-    if (cudaStreamEndCapture(stream_, &broken) == cudaSuccess) recorded_graph(broken).reset();
-    static_cast<void>(cudaGetLastError());  // else a later call reports it again
+    cudaGraph_t unused = nullptr;
+    if (cudaStreamEndCapture(stream_, &unused) == cudaSuccess) recorded_graph(unused).reset();
+    static_cast<void>(cudaGetLastError());  // otherwise a later call reports this error again
   }
 
-  /// What was recorded. Throws where something in it could not be.
+  /// Ends the capture and returns its graph. Throws api_error if a call could not be captured.
   [[nodiscard]] recorded_graph end() {
     cudaGraph_t raw = nullptr;
     const cudaError_t status = cudaStreamEndCapture(stream_, &raw);
-    open_ = false;  // whatever the status is
+    open_ = false;  // a failed call ends the capture, too
     if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
     check(status, "cudaStreamEndCapture");
     return recorded_graph(raw);
@@ -42,13 +42,14 @@ class capture {
   bool open_ = true;
 };
 
-/// Work of a stream, recorded to be run again and again.
+/// An executable CUDA graph of the work of a stream.
 class graph {
  public:
-  /// What `work` enqueues in the stream; nothing of it runs now. `work` may not allocate, nor wait
-  /// for the stream. Throws what it does, and api_error where something cannot be recorded.
+  /// Captures what `work` enqueues in the stream, without running it. `work` must not allocate
+  /// memory or wait for the stream. Throws the exceptions of `work`, and api_error if a call cannot
+  /// be captured.
   template <class Work>
-  graph(cudaStream_t in, Work&& work) : stream_(in) {
+  graph(cudaStream_t target, Work&& work) : stream_(target) {
     capture recording(stream_);
     std::forward<Work>(work)();
     const recorded_graph result = recording.end();
@@ -57,7 +58,7 @@ class graph {
     check(cudaGraphUpload(executable_.get(), stream_), "cudaGraphUpload");
   }
 
-  /// Enqueues all of it once.
+  /// Enqueues one run of the graph.
   void launch() const { check(cudaGraphLaunch(executable_.get(), stream_), "cudaGraphLaunch"); }
 
  private:

@@ -19,16 +19,16 @@ template <auto Destroy>
 struct destroyer {
   template <class Object>
   void operator()(Object* object) const noexcept {
-    static_cast<void>(Destroy(object));  // nothing to be done about a failure
+    static_cast<void>(Destroy(object));  // a destructor cannot report a failure
   }
 };
 
-/// Owns what a library calls a handle: a pointer `Raw` that `Destroy` is called with, once.
+/// Owns a library handle, a pointer of type `Raw` that `Destroy` frees.
 template <class Raw, auto Destroy>
 using handle = std::unique_ptr<std::remove_pointer_t<Raw>, destroyer<Destroy>>;
 
-/// The handle that `create(&raw, arguments...)` makes; `call` is the function's name. Throws as
-/// check does.
+/// Creates a handle by `create(&raw, arguments...)`; `call` is the function's name for errors.
+/// Throws as check().
 template <class Handle, class Create, class... Arguments>
 [[nodiscard]] Handle make_handle(std::string_view call, Create create, Arguments... arguments) {
   typename Handle::pointer raw = nullptr;
@@ -42,23 +42,23 @@ using event = handle<cudaEvent_t, &cudaEventDestroy>;
 using recorded_graph = handle<cudaGraph_t, &cudaGraphDestroy>;
 using executable_graph = handle<cudaGraphExec_t, &cudaGraphExecDestroy>;
 
-/// A stream that does not wait for the default one.
+/// A non-blocking stream: it does not synchronize with the default stream.
 [[nodiscard]] inline stream make_stream() {
   return make_handle<stream>("cudaStreamCreateWithFlags", &cudaStreamCreateWithFlags,
                              unsigned{cudaStreamNonBlocking});
 }
 
-/// An event that keeps the time at which it was reached.
+/// An event with timing enabled.
 [[nodiscard]] inline event make_event() {
   return make_handle<event>("cudaEventCreateWithFlags", &cudaEventCreateWithFlags,
                             unsigned{cudaEventDefault});
 }
 
-/// Device memory, aligned for every type and library.
+/// Device memory; cudaMalloc aligns it to 256 bytes, enough for every type.
 class buffer {
  public:
   buffer() = default;
-  /// Throws an error where that much is not free.
+  /// Throws api_error if the allocation fails.
   explicit buffer(std::size_t bytes) {
     if (bytes == 0) return;
     void* raw = nullptr;

@@ -6,68 +6,65 @@
 
 namespace layerbench::cuda {
 
-/// Behind kernel_source: what sees images, of up to 2^31 elements each, and as many lines and
-/// planes.
+/// Kernels for images, appended to kernel_source. An image has at most 2^31 elements, a tensor at
+/// most 2^31 lines (n*h) and planes (n*c).
 inline constexpr std::string_view image_kernel_source = R"cuda(
 struct pool_sizes {
   int n, c, h, w, p, q, r, s, stride_v, stride_h, top, left, channels_last;
 };
 
-// A point of images of rows*columns.
 struct point {
   unsigned image, channel, row, column;
 };
 
+// Grid-stride loop over an array images * outer * middle * inner: calls work(image, i, j, k).
+// blockIdx.y strides over images and i, the threads over j and k.
 template <class Work>
-void for_points_channels_last(unsigned images, unsigned channels, unsigned rows,
-                              unsigned columns, const Work& work) {
-  for (unsigned line = blockIdx.y; line < images * rows; line += gridDim.y) {
-    for (i64 i = first(); i < static_cast<i64>(columns) * channels; i += stride()) {
-      const unsigned at = static_cast<unsigned>(i);
-      work(point{line / rows, at % channels, line % rows, at / channels});
-    }
-  }
-}
-template <class Work>
-void for_points_channels_first(unsigned images, unsigned channels, unsigned rows,
-                               unsigned columns, const Work& work) {
-  for (unsigned plane = blockIdx.y; plane < images * channels; plane += gridDim.y) {
-    for (i64 i = first(); i < static_cast<i64>(rows) * columns; i += stride()) {
-      const unsigned at = static_cast<unsigned>(i);
-      work(point{plane / channels, plane % channels, at / columns, at % columns});
+void for_indices(unsigned images, unsigned outer, unsigned middle, unsigned inner,
+                 const Work& work) {
+  for (unsigned y = blockIdx.y; y < images * outer; y += gridDim.y) {
+    for (i64 i = first(); i < static_cast<i64>(middle) * inner; i += stride()) {
+      const unsigned x = static_cast<unsigned>(i);
+      work(y / outer, y % outer, x / inner, x % inner);
     }
   }
 }
 
-// Calls work(width<N>, point) for N channels from the point's on, neighbours in memory by
-// neighbouring threads.
+// Calls work(width<N>, point) for N channels from the point's on. Neighbouring threads get
+// neighbouring addresses.
 template <class Work>
 void for_points(const pool_sizes& o, int rows, int columns, bool by_four,
                 const Work& work) {
   const unsigned channels = static_cast<unsigned>(o.c);
   if (!o.channels_last) {
-    for_points_channels_first(o.n, channels, rows, columns,
-                              [&](point at) { work(width<1>(), at); });
+    for_indices(o.n, channels, rows, columns,
+                [&](unsigned image, unsigned channel, unsigned row, unsigned column) {
+      work(width<1>(), point{image, channel, row, column});
+    });
   } else if (by_four && channels % 4 == 0) {
-    for_points_channels_last(o.n, channels / 4, rows, columns, [&](point at) {
-      at.channel *= 4;
-      work(width<4>(), at);
+    for_indices(o.n, rows, columns, channels / 4,
+                [&](unsigned image, unsigned row, unsigned column, unsigned group) {
+      work(width<4>(), point{image, 4 * group, row, column});
     });
   } else {
-    for_points_channels_last(o.n, channels, rows, columns,
-                             [&](point at) { work(width<1>(), at); });
+    for_indices(o.n, rows, columns, channels,
+                [&](unsigned image, unsigned row, unsigned column, unsigned channel) {
+      work(width<1>(), point{image, channel, row, column});
+    });
   }
 }
 
-i64 place_of(const pool_sizes& o, point at, int rows, int columns) {
+// Offset of a point in elements.
+i64 offset_of(const pool_sizes& o, point p, int rows, int columns) {
   if (!o.channels_last) {
-    const i64 plane = static_cast<i64>(at.image) * o.c + at.channel;
-    return (plane * rows + at.row) * columns + at.column;
+    const i64 plane = static_cast<i64>(p.image) * o.c + p.channel;
+    return (plane * rows + p.row) * columns + p.column;
   }
-  const i64 line = static_cast<i64>(at.image) * rows + at.row;
-  return (line * columns + at.column) * o.c + at.channel;
+  const i64 line = static_cast<i64>(p.image) * rows + p.row;
+  return (line * columns + p.column) * o.c + p.channel;
 }
 
+// In inference nobody asks for the taps, and there is no place for them.
 extern "C" __global__ void pool_max(const number* src, number* dst, signed char* taps,
                                     pool_sizes o) {
   const bool by_four = aligned(src) && aligned(dst) && aligned(taps);
@@ -81,10 +78,10 @@ extern "C" __global__ void pool_max(const number* src, number* dst, signed char*
     for (int y = top < 0 ? 0 : top; y < top + o.r && y < o.h; ++y) {
       for (int x = left < 0 ? 0 : left; x < left + o.s && x < o.w; ++x) {
         const point from{to.image, to.channel, static_cast<unsigned>(y), static_cast<unsigned>(x)};
-        const auto values = load<n>(src + place_of(o, from, o.h, o.w));
+        const auto values = load<n>(src + offset_of(o, from, o.h, o.w));
         for (int i = 0; i < n; ++i) {
           const float value = widen(values.at[i]);
-          if (value <= largest[i] || largest[i] != largest[i]) continue;  // NaN wins
+          if (value <= largest[i] || largest[i] != largest[i]) continue;  // keep NaN
           largest[i] = value;
           tap.at[i] = static_cast<signed char>((y - top) * o.s + x - left);
         }
@@ -92,43 +89,43 @@ extern "C" __global__ void pool_max(const number* src, number* dst, signed char*
     }
     pack<number, n> maxima;
     for (int i = 0; i < n; ++i) maxima.at[i] = narrow(largest[i]);
-    const i64 place = place_of(o, to, o.p, o.q);
-    store(dst + place, maxima);
-    store(taps + place, tap);
+    const i64 offset = offset_of(o, to, o.p, o.q);
+    store(dst + offset, maxima);
+    if (taps != nullptr) store(taps + offset, tap);
   });
 }
 
-// Each gradient of a source is the sum over the windows that have it as their maximum.
+// Each source element sums the gradients of the windows of which it is the maximum.
 extern "C" __global__ void pool_max_gradient(const number* gradient, const signed char* taps,
                                              number* result, pool_sizes o) {
   const bool by_four = aligned(gradient) && aligned(taps) && aligned(result);
   for_points(o, o.h, o.w, by_four, [&](auto wide, point to) {
     constexpr int n = decltype(wide)::value;
     float sum[n] = {};
-    const int down = static_cast<int>(to.row) + o.top;
-    const int across = static_cast<int>(to.column) + o.left;
-    const int first_q = across < o.s ? 0 : (across - o.s) / o.stride_h + 1;
-    for (int p = down < o.r ? 0 : (down - o.r) / o.stride_v + 1;
-         p < o.p && p * o.stride_v <= down; ++p) {
-      for (int q = first_q; q < o.q && q * o.stride_h <= across; ++q) {
+    const int row = static_cast<int>(to.row) + o.top;
+    const int column = static_cast<int>(to.column) + o.left;
+    const int first_q = column < o.s ? 0 : (column - o.s) / o.stride_h + 1;
+    for (int p = row < o.r ? 0 : (row - o.r) / o.stride_v + 1;
+         p < o.p && p * o.stride_v <= row; ++p) {
+      for (int q = first_q; q < o.q && q * o.stride_h <= column; ++q) {
         const point from{to.image, to.channel, static_cast<unsigned>(p), static_cast<unsigned>(q)};
-        const i64 place = place_of(o, from, o.p, o.q);
-        const auto values = load<n>(gradient + place);
-        const auto tap = load<n>(taps + place);
-        const int here = (down - p * o.stride_v) * o.s + across - q * o.stride_h;
-        for (int i = 0; i < n; ++i) sum[i] += tap.at[i] == here ? widen(values.at[i]) : 0.0F;
+        const i64 offset = offset_of(o, from, o.p, o.q);
+        const auto values = load<n>(gradient + offset);
+        const auto tap = load<n>(taps + offset);
+        const int window_tap = (row - p * o.stride_v) * o.s + column - q * o.stride_h;
+        for (int i = 0; i < n; ++i) sum[i] += tap.at[i] == window_tap ? widen(values.at[i]) : 0.0F;
       }
     }
     pack<number, n> sums;
     for (int i = 0; i < n; ++i) sums.at[i] = narrow(sum[i]);
-    store(result + place_of(o, to, o.h, o.w), sums);
+    store(result + offset_of(o, to, o.h, o.w), sums);
   });
 }
 
-// Extents in the order of the destination, slowest first, and the source's steps along them.
+// Extents in the order of the destination, slowest first, and the strides of the source along them.
 struct reorder_axes {
   i64 extents[4];
-  i64 steps[4];
+  i64 strides[4];
 };
 
 template <class Index>
@@ -136,26 +133,26 @@ void reorder_by(const number* from, number* to, Index size,
                 const reorder_axes& o) {
   for (i64 i = first(); i < static_cast<i64>(size); i += stride()) {
     Index rest = static_cast<Index>(i);
-    i64 place = 0;
+    i64 offset = 0;
     for (int axis = 3; axis > 0; --axis) {
       const Index extent = static_cast<Index>(o.extents[axis]);
-      place += static_cast<i64>(rest % extent) * o.steps[axis];
+      offset += static_cast<i64>(rest % extent) * o.strides[axis];
       rest /= extent;
     }
-    to[i] = from[place + static_cast<i64>(rest) * o.steps[0]];
+    to[i] = from[offset + static_cast<i64>(rest) * o.strides[0]];
   }
 }
 
 extern "C" __global__ void reorder(const number* from, number* to, i64 size, reorder_axes o) {
-  if (size <= 0x7FFFFFFF) {  // divisions of 32 bits are several times as fast
+  if (size <= 0x7FFFFFFF) {  // 32-bit division is several times faster
     reorder_by(from, to, static_cast<unsigned>(size), o);
   } else {
     reorder_by(from, to, size, o);
   }
 }
 
-// Sums over all images and pixels of each channel: blockIdx.y says which part of them, then of all
-// parts.
+// Sums over the images and pixels of each channel in two steps: gridDim.y partial sums per channel,
+// then their sum.
 extern "C" __global__ void bias_gradient_parts(const number* gradient, float* parts, i64 images,
                                                i64 channels, i64 pixels, int channels_last) {
   for (i64 c = first(); c < channels; c += stride()) {

@@ -4,14 +4,14 @@
 
 #include <string_view>
 
-/// Kernels of the suite's own, for what NVIDIA's libraries have no call: CUDA C++ that is compiled
-/// at run time. They need neither shared memory nor threads that wait for each other, so that tests
-/// can run them on a processor, one thread after the other. A program of them is three parts: a
-/// type, kernel_source, image_kernel_source.
+/// The kernels of layerbench, for ops that NVIDIA's libraries lack: CUDA C++ that is compiled at
+/// run time. They use neither shared memory nor synchronization between threads, so that tests can
+/// run them on a CPU, one thread after the other. A program consists of an element type
+/// (f32_source, bf16_source or f16_source), kernel_source, and the sources that build on it.
 namespace layerbench::cuda {
 
-/// What kernels call `number`, how it becomes an f32, and how an f32 is rounded to it: to nearest,
-/// ties to even.
+/// Element type `number` and its conversions: widen() to f32, narrow() from f32 (round to nearest,
+/// ties to even).
 inline constexpr std::string_view f32_source = R"cuda(
 using number = float;
 float widen(float value) { return value; }
@@ -26,8 +26,8 @@ float widen(number value) {
   return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
 }
 number narrow(float value) {
-  const unsigned whole = __float_as_uint(value);
-  const unsigned rounded = (whole + 0x7FFFU + ((whole >> 16) & 1U)) >> 16;
+  const unsigned bits = __float_as_uint(value);
+  const unsigned rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
   return {static_cast<unsigned short>(value == value ? rounded : 0x7FFFU)};
 }
 )cuda";
@@ -48,12 +48,12 @@ number narrow(float value) {
 }
 )cuda";
 
-/// Behind a type: what sees no images. Where all operands begin at multiples of 16 bytes, four
-/// elements are worked on at once. Tensors may have more than 2^31 elements.
+/// Kernels that do not depend on the extents of images. If all operands are aligned to 16 bytes, a
+/// thread computes four elements at once. Tensors may have more than 2^31 elements.
 inline constexpr std::string_view kernel_source = R"cuda(
 using i64 = long long;
 
-// N numbers that are loaded and stored at once, by instructions of up to 16 bytes.
+// N elements, loaded and stored by vector instructions of up to 16 bytes.
 template <class T, int N>
 struct alignas(N * sizeof(T)) pack {
   T at[N];
@@ -66,8 +66,8 @@ template <class T, int N>
 void store(T* to, const pack<T, N>& values) {
   *reinterpret_cast<pack<T, N>*>(to) = values;
 }
-bool aligned(const void* place) {
-  return reinterpret_cast<size_t>(place) % 16 == 0;
+bool aligned(const void* address) {
+  return reinterpret_cast<size_t>(address) % 16 == 0;
 }
 
 template <int N>
@@ -78,7 +78,7 @@ struct width {
 i64 first() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 i64 stride() { return static_cast<i64>(gridDim.x) * blockDim.x; }
 
-// Calls work(width<N>, i) for elements i to i + N - 1, until all are done.
+// Grid-stride loop: calls work(width<N>, i) for elements i to i + N - 1.
 template <class Work>
 void for_elements(i64 size, bool by_four, const Work& work) {
   const i64 grouped = by_four ? size / 4 * 4 : 0;
@@ -95,97 +95,101 @@ extern "C" __global__ void copy(const unsigned char* from, unsigned char* to, i6
   for (i64 i = 16 * grouped + first(); i < bytes; i += stride()) to[i] = from[i];
 }
 
-// Tensors that are updated in one launch, blockIdx.y says which: operands in the op's order. The
-// parameters of a launch have room for 4096 bytes.
+// The tensors of one launch; blockIdx.y selects the tensor. Operands are in the op's order. 56
+// tensors fit into the 4096 bytes of kernel parameters that all GPUs accept.
 struct update_tensor {
   i64 size;
-  void* at[8];
+  void* operands[8];
 };
 struct update_tensors {
-  update_tensor each[56];
+  update_tensor tensors[56];
 };
 struct update_rates {
   float rate, first_moment, of_gradient, second_moment, of_square, decay, epsilon;
 };
 
 template <int States, class Rule>
-void update(const update_tensor& of, const Rule& rule) {
+void update(const update_tensor& tensor, const Rule& rule) {
   constexpr bool has_copy = sizeof(number) < sizeof(float);
   bool by_four = true;
-  for (int i = 0; i < 3 + 2 * States + has_copy; ++i) by_four = by_four && aligned(of.at[i]);
-  for_elements(of.size, by_four, [&](auto wide, i64 i) {
+  for (int i = 0; i < 3 + 2 * States + has_copy; ++i) {
+    by_four = by_four && aligned(tensor.operands[i]);
+  }
+  for_elements(tensor.size, by_four, [&](auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
-    auto weights = load<n>(static_cast<const float*>(of.at[0]) + i);
-    const auto gradient = load<n>(static_cast<const number*>(of.at[1]) + i);
+    auto weights = load<n>(static_cast<const float*>(tensor.operands[0]) + i);
+    const auto gradient = load<n>(static_cast<const number*>(tensor.operands[1]) + i);
     pack<float, n> states[2] = {};
     for (int j = 0; j < States; ++j) {
-      states[j] = load<n>(static_cast<const float*>(of.at[2 + j]) + i);
+      states[j] = load<n>(static_cast<const float*>(tensor.operands[2 + j]) + i);
     }
     pack<number, n> copy;
     for (int j = 0; j < n; ++j) {
       rule(weights.at[j], widen(gradient.at[j]), states[0].at[j], states[1].at[j]);
       copy.at[j] = narrow(weights.at[j]);
     }
-    store(static_cast<float*>(of.at[2 + States]) + i, weights);
+    store(static_cast<float*>(tensor.operands[2 + States]) + i, weights);
     for (int j = 0; j < States; ++j) {
-      store(static_cast<float*>(of.at[3 + States + j]) + i, states[j]);
+      store(static_cast<float*>(tensor.operands[3 + States + j]) + i, states[j]);
     }
-    if constexpr (has_copy) store(static_cast<number*>(of.at[3 + 2 * States]) + i, copy);
+    if constexpr (has_copy) store(static_cast<number*>(tensor.operands[3 + 2 * States]) + i, copy);
   });
 }
 
 extern "C" __global__ void update_sgd(const __grid_constant__ update_tensors all,
-                                      update_rates by) {
-  update<0>(all.each[blockIdx.y], [&](float& weight, float gradient, float&, float&) {
-    weight -= by.rate * gradient;
+                                      update_rates rates) {
+  update<0>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float&, float&) {
+    weight -= rates.rate * gradient;
   });
 }
 
 extern "C" __global__ void update_momentum(const __grid_constant__ update_tensors all,
-                                           update_rates by) {
-  update<1>(all.each[blockIdx.y], [&](float& weight, float gradient, float& moment, float&) {
-    moment = by.first_moment * moment + gradient + by.decay * weight;
-    weight -= by.rate * moment;
+                                           update_rates rates) {
+  update<1>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float& moment, float&) {
+    moment = rates.first_moment * moment + gradient + rates.decay * weight;
+    weight -= rates.rate * moment;
   });
 }
 
 extern "C" __global__ void update_adam(const __grid_constant__ update_tensors all,
-                                       update_rates by) {
-  update<2>(all.each[blockIdx.y], [&](float& weight, float gradient, float& moment,
+                                       update_rates rates) {
+  update<2>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float& moment,
                                       float& second) {
-    moment = by.first_moment * moment + by.of_gradient * gradient;
-    second = by.second_moment * second + by.of_square * gradient * gradient;
-    weight -= by.rate * moment / (sqrtf(second) + by.epsilon);
+    moment = rates.first_moment * moment + rates.of_gradient * gradient;
+    second = rates.second_moment * second + rates.of_square * gradient * gradient;
+    weight -= rates.rate * moment / (sqrtf(second) + rates.epsilon);
   });
 }
 
 extern "C" __global__ void update_accumulate(const __grid_constant__ update_tensors all,
                                              update_rates) {
-  const update_tensor& of = all.each[blockIdx.y];
-  const bool by_four = aligned(of.at[0]) && aligned(of.at[1]) && aligned(of.at[2]);
-  for_elements(of.size, by_four, [&](auto wide, i64 i) {
+  const update_tensor& tensor = all.tensors[blockIdx.y];
+  const bool by_four = aligned(tensor.operands[0]) && aligned(tensor.operands[1]) &&
+                       aligned(tensor.operands[2]);
+  for_elements(tensor.size, by_four, [&](auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
-    auto sum = load<n>(static_cast<const number*>(of.at[0]) + i);
-    const auto gradient = load<n>(static_cast<const number*>(of.at[1]) + i);
+    auto sum = load<n>(static_cast<const number*>(tensor.operands[0]) + i);
+    const auto gradient = load<n>(static_cast<const number*>(tensor.operands[1]) + i);
     for (int j = 0; j < n; ++j) sum.at[j] = narrow(widen(sum.at[j]) + widen(gradient.at[j]));
-    store(static_cast<number*>(of.at[2]) + i, sum);
+    store(static_cast<number*>(tensor.operands[2]) + i, sum);
   });
 }
 
-i64 right_class(float target, i64 classes) {
-  const i64 whole = static_cast<i64>(target);
-  return whole < 0 ? 0 : whole < classes ? whole : classes - 1;
+i64 label_of(float target, i64 classes) {
+  const i64 label = static_cast<i64>(target);
+  return label < 0 ? 0 : label < classes ? label : classes - 1;
 }
 
-// One block of 64 threads: the losses of the images that each looks at; then one thread, since the
-// others would only wait.
+// Partial sums of the loss, one for each of the 64 threads of a single block. A second kernel adds
+// them up by one thread, because these kernels do not synchronize threads.
 extern "C" __global__ void cross_entropy_parts(const number* probabilities, const float* target,
                                                float* parts, i64 images, i64 classes,
-                                               float least) {
+                                               float min_probability) {
   float sum = 0;
   for (i64 i = first(); i < images; i += stride()) {
-    const float right = widen(probabilities[i * classes + right_class(target[i], classes)]);
-    sum -= logf(right < least ? least : right);
+    const float probability =
+        widen(probabilities[i * classes + label_of(target[i], classes)]);
+    sum -= logf(probability < min_probability ? min_probability : probability);
   }
   parts[first()] = sum;
 }
@@ -199,28 +203,30 @@ extern "C" __global__ void cross_entropy_mean(const float* parts, number* loss, 
 extern "C" __global__ void cross_entropy_gradient(const number* probabilities,
                                                   const float* target, number* gradient,
                                                   i64 images, i64 classes) {
-  const float share = 1 / static_cast<float>(images);
+  const float scale = 1 / static_cast<float>(images);
   for (i64 image = blockIdx.y; image < images; image += gridDim.y) {
-    const i64 right = right_class(target[image], classes);
+    const i64 label = label_of(target[image], classes);
     for (i64 i = first(); i < classes; i += stride()) {
-      const i64 at = image * classes + i;
-      gradient[at] = narrow((widen(probabilities[at]) - (i == right ? 1.0F : 0.0F)) * share);
+      const i64 j = image * classes + i;
+      gradient[j] = narrow((widen(probabilities[j]) - (i == label ? 1.0F : 0.0F)) * scale);
     }
   }
 }
 
-// The position in row-major order of what lies at `place` of images with the channels last; of
-// anything else there is one channel.
-i64 row_major(i64 place, i64 channels, i64 pixels) {
-  if (channels == 1) return place;
-  const i64 pixel = place / channels;
+// Row-major index of the element at `offset` of channels-last images. For row-major tensors pass
+// channels = 1.
+i64 row_major(i64 offset, i64 channels, i64 pixels) {
+  if (channels == 1) return offset;
+  const i64 pixel = offset / channels;
   const i64 image = pixel / pixels;
-  return (image * channels + place % channels) * pixels + pixel % pixels;
+  return (image * channels + offset % channels) * pixels + pixel % pixels;
 }
+
+// Random bits and threshold are those of op::dropout::keeps().
 
 extern "C" __global__ void dropout(const number* src, const float* seed, number* dst,
                                    signed char* mask, i64 size, i64 channels, i64 pixels,
-                                   unsigned least, float factor) {
+                                   unsigned least_kept, float factor) {
   const unsigned seed_bits = __float_as_uint(*seed);
   const bool by_four = aligned(src) && aligned(dst) && aligned(mask);
   for_elements(size, by_four, [&](auto wide, i64 i) {
@@ -232,7 +238,7 @@ extern "C" __global__ void dropout(const number* src, const float* seed, number*
       unsigned bits = (static_cast<unsigned>(index) * 0x9E3779B9U) ^ seed_bits;
       bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;
       bits = (bits ^ (bits >> 13)) * 0xC2B2AE35U;
-      kept.at[j] = (bits ^ (bits >> 16)) >= least ? 1 : 0;
+      kept.at[j] = (bits ^ (bits >> 16)) >= least_kept ? 1 : 0;
       values.at[j] = narrow(widen(values.at[j]) * (kept.at[j] != 0 ? factor : 0.0F));
     }
     store(dst + i, values);
@@ -254,7 +260,7 @@ extern "C" __global__ void dropout_gradient(const number* gradient, const signed
   });
 }
 
-// By one thread, behind all that read the old one, which may lie in the same place.
+// One thread, after the dropout kernel has read the old seed: both seeds may be the same memory.
 extern "C" __global__ void dropout_seed(const float* seed, float* new_seed) {
   *new_seed = *seed + 1;
 }

@@ -19,11 +19,13 @@
 #include <layerbench/backend/cuda/image_kernel_source.hpp>
 #include <layerbench/backend/cuda/kernel_source.hpp>
 #include <layerbench/backend/cuda/nvrtc.hpp>
+#include <layerbench/backend/cuda/tensor_kernel_source.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::cuda {
 
-/// What kernels call `number` in a data type. Throws unsupported.
+/// Source that defines the element type `number` of the kernels. Throws unsupported if there are no
+/// kernels in the data type.
 [[nodiscard]] inline std::string_view number_source(dtype type) {
   switch (type) {
     case dtype::f32:
@@ -34,43 +36,45 @@ namespace layerbench::cuda {
   }
 }
 
-/// All kernels, of numbers that are defined so.
-[[nodiscard]] inline std::string program_of(std::string_view typed_span) {
-  return fmt::format("{}{}{}", typed_span, kernel_source, image_kernel_source);
+/// Source of all kernels, for the element type that `number_definition` defines.
+[[nodiscard]] inline std::string program_of(std::string_view number_definition) {
+  return fmt::format("{}{}{}{}", number_definition, kernel_source, image_kernel_source,
+                     tensor_kernel_source);
 }
 
-/// Blocks, and threads in each.
+/// Launch configuration: blocks, and threads per block.
 struct grid {
   dim3 blocks;
   unsigned threads;
 };
 
-/// For `work` elements in each of `rows`, if with more than one of them for a thread: no more
-/// blocks in all than keep every GPU busy.
+/// Launch configuration for `work` elements in each of `rows`: blocks.x splits the elements and
+/// blocks.y the rows. About 8192 blocks fill any GPU, so a thread may compute several elements.
 [[nodiscard]] inline grid grid_for(std::int64_t work, std::int64_t rows = 1) {
   constexpr std::int64_t warp = 32;
-  constexpr std::int64_t most_threads = 256;
-  constexpr std::int64_t most_rows = 65535;  // of blocks, as CUDA has them
-  constexpr std::int64_t most_in_all = 8192;
-  const std::int64_t most_blocks = std::clamp<std::int64_t>(most_in_all / rows, 1, 2048);
-  const auto parts = [](std::int64_t of, std::int64_t size) { return (of + size - 1) / size; };
-  const std::int64_t threads = std::clamp(parts(work, warp) * warp, warp, most_threads);
-  const std::int64_t blocks = std::clamp<std::int64_t>(parts(work, threads), 1, most_blocks);
-  return {dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(std::min(rows, most_rows))),
+  constexpr std::int64_t max_threads = 256;
+  constexpr std::int64_t max_rows = 65535;  // limit of gridDim.y (CUDA C++ Programming Guide)
+  constexpr std::int64_t max_grid = 8192;
+  const std::int64_t max_blocks = std::clamp<std::int64_t>(max_grid / rows, 1, 2048);
+  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const std::int64_t threads = std::clamp(ceil_div(work, warp) * warp, warp, max_threads);
+  const std::int64_t blocks = std::clamp<std::int64_t>(ceil_div(work, threads), 1, max_blocks);
+  return {dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(std::min(rows, max_rows))),
           static_cast<unsigned>(threads)};
 }
 
-/// A function on a GPU.
+/// A loaded kernel.
 class kernel {
  public:
   kernel(cudaKernel_t self, std::string_view name) : self_(self), name_(name) {}
 
-  /// Enqueues a call. Arguments must have the types of the kernel's parameters: nobody checks.
+  /// Enqueues a launch. The arguments must have the types of the kernel's parameters; this is not
+  /// checked.
   template <class... Arguments>
-  void launch(cudaStream_t behind, const grid& on, Arguments... arguments) const {
+  void launch(cudaStream_t target, const grid& size, Arguments... arguments) const {
     std::array<void*, sizeof...(Arguments)> all{static_cast<void*>(&arguments)...};
-    const cudaError_t status = cudaLaunchKernel(static_cast<const void*>(self_), on.blocks,
-                                                dim3(on.threads), all.data(), 0, behind);
+    const cudaError_t status = cudaLaunchKernel(static_cast<const void*>(self_), size.blocks,
+                                                dim3(size.threads), all.data(), 0, target);
     if (status != cudaSuccess) check(status, fmt::format("cudaLaunchKernel of {}", name_));
   }
 
@@ -79,17 +83,20 @@ class kernel {
   std::string_view name_;
 };
 
-/// The suite's own kernels on a GPU. They are compiled when one is first asked for, once in a
-/// process for each kind of GPU and numbers.
+/// The kernels of layerbench on a GPU. They are compiled at first use, once per process, compute
+/// capability and element type.
 class kernels {
  public:
   explicit kernels(int device) : device_(device) {}
 
-  /// The kernel of that name in a data type. Throws unsupported, api_error.
+  /// The kernel `name` in a data type. Throws unsupported if there are no kernels in the type, and
+  /// api_error if compiling or loading fails.
   [[nodiscard]] kernel find(dtype type, const char* name) {
-    const std::string_view typed_span = number_source(type);
-    auto loaded = loaded_.find(typed_span);
-    if (loaded == loaded_.end()) loaded = loaded_.emplace(typed_span, load(code(typed_span))).first;
+    const std::string_view number_definition = number_source(type);
+    auto loaded = loaded_.find(number_definition);
+    if (loaded == loaded_.end()) {
+      loaded = loaded_.emplace(number_definition, load(code(number_definition))).first;
+    }
     cudaKernel_t result = nullptr;
     check(cudaLibraryGetKernel(&result, loaded->second.get(), name),
           fmt::format("cudaLibraryGetKernel of {}", name));
@@ -99,14 +106,15 @@ class kernels {
  private:
   using library = handle<cudaLibrary_t, &cudaLibraryUnload>;
 
-  [[nodiscard]] const std::string& code(std::string_view typed_span) const {
-    static std::map<std::pair<int, std::string_view>, std::string> known;
+  [[nodiscard]] const std::string& code(std::string_view number_definition) const {
+    static std::map<std::pair<int, std::string_view>, std::string> cache;
     const int capability = properties_of(device_).compute_capability;
-    const std::pair key{capability, typed_span};
-    auto at = known.find(key);
-    if (at == known.end())
-      at = known.emplace(key, compiled(program_of(typed_span), capability)).first;
-    return at->second;
+    const std::pair key{capability, number_definition};
+    auto found = cache.find(key);
+    if (found == cache.end()) {
+      found = cache.emplace(key, compiled(program_of(number_definition), capability)).first;
+    }
+    return found->second;
   }
 
   [[nodiscard]] static library load(const std::string& code) {
@@ -117,7 +125,7 @@ class kernels {
   }
 
   int device_;
-  std::map<std::string_view, library> loaded_;  ///< by their numbers
+  std::map<std::string_view, library> loaded_;  ///< by definition of `number`
 };
 
 }  // namespace layerbench::cuda

@@ -11,48 +11,48 @@
 
 namespace layerbench::cuda {
 
-/// What NVIDIA's management library (NVML) tells of a GPU. It comes with the driver: it is loaded
-/// where it is there, and any of its functions may be missing. Declarations and numbers are those
-/// of the NVML API reference.
+/// Telemetry of a GPU through NVIDIA's management library (NVML). The library comes with the
+/// driver, so it is loaded at run time; the library or any of its functions may be missing.
+/// Declarations and constants are from the NVML API reference.
 class nvml {
  public:
-  /// Of the GPU at that place on the bus, such as "0000:3B:00.0".
+  /// `bus_id`: PCI bus id of the GPU, such as "0000:3B:00.0".
   explicit nvml(const std::string& bus_id, const char* library = "libnvidia-ml.so.1")
       : library_(::dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
-    const auto begin = function<int()>("nvmlInit_v2");
+    const auto init = function<int()>("nvmlInit_v2");
     const auto find = function<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
-    if (begin == nullptr || find == nullptr || begin() != success) return;
-    begun_.reset(library_.get());
+    if (init == nullptr || find == nullptr || init() != success) return;
+    session_.reset(library_.get());
     if (find(bus_id.c_str(), &gpu_) != success) gpu_ = nullptr;
   }
 
-  /// The counters of docs/formats.md, of this moment; without those that are not known. `energy_j`
-  /// is that of all the time since the driver was loaded.
+  /// The current counters (docs/formats.md), without those that the GPU does not report. `energy_j`
+  /// counts from when the driver was loaded.
   [[nodiscard]] std::map<std::string, double> read() const {
-    std::map<std::string, double> found;
-    if (gpu_ == nullptr) return found;
+    std::map<std::string, double> counters;
+    if (gpu_ == nullptr) return counters;
     constexpr int sm_clock = 1;
     constexpr int memory_clock = 2;
     constexpr int gpu_sensor = 0;
-    constexpr unsigned long long harmless = 0x1 | 0x2;  // idle, and clocks that the user set
+    constexpr unsigned long long not_throttled = 0x1 | 0x2;  // GPU idle, application clocks setting
     const auto add = [&](const char* counter, std::optional<unsigned> value, double unit = 1) {
-      if (value) found[counter] = unit * *value;
+      if (value) counters[counter] = unit * *value;
     };
-    add("sm_mhz", number<unsigned>("nvmlDeviceGetClockInfo", sm_clock));
-    add("mem_mhz", number<unsigned>("nvmlDeviceGetClockInfo", memory_clock));
-    add("power_w", number<unsigned>("nvmlDeviceGetPowerUsage"), 1e-3);
-    add("temperature_c", number<unsigned>("nvmlDeviceGetTemperature", gpu_sensor));
-    const auto used = number<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
-    if (used) found["energy_j"] = 1e-3 * static_cast<double>(*used);
-    auto reasons = number<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
-    if (!reasons) {  // as newer drivers call it
-      reasons = number<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons");
+    add("sm_mhz", query<unsigned>("nvmlDeviceGetClockInfo", sm_clock));
+    add("mem_mhz", query<unsigned>("nvmlDeviceGetClockInfo", memory_clock));
+    add("power_w", query<unsigned>("nvmlDeviceGetPowerUsage"), 1e-3);
+    add("temperature_c", query<unsigned>("nvmlDeviceGetTemperature", gpu_sensor));
+    const auto used = query<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
+    if (used) counters["energy_j"] = 1e-3 * static_cast<double>(*used);
+    auto reasons = query<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
+    if (!reasons) {  // renamed in newer drivers
+      reasons = query<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons");
     }
     if (reasons) {
-      found["throttled"] = (*reasons & ~harmless) == 0 ? 0 : 1;
-      found["throttle_reasons"] = static_cast<double>(*reasons);
+      counters["throttled"] = (*reasons & ~not_throttled) == 0 ? 0 : 1;
+      counters["throttle_reasons"] = static_cast<double>(*reasons);
     }
-    return found;
+    return counters;
   }
 
  private:
@@ -60,31 +60,32 @@ class nvml {
   struct closer {
     void operator()(void* library) const noexcept { ::dlclose(library); }
   };
-  struct ender {
+  struct shutdown {
     void operator()(void* library) const noexcept {
-      auto* const end = reinterpret_cast<int (*)()>(::dlsym(library, "nvmlShutdown"));
-      if (end != nullptr) end();
+      auto* const nvml_shutdown = reinterpret_cast<int (*)()>(::dlsym(library, "nvmlShutdown"));
+      if (nvml_shutdown != nullptr) nvml_shutdown();
     }
   };
 
-  /// Null where the library does not have it, or is not there.
+  /// A function of the library; null if the function or the library is missing.
   template <class Signature>
   [[nodiscard]] Signature* function(const char* name) const {
     if (!library_) return nullptr;
     return reinterpret_cast<Signature*>(::dlsym(library_.get(), name));
   }
 
-  /// What a function says of the GPU, of that one of several things; nothing where it does not.
+  /// The value that query function `name` returns for the GPU; nullopt if the query fails. `which`
+  /// selects one of several clocks or sensors.
   template <class Number, class... Which>
-  [[nodiscard]] std::optional<Number> number(const char* name, Which... which) const {
+  [[nodiscard]] std::optional<Number> query(const char* name, Which... which) const {
     Number value = 0;
-    const auto ask = function<int(void*, Which..., Number*)>(name);
-    if (ask == nullptr || ask(gpu_, which..., &value) != success) return std::nullopt;
+    const auto call = function<int(void*, Which..., Number*)>(name);
+    if (call == nullptr || call(gpu_, which..., &value) != success) return std::nullopt;
     return value;
   }
 
   std::unique_ptr<void, closer> library_;
-  std::unique_ptr<void, ender> begun_;  ///< the library, where it is to be ended
+  std::unique_ptr<void, shutdown> session_;  ///< the library, once it is initialized
   void* gpu_ = nullptr;
 };
 

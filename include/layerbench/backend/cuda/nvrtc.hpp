@@ -26,7 +26,7 @@ struct layerbench::cuda::status_traits<nvrtcResult> {
   }
 };
 
-/// NVIDIA's compiler as a library (NVRTC), which needs neither a GPU nor a driver.
+/// NVIDIA's run-time compiler (NVRTC). It needs neither a GPU nor a driver.
 namespace layerbench::cuda {
 
 namespace detail {
@@ -37,19 +37,19 @@ struct program_destroyer {
 };
 using program = std::unique_ptr<nvrtcProgram, program_destroyer>;
 
-/// What a program holds of a kind: its log, or its code. `size_of` and `get` are named so.
-[[nodiscard]] inline std::string text_of(const program& of, std::string_view call,
+/// Log or code of a program by the functions `call` and `call`Size.
+[[nodiscard]] inline std::string text_of(const program& source, std::string_view call,
                                          nvrtcResult (*size_of)(nvrtcProgram, std::size_t*),
                                          nvrtcResult (*get)(nvrtcProgram, char*)) {
   std::size_t size = 0;
-  check(size_of(of.get(), &size), fmt::format("{}Size", call));
+  check(size_of(source.get(), &size), fmt::format("{}Size", call));
   std::string text(size, '\0');
-  check(get(of.get(), text.data()), call);
+  check(get(source.get(), text.data()), call);
   return text;
 }
 
-/// Compute capabilities, such as 90, that code can be made for.
-[[nodiscard]] inline std::vector<int> known_capabilities() {
+/// Compute capabilities that NVRTC generates machine code for, such as 90.
+[[nodiscard]] inline std::vector<int> supported_capabilities() {
   int count = 0;
   check(nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
   std::vector<int> all(static_cast<std::size_t>(count));
@@ -59,16 +59,16 @@ using program = std::unique_ptr<nvrtcProgram, program_destroyer>;
 
 }  // namespace detail
 
-/// Code of CUDA C++ `source` for GPUs of a compute capability, such as 90: machine code, or, for
-/// GPUs that this NVRTC does not know, PTX of the newest ones before them, which the driver makes
-/// machine code of. Throws api_error, with what the compiler said.
+/// Compiles CUDA C++ `source` for a compute capability, such as 90, to machine code. If this NVRTC
+/// does not support the capability, the result is PTX for the newest supported one below it, which
+/// the driver compiles. Throws api_error with the compiler's log.
 [[nodiscard]] inline std::string compiled(const std::string& source, int capability) {
-  const std::vector<int> known = detail::known_capabilities();
-  const bool is_known = std::ranges::find(known, capability) != known.end();
+  const std::vector<int> supported = detail::supported_capabilities();
+  const bool is_supported = std::ranges::find(supported, capability) != supported.end();
   int newest = 0;
-  for (const int item : known) newest = item <= capability ? std::max(newest, item) : newest;
-  const std::string target =
-      is_known ? fmt::format("-arch=sm_{}", capability) : fmt::format("-arch=compute_{}", newest);
+  for (const int item : supported) newest = item <= capability ? std::max(newest, item) : newest;
+  const std::string target = is_supported ? fmt::format("-arch=sm_{}", capability)
+                                          : fmt::format("-arch=compute_{}", newest);
   const std::array options{target.c_str(), "-std=c++17", "-default-device"};
   nvrtcProgram raw = nullptr;
   check(nvrtcCreateProgram(&raw, source.c_str(), "layerbench.cu", 0, nullptr, nullptr),
@@ -84,8 +84,8 @@ using program = std::unique_ptr<nvrtcProgram, program_destroyer>;
                                         &nvrtcGetProgramLog));
   }
   check(status, call);
-  return is_known ? detail::text_of(result, "nvrtcGetCUBIN", &nvrtcGetCUBINSize, &nvrtcGetCUBIN)
-                  : detail::text_of(result, "nvrtcGetPTX", &nvrtcGetPTXSize, &nvrtcGetPTX);
+  return is_supported ? detail::text_of(result, "nvrtcGetCUBIN", &nvrtcGetCUBINSize, &nvrtcGetCUBIN)
+                      : detail::text_of(result, "nvrtcGetPTX", &nvrtcGetPTXSize, &nvrtcGetPTX);
 }
 
 }  // namespace layerbench::cuda

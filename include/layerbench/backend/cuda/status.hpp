@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,13 +12,13 @@
 
 #include <layerbench/base/error.hpp>
 
-/// What all backends on NVIDIA GPUs share: the device, its memory, its streams.
+/// Shared by all backends on NVIDIA GPUs: errors, device, memory, streams and kernels.
 namespace layerbench::cuda {
 
-/// How a library's statuses read; specialised for the status type of each library: its name,
-/// whether a status is success, whether it says that there is nothing for this shape and type, and
-/// its text. A trait, and not overloads: these types are of the global namespace, where a template
-/// that is defined before does not find them.
+/// Interprets the status codes of a library; specialised for the status type of each: the library's
+/// name, whether a status is success, whether it means that a shape or type is not supported, and
+/// its text. It is a trait because argument-dependent lookup would not find overloads for these
+/// types: they are in the global namespace.
 template <class Status>
 struct status_traits;
 
@@ -32,8 +33,8 @@ struct status_traits<cudaError_t> {
   }
 };
 
-/// Throws unless `status`, which `call` returned, is success: `unsupported` where the library has
-/// nothing for the shape or type, else api_error.
+/// Throws unless `status`, returned by `call`, is success: `unsupported` if the library does not
+/// support the shape or type, otherwise api_error.
 template <class Status>
 void check(Status status, std::string_view call) {
   using traits = status_traits<Status>;
@@ -42,6 +43,11 @@ void check(Status status, std::string_view call) {
     throw unsupported(fmt::format("{}: {}: {}", traits::library, call, traits::text(status)));
   }
   throw api_error(traits::library, call, traits::text(status));
+}
+
+/// "9.19.0" for 91900, the version encoding of cuBLAS, cuDNN 9 and NCCL.
+[[nodiscard]] inline std::string library_version_text(std::size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
 }  // namespace layerbench::cuda

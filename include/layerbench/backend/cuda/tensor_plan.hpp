@@ -24,37 +24,28 @@
 
 namespace layerbench::cuda {
 
-/// Strides, in elements, of a tensor that lies in `order`: images n*c*h*w as it says, with the
-/// channels last where any order would do; all others row-major.
+/// Strides in elements: images n*c*h*w in `order`, channels-last for layout::any; other tensors
+/// row-major.
 [[nodiscard]] inline dims strides(const dims& extents, layout order) {
   if (extents.size() == 4 && order != layout::nchw) {
     const std::int64_t c = extents[1];
     const std::int64_t w = extents[3];
     return {c * extents[2] * w, 1, w * c, c};
   }
-  dims result(extents.size(), 1);
-  for (std::size_t i = extents.size() - 1; i > 0; --i) result[i - 1] = result[i] * extents[i];
-  return result;
+  return op::strides(extents, op::plain_order(extents));
 }
 
-/// Strides of a tensor that lies in `order`, in op::reorder's notation. Throws unsupported where an
-/// axis is in blocks.
+/// Strides in elements of a tensor in `order`, in op::reorder's notation. Throws unsupported if the
+/// order is blocked.
 [[nodiscard]] inline dims strides(const dims& extents, std::string_view order) {
   if (order.size() != extents.size() || !op::is_permutation(order)) {
     throw unsupported(fmt::format("layerbench has no blocked orders, such as {}, on GPUs", order));
   }
-  dims result(extents.size());
-  std::int64_t step = 1;
-  for (std::size_t i = order.size(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(order[i] - 'a');
-    result.at(axis) = step;
-    step *= extents.at(axis);
-  }
-  return result;
+  return op::strides(extents, order);
 }
 
-/// What the plans of all ops on NVIDIA GPUs have in common: operands in device memory, in the
-/// order that was asked for, without padding.
+/// Base class of the plans on NVIDIA GPUs: operands in device memory, in the requested order and
+/// without padding.
 class tensor_plan {
  public:
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
@@ -64,11 +55,11 @@ class tensor_plan {
     const double scale = operands_[operand].logical.scale;
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(values.size());
-      for_each_element(operand, [&](std::size_t logical, std::size_t place) {
+      for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
         if constexpr (std::is_integral_v<T>) {
-          stored[place] = static_cast<T>(std::nearbyint(values[logical] / scale));
+          stored[offset] = static_cast<T>(std::nearbyint(values[logical] / scale));
         } else {
-          stored[place] = static_cast<T>(values[logical]);
+          stored[offset] = static_cast<T>(values[logical]);
         }
       });
       copy(to, stored.data(), stored.size() * sizeof(T));
@@ -81,34 +72,34 @@ class tensor_plan {
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(values.size());
       copy(stored.data(), from, stored.size() * sizeof(T));
-      for_each_element(operand, [&](std::size_t logical, std::size_t place) {
+      for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
         if constexpr (std::is_integral_v<T>) {
-          values[logical] = static_cast<float>(stored[place] * scale);
+          values[logical] = static_cast<float>(stored[offset] * scale);
         } else {
-          values[logical] = static_cast<float>(stored[place]);
+          values[logical] = static_cast<float>(stored[offset]);
         }
       });
     });
   }
 
  protected:
-  tensor_plan(const backend& target, std::vector<op::operand> logical, layout order)
-      : stream_(target.stream()) {
+  tensor_plan(const backend& device, std::vector<op::operand> logical, layout order)
+      : stream_(device.stream()) {
     for (op::operand& operand : logical) {
       const bool channels_last = operand.extents.size() == 4 && order != layout::nchw;
       const std::string text = channels_last ? "acdb" : op::plain_order(operand.extents);
-      dims steps = strides(operand.extents, order);
-      add(std::move(operand), text, std::move(steps));
+      dims operand_strides = strides(operand.extents, order);
+      add(std::move(operand), text, std::move(operand_strides));
     }
   }
 
-  /// With an order for each operand, in op::reorder's notation. Throws unsupported.
+  /// `orders`: one per operand, in op::reorder's notation. Throws unsupported for blocked orders.
   tensor_plan(const backend& device, std::vector<op::operand> logical,
               const std::vector<std::string>& orders)
       : stream_(device.stream()) {
     for (std::size_t i = 0; i < logical.size(); ++i) {
-      dims steps = strides(logical[i].extents, std::string_view(orders.at(i)));
-      add(std::move(logical[i]), orders[i], std::move(steps));
+      dims operand_strides = strides(logical[i].extents, std::string_view(orders.at(i)));
+      add(std::move(logical[i]), orders[i], std::move(operand_strides));
     }
   }
 
@@ -119,34 +110,34 @@ class tensor_plan {
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
 
  private:
-  void add(op::operand logical, const std::string& order, dims steps) {
+  void add(op::operand logical, const std::string& order, dims operand_strides) {
     std::string text = op::canonical_order(logical.extents, order);
     const auto bytes =
         static_cast<std::size_t>(elements(logical.extents)) * traits(logical.type).bytes;
     operands_.push_back({std::move(logical), std::move(text), bytes});
-    strides_.push_back(std::move(steps));
+    strides_.push_back(std::move(operand_strides));
   }
 
-  /// Calls `visit(position in row-major order, position in memory)` for each element.
+  /// Calls `visit(row-major index, offset in memory)` for each element; both count elements.
   template <class Visit>
   void for_each_element(std::size_t operand, const Visit& visit) const {
     const dims& extents = logical(operand).extents;
-    const dims& steps = strides_of(operand);
-    dims at(extents.size(), 0);
+    const dims& operand_strides = strides_of(operand);
+    dims index(extents.size(), 0);
     const auto count = static_cast<std::size_t>(elements(extents));
-    std::int64_t place = 0;
+    std::int64_t offset = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      visit(i, static_cast<std::size_t>(place));
+      visit(i, static_cast<std::size_t>(offset));
       for (std::size_t axis = extents.size(); axis-- > 0;) {
-        place += steps[axis];
-        if (++at[axis] < extents[axis]) break;
-        place -= at[axis] * steps[axis];
-        at[axis] = 0;
+        offset += operand_strides[axis];
+        if (++index[axis] < extents[axis]) break;
+        offset -= index[axis] * operand_strides[axis];
+        index[axis] = 0;
       }
     }
   }
 
-  /// Between this program's memory and the device's, behind all that was enqueued.
+  /// Copies between host and device memory after all enqueued work, and waits.
   void copy(void* to, const void* from, std::size_t bytes) const {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
     check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");

@@ -7,6 +7,7 @@
 
 namespace layerbench {
 
+/// Activation by cuDNN's legacy API. Gradients exist for the functions that need only dst.
 template <>
 class plan<cudnn::backend, op::activation> : public cudnn::legacy_plan {
  public:
@@ -15,26 +16,28 @@ class plan<cudnn::backend, op::activation> : public cudnn::legacy_plan {
             device, o.operands(request.pass, request.type), request,
             request.pass == op::pass::bwd ? "cudnnActivationBackward" : "cudnnActivationForward"),
         backward_(request.pass == op::pass::bwd),
-        tensor_(described(0)) {
+        tensor_(tensor_descriptor_of(0)) {
     const function f = function_of(o.kind);
     if (backward_ && !f.gradient_from_destination) {
-      throw unsupported("cuDNN wants source and destination for the gradient of this activation");
+      throw unsupported("cuDNN needs source and destination for the gradient of this activation");
     }
-    cuda::check(cudnnSetActivationDescriptor(how_.get(), f.mode, CUDNN_PROPAGATE_NAN, f.parameter),
-                "cudnnSetActivationDescriptor");
+    cuda::check(
+        cudnnSetActivationDescriptor(descriptor_.get(), f.mode, CUDNN_PROPAGATE_NAN, f.parameter),
+        "cudnnSetActivationDescriptor");
     if (f.mode == CUDNN_ACTIVATION_SWISH) {
-      cuda::check(cudnnSetActivationDescriptorSwishBeta(how_.get(), 1),
+      cuda::check(cudnnSetActivationDescriptorSwishBeta(descriptor_.get(), 1),
                   "cudnnSetActivationDescriptorSwishBeta");
     }
   }
 
   void run(const binding& bound) const {
     const auto tensor = tensor_.get();
-    if (backward_) {  // of these functions the destination alone is looked at
-      check(cudnnActivationBackward(library(), how_.get(), &cudnn::one, tensor, bound[0], tensor,
-                                    bound[1], tensor, bound[0], &cudnn::zero, tensor, bound[2]));
+    if (backward_) {  // dst also stands for src, which cuDNN does not read for these functions
+      check(cudnnActivationBackward(library(), descriptor_.get(), &cudnn::one, tensor, bound[0],
+                                    tensor, bound[1], tensor, bound[0], &cudnn::zero, tensor,
+                                    bound[2]));
     } else {
-      check(cudnnActivationForward(library(), how_.get(), &cudnn::one, tensor, bound[0],
+      check(cudnnActivationForward(library(), descriptor_.get(), &cudnn::one, tensor, bound[0],
                                    &cudnn::zero, tensor, bound[1]));
     }
   }
@@ -65,8 +68,8 @@ class plan<cudnn::backend, op::activation> : public cudnn::legacy_plan {
 
   bool backward_;
   cudnn::tensor_descriptor tensor_;
-  handle how_ = cuda::make_handle<handle>("cudnnCreateActivationDescriptor",
-                                          &cudnnCreateActivationDescriptor);
+  handle descriptor_ = cuda::make_handle<handle>("cudnnCreateActivationDescriptor",
+                                                 &cudnnCreateActivationDescriptor);
 };
 
 static_assert(implements<cudnn::backend, op::activation>);

@@ -12,23 +12,23 @@ class plan<cudnn::backend, op::add> : public cudnn::legacy_plan {
  public:
   plan(const cudnn::backend& device, const op::add& o, const plan_request& request)
       : legacy_plan(device, o.operands(request.pass, request.type), request, "cudnnOpTensor"),
-        tensor_(described(0)) {
-    cuda::check(cudnnSetOpTensorDescriptor(how_.get(), CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT,
+        tensor_(tensor_descriptor_of(0)) {
+    cuda::check(cudnnSetOpTensorDescriptor(descriptor_.get(), CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT,
                                            CUDNN_PROPAGATE_NAN),
                 "cudnnSetOpTensorDescriptor");
   }
 
   void run(const binding& bound) const {
     const auto tensor = tensor_.get();
-    check(cudnnOpTensor(library(), how_.get(), &cudnn::one, tensor, bound[0], &cudnn::one, tensor,
-                        bound[1], &cudnn::zero, tensor, bound[2]));
+    check(cudnnOpTensor(library(), descriptor_.get(), &cudnn::one, tensor, bound[0], &cudnn::one,
+                        tensor, bound[1], &cudnn::zero, tensor, bound[2]));
   }
 
  private:
   using handle = cuda::handle<cudnnOpTensorDescriptor_t, &cudnnDestroyOpTensorDescriptor>;
 
   cudnn::tensor_descriptor tensor_;
-  handle how_ =
+  handle descriptor_ =
       cuda::make_handle<handle>("cudnnCreateOpTensorDescriptor", &cudnnCreateOpTensorDescriptor);
 };
 

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,8 +16,10 @@
 
 namespace layerbench {
 
-/// Batch normalisation, of images in any order alike. For `bwd` the library hands on the inverse of
-/// a batch's deviation where the op has its variance: that lies so in memory.
+/// Batch normalisation of images in any order. cuDNN saves the inverse standard deviation of a
+/// batch for `bwd`, where the op has the variance: upload() and download() convert between them.
+/// cuDNN always has a scale and a shift: one that is not learned is a constant of the plan, and its
+/// gradient is discarded.
 template <>
 class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
  public:
@@ -24,15 +28,18 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
                     function_of(request.pass)),
         device_(&device),
         pass_(request.pass),
+        scale_(o.scale),
+        shift_(o.shift),
         epsilon_(o.epsilon),
-        image_(described(0)),
+        image_(tensor_descriptor_of(0)),
         channels_({1, o.c, 1, 1}, {o.c, 1, 1, 1}, dtype::f32) {
-    if (pass_ == op::pass::fwd_training) inverted_ = 7;
-    if (pass_ == op::pass::bwd) inverted_ = 4;
+    if (pass_ == op::pass::fwd_training) inverse_deviation_ = 5 + o.learned();
+    if (pass_ == op::pass::bwd) inverse_deviation_ = o.scale ? 4 : 3;
+    if (o.learned() < 2) allocate(device, o.c);
   }
 
   void upload(std::size_t operand, std::span<const float> values, address to) const {
-    if (operand != inverted_) return tensor_plan::upload(operand, values, to);
+    if (operand != inverse_deviation_) return tensor_plan::upload(operand, values, to);
     std::vector<float> inverses;
     for (const float variance : values) {
       inverses.push_back(static_cast<float>(1 / std::sqrt(variance + epsilon_)));
@@ -41,41 +48,42 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
     tensor_plan::download(operand, from, values);
-    if (operand != inverted_) return;
+    if (operand != inverse_deviation_) return;
     for (float& value : values) {
       const double inverse = value;
       value = static_cast<float>(1 / (inverse * inverse) - epsilon_);
     }
   }
 
-  /// The variance of an inverse deviation that was rounded, twice by what the library takes for it:
-  /// relative to the variance with epsilon, of which the square doubles the error.
+  /// Error bound of a variance that is computed back from a stored inverse deviation
+  /// (variance + epsilon)^(-1/2). Squaring doubles its relative error. Of its three roundings two
+  /// are in cuDNN's computation and one is its storage.
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
-    if (operand != inverted_) return exact;
+    if (operand != inverse_deviation_) return exact;
     exact.rounded = 2 * (exact.value + epsilon_);
     exact.roundings = 3;
     return exact;
   }
 
   void run(const binding& bound) const {
+    if (pass_ == op::pass::bwd) return differentiate(bound);
+    std::size_t next = 1;  // operand
+    const address scale = scale_ ? bound[next++] : constant(0);
+    const address shift = shift_ ? bound[next++] : constant(1);
+    const std::size_t mean = next;
+    const address dst = bound[mean + 2];
     if (pass_ == op::pass::fwd) {
-      check(cudnnBatchNormalizationForwardInference(
-          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
-          bound[5], channels_.get(), bound[1], bound[2], bound[3], bound[4], epsilon_));
-    } else if (pass_ == op::pass::fwd_training) {
-      restore(3, 8, bound);
-      restore(4, 9, bound);
-      check(cudnnBatchNormalizationForwardTraining(
-          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(),
-          bound[5], channels_.get(), bound[1], bound[2], op::batchnorm::momentum, bound[8],
-          bound[9], epsilon_, bound[6], bound[7]));
-    } else {
-      check(cudnnBatchNormalizationBackward(
-          library(), mode, &cudnn::one, &cudnn::zero, &cudnn::one, &cudnn::zero, image_.get(),
-          bound[0], image_.get(), bound[1], image_.get(), bound[5], channels_.get(), bound[2],
-          bound[6], bound[7], epsilon_, bound[3], bound[4]));
+      return check(cudnnBatchNormalizationForwardInference(
+          library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(), dst,
+          channels_.get(), scale, shift, bound[mean], bound[mean + 1], epsilon_));
     }
+    prepare_update(mean, mean + 5, bound);
+    prepare_update(mean + 1, mean + 6, bound);
+    check(cudnnBatchNormalizationForwardTraining(
+        library(), mode, &cudnn::one, &cudnn::zero, image_.get(), bound[0], image_.get(), dst,
+        channels_.get(), scale, shift, op::batchnorm::momentum, bound[mean + 5], bound[mean + 6],
+        epsilon_, bound[mean + 3], bound[mean + 4]));
   }
 
  private:
@@ -89,18 +97,49 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
     }
   }
 
-  /// The library updates running statistics where they are, as models have them; elsewhere they are
-  /// copied first.
-  void restore(std::size_t old, std::size_t now, const binding& bound) const {
+  void differentiate(const binding& bound) const {
+    std::size_t next = 2;  // operand
+    const address scale = scale_ ? bound[next++] : constant(0);
+    const std::size_t mean = next;
+    next += 3;
+    const address diff_scale = scale_ ? bound[next++] : constant(2);
+    const address diff_shift = shift_ ? bound[next++] : constant(3);
+    check(cudnnBatchNormalizationBackward(
+        library(), mode, &cudnn::one, &cudnn::zero, &cudnn::one, &cudnn::zero, image_.get(),
+        bound[0], image_.get(), bound[1], image_.get(), bound[mean + 2], channels_.get(), scale,
+        diff_scale, diff_shift, epsilon_, bound[mean], bound[mean + 1]));
+  }
+
+  /// Scales, shifts, and room for the gradients of both.
+  void allocate(cudnn::backend& device, std::int64_t channels) {
+    const auto count = static_cast<std::size_t>(channels);
+    constant_bytes_ = count * sizeof(float);
+    constants_.emplace(cudnn::backend::allocate(4 * constant_bytes_));
+    std::vector<float> values(4 * count, 0.0F);
+    std::fill_n(values.begin(), count, 1.0F);
+    device.copy(constants_->data(), values.data(), 4 * constant_bytes_);
+    device.synchronize();
+  }
+  [[nodiscard]] address constant(std::size_t i) const {
+    return static_cast<std::byte*>(constants_->data()) + i * constant_bytes_;
+  }
+
+  /// Copies running statistics to their output, because cuDNN updates them in place. In models both
+  /// are the same memory, and nothing is copied.
+  void prepare_update(std::size_t old, std::size_t now, const binding& bound) const {
     if (bound[old] != bound[now]) device_->copy(bound[now], bound[old], operands()[now].bytes);
   }
 
   cudnn::backend* device_;
   op::pass pass_;
+  bool scale_;  ///< is learned
+  bool shift_;
   double epsilon_;
-  std::optional<std::size_t> inverted_;  ///< the operand that has the variance
+  std::optional<std::size_t> inverse_deviation_;  ///< operand that is the variance in the op
   cudnn::tensor_descriptor image_;
   cudnn::tensor_descriptor channels_;
+  std::optional<cuda::buffer> constants_;  ///< where not all is learned
+  std::size_t constant_bytes_ = 0;         ///< of each of them
 };
 
 static_assert(implements<cudnn::backend, op::batchnorm>);

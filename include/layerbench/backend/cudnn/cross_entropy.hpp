@@ -4,17 +4,14 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/cross_entropy.hpp>
 
 namespace layerbench {
 
-/// The library's softmax, and kernels of the suite's own for the loss, which adds up in two steps,
-/// and its gradient.
+/// cuDNN's softmax, and layerbench kernels for the loss, which is summed in two steps, and for its
+/// gradient.
 template <>
 class plan<cudnn::backend, op::cross_entropy> : public cudnn::legacy_plan {
  public:
@@ -33,40 +30,31 @@ class plan<cudnn::backend, op::cross_entropy> : public cudnn::legacy_plan {
     }
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return loss_ ? parts * sizeof(float) : 0; }
-
-  struct binding {
-    std::vector<address> places;
-    address workspace;
-  };
-  [[nodiscard]] static binding bind(std::span<const address> places, address workspace) {
-    return {{places.begin(), places.end()}, workspace};
-  }
-  static void place(binding& bound, std::span<const address> places) {
-    bound.places.assign(places.begin(), places.end());
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return loss_ ? partial_sum_count * sizeof(float) : 0;
   }
 
   void run(const binding& bound) const {
-    const auto& at = bound.places;
     if (gradient_) {
-      gradient_->launch(stream(), cuda::grid_for(o_.c, o_.n), at[0], at[1], at[2], o_.n, o_.c);
+      gradient_->launch(stream(), cuda::grid_for(o_.c, o_.n), bound[0], bound[1], bound[2], o_.n,
+                        o_.c);
       return;
     }
-    const auto tensor = loss_->of.get();
+    const auto tensor = loss_->tensor.get();
     cuda::check(cudnnSoftmaxForward(library(), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL,
-                                    &cudnn::one, tensor, at[0], &cudnn::zero, tensor, at[2]),
+                                    &cudnn::one, tensor, bound[0], &cudnn::zero, tensor, bound[2]),
                 "cudnnSoftmaxForward");
-    loss_->in_parts.launch(stream(), {dim3(1), parts}, at[2], at[1], bound.workspace, o_.n, o_.c,
-                           op::cross_entropy::least_probability);
-    loss_->mean.launch(stream(), {dim3(1), 1}, bound.workspace, at[3], o_.n);
+    loss_->partial_sums.launch(stream(), {dim3(1), partial_sum_count}, bound[2], bound[1],
+                               bound.workspace, o_.n, o_.c, op::cross_entropy::min_probability);
+    loss_->mean.launch(stream(), {dim3(1), 1}, bound.workspace, bound[3], o_.n);
   }
 
  private:
-  static constexpr unsigned parts = 64;  ///< of the sum, as the kernels have it
+  static constexpr unsigned partial_sum_count = 64;  ///< as in the kernel cross_entropy_mean
 
   struct loss {
-    cudnn::tensor_descriptor of;
-    cuda::kernel in_parts;
+    cudnn::tensor_descriptor tensor;
+    cuda::kernel partial_sums;
     cuda::kernel mean;
   };
 

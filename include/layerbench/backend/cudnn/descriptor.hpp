@@ -17,11 +17,11 @@
 #include <layerbench/backend/cuda/handle.hpp>
 #include <layerbench/backend/cudnn/status.hpp>
 
-/// cuDNN through its graph API: operations on tensors are put together to a graph, for which the
-/// library has engines. It is used by its C interface, in which everything is a descriptor.
+/// cuDNN's graph API: a graph of operations on tensors is run by one of the library's engines. This
+/// is its C interface (backend API), in which every object is a descriptor.
 namespace layerbench::cudnn {
 
-/// How the interface names the type of an attribute's elements.
+/// cudnnBackendAttributeType_t of the elements of an attribute.
 template <class T>
 inline constexpr std::nullptr_t attribute_type = nullptr;
 template <>
@@ -51,8 +51,8 @@ inline constexpr auto attribute_type<cudnnBackendBehaviorNote_t> = CUDNN_TYPE_BE
 template <>
 inline constexpr auto attribute_type<char> = CUDNN_TYPE_CHAR;
 
-/// One descriptor: made, given its attributes, made final, asked for attributes. All calls throw
-/// as cuda::check does.
+/// A backend descriptor: created, set(), finalized, then queried by get(). All calls throw as
+/// cuda::check().
 class descriptor {
  public:
   explicit descriptor(cudnnBackendDescriptorType_t type) {
@@ -87,36 +87,37 @@ class descriptor {
 
   void finalize() { cuda::check(cudnnBackendFinalize(raw()), "cudnnBackendFinalize"); }
 
-  /// An attribute with one element.
+  /// The value of an attribute with one element.
   template <class T>
   [[nodiscard]] T get(cudnnBackendAttributeName_t name) const {
     T value{};
     get_elements(name, attribute_type<T>, 1, &value);
     return value;
   }
-  /// All elements of an attribute, which are no more than `most`.
+  /// All elements of an attribute, which has at most `capacity`.
   template <class T>
-  [[nodiscard]] std::vector<T> get_all(cudnnBackendAttributeName_t name, std::size_t most) const {
-    std::vector<T> values(most);
-    values.resize(get_elements(name, attribute_type<T>, most, values.data()));
+  [[nodiscard]] std::vector<T> get_all(cudnnBackendAttributeName_t name,
+                                       std::size_t capacity) const {
+    std::vector<T> values(capacity);
+    values.resize(get_elements(name, attribute_type<T>, capacity, values.data()));
     return values;
   }
-  /// All descriptors, of `type`, that an attribute holds, which are no more than `most`.
+  /// All descriptors of `type` in an attribute, which has at most `capacity`.
   [[nodiscard]] std::vector<descriptor> get_all(cudnnBackendAttributeName_t name,
                                                 cudnnBackendDescriptorType_t type,
-                                                std::size_t most) const {
+                                                std::size_t capacity) const {
     std::vector<descriptor> result;
     std::vector<cudnnBackendDescriptor_t> inner;
-    for (std::size_t i = 0; i < most; ++i) {
+    for (std::size_t i = 0; i < capacity; ++i) {
       result.emplace_back(type);
       inner.push_back(result.back().raw());
     }
-    const std::size_t found =
-        get_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, static_cast<void*>(inner.data()));
+    const std::size_t found = get_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, capacity,
+                                           static_cast<void*>(inner.data()));
     result.erase(result.begin() + static_cast<std::ptrdiff_t>(found), result.end());
     return result;
   }
-  /// How many descriptors an attribute holds at most; what get_all finds may be less.
+  /// Upper bound of the number of descriptors in an attribute; get_all() may return fewer.
   [[nodiscard]] std::size_t count(cudnnBackendAttributeName_t name) const {
     return get_elements(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, nullptr);
   }
@@ -131,15 +132,16 @@ class descriptor {
         fmt::format("cudnnBackendSetAttribute {}", static_cast<int>(name)));
   }
 
-  /// Stores up to `most` elements; gives their number, or where `most` is 0 how many there may be.
+  /// Stores up to `capacity` elements and returns their number. With `capacity` 0 it returns the
+  /// capacity needed.
   std::size_t get_elements(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                           std::size_t most, void* elements) const {
+                           std::size_t capacity, void* elements) const {
     std::int64_t found = 0;
-    cuda::check(cudnnBackendGetAttribute(raw(), name, type, static_cast<std::int64_t>(most), &found,
-                                         elements),
+    cuda::check(cudnnBackendGetAttribute(raw(), name, type, static_cast<std::int64_t>(capacity),
+                                         &found, elements),
                 fmt::format("cudnnBackendGetAttribute {}", static_cast<int>(name)));
-    const auto known = static_cast<std::size_t>(found);
-    return most == 0 ? known : std::min(most, known);
+    const auto count = static_cast<std::size_t>(found);
+    return capacity == 0 ? count : std::min(capacity, count);
   }
 
   cuda::handle<cudnnBackendDescriptor_t, &cudnnBackendDestroyDescriptor> self_;

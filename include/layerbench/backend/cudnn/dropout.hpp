@@ -10,8 +10,8 @@
 
 namespace layerbench {
 
-/// Kernels of the suite's own: the library's dropout has random numbers of its own. The seed is
-/// counted up by a second one, behind all that read it.
+/// Dropout by layerbench kernels, because cuDNN's dropout does not produce the random bits of
+/// op::dropout. A second kernel increments the seed after the first has read it.
 template <>
 class plan<cudnn::backend, op::dropout> : public cudnn::legacy_plan {
  public:
@@ -23,30 +23,32 @@ class plan<cudnn::backend, op::dropout> : public cudnn::legacy_plan {
         size_(elements(o.dims)),
         kernel_(device.kernels().find(
             request.type, request.pass == op::pass::bwd ? "dropout_gradient" : "dropout")) {
-    if (request.pass != op::pass::bwd) seed_ = device.kernels().find(request.type, "dropout_seed");
+    if (request.pass != op::pass::bwd) {
+      seed_kernel_ = device.kernels().find(request.type, "dropout_seed");
+    }
     if (o.dims.size() != 4 || request.order == layout::nchw) return;
     channels_ = o.dims[1];
     pixels_ = o.dims[2] * o.dims[3];
   }
 
-  void run(const binding& at) const {
-    const cuda::grid on = cuda::grid_for((size_ + 3) / 4);
-    if (seed_) {
-      kernel_.launch(stream(), on, at[0], at[1], at[2], at[3], size_, channels_, pixels_,
-                     o_.least_kept(), o_.factor());
-      seed_->launch(stream(), {dim3(1), 1}, at[1], at[4]);
+  void run(const binding& bound) const {
+    const cuda::grid grid = cuda::grid_for((size_ + 3) / 4);
+    if (seed_kernel_) {
+      kernel_.launch(stream(), grid, bound[0], bound[1], bound[2], bound[3], size_, channels_,
+                     pixels_, o_.keep_threshold(), o_.factor());
+      seed_kernel_->launch(stream(), {dim3(1), 1}, bound[1], bound[4]);
     } else {
-      kernel_.launch(stream(), on, at[0], at[1], at[2], size_, o_.factor());
+      kernel_.launch(stream(), grid, bound[0], bound[1], bound[2], size_, o_.factor());
     }
   }
 
  private:
   op::dropout o_;
   std::int64_t size_;
-  std::int64_t channels_ = 1;  ///< of images that have them last
+  std::int64_t channels_ = 1;  ///< of channels-last images; 1 for row-major tensors
   std::int64_t pixels_ = 1;
   cuda::kernel kernel_;
-  std::optional<cuda::kernel> seed_;
+  std::optional<cuda::kernel> seed_kernel_;
 };
 
 static_assert(implements<cudnn::backend, op::dropout>);

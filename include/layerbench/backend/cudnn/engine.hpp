@@ -23,14 +23,15 @@
 
 namespace layerbench::cudnn {
 
-/// The GPU that plans are made for: one that is there, or one that is described, as the library
-/// describes GPUs in JSON.
+/// Device properties of the GPU of a cuDNN handle.
 [[nodiscard]] inline descriptor gpu_of(cudnnHandle_t library) {
   descriptor result(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   result.set(CUDNN_ATTR_DEVICEPROP_HANDLE, library);
   result.finalize();
   return result;
 }
+/// Device properties from cuDNN's JSON representation, to make plans for a GPU that is not
+/// installed.
 [[nodiscard]] inline descriptor gpu_described_by(const std::string& json) {
   descriptor result(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   result.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json);
@@ -38,30 +39,30 @@ namespace layerbench::cudnn {
   return result;
 }
 
-/// A setting of an engine, by the library's number for it (cudnnBackendKnobType_t).
+/// A setting of an engine; `type` is a cudnnBackendKnobType_t.
 struct knob {
   std::int64_t type;
   std::int64_t value;
   friend bool operator==(const knob&, const knob&) = default;
 };
 
-/// What tells the plans of one graph apart: enough to make one again.
+/// Identifies a plan of a graph: engine and knobs.
 struct engine_choice {
   std::int64_t engine = 0;
   std::vector<knob> knobs;
   friend bool operator==(const engine_choice&, const engine_choice&) = default;
 
-  /// "eng67_k2:1_k13:0".
+  /// The choice as text, such as "eng67_k2:1_k13:0".
   [[nodiscard]] std::string text() const {
     std::string result = fmt::format("eng{}", engine);
     for (const knob& item : knobs) result += fmt::format("_k{}:{}", item.type, item.value);
     return result;
   }
-  /// Its inverse; nothing where it is no such text. What follows from a "[" on does not count.
+  /// Inverse of text(), which ignores everything from "[" on; nullopt for any other text.
   [[nodiscard]] static std::optional<engine_choice> parse(std::string_view text) {
-    const auto number = [&](std::string_view before) -> std::optional<std::int64_t> {
-      if (!text.starts_with(before)) return std::nullopt;
-      text.remove_prefix(before.size());
+    const auto number_after = [&](std::string_view prefix) -> std::optional<std::int64_t> {
+      if (!text.starts_with(prefix)) return std::nullopt;
+      text.remove_prefix(prefix.size());
       std::int64_t value = 0;
       const auto [end, e] = std::from_chars(text.data(), text.data() + text.size(), value);
       if (e != std::errc()) return std::nullopt;
@@ -69,12 +70,12 @@ struct engine_choice {
       return value;
     };
     text = text.substr(0, text.find('['));
-    const std::optional<std::int64_t> engine = number("eng");
+    const std::optional<std::int64_t> engine = number_after("eng");
     if (!engine) return std::nullopt;
     engine_choice result{*engine, {}};
     while (!text.empty()) {
-      const std::optional<std::int64_t> type = number("_k");
-      const std::optional<std::int64_t> value = type ? number(":") : std::nullopt;
+      const std::optional<std::int64_t> type = number_after("_k");
+      const std::optional<std::int64_t> value = type ? number_after(":") : std::nullopt;
       if (!value) return std::nullopt;
       result.knobs.push_back({*type, *value});
     }
@@ -82,7 +83,7 @@ struct engine_choice {
   }
 };
 
-/// What the library says of an engine's arithmetic.
+/// Numerical notes of an engine, such as tensor_core.
 using numerical_notes = std::vector<cudnnBackendNumericalNote_t>;
 
 [[nodiscard]] inline std::string name(cudnnBackendNumericalNote_t note) {
@@ -95,8 +96,8 @@ using numerical_notes = std::vector<cudnnBackendNumericalNote_t>;
   return number < names.size() ? std::string(names.at(number)) : fmt::format("note{}", number);
 }
 
-/// Whether that arithmetic is what `type` means: sums in f32, of products that are not rounded
-/// before; of f32 itself not on tensor cores, which would round it to tf32, and of tf32 on them.
+/// Whether an engine computes as `type` demands: sums in f32, and no conversion of inputs to a
+/// narrower type. f32 must not use tensor cores, which would round it to tf32; tf32 must.
 [[nodiscard]] inline bool computes_in(dtype type, const numerical_notes& notes) {
   const auto has = [&](cudnnBackendNumericalNote_t note) {
     return std::ranges::find(notes, note) != notes.end();
@@ -110,8 +111,8 @@ using numerical_notes = std::vector<cudnnBackendNumericalNote_t>;
 /// An engine with its knobs, for one graph on one GPU.
 class engine_config {
  public:
-  /// One that the library's heuristics made.
-  explicit engine_config(descriptor result) : self_(std::move(result)) {
+  /// Adopts a finalized engine configuration of cuDNN's heuristics.
+  explicit engine_config(descriptor config) : self_(std::move(config)) {
     const auto engines =
         self_.get_all(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
     const descriptor& engine = engines.at(0);
@@ -126,17 +127,18 @@ class engine_config {
     }
   }
 
-  /// One that was chosen before. Throws as cuda::check does where the graph has no such engine.
+  /// Rebuilds a configuration that was chosen before. Throws as cuda::check() if the graph has no
+  /// such engine.
   engine_config(const descriptor& graph, const descriptor& gpu, const engine_choice& choice)
-      : engine_config(made_again(graph, gpu, choice)) {}
+      : engine_config(build(graph, gpu, choice)) {}
 
   [[nodiscard]] const descriptor& self() const { return self_; }
   [[nodiscard]] const engine_choice& choice() const { return choice_; }
   [[nodiscard]] const numerical_notes& notes() const { return notes_; }
 
  private:
-  [[nodiscard]] static descriptor made_again(const descriptor& graph, const descriptor& gpu,
-                                             const engine_choice& choice) {
+  [[nodiscard]] static descriptor build(const descriptor& graph, const descriptor& gpu,
+                                        const engine_choice& choice) {
     descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
     engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, choice.engine);
@@ -162,7 +164,7 @@ class engine_config {
   numerical_notes notes_;
 };
 
-/// What the library's heuristics propose for a graph, the fastest in their opinion first.
+/// Engine configurations that cuDNN's heuristics propose for a graph, by estimated speed.
 [[nodiscard]] inline std::vector<engine_config> proposals(const descriptor& graph,
                                                           const descriptor& gpu,
                                                           cudnnBackendHeurMode_t mode) {
@@ -172,7 +174,6 @@ class engine_config {
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, gpu);
   heuristics.finalize();
   std::vector<engine_config> all;
-  // There may be fewer of them than it counts.
   for (descriptor& item :
        heuristics.get_all(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                           heuristics.count(CUDNN_ATTR_ENGINEHEUR_RESULTS))) {

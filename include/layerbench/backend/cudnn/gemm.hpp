@@ -7,7 +7,7 @@
 
 namespace layerbench {
 
-/// cuDNN leaves matrix products to cuBLASLt.
+/// Matrix product by cuBLASLt.
 template <>
 class plan<cudnn::backend, op::gemm> : public plan<cublas::backend, op::gemm> {
   using plan<cublas::backend, op::gemm>::plan;

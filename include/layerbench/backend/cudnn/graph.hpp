@@ -15,20 +15,19 @@
 
 namespace layerbench::cudnn {
 
-/// A convolution as an operation graph; one with a bias adds it in the same call. Tensors have
-/// their position among the op's operands as unique id. The gradient of a bias is no part of it.
-/// Throws unsupported.
+/// Operation graph of a convolution, with the addition of its bias but without the gradient of the
+/// bias. The unique id of a tensor is the position of the operand. Throws unsupported.
 class conv_graph {
  public:
   conv_graph(const op::conv& o, const plan_request& request)
       : request_(request), operands_(o.operands(request.pass, request.type)) {
-    const names& called = names_of(request.pass);
+    const pass_names& names = names_of(request.pass);
     const bool adds_bias = o.bias && request.pass == op::pass::fwd;
-    const std::size_t sum = operands_.size();  // id of what the bias is added to
+    const std::size_t sum_id = operands_.size();
     std::vector<descriptor> nodes;
-    nodes.push_back(convolution(o, called, tensor(0), tensor(1),
-                                adds_bias ? sums_without_bias(sum) : tensor(2)));
-    if (adds_bias) nodes.push_back(addition(sums_without_bias(sum), tensor(2), tensor(3)));
+    nodes.push_back(convolution(o, names, tensor(0), tensor(1),
+                                adds_bias ? sum_without_bias(sum_id) : tensor(2)));
+    if (adds_bias) nodes.push_back(addition(sum_without_bias(sum_id), tensor(2), tensor(3)));
     self_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, nodes);
     self_.finalize();
   }
@@ -36,28 +35,29 @@ class conv_graph {
   [[nodiscard]] const descriptor& self() const { return self_; }
 
  private:
-  /// How the interface names what a pass consists of; tensors in the order of the op's operands.
-  struct names {
+  /// Operation and attributes of a pass; the tensors are in the order of the op's operands.
+  struct pass_names {
     cudnnBackendDescriptorType_t type;
-    cudnnBackendAttributeName_t how, alpha, beta, first, second, result;
+    cudnnBackendAttributeName_t conv, alpha, beta, first, second, result;
   };
 
-  [[nodiscard]] static const names& names_of(op::pass pass) {
-    static constexpr names fwd{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
-    static constexpr names bwd_data{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX};
-    static constexpr names bwd_weights{
+  [[nodiscard]] static const pass_names& names_of(op::pass pass) {
+    static constexpr pass_names fwd{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
+    static constexpr pass_names bwd_data{
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX};
+    static constexpr pass_names bwd_weights{
         CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
@@ -69,38 +69,38 @@ class conv_graph {
     return pass == op::pass::bwd_weights ? bwd_weights : fwd;
   }
 
-  [[nodiscard]] static descriptor convolution(const op::conv& o, const names& called,
+  [[nodiscard]] static descriptor convolution(const op::conv& o, const pass_names& names,
                                               const descriptor& first, const descriptor& second,
                                               const descriptor& result) {
     using sizes = std::vector<std::int64_t>;
-    descriptor how(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    how.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, std::int64_t{2});
-    how.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
-    how.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
-    how.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, sizes{o.stride.v, o.stride.h});
-    how.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, sizes{o.dilation.v, o.dilation.h});
-    how.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, sizes{o.pad.top, o.pad.left});
-    how.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, sizes{o.pad.bottom, o.pad.right});
-    how.finalize();
-    descriptor node(called.type);
-    node.set(called.how, how);
-    node.set(called.alpha, 1.0F);
-    node.set(called.beta, 0.0F);
-    node.set(called.first, first);
-    node.set(called.second, second);
-    node.set(called.result, result);
+    descriptor conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    conv.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, std::int64_t{2});
+    conv.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+    conv.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
+    conv.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, sizes{o.stride.v, o.stride.h});
+    conv.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, sizes{o.dilation.v, o.dilation.h});
+    conv.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, sizes{o.pad.top, o.pad.left});
+    conv.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, sizes{o.pad.bottom, o.pad.right});
+    conv.finalize();
+    descriptor node(names.type);
+    node.set(names.conv, conv);
+    node.set(names.alpha, 1.0F);
+    node.set(names.beta, 0.0F);
+    node.set(names.first, first);
+    node.set(names.second, second);
+    node.set(names.result, result);
     node.finalize();
     return node;
   }
 
   [[nodiscard]] static descriptor addition(const descriptor& a, const descriptor& b,
                                            const descriptor& sum) {
-    descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    how.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_ADD);
-    how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-    how.finalize();
+    descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    pointwise.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_ADD);
+    pointwise.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+    pointwise.finalize();
     descriptor node(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
+    node.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, pointwise);
     node.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a);
     node.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
     node.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum);
@@ -108,16 +108,17 @@ class conv_graph {
     return node;
   }
 
-  /// Operand `position` as the library sees it: a bias as an image of one point.
+  /// Descriptor of operand `position`; a bias is an image 1*k*1*1.
   [[nodiscard]] descriptor tensor(std::size_t position) const {
-    const op::operand& of = operands_[position];
-    const dims image = of.extents.size() == 1 ? dims{1, of.extents[0], 1, 1} : of.extents;
-    descriptor result = unfinished_tensor(image, data_type(of.type), position);
+    const op::operand& operand = operands_[position];
+    const dims& extents = operand.extents;
+    const dims image = extents.size() == 1 ? dims{1, extents[0], 1, 1} : extents;
+    descriptor result = unfinished_tensor(image, data_type(operand.type), position);
     result.finalize();
     return result;
   }
-  /// What never is in memory, and so is not rounded.
-  [[nodiscard]] descriptor sums_without_bias(std::size_t id) const {
+  /// The convolution before the bias is added: a virtual tensor in f32, which is never stored.
+  [[nodiscard]] descriptor sum_without_bias(std::size_t id) const {
     descriptor result = unfinished_tensor(operands_.back().extents, CUDNN_DATA_FLOAT, id);
     result.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
     result.finalize();

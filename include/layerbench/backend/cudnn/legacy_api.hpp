@@ -17,11 +17,11 @@
 #include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/backend/cudnn/backend.hpp>
 
-/// cuDNN's classic interface, one function an op: for the ops whose graphs the library would have
-/// to compile at run time.
+/// cuDNN's legacy API, one function per op, for ops whose graphs cuDNN would have to compile at run
+/// time.
 namespace layerbench::cudnn {
 
-/// How the library stores a type. Throws unsupported.
+/// cuDNN's storage type of a data type. Throws unsupported.
 [[nodiscard]] inline cudnnDataType_t data_type(dtype type) {
   switch (type) {
     case dtype::f32:
@@ -32,14 +32,14 @@ namespace layerbench::cudnn {
   }
 }
 
-/// Factors of what is computed, and of what was there before.
+/// Scaling factors alpha, of the result, and beta, of the previous values of the output.
 inline constexpr float one = 1;
 inline constexpr float zero = 0;
 
 class tensor_descriptor {
  public:
-  /// Of less than four extents, which the library wants, others are one: the last, but of a single
-  /// extent the first, since not all functions take more than 65535 images.
+  /// cuDNN requires at least four extents. A tensor with fewer gets trailing extents of 1; one with
+  /// a single extent gets leading ones, because some functions take at most 65535 images.
   tensor_descriptor(const dims& extents, const dims& strides, dtype type) {
     std::vector<int> sizes(extents.begin(), extents.end());
     std::vector<int> steps(strides.begin(), strides.end());
@@ -60,21 +60,26 @@ class tensor_descriptor {
       cuda::make_handle<handle>("cudnnCreateTensorDescriptor", &cudnnCreateTensorDescriptor);
 };
 
-/// What the plans by classic functions have in common, and those by kernels: calls without scratch
-/// memory, on tensors as the operands are.
+/// Base class of the plans by legacy functions or layerbench kernels. They need no workspace unless
+/// the plan says so.
 class legacy_plan : public cuda::tensor_plan {
  public:
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  /// The function, or kernels, each behind "nvrtc_".
+  /// Functions and kernels, separated by "+"; names of kernels start with "nvrtc_".
   [[nodiscard]] std::string algorithm() const { return std::string(function_); }
 
-  using binding = std::vector<address>;  ///< of the operands
+  struct binding {
+    std::vector<address> operands;
+    address workspace;
 
-  [[nodiscard]] static binding bind(std::span<const address> places, address /*workspace*/) {
-    return {places.begin(), places.end()};
+    address operator[](std::size_t operand) const { return operands[operand]; }
+  };
+
+  [[nodiscard]] static binding bind(std::span<const address> addresses, address workspace) {
+    return {{addresses.begin(), addresses.end()}, workspace};
   }
-  static void place(binding& bound, std::span<const address> places) {
-    bound.assign(places.begin(), places.end());
+  static void place(binding& bound, std::span<const address> addresses) {
+    bound.operands.assign(addresses.begin(), addresses.end());
   }
 
  protected:
@@ -84,7 +89,7 @@ class legacy_plan : public cuda::tensor_plan {
         library_(device.library()),
         function_(function) {}
 
-  /// With an order for each operand.
+  /// `orders`: one per operand.
   legacy_plan(const backend& device, std::vector<op::operand> logical,
               const std::vector<std::string>& orders, std::string_view function)
       : tensor_plan(device, std::move(logical), orders),
@@ -92,7 +97,7 @@ class legacy_plan : public cuda::tensor_plan {
         function_(function) {}
 
   [[nodiscard]] cudnnHandle_t library() const { return library_; }
-  [[nodiscard]] tensor_descriptor described(std::size_t operand) const {
+  [[nodiscard]] tensor_descriptor tensor_descriptor_of(std::size_t operand) const {
     return {logical(operand).extents, strides_of(operand), logical(operand).type};
   }
   void check(cudnnStatus_t status) const { cuda::check(status, function_); }

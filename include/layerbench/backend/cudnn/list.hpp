@@ -5,10 +5,16 @@
 #include <layerbench/backend/cudnn/activation.hpp>
 #include <layerbench/backend/cudnn/add.hpp>
 #include <layerbench/backend/cudnn/batchnorm.hpp>
+#include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
+#include <layerbench/backend/cudnn/deconv.hpp>
 #include <layerbench/backend/cudnn/dropout.hpp>
+#include <layerbench/backend/cudnn/embedding.hpp>
 #include <layerbench/backend/cudnn/gemm.hpp>
+#include <layerbench/backend/cudnn/lrn.hpp>
+#include <layerbench/backend/cudnn/multiply.hpp>
+#include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>

@@ -14,8 +14,8 @@
 
 namespace layerbench {
 
-/// A kernel of the suite's own, which says what it does in every type: element by element, in the
-/// order of the destination.
+/// Reorder by a layerbench kernel, one thread per element in the order of the destination. It
+/// copies every type without conversion.
 template <>
 class plan<cudnn::backend, op::reorder> : public cudnn::legacy_plan {
  public:
@@ -24,24 +24,25 @@ class plan<cudnn::backend, op::reorder> : public cudnn::legacy_plan {
                     "nvrtc_reorder"),
         size_(elements(o.dims)),
         kernel_(device.kernels().find(request.type, "reorder")) {
-    if (o.dims.size() > axes_.extents.size()) throw unsupported("no reorders of more than 4 axes");
-    std::size_t at = axes_.extents.size() - o.dims.size();
+    if (o.dims.size() > axes_.extents.size()) throw unsupported("reorders have at most 4 axes");
+    std::size_t i = axes_.extents.size() - o.dims.size();
     for (const char letter : o.to) {
       const auto axis = static_cast<std::size_t>(letter - 'a');
-      axes_.extents.at(at) = o.dims[axis];
-      axes_.steps.at(at++) = strides_of(0)[axis];
+      axes_.extents.at(i) = o.dims[axis];
+      axes_.strides.at(i++) = strides_of(0)[axis];
     }
   }
 
-  void run(const binding& at) const {
-    kernel_.launch(stream(), cuda::grid_for(size_), at[0], at[1], size_, axes_);
+  void run(const binding& bound) const {
+    kernel_.launch(stream(), cuda::grid_for(size_), bound[0], bound[1], size_, axes_);
   }
 
  private:
-  /// Extents in the order of the destination, slowest first, and the source's steps along them.
+  /// reorder_axes of the kernel: extents in the order of the destination, slowest first, and the
+  /// strides of the source along them, in elements.
   struct axes {
     std::array<std::int64_t, 4> extents{1, 1, 1, 1};
-    std::array<std::int64_t, 4> steps{};
+    std::array<std::int64_t, 4> strides{};
   };
 
   std::int64_t size_;

@@ -14,7 +14,7 @@ class plan<cudnn::backend, op::softmax> : public cudnn::legacy_plan {
       : legacy_plan(device, o.operands(request.pass, request.type), request,
                     request.pass == op::pass::bwd ? "cudnnSoftmaxBackward" : "cudnnSoftmaxForward"),
         backward_(request.pass == op::pass::bwd),
-        tensor_(around_axis(o, strides_of(0), request.type)) {}
+        tensor_(with_axis_as_channels(o, strides_of(0), request.type)) {}
 
   void run(const binding& bound) const {
     const auto tensor = tensor_.get();
@@ -29,13 +29,13 @@ class plan<cudnn::backend, op::softmax> : public cudnn::legacy_plan {
   }
 
  private:
-  /// The tensor with the axis as its channels: what is before it in one extent, what is behind it
-  /// in another. Images with the channels last keep theirs.
-  static cudnn::tensor_descriptor around_axis(const op::softmax& o, const dims& strides,
-                                              dtype type) {
+  /// Descriptor with the axis as channels: the extents before and after it are merged into one
+  /// each. Channels-last images keep their extents.
+  static cudnn::tensor_descriptor with_axis_as_channels(const op::softmax& o, const dims& strides,
+                                                        dtype type) {
     const auto axis = static_cast<std::size_t>(o.axis);
     if (strides != cuda::strides(o.dims, layout::nchw)) {
-      if (axis != 1) throw unsupported("cuDNN's softmax is along channels");
+      if (axis != 1) throw unsupported("cuDNN's softmax of nhwc images is along channels");
       return {o.dims, strides, type};
     }
     std::int64_t outer = 1;

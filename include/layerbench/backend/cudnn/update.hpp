@@ -17,8 +17,8 @@
 
 namespace layerbench {
 
-/// Updates are kernels of the suite's own: the library has none. Tensors of an op share launches,
-/// as many as its parameters have room for, so that those of a ResNet-50 take three.
+/// Weight updates by layerbench kernels, because cuDNN has none. One launch updates as many tensors
+/// as fit into its parameters (56), so that those of ResNet-50 need three launches.
 template <>
 class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
  public:
@@ -26,7 +26,7 @@ class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
       : legacy_plan(device, o.operands(request.pass, request.type), request, function_of(o.rule)),
         o_(o) {
     const dtype type = o.wide ? dtype::f32 : request.type;
-    static_cast<void>(cuda::number_source(type));  // throws where there is no such kernel
+    static_cast<void>(cuda::number_source(type));  // throws unsupported without kernels in the type
     if (o.rule == op::update_rule::zero) return;
     constexpr std::string_view prefix = "nvrtc_";
     kernel_ = device.kernels().find(type, function_of(o.rule).data() + prefix.size());
@@ -34,45 +34,46 @@ class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
 
   struct tensor {
     std::int64_t size;
-    std::array<address, 8> at;  ///< operands in the op's order
+    std::array<address, 8> operands;  ///< in the op's order
   };
-  using binding = std::vector<std::array<tensor, 56>>;  ///< a launch each
+  using binding = std::vector<std::array<tensor, 56>>;  ///< one array per launch
 
-  [[nodiscard]] binding bind(std::span<const address> places, address /*workspace*/) const {
-    binding bound((o_.sizes.size() + a_launch - 1) / a_launch);
-    place(bound, places);
+  [[nodiscard]] binding bind(std::span<const address> addresses, address /*workspace*/) const {
+    binding bound((o_.sizes.size() + tensors_per_launch - 1) / tensors_per_launch);
+    place(bound, addresses);
     return bound;
   }
 
-  void place(binding& bound, std::span<const address> places) const {
-    const std::size_t a_tensor = places.size() / o_.sizes.size();
+  void place(binding& bound, std::span<const address> addresses) const {
+    const std::size_t operands_per_tensor = addresses.size() / o_.sizes.size();
     for (std::size_t i = 0; i < o_.sizes.size(); ++i) {
-      tensor& to = bound[i / a_launch][i % a_launch];
-      to.size = o_.sizes[i];
-      std::ranges::copy(places.subspan(i * a_tensor, a_tensor), to.at.begin());
+      tensor& target = bound[i / tensors_per_launch][i % tensors_per_launch];
+      target.size = o_.sizes[i];
+      std::ranges::copy(addresses.subspan(i * operands_per_tensor, operands_per_tensor),
+                        target.operands.begin());
     }
   }
 
   void run(const binding& bound) const {
     std::size_t left = o_.sizes.size();
     for (const auto& tensors : bound) {
-      const std::span some = std::span(tensors).first(std::min(left, a_launch));
+      const std::span launched = std::span(tensors).first(std::min(left, tensors_per_launch));
       if (kernel_) {
-        const std::int64_t largest = std::ranges::max(some, {}, &tensor::size).size;
-        kernel_->launch(stream(),
-                        cuda::grid_for((largest + 3) / 4, static_cast<std::int64_t>(some.size())),
-                        tensors, rates_);
+        const std::int64_t largest = std::ranges::max(launched, {}, &tensor::size).size;
+        kernel_->launch(
+            stream(), cuda::grid_for((largest + 3) / 4, static_cast<std::int64_t>(launched.size())),
+            tensors, rates_);
       } else {
-        zero(some);
+        zero(launched);
       }
-      left -= some.size();
+      left -= launched.size();
     }
   }
 
  private:
-  static constexpr std::size_t a_launch = std::tuple_size_v<binding::value_type>;
+  static constexpr std::size_t tensors_per_launch = std::tuple_size_v<binding::value_type>;
 
-  /// What the kernels take beside the tensors.
+  /// update_rates of the kernels.
   struct rates {
     float rate, first_moment, of_gradient, second_moment, of_square, decay, epsilon;
   };
@@ -90,9 +91,9 @@ class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
   void zero(std::span<const tensor> tensors) const {
     const std::size_t element = traits(logical(0).type).bytes;
     for (const tensor& item : tensors) {
-      cuda::check(
-          cudaMemsetAsync(item.at[0], 0, static_cast<std::size_t>(item.size) * element, stream()),
-          "cudaMemsetAsync");
+      cuda::check(cudaMemsetAsync(item.operands[0], 0,
+                                  static_cast<std::size_t>(item.size) * element, stream()),
+                  "cudaMemsetAsync");
     }
   }
 
@@ -104,7 +105,7 @@ class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
                static_cast<float>(1 - op::update::second_moment),
                static_cast<float>(op::update::decay),
                static_cast<float>(op::update::epsilon)};
-  std::optional<cuda::kernel> kernel_;  ///< all rules but zero
+  std::optional<cuda::kernel> kernel_;  ///< empty for update_rule::zero
 };
 
 static_assert(implements<cudnn::backend, op::update>);

@@ -18,7 +18,7 @@
 namespace layerbench::mpi {
 
 /// The leader's side of MPI: the rank that measures.
-class backend : public host_thread {
+class backend : public single_threaded_host {
  public:
   static constexpr std::string_view name = "mpi";
   static constexpr bool waits = true;

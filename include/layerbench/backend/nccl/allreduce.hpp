@@ -19,38 +19,39 @@
 
 namespace layerbench {
 
-/// Its operands are the first rows of the op's, on the first GPU; the plan has the others', each
-/// on its own.
+/// All-reduce between the GPUs of this machine. The bound operands are those of rank 0, on the
+/// first GPU; the plan owns the memory of the other ranks, on their GPUs.
 template <>
 class plan<nccl::backend, op::allreduce> {
  public:
-  /// Throws unsupported where there are not so many GPUs, and for types that NCCL does not have.
+  /// Throws unsupported unless there is one GPU per rank, and for types that NCCL lacks.
   plan(nccl::backend& device, const op::allreduce& o, const plan_request& request)
       : device_(device), op_(o), count_(static_cast<std::size_t>(o.count(request.type))) {
     if (o.ranks != nccl::backend::ranks()) {
       throw unsupported(
-          fmt::format("{} ranks are asked for, {} GPUs are there", o.ranks, device.all().size()));
+          fmt::format("{} ranks were requested on {} GPUs", o.ranks, device.all().size()));
     }
     type_ = type_of(request.type);
     for (op::operand& operand : o.operands(request.pass, request.type)) {
-      const std::string rows = op::plain_order(operand.extents);
-      operands_.push_back({std::move(operand), rows, bytes(request.type)});
+      const std::string order = op::plain_order(operand.extents);
+      operands_.push_back({std::move(operand), order, bytes(request.type)});
     }
     for (std::size_t rank = 1; rank < device_.all().size(); ++rank) {
       device_.on(rank, [&] {
-        others_.push_back({cuda::buffer(bytes(request.type)), cuda::buffer(bytes(request.type))});
+        other_ranks_.push_back(
+            {cuda::buffer(bytes(request.type)), cuda::buffer(bytes(request.type))});
       });
     }
   }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  /// The library does not say which algorithm it chose.
+  /// NCCL does not report its choice of algorithm.
   [[nodiscard]] std::string algorithm() const {
     return op_.in_place ? "nccl:allreduce:in_place" : "nccl:allreduce";
   }
 
-  /// `values` are all ranks'.
+  /// `values`: those of all ranks, in the order of ranks.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     with_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(count_);
@@ -58,7 +59,7 @@ class plan<nccl::backend, op::allreduce> {
         for (std::size_t i = 0; i < count_; ++i) {
           stored[i] = static_cast<T>(values[rank * count_ + i]);
         }
-        copy(place(rank, operand, to), stored.data(), count_ * sizeof(T));
+        copy(address_of(rank, operand, to), stored.data(), count_ * sizeof(T));
       }
     });
   }
@@ -66,7 +67,7 @@ class plan<nccl::backend, op::allreduce> {
     with_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored(count_);
       for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
-        copy(stored.data(), place(rank, operand, from), count_ * sizeof(T));
+        copy(stored.data(), address_of(rank, operand, from), count_ * sizeof(T));
         for (std::size_t i = 0; i < count_; ++i) {
           values[rank * count_ + i] = static_cast<float>(stored[i]);
         }
@@ -77,20 +78,20 @@ class plan<nccl::backend, op::allreduce> {
   struct binding {
     address from;
     address to;
-    std::int64_t expected = 0;  ///< calls before which nothing is copied
+    std::int64_t expected = 0;  ///< calls left for which expect() has copied the input
   };
-  [[nodiscard]] static binding bind(std::span<const address> places, address /*workspace*/) {
-    return {places[0], places[1]};
+  [[nodiscard]] static binding bind(std::span<const address> addresses, address /*workspace*/) {
+    return {addresses[0], addresses[1]};
   }
-  static void place(binding& bound, std::span<const address> places) {
-    bound = {places[0], places[1]};
+  static void place(binding& bound, std::span<const address> addresses) {
+    bound = {addresses[0], addresses[1]};
   }
 
-  /// In place, has each rank's values where its sum will be.
+  /// Copies each rank's values to its output if the op is in place.
   void expect(binding& bound, std::int64_t calls) const {
     bound.expected = calls;
     for (std::size_t rank = 0; op_.in_place && rank < device_.all().size(); ++rank) {
-      copy(place(rank, 1, bound.to), place(rank, 0, bound.from), operands_[0].bytes);
+      copy(address_of(rank, 1, bound.to), address_of(rank, 0, bound.from), operands_[0].bytes);
     }
   }
   void run(binding& bound) const {
@@ -98,11 +99,12 @@ class plan<nccl::backend, op::allreduce> {
     --bound.expected;
     cuda::check(ncclGroupStart(), "ncclGroupStart");
     for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
-      void* to = place(rank, 1, bound.to);
-      const void* from = op_.in_place ? to : place(rank, 0, bound.from);
-      const nccl::rank& its = device_.all()[rank];
-      cuda::check(ncclAllReduce(from, to, count_, type_, ncclSum, its.library.get(), its.stream),
-                  "ncclAllReduce");
+      void* to = address_of(rank, 1, bound.to);
+      const void* from = op_.in_place ? to : address_of(rank, 0, bound.from);
+      const nccl::rank& target = device_.all()[rank];
+      cuda::check(
+          ncclAllReduce(from, to, count_, type_, ncclSum, target.communicator.get(), target.stream),
+          "ncclAllReduce");
     }
     cuda::check(ncclGroupEnd(), "ncclGroupEnd");
   }
@@ -118,11 +120,11 @@ class plan<nccl::backend, op::allreduce> {
   }
   [[nodiscard]] std::size_t bytes(dtype type) const { return count_ * traits(type).bytes; }
 
-  [[nodiscard]] address place(std::size_t rank, std::size_t operand, address first) const {
-    return rank == 0 ? first : others_[rank - 1].at(operand).data();
+  [[nodiscard]] address address_of(std::size_t rank, std::size_t operand, address first) const {
+    return rank == 0 ? first : other_ranks_[rank - 1].at(operand).data();
   }
 
-  /// Behind all that was enqueued on any GPU.
+  /// Copies after all work enqueued on any GPU, and waits.
   void copy(void* to, const void* from, std::size_t bytes) const {
     device_.synchronize();
     device_.copy(to, from, bytes);
@@ -134,7 +136,7 @@ class plan<nccl::backend, op::allreduce> {
   std::size_t count_;
   ncclDataType_t type_{};
   std::vector<plan_operand> operands_;
-  std::vector<std::array<cuda::buffer, 2>> others_;  ///< src and dst of each rank but the first
+  std::vector<std::array<cuda::buffer, 2>> other_ranks_;  ///< src and dst of ranks 1, 2...
 };
 
 static_assert(implements<nccl::backend, op::allreduce>);

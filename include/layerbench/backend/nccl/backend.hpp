@@ -27,19 +27,14 @@ struct layerbench::cuda::status_traits<ncclResult_t> {
   }
 };
 
-/// NCCL between all GPUs of this machine, which this program leads.
+/// NCCL between all GPUs of this machine, in a single process.
 namespace layerbench::nccl {
 
-/// "2.28.9" of 22809, as NCCL counts versions.
-[[nodiscard]] inline std::string version_text(int version) {
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
-}
-
-/// One GPU's part.
+/// Communicator and stream of a GPU.
 struct rank {
-  cuda::handle<ncclComm_t, &ncclCommDestroy> library;
+  cuda::handle<ncclComm_t, &ncclCommDestroy> communicator;
   cudaStream_t stream;
-  cuda::stream own = {};  ///< of all but the first, whose stream is the backend's
+  cuda::stream owned_stream = {};  ///< empty for rank 0, which uses the stream of the backend
 };
 
 class backend : public cuda::backend {
@@ -48,24 +43,25 @@ class backend : public cuda::backend {
   static constexpr bool waits = true;
   static constexpr std::string_view more_ranks = "each GPU is a rank";
 
-  static void choose(int number) = delete;  ///< all of them take part
-  cuda::stream_clock& clock() = delete;     ///< the wall clock counts: all have to be through
-  void record() = delete;                   ///< nothing is recorded of several streams
+  static void choose(int number) = delete;  ///< all GPUs take part
+  cuda::stream_clock& clock() = delete;     ///< a call ends when all GPUs are done: wall clock
+  void record() = delete;                   ///< a graph captures one stream only
 
-  /// Each GPU is one; 1 where there is none, as when rows are only listed.
+  /// Number of GPUs; 1 without a GPU, where rows can still be listed.
   static int ranks() {
     int count = 0;
-    return why_none() || cudaGetDeviceCount(&count) != cudaSuccess ? 1 : std::max(1, count);
+    const bool none = cuda::unavailable_reason().has_value();
+    return none || cudaGetDeviceCount(&count) != cudaSuccess ? 1 : std::max(1, count);
   }
 
   explicit backend(int threads) : cuda::backend(threads) {
-    std::vector<ncclComm_t> result(static_cast<std::size_t>(ranks()));
-    cuda::check(ncclCommInitAll(result.data(), ranks(), nullptr), "ncclCommInitAll");
-    for (auto* const item : result) {
-      all_.push_back({decltype(rank::library)(item), stream()});
-      if (all_.size() == 1) continue;
-      on(all_.size() - 1, [&] { all_.back().own = cuda::make_stream(); });
-      all_.back().stream = all_.back().own.get();
+    std::vector<ncclComm_t> communicators(static_cast<std::size_t>(ranks()));
+    cuda::check(ncclCommInitAll(communicators.data(), ranks(), nullptr), "ncclCommInitAll");
+    for (auto* const item : communicators) {
+      ranks_.push_back({decltype(rank::communicator)(item), stream()});
+      if (ranks_.size() == 1) continue;
+      on(ranks_.size() - 1, [&] { ranks_.back().owned_stream = cuda::make_stream(); });
+      ranks_.back().stream = ranks_.back().owned_stream.get();
     }
   }
 
@@ -73,21 +69,21 @@ class backend : public cuda::backend {
     cuda::backend::describe(facts);
     int version = 0;
     cuda::check(ncclGetVersion(&version), "ncclGetVersion");
-    facts["nccl_version"] = version_text(version);
-    facts["nccl_compiled_version"] = version_text(NCCL_VERSION_CODE);
+    facts["nccl_version"] = cuda::library_version_text(static_cast<std::size_t>(version));
+    facts["nccl_compiled_version"] = cuda::library_version_text(NCCL_VERSION_CODE);
     facts["nccl_ranks"] = std::to_string(ranks());
   }
 
   /// Waits for all GPUs.
   void synchronize() const {
-    for (const rank& item : all_) {
+    for (const rank& item : ranks_) {
       cuda::check(cudaStreamSynchronize(item.stream), "cudaStreamSynchronize");
     }
   }
 
-  [[nodiscard]] const std::vector<rank>& all() const { return all_; }
+  [[nodiscard]] const std::vector<rank>& all() const { return ranks_; }
 
-  /// Does `work` with GPU `number` as the current one, and has the first one current after it.
+  /// Runs `work` with GPU `number` as the current device, then makes the first GPU current again.
   template <class Work>
   void on(std::size_t number, Work&& work) const {
     cuda::check(cudaSetDevice(static_cast<int>(number)), "cudaSetDevice");
@@ -96,9 +92,7 @@ class backend : public cuda::backend {
   }
 
  private:
-  static bool why_none() noexcept { return cuda::why_unusable().has_value(); }
-
-  std::vector<rank> all_;
+  std::vector<rank> ranks_;
 };
 
 static_assert(layerbench::backend<backend>);

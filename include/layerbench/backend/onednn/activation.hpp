@@ -14,7 +14,7 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     using namespace dnnl;
     if (request.type == dtype::s8 && o.kind != op::activation_kind::relu) {
-      throw unsupported("oneDNN applies relu alone to integers");
+      throw unsupported("oneDNN has no activation but relu for integers");
     }
     onednn::checked("activation", [&] {
       const memory::desc tensor =
@@ -28,12 +28,13 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
         const eltwise_backward::primitive_desc result(device.engine(), f.gradient, tensor, tensor,
                                                       tensor, f.alpha, f.beta, forward,
                                                       attributes());
-        adopt(result,
-              {o.gradient_from_destination() ? DNNL_ARG_DST : DNNL_ARG_SRC, DNNL_ARG_DIFF_DST,
-               DNNL_ARG_DIFF_SRC},
-              {tensor, result.diff_dst_desc(), result.diff_src_desc()});
+        set_primitive(result,
+                      {o.gradient_from_destination() ? DNNL_ARG_DST : DNNL_ARG_SRC,
+                       DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+                      {tensor, result.diff_dst_desc(), result.diff_src_desc()});
       } else {
-        adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+        set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST},
+                      {forward.src_desc(), forward.dst_desc()});
       }
     });
   }
@@ -41,7 +42,7 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
  private:
   struct function {
     dnnl::algorithm kind;
-    dnnl::algorithm gradient;  ///< with the destination at hand where that is enough
+    dnnl::algorithm gradient;  ///< the variant that reads dst where there is one
     float alpha = 0;
     float beta = 0;
   };
@@ -62,7 +63,7 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
       case op::activation_kind::hardswish:
         return {eltwise_hardswish, eltwise_hardswish, 1.0F / 6, 0.5F};
     }
-    throw unsupported("oneDNN has no such activation");
+    throw unsupported("oneDNN does not have this activation");
   }
 };
 

@@ -18,7 +18,8 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
           onednn::activations(device, extents(0), request.type, request.order);
       const binary::primitive_desc result(device.engine(), algorithm::binary_add, tensor, tensor,
                                           tensor, attributes());
-      adopt(result, {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST}, {tensor, tensor, tensor});
+      set_primitive(result, {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST},
+                    {tensor, tensor, tensor});
     });
   }
 };

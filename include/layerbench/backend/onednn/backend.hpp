@@ -21,10 +21,11 @@
 #error "layerbench needs oneDNN 3.0 or newer; tools/setup.sh installs one"
 #endif
 
-/// oneDNN on the CPU, with its OpenMP run time.
+/// oneDNN on the CPU, with OpenMP threads.
 namespace layerbench::onednn {
 
-/// Runs `call` and turns the library's exceptions into ours; `what` names the call.
+/// Runs `call` and translates oneDNN's exceptions: dnnl_unimplemented to unsupported, others to
+/// api_error. `what` names the call in the message.
 template <class Call>
 decltype(auto) checked(std::string_view what, Call&& call) {
   try {
@@ -42,7 +43,7 @@ class backend : public host_memory {
   static constexpr std::string_view name = "onednn";
   explicit backend(int threads)
       : threads_(threads), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
-    dnnl_set_verbose(0);  // its lines would go to stdout, between the results, and into the times
+    dnnl_set_verbose(0);  // ONEDNN_VERBOSE would print among the results and add to the times
     activate();
     omp_set_dynamic(0);
     int started = 0;
@@ -50,9 +51,9 @@ class backend : public host_memory {
 #pragma omp single
     started = omp_get_num_threads();
     if (started == threads_) return;
-    throw unavailable(fmt::format(
-        "OpenMP starts {} of {} threads here; ask for fewer, or look at OMP_THREAD_LIMIT", started,
-        threads_));
+    throw unavailable(
+        fmt::format("OpenMP started {} of {} threads; use fewer threads or check OMP_THREAD_LIMIT",
+                    started, threads_));
   }
 
   static std::optional<std::string> probe() noexcept {
@@ -61,13 +62,13 @@ class backend : public host_memory {
     }
     const dnnl_version_t* version = dnnl_version();
     if (version->major != DNNL_VERSION_MAJOR) {
-      return "the oneDNN library loaded is of another major version than the one compiled for";
+      return "the loaded oneDNN has another major version than the one compiled for";
     }
     if (dnnl_engine_get_count(dnnl_cpu) == 0) return "oneDNN finds no CPU engine";
     return std::nullopt;
   }
 
-  /// The run time has counted them before it bound this thread to one of them.
+  /// OpenMP counts the processors at its start, before this thread is bound to one of them.
   static int processors() noexcept { return omp_get_num_procs(); }
   static int threads_used(int offered) noexcept { return offered; }
 
@@ -83,20 +84,20 @@ class backend : public host_memory {
   }
 
   void activate() { omp_set_num_threads(threads_); }
-  /// Each thread its part, which its core then has in its own cache.
+  /// Each thread copies a slice, which is then in the private cache of its core.
   void copy(address to, const void* from, std::size_t bytes) {
 #pragma omp parallel num_threads(threads_)
     {
       constexpr std::size_t line = 64;
       const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-      const std::size_t part = (bytes / threads / line + 1) * line;
-      const std::size_t start =
-          std::min(bytes, static_cast<std::size_t>(omp_get_thread_num()) * part);
-      const std::size_t end = std::min(bytes, start + part);
-      constexpr std::size_t piece = 65536;  // the C library writes large ones past the caches
-      for (std::size_t at = start; at < end; at += piece) {
-        std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at,
-                    std::min(piece, end - at));
+      const std::size_t slice = (bytes / threads / line + 1) * line;
+      const std::size_t begin =
+          std::min(bytes, static_cast<std::size_t>(omp_get_thread_num()) * slice);
+      const std::size_t end = std::min(bytes, begin + slice);
+      constexpr std::size_t chunk = 65536;  // memcpy bypasses the caches for large sizes
+      for (std::size_t i = begin; i < end; i += chunk) {
+        std::memcpy(static_cast<std::byte*>(to) + i, static_cast<const std::byte*>(from) + i,
+                    std::min(chunk, end - i));
       }
     }
   }

@@ -12,7 +12,7 @@
 
 namespace layerbench {
 
-/// The library's softmax, and loops of the suite's own for the loss and its gradient.
+/// oneDNN's softmax, and layerbench loops for the loss and its gradient.
 template <>
 class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
  public:
@@ -22,9 +22,9 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
         pass_(request.pass),
         type_(request.type) {
     using namespace dnnl;
-    with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
+    with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
     if (pass_ == op::pass::bwd) {
-      adopt_loop();
+      set_loop();
       return;
     }
     const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
@@ -33,8 +33,8 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
       const softmax_forward::primitive_desc result(device.engine(), prop_kind::forward_training,
                                                    algorithm::softmax_accurate, values, values, 1,
                                                    attributes());
-      adopt(result, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
-            {values, target, values, onednn::plain({1}, onednn::data_type(type_))});
+      set_primitive(result, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
+                    {values, target, values, onednn::plain({1}, onednn::data_type(type_))});
     });
   }
 
@@ -42,7 +42,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     if (pass_ != op::pass::bwd) primitive_plan::run(bound);
     with_number(type_, [&]<class T>(T /*tag*/) {
       if (pass_ == op::pass::bwd) {
-        differentiate<T>(bound);
+        compute_gradient<T>(bound);
       } else {
         add_loss<T>(bound);
       }
@@ -56,27 +56,28 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     const auto* probabilities = at<T>(bound, 2);
     float sum = 0;
     for (std::int64_t n = 0; n < o_.n; ++n) {
-      const auto right = static_cast<float>(probabilities[n * o_.c + o_.right_class(target[n])]);
-      sum -= std::log(std::max(right, op::cross_entropy::least_probability));
+      const std::int64_t label = o_.label_of(target[n]);
+      const auto probability = static_cast<float>(probabilities[n * o_.c + label]);
+      sum -= std::log(std::max(probability, op::cross_entropy::min_probability));
     }
     *at<T>(bound, 3) = static_cast<T>(sum / static_cast<float>(o_.n));
   }
 
   template <class T>
-  void differentiate(const binding& bound) const {
+  void compute_gradient(const binding& bound) const {
     const auto* probabilities = at<T>(bound, 0);
     const auto* target = at<float>(bound, 1);
     auto* gradient = at<T>(bound, 2);
-    const float share = 1 / static_cast<float>(o_.n);
+    const float scale = 1 / static_cast<float>(o_.n);
 #pragma omp parallel for
     for (std::int64_t n = 0; n < o_.n; ++n) {
       const std::int64_t first = n * o_.c;
 #pragma omp simd
       for (std::int64_t i = first; i < first + o_.c; ++i) {
-        gradient[i] = static_cast<T>(static_cast<float>(probabilities[i]) * share);
+        gradient[i] = static_cast<T>(static_cast<float>(probabilities[i]) * scale);
       }
-      const std::int64_t right = first + o_.right_class(target[n]);
-      gradient[right] = static_cast<T>((static_cast<float>(probabilities[right]) - 1) * share);
+      const std::int64_t label = first + o_.label_of(target[n]);
+      gradient[label] = static_cast<T>((static_cast<float>(probabilities[label]) - 1) * scale);
     }
   }
 

@@ -11,22 +11,23 @@
 
 namespace layerbench {
 
-/// Loops of the suite's own: this version of the library has no dropout. Of rows of values only:
-/// an image's elements have no memory order here that would tell them apart.
+/// Dropout by layerbench loops, because oneDNN has no primitive for it. Only for tensors of up to
+/// two extents: random bits depend on the row-major index, and the loops do not know the memory
+/// order of images.
 template <>
 class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::dropout& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
-    with_number(request.type, [](auto /*tag*/) {});  // throws where there is no such loop
-    if (o.dims.size() > 2) throw unsupported("no dropout of images; give it dims of two extents");
-    adopt_loop();
+    with_number(request.type, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    if (o.dims.size() > 2) throw unsupported("no dropout of images; use dims of two extents");
+    set_loop();
   }
 
   void run(const binding& bound) const {
     with_number(request_.type, [&]<class T>(T /*tag*/) {
       if (request_.pass == op::pass::bwd) {
-        differentiate<T>(bound);
+        compute_gradient<T>(bound);
       } else {
         drop<T>(bound);
       }
@@ -52,7 +53,7 @@ class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
   }
 
   template <class T>
-  void differentiate(const binding& bound) const {
+  void compute_gradient(const binding& bound) const {
     const auto* gradient = at<T>(bound, 0);
     const auto* mask = at<std::int8_t>(bound, 1);
     auto* result = at<T>(bound, 2);

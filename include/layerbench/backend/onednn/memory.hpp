@@ -16,7 +16,7 @@
 /// Memory descriptors: data types, and memory orders in the notation of op::reorder.
 namespace layerbench::onednn {
 
-/// The library's name of a data type. Throws `unsupported` for those it lacks.
+/// oneDNN's data type. Throws unsupported for types that it lacks.
 [[nodiscard]] inline dnnl::memory::data_type data_type(dtype type) {
   switch (type) {
     case dtype::f32: return dnnl::memory::data_type::f32;
@@ -32,18 +32,16 @@ namespace layerbench::onednn {
 
 /// Row-major order.
 [[nodiscard]] inline dnnl::memory::desc plain(const dims& extents, dnnl::memory::data_type type) {
-  dims strides(extents.size(), 1);
-  for (std::size_t i = extents.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * extents[i];
-  return {extents, type, strides};
+  return {extents, type, op::strides(extents, op::plain_order(extents))};
 }
 
-/// An order that is left to the library.
+/// An order that the primitive chooses.
 [[nodiscard]] inline dnnl::memory::desc any(const dims& extents, dtype type) {
   return {extents, data_type(type), dnnl::memory::format_tag::any};
 }
 
-/// The order in which the library's convolutions like to write an image of these extents. Ops that
-/// have no taste of their own are given their activations so under layout:any.
+/// The order of images that oneDNN's convolutions choose for their output. Under layout:any it is
+/// the order of activations of ops whose primitives do not choose one.
 [[nodiscard]] inline dnnl::memory::desc preferred(const backend& device, const dims& extents,
                                                   dtype type) {
   using namespace dnnl;
@@ -54,23 +52,33 @@ namespace layerbench::onednn {
   return pointwise.dst_desc();
 }
 
-/// Activations in the order asked for; tensors that are not images are row-major.
-[[nodiscard]] inline dnnl::memory::desc activations(const backend& target, const dims& extents,
+/// Activations in the requested order; tensors that are not images are row-major.
+[[nodiscard]] inline dnnl::memory::desc activations(const backend& device, const dims& extents,
                                                     dtype type, layout order) {
   if (extents.size() != 4 || order == layout::nchw) return plain(extents, data_type(type));
-  if (order == layout::any) return preferred(target, extents, type);
+  if (order == layout::any) return preferred(device, extents, type);
   return {extents, data_type(type), dnnl::memory::format_tag::nhwc};
 }
 
-/// As activations(), but for primitives that choose for themselves under layout:any.
+/// As activations(), for primitives that choose an order under layout:any.
 [[nodiscard]] inline dnnl::memory::desc chosen_activations(const backend& device,
                                                            const dims& extents, dtype type,
                                                            layout order) {
   return order == layout::any ? any(extents, type) : activations(device, extents, type, order);
 }
 
-/// Memory order of `desc` as text, canonical: tensors that are the same in memory get the same.
+/// As activations(), but never in blocks: for loops of the suite's own.
+[[nodiscard]] inline dnnl::memory::desc unblocked_activations(const backend& device,
+                                                              const dims& extents, dtype type,
+                                                              layout order) {
+  return activations(device, extents, type, order == layout::any ? layout::nhwc : order);
+}
+
+/// Canonical memory order of `desc`, in the notation of op::reorder: tensors with equal memory
+/// layouts get equal texts. "packed" where the library does not tell its order: weights of
+/// recurrent layers.
 [[nodiscard]] inline std::string order_of(const dnnl::memory::desc& desc) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return "packed";
   const dims extents = desc.get_dims();
   const dims strides = desc.get_strides();
   const dims blocks = desc.get_inner_blks();
@@ -92,27 +100,32 @@ namespace layerbench::onednn {
   return op::canonical_order(extents, std::move(text));
 }
 
-/// The inverse of order_of. Throws `unsupported` for what is no order of the library.
+/// Inverse of order_of(). Throws unsupported if oneDNN does not have the order.
 [[nodiscard]] inline dnnl::memory::desc in_order(const dims& extents, dtype type,
                                                  const std::string& order) {
   std::string axes = order;
   std::ranges::sort(axes);
-  if (axes == op::plain_order(extents)) {  // not blocked; the library has no tag for some of these
-    dims strides(extents.size(), 1);
-    std::int64_t step = 1;
-    for (const char letter : std::string(order.rbegin(), order.rend())) {
-      const auto axis = static_cast<std::size_t>(letter - 'a');
-      strides[axis] = step;
-      step *= extents[axis];
-    }
-    return {extents, data_type(type), strides};
+  if (axes == op::plain_order(extents)) {  // oneDNN has no tag for some unblocked orders
+    return {extents, data_type(type), op::strides(extents, order)};
   }
   const std::string wanted = op::canonical_order(extents, order);
-  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
-    constexpr bool allow_empty = true;  // most are of other ranks
-    dnnl::memory::desc result(extents, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
-                              allow_empty);
-    if (result && order_of(result) == wanted) return result;
+  // Filters of transposed convolutions have the orders of other filters, with two axes swapped.
+  for (std::size_t swapped = 0; swapped < std::min<std::size_t>(extents.size(), 3); ++swapped) {
+    std::vector<int> permutation(extents.size());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    dims tagged = extents;
+    if (swapped > 0) {
+      std::swap(permutation[swapped - 1], permutation[swapped]);
+      std::swap(tagged[swapped - 1], tagged[swapped]);
+    }
+    for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+      constexpr bool allow_empty = true;  // most tags have other numbers of axes
+      dnnl::memory::desc result(tagged, data_type(type), static_cast<dnnl::memory::format_tag>(tag),
+                                allow_empty);
+      if (!result) continue;
+      if (swapped > 0) result = result.permute_axes(permutation);
+      if (order_of(result) == wanted) return result;
+    }
   }
   throw unsupported(fmt::format("oneDNN has no memory order '{}'", order));
 }

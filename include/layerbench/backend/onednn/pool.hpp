@@ -10,15 +10,15 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
  public:
-  plan(const onednn::backend& target, const op::pool& o, const plan_request& request)
-      : primitive_plan(target, o.operands(request.pass, request.type)) {
-    onednn::checked("pooling", [&] { build(target, o, request); });
+  plan(const onednn::backend& device, const op::pool& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)) {
+    onednn::checked("pooling", [&] { build(device, o, request); });
   }
 
  private:
   void build(const onednn::backend& device, const op::pool& o, const plan_request& request) {
     using namespace dnnl;
-    // What the last windows need; the library checks that sizes and padding fit exactly.
+    // Trailing padding that the last window needs. oneDNN requires that it matches the output size.
     const auto trailing = [](std::int64_t outputs, std::int64_t stride, std::int64_t window,
                              std::int64_t size, std::int64_t leading) {
       return (outputs - 1) * stride + window - size - leading;
@@ -27,40 +27,43 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
     const std::int64_t right = trailing(o.q(), o.stride.h, o.s, o.w, o.pad.left);
     if (o.kind == op::pool_kind::average && o.count_padding &&
         (below > o.pad.bottom || right > o.pad.right)) {
-      throw unsupported("oneDNN counts what a rounded-up average reaches beyond its padding");
+      throw unsupported(
+          "oneDNN includes elements beyond the padding in an average with sizes rounded up");
     }
     using enum dnnl::algorithm;
     const auto kind = o.kind == op::pool_kind::max ? pooling_max
                       : o.count_padding            ? pooling_avg_include_padding
                                                    : pooling_avg_exclude_padding;
     const bool training = request.pass != op::pass::fwd;
-    const bool maxima = o.kind == op::pool_kind::max;
     const memory::desc image =
         onednn::activations(device, {o.n, o.c, o.h, o.w}, request.type, request.order);
     const memory::desc result =
         onednn::activations(device, {o.n, o.c, o.p(), o.q()}, request.type, request.order);
     const dims strides{o.stride.v, o.stride.h};
     const dims window{o.r, o.s};
-    const dims before{o.pad.top, o.pad.left};
+    const dims padding_begin{o.pad.top, o.pad.left};
+    const dims padding_end{below, right};
     const pooling_forward::primitive_desc forward(
         device.engine(), training ? prop_kind::forward_training : prop_kind::forward_inference,
-        kind, image, result, strides, window, {0, 0}, before, {below, right}, attributes());
+        kind, image, result, strides, window, {0, 0}, padding_begin, padding_end, attributes());
     if (request.pass == op::pass::bwd) {
-      const pooling_backward::primitive_desc created(device.engine(), kind, image, result, strides,
-                                                     window, {0, 0}, before, {below, right},
-                                                     forward, attributes());
-      if (maxima) {
-        adopt(created, {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_SRC},
-              {created.diff_dst_desc(), created.workspace_desc(), created.diff_src_desc()});
+      const pooling_backward::primitive_desc backward(device.engine(), kind, image, result, strides,
+                                                      window, {0, 0}, padding_begin, padding_end,
+                                                      forward, attributes());
+      if (o.kind == op::pool_kind::max) {
+        set_primitive(
+            backward, {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_SRC},
+            {backward.diff_dst_desc(), backward.workspace_desc(), backward.diff_src_desc()});
       } else {
-        adopt(created, {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
-              {created.diff_dst_desc(), created.diff_src_desc()});
+        set_primitive(backward, {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+                      {backward.diff_dst_desc(), backward.diff_src_desc()});
       }
     } else if (training) {
-      adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WORKSPACE},
-            {forward.src_desc(), forward.dst_desc(), forward.workspace_desc()});
+      set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WORKSPACE},
+                    {forward.src_desc(), forward.dst_desc(), forward.workspace_desc()});
     } else {
-      adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+      set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST},
+                    {forward.src_desc(), forward.dst_desc()});
     }
   }
 };

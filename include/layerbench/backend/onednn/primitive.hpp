@@ -16,58 +16,61 @@
 
 namespace layerbench::onednn {
 
-/// What the oneDNN plans of all ops have in common: operands tied to a primitive's arguments.
+/// Base class of the oneDNN plans: a primitive, or a loop of layerbench, and its operands.
 class primitive_plan {
  public:
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const { return scratchpad_.get_size(); }
   [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
-  /// Without the library's unoptimised code, which is there to be right. Goes through them once.
+  /// Names of oneDNN's implementations without the unoptimized reference ones. To be called once:
+  /// it advances the primitive descriptor to the last one.
   [[nodiscard]] std::vector<std::string> alternatives() {
     std::vector<std::string> names;
-    if (!described_) return names;
+    if (!primitive_desc_) return names;
     do {
-      const std::string name = described_.impl_info_str();
+      const std::string name = primitive_desc_.impl_info_str();
       const bool known = std::ranges::find(names, name) != names.end();
       if (!known && !name.starts_with("ref")) names.push_back(name);
-    } while (described_.next_impl());
+    } while (primitive_desc_.next_impl());
     return names;
   }
 
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     const port& at = ports_[operand];
+    if (operands_[operand].logical.opaque) return;
     if (scale_of(operand) == 0) {
-      // The library reads the values only: its interface has no pointer to const.
-      copy(at.exchanged, const_cast<float*>(values.data()), at.stored, to);
+      // oneDNN only reads the values; its interface has no pointer to const.
+      copy(at.host_desc, const_cast<float*>(values.data()), at.stored, to);
       return;
     }
     std::vector<std::int8_t> integers(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       integers[i] = static_cast<std::int8_t>(std::lround(values[i] / scale_of(operand)));
     }
-    copy(at.exchanged, integers.data(), at.stored, to);
+    copy(at.host_desc, integers.data(), at.stored, to);
   }
 
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
     const port& at = ports_[operand];
+    if (operands_[operand].logical.opaque) return;
     if (scale_of(operand) == 0) {
-      copy(at.stored, from, at.exchanged, values.data());
+      copy(at.stored, from, at.host_desc, values.data());
       return;
     }
     std::vector<std::int8_t> integers(values.size());
-    copy(at.stored, from, at.exchanged, integers.data());
+    copy(at.stored, from, at.host_desc, integers.data());
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<float>(integers[i] * scale_of(operand));
     }
   }
 
-  /// The library's arguments, ready to be passed without allocation.
+  /// Arguments of dnnl_primitive_execute, prepared so that run() does not allocate.
   struct binding {
     std::vector<dnnl::memory> memories;
     std::vector<dnnl_exec_arg_t> arguments;
-    /// Quantisation scales, which the library reads at every call.
+    /// Quantization scales, which oneDNN reads in every call.
     std::vector<float> scales;
 
     void pass(int argument, const dnnl::memory& memory) {
@@ -75,18 +78,18 @@ class primitive_plan {
     }
   };
 
-  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
+  [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
     binding bound;
-    bound.scales.reserve(scaled_.size());  // the library keeps pointers into it
+    bound.scales.reserve(scaled_.size());  // oneDNN keeps pointers to the elements
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      dnnl::memory device{ports_[i].stored, engine_, places[i]};
-      if (ports_[i].argument != not_an_argument) bound.pass(ports_[i].argument, device);
-      bound.memories.push_back(std::move(device));
+      dnnl::memory operand{ports_[i].stored, engine_, addresses[i]};
+      if (ports_[i].argument != not_an_argument) bound.pass(ports_[i].argument, operand);
+      bound.memories.push_back(std::move(operand));
     }
     for (const std::size_t operand : scaled_) {
       bound.scales.push_back(static_cast<float>(scale_of(operand)));
-      const dnnl::memory::desc one({1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
-      bound.memories.emplace_back(one, engine_, &bound.scales.back());
+      const dnnl::memory::desc scalar({1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
+      bound.memories.emplace_back(scalar, engine_, &bound.scales.back());
       bound.pass(DNNL_ARG_ATTR_SCALES | ports_[operand].argument, bound.memories.back());
     }
     if (primitive_) {
@@ -96,9 +99,9 @@ class primitive_plan {
     return bound;
   }
 
-  void place(binding& bound, std::span<const address> places) const {
+  void place(binding& bound, std::span<const address> addresses) const {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      bound.memories[i].set_data_handle(places[i]);
+      bound.memories[i].set_data_handle(addresses[i]);
     }
   }
 
@@ -112,14 +115,14 @@ class primitive_plan {
   }
 
  protected:
-  /// Stands for an operand that the library does not know.
+  /// Argument of an operand that is not passed to oneDNN.
   static constexpr int not_an_argument = 0;
 
-  /// Where an operand goes in the primitive's call and how it lies in memory.
+  /// An operand's DNNL_ARG_* and memory descriptors.
   struct port {
     int argument;
     dnnl::memory::desc stored;
-    dnnl::memory::desc exchanged;  ///< row-major as the op has it; f32, or s8 where the operand is
+    dnnl::memory::desc host_desc;  ///< in upload() and download(); s8 for s8 operands, else f32
   };
 
   primitive_plan(const backend& device, std::vector<op::operand> logical)
@@ -127,60 +130,88 @@ class primitive_plan {
     for (op::operand& operand : logical) operands_.push_back({std::move(operand), {}, 0});
   }
 
-  /// Moves on to the algorithm of that name, where one is wanted. Throws unsupported.
-  static void select(dnnl::primitive_desc& among, const std::string& wanted) {
-    while (!wanted.empty() && among.impl_info_str() != wanted) {
-      if (!among.next_impl()) throw unsupported("oneDNN has no " + wanted + " for it");
+  /// Advances to the implementation named `algorithm`, unless that is empty. Throws unsupported.
+  static void select(dnnl::primitive_desc& candidates, const std::string& algorithm) {
+    while (!algorithm.empty() && candidates.impl_info_str() != algorithm) {
+      if (!candidates.next_impl()) throw unsupported("oneDNN has no " + algorithm + " for it");
     }
   }
 
-  /// Takes over what `descriptor` describes. `arguments` and `stored` are those of the operands,
-  /// in their order; what is stored as nothing, such as a bias that there is not, is no operand.
-  /// Operands in `scaled` are given their quantum as a scale.
+  /// Creates the primitive of `descriptor`. `arguments` and `stored` describe the operands in their
+  /// order; empty descriptors, such as that of a missing bias, are skipped. The operands at the
+  /// positions in `scaled` get their quantization scale as an argument.
   template <class Descriptor>
-  void adopt(const Descriptor& descriptor, const std::vector<int>& arguments,
-             const std::vector<dnnl::memory::desc>& stored, std::vector<std::size_t> scaled = {}) {
+  void set_primitive(const Descriptor& descriptor, const std::vector<int>& arguments,
+                     const std::vector<dnnl::memory::desc>& stored,
+                     std::vector<std::size_t> scaled = {}) {
     store(arguments, stored);
     scaled_ = std::move(scaled);
     scratchpad_ = descriptor.scratchpad_desc();
-    if constexpr (std::derived_from<Descriptor, dnnl::primitive_desc>) described_ = descriptor;
+    if constexpr (std::derived_from<Descriptor, dnnl::primitive_desc>) primitive_desc_ = descriptor;
     algorithm_ = descriptor.impl_info_str();
     primitive_ = dnnl::primitive(descriptor.get());
   }
 
-  /// For a loop of the suite's own, on row-major operands.
-  void adopt_loop() {
+  /// adopt() for the inference pass of a convolution or matrix product, with the requested
+  /// algorithm. `descriptor` must be made with quantized_attributes(): in s8, src, weights and dst
+  /// have scales.
+  template <class Descriptor>
+  void adopt_forward(Descriptor& descriptor, const dnnl::memory::desc& bias,
+                     const plan_request& request) {
+    select(descriptor, request.algorithm);
+    std::vector<std::size_t> scaled;
+    if (request.type == dtype::s8) scaled = {0, 1, operands_.size() - 1};
+    set_primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+                  {descriptor.src_desc(), descriptor.weights_desc(), bias, descriptor.dst_desc()},
+                  std::move(scaled));
+  }
+
+  /// Sets up row-major operands for a loop of layerbench.
+  void set_loop() {
     std::vector<dnnl::memory::desc> stored;
     for (const plan_operand& operand : operands_) {
       stored.push_back(plain(operand.logical.extents, data_type(operand.logical.type)));
     }
+    set_loop(stored);
+  }
+  /// For a loop of the suite's own, on operands that lie as `stored` says.
+  void set_loop(const std::vector<dnnl::memory::desc>& stored) {
     store(std::vector<int>(stored.size(), not_an_argument), stored);
     algorithm_ = "layerbench:loop";
   }
 
-  /// An operand of a call.
+  /// Address of an operand.
   template <class T>
   [[nodiscard]] static T* at(const binding& bound, std::size_t operand) {
     return static_cast<T*>(bound.memories[operand].get_data_handle());
   }
 
-  /// Says in which order operand `i` is exchanged, where that is not row-major in the axes that the
-  /// library has; in the op's own it is.
+  /// Sets the order of operand `i` in upload() and download() to `describe(data type)`. It is
+  /// row-major in the axes of the op, but not in those of the primitive.
   template <class Describe>
-  void set_exchanged(std::size_t i, Describe&& describe) {
-    port& of = ports_[i];
-    of.exchanged = describe(of.exchanged.get_data_type());
-    const bool as_stored =
-        of.stored.get_inner_nblks() == 0 && of.stored.get_strides() == of.exchanged.get_strides();
+  void set_host_desc(std::size_t i, Describe&& describe) {
+    port& operand = ports_[i];
+    operand.host_desc = describe(operand.host_desc.get_data_type());
+    const bool as_stored = operand.stored.get_inner_nblks() == 0 &&
+                           operand.stored.get_strides() == operand.host_desc.get_strides();
     if (as_stored) operands_[i].order = op::plain_order(extents(i));
   }
 
-  /// Attributes of every primitive: scratch memory is ours, so that it is known and shared; and f32
-  /// is f32, whatever the library's environment variables say.
+  /// Attributes of all primitives. The scratchpad comes from the caller, which reports and shares
+  /// it. f32 is never computed in a narrower type, even if ONEDNN_DEFAULT_FPMATH_MODE asks for it.
   [[nodiscard]] static dnnl::primitive_attr attributes() {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
+    return attr;
+  }
+  /// attributes(), in s8 with a scale for each of src, weights and dst.
+  [[nodiscard]] static dnnl::primitive_attr quantized_attributes(dtype type) {
+    dnnl::primitive_attr attr = attributes();
+    if (type != dtype::s8) return attr;
+    for (const int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
+      attr.set_scales_mask(argument, 0);
+    }
     return attr;
   }
 
@@ -191,19 +222,32 @@ class primitive_plan {
  private:
   void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
     for (std::size_t i = 0; i < stored.size(); ++i) {
-      if (stored[i].is_zero()) continue;
+      // Descriptors of absent operands are empty, and there may be none left.
+      const bool left = ports_.size() < operands_.size();
+      if (stored[i].is_zero() && !(left && operands_[ports_.size()].logical.opaque)) continue;
       plan_operand& operand = operands_[ports_.size()];
+      if (operand.logical.opaque) {  // a primitive may need none
+        ports_.push_back({stored[i].is_zero() ? not_an_argument : arguments[i], stored[i], {}});
+        operand.order = op::plain_order(operand.logical.extents);
+        operand.bytes = stored[i].get_size();
+        continue;
+      }
       const auto host = operand.logical.type == dtype::s8 ? dnnl::memory::data_type::s8
                                                           : dnnl::memory::data_type::f32;
-      // Groups split the first extent of weights; row-major order is the same with and without.
+      // oneDNN splits the first extent of weights by groups, which does not change row-major order.
       ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
       operand.order = order_of(stored[i]);
+      // Packed weights begin with a header of the library, which crashes on anything else.
+      if (stored[i].get_format_kind() != dnnl::memory::format_kind::blocked) {
+        operand.logical.range_required = true;
+      }
       const dims axes = stored[i].get_dims();
       if (axes.size() > operand.logical.extents.size()) operand.split = axes;
       operand.bytes = stored[i].get_size();
     }
   }
 
+  /// Quantization scale; 0 for types other than s8.
   [[nodiscard]] double scale_of(std::size_t operand) const {
     const op::operand& logical = operands_[operand].logical;
     return logical.type == dtype::s8 ? logical.scale : 0;
@@ -211,10 +255,10 @@ class primitive_plan {
 
   void copy(const dnnl::memory::desc& from, void* source, const dnnl::memory::desc& to,
             void* destination) const {
-    dnnl::memory in(from, engine_, source);
-    dnnl::memory out(to, engine_, destination);
+    dnnl::memory src(from, engine_, source);
+    dnnl::memory dst(to, engine_, destination);
     dnnl::stream stream(engine_);
-    checked("reorder", [&] { dnnl::reorder(in, out).execute(stream, in, out); });
+    checked("reorder", [&] { dnnl::reorder(src, dst).execute(stream, src, dst); });
     stream.wait();
   }
 
@@ -225,7 +269,7 @@ class primitive_plan {
   std::vector<port> ports_;
   std::vector<std::size_t> scaled_;
   dnnl::memory::desc scratchpad_;
-  dnnl::primitive_desc described_;
+  dnnl::primitive_desc primitive_desc_;
   std::string algorithm_;
 };
 

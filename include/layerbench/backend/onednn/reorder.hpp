@@ -16,7 +16,7 @@ class plan<onednn::backend, op::reorder> : public onednn::primitive_plan {
       const dnnl::reorder::primitive_desc result(
           device.engine(), onednn::in_order(o.dims, request.type, o.from), device.engine(),
           onednn::in_order(o.dims, request.type, o.to), attributes());
-      adopt(result, {DNNL_ARG_FROM, DNNL_ARG_TO}, {result.src_desc(), result.dst_desc()});
+      set_primitive(result, {DNNL_ARG_FROM, DNNL_ARG_TO}, {result.src_desc(), result.dst_desc()});
     });
   }
 };

@@ -13,7 +13,7 @@ class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::softmax& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     using namespace dnnl;
-    if (request.type == dtype::s8) throw unsupported("a softmax of integers has no use");
+    if (request.type == dtype::s8) throw unsupported("layerbench has no softmax of integers");
     onednn::checked("softmax", [&] {
       const memory::desc tensor =
           onednn::activations(device, extents(0), request.type, request.order);
@@ -25,10 +25,11 @@ class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
         const softmax_backward::primitive_desc result(
             device.engine(), algorithm::softmax_accurate, tensor, tensor, tensor,
             static_cast<int>(o.axis), forward, attributes());
-        adopt(result, {DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
-              {result.dst_desc(), result.diff_dst_desc(), result.diff_src_desc()});
+        set_primitive(result, {DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC},
+                      {result.dst_desc(), result.diff_dst_desc(), result.diff_src_desc()});
       } else {
-        adopt(forward, {DNNL_ARG_SRC, DNNL_ARG_DST}, {forward.src_desc(), forward.dst_desc()});
+        set_primitive(forward, {DNNL_ARG_SRC, DNNL_ARG_DST},
+                      {forward.src_desc(), forward.dst_desc()});
       }
     });
   }

@@ -15,14 +15,14 @@
 
 namespace layerbench {
 
-/// Streams are loops of the suite's own, with loads and stores through the caches as the library's
-/// primitives have them. Each thread goes over its part, the same in every call.
+/// Memory streams by layerbench loops. Loads and stores go through the caches, as those of oneDNN's
+/// primitives do. Each thread processes the same slice in every call.
 template <>
 class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::stream& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), kind_(o.kind) {
-    adopt_loop();
+    set_loop();
   }
 
   void run(const binding& bound) const {
@@ -31,7 +31,7 @@ class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
     float sum = 0;
 #pragma omp parallel reduction(+ : sum)
     {
-      const auto [first, count] = part(std::max(extents(0)[0], extents(1)[0]));
+      const auto [first, count] = slice_of_thread(std::max(extents(0)[0], extents(1)[0]));
       switch (kind_) {
         case op::stream_kind::read: sum += read(from + first, count); break;
         case op::stream_kind::write: write(*from, to + first, count); break;
@@ -46,22 +46,24 @@ class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
     std::size_t first;
     std::size_t count;
   };
-  /// Whole lines, so that no two threads write to the same one.
-  [[nodiscard]] static range part(std::int64_t numbers) {
+  /// The slice of `elements` of the calling thread: whole cache lines, so that no two threads write
+  /// to the same line.
+  [[nodiscard]] static range slice_of_thread(std::int64_t elements) {
     constexpr std::size_t line = 64 / sizeof(float);
-    const auto all = static_cast<std::size_t>(numbers);
+    const auto size = static_cast<std::size_t>(elements);
     const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-    const std::size_t most = (all + threads * line - 1) / (threads * line) * line;
-    const std::size_t first = std::min(all, static_cast<std::size_t>(omp_get_thread_num()) * most);
-    return {first, std::min(all, first + most) - first};
+    const std::size_t slice = (size + threads * line - 1) / (threads * line) * line;
+    const std::size_t first =
+        std::min(size, static_cast<std::size_t>(omp_get_thread_num()) * slice);
+    return {first, std::min(size, first + slice) - first};
   }
 
-  /// A vector that all processors have. Reading and copying are as fast with wider ones, and
-  /// copying memory is not where the C library moves small pieces (measured on an EPYC).
+  /// A vector of 16 bytes, which every x86-64 processor has. Wider vectors do not make reads and
+  /// copies faster, and memcpy in small chunks makes copies slower (measured on an AMD EPYC).
   using vector [[gnu::vector_size(16), gnu::may_alias]] = float;
   static constexpr std::size_t block = 8 * sizeof(vector) / sizeof(float);
 
-  /// So many sums that no addition waits for another.
+  /// Eight independent sums hide the latency of the additions.
   [[nodiscard]] static float read(const float* from, std::size_t count) {
     vector a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
     for (; count >= block; count -= block, from += block) {
@@ -81,41 +83,40 @@ class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
 
   static void copy(const float* from, float* to, std::size_t count) {
     for (; count >= block; count -= block, from += block, to += block) {
-      const auto* next = reinterpret_cast<const vector*>(from);
-      auto* there = reinterpret_cast<vector*>(to);
-      const vector a = next[0], b = next[1], c = next[2], d = next[3];
-      const vector e = next[4], f = next[5], g = next[6], h = next[7];
-      there[0] = a;
-      there[1] = b;
-      there[2] = c;
-      there[3] = d;
-      there[4] = e;
-      there[5] = f;
-      there[6] = g;
-      there[7] = h;
-      asm volatile(
-          "" ::
-              : "memory");  // else the compiler may call memcpy, which goes past the caches
+      const auto* in = reinterpret_cast<const vector*>(from);
+      auto* out = reinterpret_cast<vector*>(to);
+      const vector a = in[0], b = in[1], c = in[2], d = in[3];
+      const vector e = in[4], f = in[5], g = in[6], h = in[7];
+      out[0] = a;
+      out[1] = b;
+      out[2] = c;
+      out[3] = d;
+      out[4] = e;
+      out[5] = f;
+      out[6] = g;
+      out[7] = h;
+      // Keeps the compiler from calling memcpy, which bypasses the caches for large sizes.
+      asm volatile("" ::: "memory");
     }
     std::copy_n(from, count, to);
   }
 
-  /// The C library fills pieces of this size with the widest vectors that the processor has; larger
-  /// ones it may write past the caches.
-  static constexpr std::size_t piece = 2048 / sizeof(float);
+  /// Elements that one memset writes. It uses the widest vectors of the processor for this size;
+  /// for larger ones it may bypass the caches.
+  static constexpr std::size_t chunk = 2048 / sizeof(float);
 
-  /// Bytes of the next piece; volatile, so that the compiler does not know that they are few, and
-  /// write a loop of narrow stores for them.
-  [[nodiscard]] static std::size_t piece_bytes(std::size_t left) {
-    const volatile std::size_t unknown = piece;
-    const std::size_t most = unknown;
-    return std::min(most, left) * sizeof(float);
+  /// Bytes of the next chunk. The volatile read hides the size from the compiler, which would
+  /// replace a small memset by narrow stores.
+  [[nodiscard]] static std::size_t chunk_bytes(std::size_t left) {
+    const volatile std::size_t hidden = chunk;
+    const std::size_t size = hidden;
+    return std::min(size, left) * sizeof(float);
   }
 
   static void write(float source, float* to, std::size_t count) {
     const unsigned char byte = op::stream::written_byte(source);
-    for (std::size_t i = 0; i < count; i += piece) {
-      std::memset(to + i, byte, piece_bytes(count - i));
+    for (std::size_t i = 0; i < count; i += chunk) {
+      std::memset(to + i, byte, chunk_bytes(count - i));
     }
   }
 

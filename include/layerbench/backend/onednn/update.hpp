@@ -13,7 +13,7 @@
 
 namespace layerbench {
 
-/// Updates are loops of the suite's own: the library has none.
+/// Weight updates by layerbench loops, because oneDNN has none.
 template <>
 class plan<onednn::backend, op::update> : public onednn::primitive_plan {
  public:
@@ -21,8 +21,8 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
-    with_number(type_, [](auto /*tag*/) {});  // throws where there is no such loop
-    adopt_loop();
+    with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    set_loop();
   }
 
   void run(const binding& bound) const {
@@ -39,11 +39,12 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
   }
 
  private:
-  /// A thread's part of tensor `i`; so are the others.
+  // All threads of a team call these for tensor `i` and share its elements.
+
   template <class T>
   void zero(const binding& bound, std::size_t i) const {
     T* sum = at<T>(bound, i);
-    share(o_.sizes[i], [=](std::int64_t j) { sum[j] = static_cast<T>(0.0F); });
+    parallel_for(o_.sizes[i], [=](std::int64_t j) { sum[j] = static_cast<T>(0.0F); });
   }
 
   template <class T>
@@ -51,7 +52,7 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     const T* sum = at<T>(bound, 3 * i);
     const T* gradient = at<T>(bound, 3 * i + 1);
     T* new_sum = at<T>(bound, 3 * i + 2);
-    share(o_.sizes[i], [=](std::int64_t j) {
+    parallel_for(o_.sizes[i], [=](std::int64_t j) {
       new_sum[j] = static_cast<T>(static_cast<float>(sum[j]) + static_cast<float>(gradient[j]));
     });
   }
@@ -59,17 +60,17 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
   template <class T>
   void update(const binding& bound, std::size_t i) const {
     const std::size_t states = o_.states();
-    constexpr bool narrow = !std::is_same_v<T, float>;
-    const std::size_t first = i * (3 + 2 * states + (narrow ? 1 : 0));
+    constexpr bool has_copy = !std::is_same_v<T, float>;
+    const std::size_t first = i * (3 + 2 * states + (has_copy ? 1 : 0));
     const std::size_t results = first + 2 + states;
     const auto* weights = at<float>(bound, first);
     const auto* gradient = at<T>(bound, first + 1);
     auto* new_weights = at<float>(bound, results);
     T* copy = nullptr;
-    if constexpr (narrow) copy = at<T>(bound, results + 1 + states);
+    if constexpr (has_copy) copy = at<T>(bound, results + 1 + states);
     const auto store = [=]([[maybe_unused]] std::int64_t j, float value) {
       new_weights[j] = value;
-      if constexpr (narrow) copy[j] = static_cast<T>(value);
+      if constexpr (has_copy) copy[j] = static_cast<T>(value);
     };
     const std::int64_t size = o_.sizes[i];
     const auto rate = static_cast<float>(o_.rate);
@@ -86,20 +87,20 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     switch (o_.rule) {
       default:
       case op::update_rule::sgd:
-        share(size, [=](std::int64_t j) {
+        parallel_for(size, [=](std::int64_t j) {
           store(j, weights[j] - rate * static_cast<float>(gradient[j]));
         });
         break;
       case op::update_rule::momentum:
-        share(size, [=](std::int64_t j) {
-          const float moved =
+        parallel_for(size, [=](std::int64_t j) {
+          const float updated =
               first_moment * moment[j] + static_cast<float>(gradient[j]) + decay * weights[j];
-          new_moment[j] = moved;
-          store(j, weights[j] - rate * moved);
+          new_moment[j] = updated;
+          store(j, weights[j] - rate * updated);
         });
         break;
       case op::update_rule::adam:
-        share(size, [=](std::int64_t j) {
+        parallel_for(size, [=](std::int64_t j) {
           const auto g = static_cast<float>(gradient[j]);
           const float m = first_moment * moment[j] + of_gradient * g;
           const float v = second_moment * second[j] + of_square * g * g;
@@ -111,9 +112,9 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     }
   }
 
-  /// Shares the work of all elements out among the threads of a team.
+  /// Calls `work(j)` for all elements, which the threads of a team share.
   template <class Work>
-  static void share(std::int64_t size, const Work& work) {
+  static void parallel_for(std::int64_t size, const Work& work) {
 #pragma omp for simd nowait
     for (std::int64_t j = 0; j < size; ++j) work(j);
   }

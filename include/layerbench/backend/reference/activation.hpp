@@ -9,7 +9,7 @@
 
 namespace layerbench::reference {
 
-/// The function itself, in double precision.
+/// Value of an activation function.
 [[nodiscard]] inline double activate(op::activation_kind kind, double x) {
   using enum op::activation_kind;
   switch (kind) {
@@ -26,8 +26,9 @@ namespace layerbench::reference {
   throw unsupported("unknown activation");
 }
 
-/// Derivative of activate(): by its value `y` where the op says that this is enough, else by `x`.
-[[nodiscard]] inline double slope(op::activation_kind kind, double x, double y) {
+/// Derivative of activate(), from its value `y` if op::activation::gradient_from_destination(),
+/// otherwise from `x`.
+[[nodiscard]] inline double derivative(op::activation_kind kind, double x, double y) {
   using enum op::activation_kind;
   const double logistic = 1 / (1 + std::exp(-x));
   switch (kind) {
@@ -52,12 +53,12 @@ struct formula<op::activation> {
                               std::size_t /*output*/, std::int64_t index) {
     const double x = in[0][static_cast<std::size_t>(index)];
     const bool exact = o.kind == op::activation_kind::relu || o.kind == op::activation_kind::relu6;
-    // Libraries approximate the others, with an error relative to the argument (docs/concepts.md).
+    // Libraries approximate the others, with an error relative to |x| + 1 (docs/concepts.md).
     const double scale = exact ? 0 : std::abs(x) + 1;
     if (pass == op::pass::bwd) {
-      const double above = in[1][static_cast<std::size_t>(index)];
-      return {slope(o.kind, x, x) * above, scale * std::abs(above), scale * above * scale * above,
-              1, 1};
+      const double diff_dst = in[1][static_cast<std::size_t>(index)];
+      return {derivative(o.kind, x, x) * diff_dst, scale * std::abs(diff_dst),
+              scale * diff_dst * scale * diff_dst, 1, 1};
     }
     return {activate(o.kind, x), scale, scale * scale, 1, 1};
   }

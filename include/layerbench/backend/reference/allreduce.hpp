@@ -7,7 +7,7 @@
 
 namespace layerbench::reference {
 
-/// All ranks are in this program: nobody communicates.
+/// The operands hold the values of all ranks, so nothing is communicated.
 template <>
 struct formula<op::allreduce> {
   [[nodiscard]] static sum at(const op::allreduce& o, op::pass /*pass*/, tensors in,

@@ -16,12 +16,12 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/op/reorder.hpp>
 
-/// Plain loops without any dependency: the oracle of the other backends, and what runs where none
-/// of them can. It computes in double precision on row-major arrays of float, whatever the layout
-/// asked for; results are rounded to the data type.
+/// Plain loops without dependencies: the oracle of the other backends, and the fallback on machines
+/// without any of them. They compute in double precision on row-major arrays of float, whatever the
+/// requested layout, and round results to the data type.
 namespace layerbench::reference {
 
-class backend : public host_thread {
+class backend : public single_threaded_host {
  public:
   static constexpr std::string_view name = "reference";
   explicit backend(int /*threads*/) {}
@@ -39,7 +39,7 @@ template <op::operation Op>
   requires requires { sizeof(reference::formula<Op>); }
 class plan<reference::backend, Op> {
  public:
-  plan(reference::backend& /*here*/, const Op& op, const plan_request& request)
+  plan(reference::backend& /*device*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
     for (const op::operand& operand : op.operands(request.pass, request.type)) {
       const auto count = static_cast<std::size_t>(elements(operand.extents));
@@ -51,7 +51,8 @@ class plan<reference::backend, Op> {
   }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-  /// Several outputs are computed beside first: one may overwrite what another needs.
+  /// With several outputs they are computed in the workspace: in place, an output could overwrite
+  /// the input of another.
   [[nodiscard]] std::size_t workspace_bytes() const { return outputs_ > 1 ? output_bytes_ : 0; }
   [[nodiscard]] static std::string algorithm() { return "reference:direct"; }
 
@@ -68,36 +69,36 @@ class plan<reference::backend, Op> {
     float* workspace;
   };
 
-  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
-    binding bound{std::vector<std::span<const float>>(places.size()),
-                  std::vector<std::span<float>>(places.size()), static_cast<float*>(workspace)};
-    place(bound, places);
+  [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
+    binding bound{std::vector<std::span<const float>>(addresses.size()),
+                  std::vector<std::span<float>>(addresses.size()), static_cast<float*>(workspace)};
+    place(bound, addresses);
     return bound;
   }
 
-  void place(binding& bound, std::span<const address> places) const {
-    for (std::size_t i = 0; i < places.size(); ++i) {
+  void place(binding& bound, std::span<const address> addresses) const {
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
       if (operands_[i].logical.role == op::role::destination) {
-        bound.outputs[i] = elements_of(i, places[i]);
+        bound.outputs[i] = elements_of(i, addresses[i]);
       } else {
-        bound.inputs[i] = elements_of(i, places[i]);
+        bound.inputs[i] = elements_of(i, addresses[i]);
       }
     }
   }
 
   void run(const binding& bound) const {
-    float* beside = bound.workspace;
+    const auto exact = reference::evaluate(op_, pass_, bound.inputs);
+    float* workspace = bound.workspace;
     for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
       const op::operand& logical = operands_[i].logical;
-      float* to = outputs_ > 1 ? beside : bound.outputs[i].data();
+      float* output = outputs_ > 1 ? workspace : bound.outputs[i].data();
       for (std::size_t index = 0; index < bound.outputs[i].size(); ++index) {
-        const reference::sum exact = reference::formula<Op>::at(op_, pass_, bound.inputs, i,
-                                                                static_cast<std::int64_t>(index));
-        to[index] = static_cast<float>(round_to(logical.type, exact.value, logical.scale));
+        const double value = exact(i, static_cast<std::int64_t>(index)).value;
+        output[index] = static_cast<float>(round_to(logical.type, value, logical.scale));
       }
-      beside += outputs_ > 1 ? bound.outputs[i].size() : 0;
+      workspace += outputs_ > 1 ? bound.outputs[i].size() : 0;
     }
-    if (outputs_ > 1) store(bound);
+    if (outputs_ > 1) copy_outputs(bound);
   }
 
  private:
@@ -105,7 +106,7 @@ class plan<reference::backend, Op> {
     return {static_cast<float*>(at), operands_[operand].bytes / sizeof(float)};
   }
 
-  static void store(const binding& bound) {
+  static void copy_outputs(const binding& bound) {
     const float* from = bound.workspace;
     for (const std::span<float> to : bound.outputs) {
       std::copy_n(from, to.size(), to.begin());

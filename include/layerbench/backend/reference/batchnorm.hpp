@@ -13,7 +13,9 @@ struct formula<op::batchnorm> {
                               std::int64_t index) {
     if (pass == op::pass::fwd_training) return train(o, in, output, index);
     if (pass == op::pass::bwd) return gradient(o, in, output, index);
-    return normalized(o, in, index, in[3][channel(o, index)], in[4][channel(o, index)]);
+    const std::size_t mean = 1 + o.learned();
+    const std::size_t c = channel(o, index);
+    return normalized(o, in, index, in[mean][c], in[mean + 1][c]);
   }
 
  private:
@@ -22,15 +24,16 @@ struct formula<op::batchnorm> {
   }
   static double elements_of(const op::batchnorm& o) { return static_cast<double>(o.n * o.h * o.w); }
 
-  /// Of src, scale and shift.
+  /// (src - mean) / sqrt(variance + epsilon) * scale + shift (Ioffe and Szegedy 2015, algorithm 1).
   static sum normalized(const op::batchnorm& o, tensors in, std::int64_t index, double mean,
                         double variance) {
     const std::size_t c = channel(o, index);
-    const double factor = in[1][c] / std::sqrt(variance + o.epsilon);
+    const double scale = o.scale ? in[1][c] : 1;
+    const double factor = scale / std::sqrt(variance + o.epsilon);
     sum total;
     total.add(factor * in[0][static_cast<std::size_t>(index)]);
     total.add(-factor * mean);
-    total.add(in[2][c]);
+    if (o.shift) total.add(in[o.learned()][c]);
     return total;
   }
 
@@ -47,68 +50,70 @@ struct formula<op::batchnorm> {
     }
     return total;
   }
-  /// The same / the number of elements.
+  /// over_channel() divided by the number of elements.
   template <class Term>
   static sum mean_over_channel(const op::batchnorm& o, std::size_t c, Term&& term) {
     return scaled(over_channel(o, c, term), 1 / elements_of(o));
   }
-  static sum scaled(sum of, double factor) {
-    return {of.value * factor, of.magnitude * std::abs(factor), of.squares * factor * factor,
-            of.terms, of.roundings};
+  static sum scaled(sum s, double factor) {
+    return {s.value * factor, s.magnitude * std::abs(factor), s.squares * factor * factor, s.terms,
+            s.roundings};
   }
 
   static sum train(const op::batchnorm& o, tensors in, std::size_t output, std::int64_t index) {
-    constexpr std::size_t dst = 5;
+    const std::size_t running_mean = 1 + o.learned();
+    const std::size_t dst = running_mean + 2;
     const std::size_t c = output == dst ? channel(o, index) : static_cast<std::size_t>(index);
     const sum mean = mean_over_channel(o, c, [&](std::size_t i) { return in[0][i]; });
     const sum variance = mean_over_channel(o, c, [&](std::size_t i) {
-      const double off = in[0][i] - mean.value;
-      return off * off;
+      const double deviation = in[0][i] - mean.value;
+      return deviation * deviation;
     });
     const double n = elements_of(o);
     const double unbiased = n > 1 ? n / (n - 1) : 1;
-    switch (output) {
-      case dst: {
-        sum total = normalized(o, in, index, mean.value, variance.value);
-        total.terms += mean.terms;  // the statistics have errors of their own
-        return total;
-      }
-      case 6: return mean;
-      case 7: return variance;
-      case 8: return moved(in[3][c], mean);
-      default: return moved(in[4][c], scaled(variance, unbiased));
+    if (output == dst) {
+      sum total = normalized(o, in, index, mean.value, variance.value);
+      total.terms += mean.terms;  // rounding errors of mean and variance
+      return total;
+    }
+    switch (output - dst) {
+      case 1: return mean;
+      case 2: return variance;
+      case 3: return updated(in[running_mean][c], mean);
+      default: return updated(in[running_mean + 1][c], scaled(variance, unbiased));
     }
   }
 
-  /// A running statistic after it was moved to that of a batch.
-  static sum moved(double running, const sum& to) {
-    sum total = scaled(to, op::batchnorm::momentum);
+  /// (1 - momentum) * running + momentum * batch.
+  static sum updated(double running, const sum& batch) {
+    sum total = scaled(batch, op::batchnorm::momentum);
     total.add((1 - op::batchnorm::momentum) * running);
     return total;
   }
 
-  /// Of src, diff_dst, scale, mean and variance (Ioffe and Szegedy 2015, section 3).
+  /// diff_src, diff_scale or diff_shift (Ioffe and Szegedy 2015, section 3).
   static sum gradient(const op::batchnorm& o, tensors in, std::size_t output, std::int64_t index) {
-    constexpr std::size_t diff_src = 5;
-    constexpr std::size_t diff_scale = 6;
+    const std::size_t mean = o.scale ? 3 : 2;
+    const std::size_t diff_src = mean + 2;
+    const std::size_t diff_shift = diff_src + o.learned();
     const std::size_t c = output == diff_src ? channel(o, index) : static_cast<std::size_t>(index);
-    const double inverse = 1 / std::sqrt(in[4][c] + o.epsilon);
-    const auto normal = [&](std::size_t i) { return (in[0][i] - in[3][c]) * inverse; };
-    const auto above = [&](std::size_t i) { return in[1][i]; };
-    const auto product = [&](std::size_t i) { return in[1][i] * normal(i); };
-    if (output == diff_scale) return over_channel(o, c, product);
-    if (output != diff_src) return over_channel(o, c, above);
+    const double inverse = 1 / std::sqrt(in[mean + 1][c] + o.epsilon);
+    const auto normalized_src = [&](std::size_t i) { return (in[0][i] - in[mean][c]) * inverse; };
+    const auto diff_dst = [&](std::size_t i) { return in[1][i]; };
+    const auto product = [&](std::size_t i) { return in[1][i] * normalized_src(i); };
+    if (output != diff_src && o.shift && output == diff_shift) return over_channel(o, c, diff_dst);
+    if (output != diff_src) return over_channel(o, c, product);
     const auto i = static_cast<std::size_t>(index);
-    const sum shift = mean_over_channel(o, c, above);
+    const sum shift = mean_over_channel(o, c, diff_dst);
     const sum scale = mean_over_channel(o, c, product);
     sum total;
-    total.add(above(i));
+    total.add(diff_dst(i));
     total.add(-shift.value);
-    total.add(-normal(i) * scale.value);
-    total.magnitude += shift.magnitude + std::abs(normal(i)) * scale.magnitude;
-    total.squares += shift.squares + normal(i) * normal(i) * scale.squares;
+    total.add(-normalized_src(i) * scale.value);
+    total.magnitude += shift.magnitude + std::abs(normalized_src(i)) * scale.magnitude;
+    total.squares += shift.squares + normalized_src(i) * normalized_src(i) * scale.squares;
     total.terms += shift.terms;
-    return scaled(total, in[2][c] * inverse);
+    return scaled(total, (o.scale ? in[2][c] : 1) * inverse);
   }
 };
 

@@ -44,7 +44,7 @@ struct formula<op::conv> {
     return total;
   }
 
-  /// Of diff_dst and weights: all outputs that element `index` of the source went into.
+  /// diff_src[index]: diff_dst * weights, summed over the outputs that read src[index].
   static sum source_gradient(const op::conv& o, tensors in, std::int64_t index) {
     const std::int64_t x = index % o.w;
     const std::int64_t y = index / o.w % o.h;
@@ -55,14 +55,14 @@ struct formula<op::conv> {
     const std::int64_t first = channel / depth * width;
     sum total;
     for (std::int64_t r = 0; r < o.r; ++r) {
-      const std::int64_t down = y + o.pad.top - r * o.dilation.v;
-      if (down < 0 || down % o.stride.v != 0 || down / o.stride.v >= o.p()) continue;
+      const std::int64_t row = y + o.pad.top - r * o.dilation.v;
+      if (row < 0 || row % o.stride.v != 0 || row / o.stride.v >= o.p()) continue;
       for (std::int64_t s = 0; s < o.s; ++s) {
-        const std::int64_t across = x + o.pad.left - s * o.dilation.h;
-        if (across < 0 || across % o.stride.h != 0 || across / o.stride.h >= o.q()) continue;
+        const std::int64_t column = x + o.pad.left - s * o.dilation.h;
+        if (column < 0 || column % o.stride.h != 0 || column / o.stride.h >= o.q()) continue;
         for (std::int64_t k = first; k < first + width; ++k) {
           const std::int64_t result =
-              ((n * o.k + k) * o.p() + down / o.stride.v) * o.q() + across / o.stride.h;
+              ((n * o.k + k) * o.p() + row / o.stride.v) * o.q() + column / o.stride.h;
           const std::int64_t weight = ((k * depth + channel % depth) * o.r + r) * o.s + s;
           total.add(product(in[0], result, in[1], weight));
         }
@@ -71,7 +71,7 @@ struct formula<op::conv> {
     return total;
   }
 
-  /// Of src and diff_dst: all images and places where a weight was used.
+  /// diff_weights[index]: src * diff_dst, summed over the images and outputs that read the weight.
   static sum weights_gradient(const op::conv& o, tensors in, std::int64_t index) {
     const std::int64_t depth = o.c / o.groups;
     const std::int64_t s = index % o.s;

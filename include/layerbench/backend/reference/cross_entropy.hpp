@@ -30,12 +30,14 @@ struct formula<op::cross_entropy> {
   static sum mean_loss(const op::cross_entropy& o, tensors in) {
     sum total;
     for (std::int64_t n = 0; n < o.n; ++n) {
-      const std::int64_t right = o.right_class(in[1][static_cast<std::size_t>(n)]);
+      const std::int64_t label = o.label_of(in[1][static_cast<std::size_t>(n)]);
       const double images = static_cast<double>(o.n);
-      const double least = op::cross_entropy::least_probability;
-      total.add(-std::log(std::max(probability(o, in, n * o.c + right).value, least)) / images);
+      const double min_probability = op::cross_entropy::min_probability;
+      total.add(-std::log(std::max(probability(o, in, n * o.c + label).value, min_probability)) /
+                images);
     }
-    // It is taken from rounded probabilities, whose errors are relative: absolute in a logarithm.
+    // Libraries take the logarithm of rounded probabilities, whose relative error becomes an
+    // absolute error of the logarithm.
     total.roundings = 3;
     total.rounded = 1;
     total.magnitude += 1;
@@ -43,14 +45,14 @@ struct formula<op::cross_entropy> {
     return total;
   }
 
-  /// Of dst and target.
+  /// diff_src = (dst - 1 at the label) / n.
   static sum gradient(const op::cross_entropy& o, tensors in, std::int64_t index) {
     const std::int64_t image = index / o.c;
-    const std::int64_t right = o.right_class(in[1][static_cast<std::size_t>(image)]);
+    const std::int64_t label = o.label_of(in[1][static_cast<std::size_t>(image)]);
     const double images = static_cast<double>(o.n);
     sum total;
     total.add(in[0][static_cast<std::size_t>(index)] / images);
-    if (index % o.c == right) total.add(-1 / images);
+    if (index % o.c == label) total.add(-1 / images);
     return total;
   }
 };

@@ -20,12 +20,12 @@ struct formula<op::dropout> {
       total.add(1);
       return total;
     }
-    const auto at = static_cast<std::size_t>(index);
-    const bool kept = forward ? o.keeps(in[1][0], index) : in[1][at] != 0;
+    const auto i = static_cast<std::size_t>(index);
+    const bool kept = forward ? o.keeps(in[1][0], index) : in[1][i] != 0;
     if (forward && output == mask) {
       total.add(kept ? 1 : 0);
     } else {
-      total.add(kept ? static_cast<double>(in[0][at]) * o.factor() : 0);
+      total.add(kept ? static_cast<double>(in[0][i]) * o.factor() : 0);
     }
     return total;
   }

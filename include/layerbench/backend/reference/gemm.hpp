@@ -28,6 +28,8 @@ struct formula<op::gemm> {
   }
 
  private:
+  // Positions of element (m, k) of src and (k, n) of weights.
+
   static std::int64_t source(const op::gemm& o, std::int64_t m, std::int64_t k) {
     return o.a_transposed ? k * o.m + m : m * o.k + k;
   }

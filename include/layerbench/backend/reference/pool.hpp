@@ -14,17 +14,17 @@ struct formula<op::pool> {
   [[nodiscard]] static sum at(const op::pool& o, op::pass pass, tensors in, std::size_t output,
                               std::int64_t index) {
     if (pass == op::pass::bwd) return gradient(o, in, index);
-    const pool_window over = window_of(o, index);
+    const pool_window window = window_of(o, index);
     const std::int64_t plane = index / (o.q() * o.p()) * o.h * o.w;
     double largest = -std::numeric_limits<double>::infinity();
     std::int64_t tap = 0;
     sum total;
-    for (std::int64_t y = std::max<std::int64_t>(over.top, 0); y < over.bottom(o); ++y) {
-      for (std::int64_t x = std::max<std::int64_t>(over.left, 0); x < over.right(o); ++x) {
+    for (std::int64_t y = std::max<std::int64_t>(window.top, 0); y < window.bottom(o); ++y) {
+      for (std::int64_t x = std::max<std::int64_t>(window.left, 0); x < window.right(o); ++x) {
         const double value = in[0][static_cast<std::size_t>(plane + y * o.w + x)];
         if (value > largest) {
           largest = value;
-          tap = (y - over.top) * o.s + x - over.left;
+          tap = (y - window.top) * o.s + x - window.left;
         }
         total.add(value);
       }
@@ -32,20 +32,20 @@ struct formula<op::pool> {
     constexpr std::size_t workspace = 2;
     if (output == workspace) return {static_cast<double>(tap), 0, 0, 0, 1};
     if (o.kind == op::pool_kind::max) return {largest, 0, 0, 0, 1};  // a maximum is exact
-    const double divisor = over.divisor(o);
+    const double divisor = window.divisor(o);
     return {total.value / divisor, total.magnitude / divisor, total.squares / (divisor * divisor),
             total.terms, 1};
   }
 
  private:
-  /// Where the window of an output lies; negative in the padding.
+  /// First row and column of the window of an output; negative in the padding.
   struct pool_window {
     std::int64_t top;
     std::int64_t left;
 
     [[nodiscard]] std::int64_t bottom(const op::pool& o) const { return std::min(top + o.r, o.h); }
     [[nodiscard]] std::int64_t right(const op::pool& o) const { return std::min(left + o.s, o.w); }
-    /// Of an average.
+    /// Divisor of an average.
     [[nodiscard]] double divisor(const op::pool& o) const {
       const std::int64_t rows = o.count_padding ? std::min(top + o.r, o.h + o.pad.bottom) - top
                                                 : bottom(o) - std::max<std::int64_t>(top, 0);
@@ -59,8 +59,8 @@ struct formula<op::pool> {
             output % o.q() * o.stride.h - o.pad.left};
   }
 
-  /// Of all windows that hold element `index` of the source: of averages a share, of maxima what
-  /// had it as theirs.
+  /// diff_src[index], summed over the windows that contain the element: a window's average passes
+  /// on diff_dst / divisor, its maximum diff_dst to the argmax only.
   static sum gradient(const op::pool& o, tensors in, std::int64_t index) {
     const std::int64_t x = index % o.w;
     const std::int64_t y = index / o.w % o.h;
@@ -69,19 +69,19 @@ struct formula<op::pool> {
     for (std::int64_t p = 0; p < o.p(); ++p) {
       for (std::int64_t q = 0; q < o.q(); ++q) {
         const std::int64_t output = plane + p * o.q() + q;
-        const pool_window over = window_of(o, output);
-        const std::int64_t down = y - over.top;
-        const std::int64_t across = x - over.left;
-        if (down < 0 || down >= o.r || across < 0 || across >= o.s) continue;
-        const auto at = static_cast<std::size_t>(output);
+        const pool_window window = window_of(o, output);
+        const std::int64_t row = y - window.top;
+        const std::int64_t column = x - window.left;
+        if (row < 0 || row >= o.r || column < 0 || column >= o.s) continue;
+        const auto i = static_cast<std::size_t>(output);
         if (o.kind == op::pool_kind::average) {
-          total.add(in[0][at] / over.divisor(o));
-        } else if (std::lround(in[1][at]) == down * o.s + across) {
-          total.add(in[0][at]);
+          total.add(in[0][i] / window.divisor(o));
+        } else if (std::lround(in[1][i]) == row * o.s + column) {
+          total.add(in[0][i]);
         }
       }
     }
-    // Libraries add up in the destination, in its type.
+    // Libraries add up in the destination, so each addition is rounded to the data type.
     total.roundings = std::max<std::int64_t>(1, total.terms);
     total.rounded = total.magnitude;
     return total;

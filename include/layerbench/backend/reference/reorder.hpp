@@ -7,7 +7,7 @@
 
 namespace layerbench::reference {
 
-/// Elements keep their logical place: in row-major arrays a reorder is a copy.
+/// Operands are row-major in this backend, so a reorder is a copy.
 template <>
 struct formula<op::reorder> {
   [[nodiscard]] static sum at(const op::reorder& /*o*/, op::pass /*pass*/, tensors in,

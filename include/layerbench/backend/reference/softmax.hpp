@@ -26,12 +26,13 @@ struct formula<op::softmax> {
     double total = 0;
     for (std::int64_t i = 0; i < length; ++i) total += std::exp(source(i) - largest);
     const double value = std::exp(in[0][static_cast<std::size_t>(index)] - largest) / total;
-    // Libraries keep the exponentials in the destination before they divide by their sum.
+    // Two roundings: libraries store the exponentials in the destination before they divide by the
+    // sum.
     return {value, value, value * value, length, 2};
   }
 
  private:
-  /// dst * (diff_dst - sum of dst * diff_dst over the axis).
+  /// diff_src = dst * (diff_dst - sum of dst * diff_dst over the axis).
   static sum gradient(tensors in, std::int64_t index, std::int64_t first, std::int64_t inner,
                       std::int64_t length) {
     const double factor = in[0][static_cast<std::size_t>(index)];

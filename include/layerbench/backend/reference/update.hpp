@@ -11,8 +11,8 @@ template <>
 struct formula<op::update> {
   [[nodiscard]] static sum at(const op::update& o, op::pass /*pass*/, tensors in,
                               std::size_t output, std::int64_t index) {
-    const std::size_t a_tensor = in.size() / o.sizes.size();
-    const std::size_t first = output / a_tensor * a_tensor;  // operand of the same tensor
+    const std::size_t operands_per_tensor = in.size() / o.sizes.size();
+    const std::size_t first = output / operands_per_tensor * operands_per_tensor;
     const auto value = [&](std::size_t operand) -> double {
       return in[first + operand][static_cast<std::size_t>(index)];
     };

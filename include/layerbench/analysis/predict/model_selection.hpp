@@ -13,22 +13,22 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/cases.hpp>
+#include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/model/shape_file.hpp>
 
 /// The selection of cases by model.
 namespace layerbench::analysis {
 
 /// A chosen model: the name of one in a manifest, or a shape file.
-struct choice {
+struct model_choice {
   std::string model;
   std::optional<std::filesystem::path> file;
 };
 
 namespace detail {
 
-[[nodiscard]] inline bool is_planned(std::span<const result::results> files,
-                                     std::string_view model) {
+[[nodiscard]] inline bool in_manifest(std::span<const result::results> files,
+                                      std::string_view model) {
   return std::ranges::any_of(files, [&](const result::results& file) {
     return std::ranges::any_of(file.manifest,
                                [&](const auto& entry) { return entry.first.model == model; });
@@ -38,7 +38,7 @@ namespace detail {
 }  // namespace detail
 
 /// A list of the cases in the files, for error messages.
-[[nodiscard]] inline std::string known_cases(std::span<const result::results> files) {
+[[nodiscard]] inline std::string list_configurations(std::span<const result::results> files) {
   std::set<std::string> names;
   for (const result::results& file : files) {
     for (const auto& [configuration, step] : file.manifest) names.insert(configuration.text());
@@ -49,12 +49,12 @@ namespace detail {
 
 /// Resolves `models`, names or paths of shape files: models of the manifests first, then shape
 /// files in the directory `shapes`. Throws nothing_matched, listing the cases, for an unknown name.
-[[nodiscard]] inline std::vector<choice> select(std::span<const result::results> files,
-                                                const std::vector<std::string>& models,
-                                                const std::filesystem::path& shapes) {
-  std::vector<choice> choices;
+[[nodiscard]] inline std::vector<model_choice> resolve_models(
+    std::span<const result::results> files, const std::vector<std::string>& models,
+    const std::filesystem::path& shapes) {
+  std::vector<model_choice> choices;
   for (const std::string& name : models) {
-    if (detail::is_planned(files, name)) {
+    if (detail::in_manifest(files, name)) {
       choices.push_back({name, std::nullopt});
       continue;
     }
@@ -62,7 +62,7 @@ namespace detail {
       const std::filesystem::path path = model::find(name, shapes);
       choices.push_back({model::load(path).name, path});
     } catch (const nothing_matched& unknown) {
-      throw nothing_matched(fmt::format("{}; {}", unknown.what(), known_cases(files)));
+      throw nothing_matched(fmt::format("{}; {}", unknown.what(), list_configurations(files)));
     }
   }
   return choices;
@@ -70,14 +70,14 @@ namespace detail {
 
 /// The cases of the chosen models under the configurations of `files`, in the order of the choices,
 /// each once. Without choices all cases of the manifests, in their order.
-[[nodiscard]] inline std::vector<planned_case> chosen_cases(const group& files,
-                                                            const std::vector<choice>& choices) {
-  std::vector<planned_case> known = planned_cases(files);
+[[nodiscard]] inline std::vector<planned_configuration> configurations_of(
+    const group& files, const std::vector<model_choice>& choices) {
+  std::vector<planned_configuration> known = planned_configurations(files);
   if (choices.empty()) return known;
-  std::vector<planned_case> chosen;
+  std::vector<planned_configuration> chosen;
   std::set<result::configuration_name> seen;
   for (const auto& [model, file] : choices) {
-    for (const planned_case& candidate : file ? cases_of_file(files, *file) : known) {
+    for (const planned_configuration& candidate : file ? cases_of_file(files, *file) : known) {
       if (!file && candidate.configuration.model != model) continue;
       if (seen.insert(candidate.configuration).second) chosen.push_back(candidate);
     }

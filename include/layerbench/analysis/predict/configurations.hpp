@@ -84,7 +84,7 @@ namespace detail {
 }  // namespace detail
 
 /// The primitives of one step of a case.
-struct planned_case {
+struct planned_configuration {
   result::configuration_name configuration;
   std::vector<result::planned> step;
   bool derived = false;  ///< from a shape file, without the primitives that a backend would insert
@@ -107,7 +107,7 @@ completeness(const std::vector<result::planned>& step) {
 
 /// The cases of the files' manifests, in their order. If several files have a case, the most
 /// complete step is used: a longer one includes the reorders that a backend inserted.
-[[nodiscard]] inline std::vector<planned_case> planned_cases(const group& files) {
+[[nodiscard]] inline std::vector<planned_configuration> planned_configurations(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
     for (const auto& [configuration, step] : file->manifest) {
@@ -115,7 +115,7 @@ completeness(const std::vector<result::planned>& step) {
       if (detail::completeness(step) > detail::completeness(known)) known = step;
     }
   }
-  std::vector<planned_case> planned;
+  std::vector<planned_configuration> planned;
   for (auto& [configuration, step] : cases) planned.push_back({configuration, std::move(step)});
   return planned;
 }
@@ -177,8 +177,9 @@ namespace detail {
   if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;
   for (const model::primitive& primitive : model::primitives(calls)) {
-    step.push_back(memory ? result::planned_of(primitive, memory->usual(primitive), of)
-                          : result::planned_of(primitive));
+    step.push_back(memory
+                       ? result::planned_of(primitive, memory->most_frequent_context(primitive), of)
+                       : result::planned_of(primitive));
   }
   return step;
 }
@@ -202,11 +203,11 @@ namespace detail {
 /// else one for each configuration measured in `files`. A manifest's step is used if it has the
 /// same work as the shape file, because it includes the primitives that a backend inserted. A shape
 /// file without a parameter `batch` only gives cases of its own batch.
-[[nodiscard]] inline std::vector<planned_case> cases_of_file(const group& files,
-                                                             const std::filesystem::path& path) {
+[[nodiscard]] inline std::vector<planned_configuration> cases_of_file(
+    const group& files, const std::filesystem::path& path) {
   const model::graph shipped = model::load(path);
-  std::vector<planned_case> known = planned_cases(files);
-  std::erase_if(known, [&](const planned_case& planned) {
+  std::vector<planned_configuration> known = planned_configurations(files);
+  std::erase_if(known, [&](const planned_configuration& planned) {
     return planned.configuration.model != shipped.name;
   });
   if (known.empty()) {
@@ -214,8 +215,8 @@ namespace detail {
       known.push_back({configuration, {}});
     }
   }
-  std::vector<planned_case> cases;
-  for (planned_case& planned : known) {
+  std::vector<planned_configuration> cases;
+  for (planned_configuration& planned : known) {
     auto derived = detail::step_of(shipped, path, planned.configuration, files);
     if (!derived) continue;
     if (!detail::same_work(planned.step, *derived)) {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-namespace layerbench::report {
-namespace report_table_test {
+namespace layerbench {
+namespace base_table_test {
 
 const table sample{{{"name"}, {"n", align::right}}, {{"conv1", "7"}, {"é", "1234"}}};
 
@@ -17,18 +17,18 @@ TEST(Text, AlignsColumnsByCharactersNotBytes) {
             "| é     | 1234 |\n");
 }
 
-TEST(Text, HasATitleLineWithoutRows) {
+TEST(Text, WithoutRowsHasTheColumnTitles) {
   EXPECT_EQ(text(table{{{"a"}, {"b", align::right}}, {}}), "| a   |   b |\n| --- | --: |\n");
 }
 
-TEST(Csv, SeparatesByCommasAndEndsLinesAsTheStandardSays) {
+TEST(Csv, SeparatesByCommasAndEndsLinesAsRfc4180Says) {
   EXPECT_EQ(csv(sample), "name,n\r\nconv1,7\r\né,1234\r\n");
 }
 
-TEST(Csv, QuotesWhatNeedsIt) {
+TEST(Csv, QuotesCellsWithCommasQuotesOrLineBreaks) {
   EXPECT_EQ(csv(table{{{"a,b"}, {"c"}}, {{"say \"hi\"", "two\nlines"}, {"", " space "}}}),
             "\"a,b\",c\r\n\"say \"\"hi\"\"\",\"two\nlines\"\r\n, space \r\n");
 }
 
-}  // namespace report_table_test
-}  // namespace layerbench::report
+}  // namespace base_table_test
+}  // namespace layerbench

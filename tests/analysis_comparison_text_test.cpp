@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,28 +10,29 @@
 
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
-#include <layerbench/result/google_json.hpp>
-#include <layerbench/shape/json.hpp>
 
-namespace layerbench::report {
-namespace report_comparison_test {
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
+
+namespace layerbench::analysis {
+namespace analysis_comparison_text_test {
 
 using ::testing::AllOf;
+using testing::chain_results;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using testing::keys;
+using testing::mentions;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
-result::results golden() {
-  return result::read(LAYERBENCH_SOURCE_DIR "/tests/golden/chain_results.json");
-}
-
-/// The golden file of another version, in which conv1 takes 1.2 times as long in the model's state;
-/// without reorders, but with a row that is new.
+/// The example file as of another version, in which conv1 takes 1.2 times as long with
+/// `cache:model`. It has no hot reorder, and one row more.
 result::results slower() {
-  result::results file = golden();
+  result::results file = chain_results();
   file.file = "new.json";
   file.context["layerbench_version"] = "0.2.0";
   std::erase_if(file.rows, [](const result::measurement& row) {
@@ -46,22 +48,14 @@ result::results slower() {
   return file;
 }
 
-analysis::comparison compared() {
-  return analysis::compare(std::vector{golden()}, std::vector{slower()});
-}
+comparison compared() { return compare(std::vector{chain_results()}, std::vector{slower()}); }
 
-analysis::comparison forced() {
+comparison forced() {
   result::results other = slower();
   other.context["device"] = "another CPU";
-  analysis::comparison_options chosen;
+  comparison_options chosen;
   chosen.force = true;
-  return analysis::compare(std::vector{golden()}, std::vector{other, other}, chosen);
-}
-
-std::set<std::string> keys(const json::value& object) {
-  std::set<std::string> names;
-  for (const auto& item : object.items()) names.insert(item.key());
-  return names;
+  return compare(std::vector{chain_results()}, std::vector{other, other}, chosen);
 }
 
 /// The member of `list` whose `name` is this.
@@ -89,7 +83,7 @@ TEST(ComparisonJson, IsTheContract) {
   EXPECT_LT(conv.at("p"), 1e-6);
 }
 
-TEST(ComparisonJson, HasModelsAndWhatDrivesThem) {
+TEST(ComparisonJson, HasModelsAndTheirTopContributors) {
   const json::value all = to_json(compared());
   ASSERT_THAT(all.at("models"), SizeIs(2));
   const json::value tiny = named(all.at("models"), "model", "tiny");
@@ -110,7 +104,7 @@ TEST(ComparisonJson, HasModelsAndWhatDrivesThem) {
   EXPECT_TRUE(few.at("p").is_null());
 }
 
-TEST(ComparisonJson, ListsWhatIsOnOneSide) {
+TEST(ComparisonJson, ListsRowsAndCasesOfOneSide) {
   const json::value all = to_json(compared());
   ASSERT_THAT(all.at("only_old"), SizeIs(1));
   EXPECT_EQ(all.at("only_old").at(0).at("name"),
@@ -121,91 +115,115 @@ TEST(ComparisonJson, ListsWhatIsOnOneSide) {
   EXPECT_EQ(all.at("uncompared").at(0).at("case"), "inference/reference/f32/tiny/batch:4");
 }
 
-TEST(ComparisonJson, SaysWhatIsComparedAndWhatWasForced) {
+TEST(ComparisonJson, HasTheComparedDimensionAndWhatIsForced) {
   const json::value one = to_json(compared());
   EXPECT_EQ(one.at("across"), "version");
   EXPECT_EQ(one.at("inferred"), true);
   EXPECT_EQ(one.at("differing"), json::value({"layerbench_version"}));
   EXPECT_EQ(one.at("forced"), json::value::array());
   EXPECT_EQ(one.at("margin"), 0.02);
-  EXPECT_THAT(one.at("notes").at(0).get<std::string>(), HasSubstr("one run a side"));
+  ASSERT_THAT(one.at("notes"), SizeIs(1)) << "a single run on each side";
+  EXPECT_THAT(one.at("notes").at(0).get<std::string>(), HasSubstr("run"));
   const json::value other = to_json(forced());
   EXPECT_TRUE(other.at("across").is_null());
   EXPECT_EQ(other.at("forced"), json::value({"device", "layerbench_version"}));
   EXPECT_EQ(other.at("new"), json::value({"new.json", "new.json"}));
   ASSERT_THAT(other.at("notes"), SizeIs(1)) << "several runs";
-  EXPECT_THAT(other.at("notes").at(0).get<std::string>(), HasSubstr("forced"));
+  EXPECT_THAT(other.at("notes").at(0).get<std::string>(),
+              mentions("forced", "device", "layerbench_version"));
 }
 
 TEST(ComparisonText, HasTablesOfModelsAndLayers) {
-  const std::string page = text(compared());
-  EXPECT_THAT(page,
-              AllOf(HasSubstr("\nacross version, as the files differ in nothing else; "
-                              "differing: layerbench_version\nnote: one run a side"),
-                    HasSubstr("| tiny inference, reference f32, batch 2, 1 thread "),
-                    HasSubstr("| 3.10 ms | 3.58 ms |     1.155 | 1.134 to 1.176 | slower "),
-                    HasSubstr("conv1 +0.48 ms (100 %)\n"), HasSubstr("batch 2, 1 thread, hot | "),
-                    HasSubstr("| unclear, too few rounds |")));
-  EXPECT_THAT(page,
-              AllOf(HasSubstr("\n| conv/fwd/reference/f32/tiny/conv1/batch:2/cache:model "),
-                    HasSubstr("7 layers: 0 faster, 1 slower, 4 same, 2 unclear; the same: "
-                              "within 2 %\n"),
-                    HasSubstr("only old: 1 row\n  reorder/"), HasSubstr("only new: 1 row\n  conv/"),
-                    HasSubstr("not compared: inference/reference/f32/tiny/batch:4: ")));
+  const comparison all = compared();
+  const table models = models_table(all);
+  EXPECT_THAT(text(all), AllOf(HasSubstr(text(models)), HasSubstr(text(layers_table(all)))));
+  ASSERT_THAT(models.rows, SizeIs(2));
+  EXPECT_THAT(models.rows[0],
+              ElementsAre(mentions("tiny", "inference", "reference", "f32", "2", "1"), "3.10 ms",
+                          "3.58 ms", "1.155", mentions("1.134", "1.176"), "slower"));
+  EXPECT_THAT(models.rows[1].front(), mentions("small", "hot"));
+  EXPECT_THAT(models.rows[1].back(), AllOf(StartsWith("unclear"), HasSubstr("rounds")));
+  const auto layers = layers_table(all).rows;
+  ASSERT_THAT(layers, SizeIs(7));
+  EXPECT_EQ(layers[0][0], "conv/fwd/reference/f32/tiny/conv1/batch:2/cache:model");
+  EXPECT_EQ(layers[0].back(), "slower");
 }
 
-TEST(ComparisonText, SaysOnceWhatBothSidesLoaded) {
-  EXPECT_THAT(text(compared()), HasSubstr("\nloaded by both: executable bench_model\n"
-                                          "loaded by old: layerbench_version 0.1.0\n"
-                                          "loaded by new: layerbench_version 0.2.0\nacross"));
+TEST(ComparisonText, NamesTopContributors) {
+  const std::string line = top_contributors_text(compared());
+  EXPECT_THAT(line, mentions("tiny", "conv1", "+0.48 ms", "100 %"));
+  EXPECT_THAT(text(compared()), HasSubstr(line));
+}
+
+TEST(ComparisonText, CountsVerdictsAndListsWhatIsOnOneSide) {
+  const std::string end = remarks(compared());
+  EXPECT_THAT(end, mentions("7", "0 faster", "1 slower", "4 same", "2 unclear", "2 %"));
+  const std::string old = "reorder/fwd/reference/f32/tiny/conv1_src_reorder/batch:2/cache:hot";
+  const std::string now = "conv/fwd/reference/f32/tiny/conv9/batch:2/cache:hot";
+  EXPECT_THAT(end, mentions(old, now, "inference/reference/f32/tiny/batch:4"));
+  EXPECT_LT(end.find(old), end.find(now)) << "the old side first";
+  EXPECT_THAT(text(compared()), ::testing::EndsWith(end));
+}
+
+/// How often `part` is in `whole`.
+std::size_t occurrences(const std::string& part, const std::string& whole) {
+  std::size_t count = 0;
+  for (std::size_t at = whole.find(part); at != whole.npos; at = whole.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(ComparisonText, NamesTheComparedDimensionAndEachLoadedVersionOnce) {
+  const std::string header = comparison_header(compared());
+  EXPECT_THAT(header, mentions(testing::chain_file, "new.json", "across", "version"));
+  EXPECT_EQ(occurrences("bench_model", header), 1U) << "which both sides loaded";
+  EXPECT_EQ(occurrences("0.1.0", header), 1U);
+  EXPECT_EQ(occurrences("0.2.0", header), 1U);
+  EXPECT_LT(header.find("0.1.0"), header.find("0.2.0")) << "the old side first";
+  EXPECT_THAT(text(compared()), StartsWith(header));
   EXPECT_EQ(to_json(compared()).at("old_loaded"),
             json::value({{"executable", "bench_model"}, {"layerbench_version", "0.1.0"}}));
-  const result::results same = golden();
-  EXPECT_THAT(text(analysis::compare(std::vector{same}, std::vector{same})),
-              AllOf(HasSubstr("executable bench_model, layerbench_version 0.1.0\n"),
-                    Not(HasSubstr("loaded by old")), Not(HasSubstr("loaded by new"))));
+  const result::results same = chain_results();
+  EXPECT_EQ(occurrences("0.1.0", comparison_header(compare(std::vector{same}, std::vector{same}))),
+            1U);
 }
 
-TEST(ComparisonText, SaysThatRunsArePairs) {
-  analysis::comparison_options chosen;
+TEST(ComparisonText, CountsPairs) {
+  comparison_options chosen;
   chosen.paired = true;
-  const std::vector old{golden(), golden()};
+  const std::vector old{chain_results(), chain_results()};
   const std::vector now{slower(), slower()};
-  const analysis::comparison all = analysis::compare(old, now, chosen);
-  EXPECT_THAT(text(all), HasSubstr("\n2 pairs of runs, measured side by side"));
+  const comparison all = compare(old, now, chosen);
+  EXPECT_THAT(text(all), mentions("2 pairs"));
   EXPECT_EQ(to_json(all).at("paired"), true);
+  EXPECT_THAT(text(compared()), Not(HasSubstr("pairs")));
   EXPECT_EQ(to_json(compared()).at("paired"), false);
 }
 
 TEST(ComparisonText, MarksWhatIsForced) {
-  EXPECT_THAT(text(forced()), AllOf(HasSubstr("\nnote: forced: what is compared also differs in "
-                                              "device layerbench_version\n"),
-                                    Not(HasSubstr("across")), Not(HasSubstr("one run"))));
+  EXPECT_THAT(comparison_header(forced()),
+              AllOf(mentions("forced", "device", "layerbench_version"), Not(HasSubstr("across"))));
+  EXPECT_THAT(comparison_header(compared()), Not(HasSubstr("forced")));
 }
 
 TEST(ComparisonText, ListsEveryChangeAndAFewOthers) {
-  analysis::comparison all = compared();
-  analysis::compared_layer changed = all.layers.at(0);
-  changed.verdict = analysis::verdict::faster;
-  analysis::compared_layer same = changed;
-  same.verdict = analysis::verdict::same;
+  comparison all = compared();
+  compared_layer changed = all.layers.at(0);
+  changed.verdict = verdict::faster;
+  compared_layer same = changed;
+  same.verdict = verdict::same;
   all.layers.assign(40, same);
-  const auto listed = [&] {
-    const std::string page = text(all);
-    std::size_t rows = 0;
-    for (std::size_t at = page.find("\n| conv/"); at != page.npos;
-         at = page.find("\n| conv/", at + 1)) {
-      ++rows;
-    }
-    return rows;
-  };
-  EXPECT_EQ(listed(), 10);
-  EXPECT_THAT(text(all), HasSubstr("\n| 30 more "));
+  const auto few = layers_table(all).rows;
+  ASSERT_THAT(few, SizeIs(10 + 1));
+  EXPECT_EQ(few[9].back(), "same");
+  EXPECT_THAT(few.back(), ElementsAre(mentions("30"), "", "", "", "", ""));
   all.layers.insert(all.layers.end(), 35, changed);
-  EXPECT_EQ(listed(), 35);
+  const auto many = layers_table(all).rows;
+  ASSERT_THAT(many, SizeIs(35 + 1));
+  EXPECT_EQ(many[34].back(), "faster");
+  EXPECT_THAT(many.back().front(), mentions("40"));
 }
 
-TEST(ComparisonCsv, HasOneLineAModelAndALayer) {
+TEST(ComparisonCsv, HasOneRowPerModelAndLayer) {
   const table t = records(forced());
   ASSERT_THAT(t.rows, SizeIs(2 + 7 + 2));
   EXPECT_THAT(t.rows, Each(SizeIs(t.columns.size())));
@@ -226,5 +244,5 @@ TEST(ComparisonCsv, HasOneLineAModelAndALayer) {
   EXPECT_EQ(t.rows.back()[3], "");
 }
 
-}  // namespace report_comparison_test
-}  // namespace layerbench::report
+}  // namespace analysis_comparison_text_test
+}  // namespace layerbench::analysis

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace layerbench::cuda {
+
+/// Behind kernel_source: what combines tensors of different extents.
+inline constexpr std::string_view tensor_kernel_source = R"cuda(
+// Runs of several tensors that follow each other in memory of a whole one, again and again: where
+// each ends, in elements from the first.
+struct concat_runs {
+  i64 ends[64];
+  void* at[64];
+  void* whole;
+  int count, by_four;
+};
+
+template <bool Split, int N, class Index>
+void move_run(Index i, const concat_runs& o) {
+  const Index row = static_cast<Index>(o.ends[o.count - 1]);
+  const Index column = i % row;
+  int low = 0;
+  for (int high = o.count - 1; low < high;) {
+    const int middle = (low + high) / 2;
+    if (static_cast<Index>(o.ends[middle]) <= column) low = middle + 1;
+    else high = middle;
+  }
+  const i64 begin = low == 0 ? 0 : o.ends[low - 1];
+  const i64 length = o.ends[low] - begin;
+  number* one = static_cast<number*>(o.at[low]) + static_cast<i64>(i / row) * length +
+                (static_cast<i64>(column) - begin);
+  number* whole = static_cast<number*>(o.whole) + static_cast<i64>(i);
+  if (Split) store(one, load<N>(whole));
+  else store(whole, load<N>(one));
+}
+
+template <bool Split>
+void move_runs(i64 size, const concat_runs& o) {
+  for_elements(size, o.by_four != 0, [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    if (size <= 0x7FFFFFFF) move_run<Split, n>(static_cast<unsigned>(i), o);
+    else move_run<Split, n>(i, o);
+  });
+}
+
+extern "C" __global__ void concat(i64 size, const __grid_constant__ concat_runs o) {
+  move_runs<false>(size, o);
+}
+extern "C" __global__ void split(i64 size, const __grid_constant__ concat_runs o) {
+  move_runs<true>(size, o);
+}
+
+// Axes in the order of memory, slowest first, with the steps along them in a tensor and in one that
+// is broadcast over it: there a step is 0.
+struct multiply_axes {
+  i64 counts[4];
+  i64 steps[4];
+  i64 steps1[4];
+};
+
+template <class Index>
+i64 broadcast_place(Index i, const multiply_axes& o) {
+  i64 place = 0;
+  for (int axis = 3; axis > 0; --axis) {
+    const Index count = static_cast<Index>(o.counts[axis]);
+    place += static_cast<i64>(i % count) * o.steps1[axis];
+    i /= count;
+  }
+  return place + static_cast<i64>(i) * o.steps1[0];
+}
+
+extern "C" __global__ void multiply(const number* src, const number* src1, number* dst, i64 size,
+                                    multiply_axes o) {
+  for_elements(size, aligned(src) && aligned(dst), [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    auto values = load<n>(src + i);
+    for (int j = 0; j < n; ++j) {
+      const i64 place = size <= 0x7FFFFFFF ? broadcast_place(static_cast<unsigned>(i + j), o)
+                                           : broadcast_place(i + j, o);
+      values.at[j] = narrow(widen(values.at[j]) * widen(src1[place]));
+    }
+    store(dst + i, values);
+  });
+}
+
+// The place of element i of the axes that are broadcast, or of the others.
+template <class Index>
+i64 place_along(Index i, bool broadcast, const multiply_axes& o) {
+  i64 place = 0;
+  for (int axis = 3; axis >= 0; --axis) {
+    if ((o.steps1[axis] == 0) != broadcast) continue;
+    const Index count = static_cast<Index>(o.counts[axis]);
+    place += static_cast<i64>(i % count) * o.steps[axis];
+    i /= count;
+  }
+  return place;
+}
+
+// Sums of products over the axes that are broadcast: each of `count` threads has a part of a sum.
+// The threads of a sum are neighbours where its terms are.
+extern "C" __global__ void multiply_gradient_parts(const number* src, const number* gradient,
+                                                   float* parts, i64 sums, i64 terms, int count,
+                                                   int neighbours, multiply_axes o) {
+  for (i64 i = first(); i < sums * count; i += stride()) {
+    const i64 part = neighbours != 0 ? i % count : i / sums;
+    const i64 which = neighbours != 0 ? i / count : i % sums;
+    const i64 base = place_along(which, false, o);
+    float sum = 0;
+    for (i64 j = part; j < terms; j += count) {
+      const i64 place = base + (terms <= 0x7FFFFFFF ? place_along(static_cast<unsigned>(j), true, o)
+                                                    : place_along(j, true, o));
+      sum += widen(src[place]) * widen(gradient[place]);
+    }
+    parts[part * sums + which] = sum;
+  }
+}
+
+// Axes in the order of the destination's memory, slowest first. Positions in the source are off by
+// the offsets; past its limits there are zeros.
+struct pad_axes {
+  i64 counts[4];
+  i64 offsets[4];
+  i64 limits[4];
+  i64 steps[4];
+};
+
+template <class Index>
+void pad_by(const number* src, number* dst, i64 size, const pad_axes& o) {
+  for (i64 i = first(); i < size; i += stride()) {
+    Index rest = static_cast<Index>(i);
+    i64 place = 0;
+    bool inside = true;
+    for (int axis = 3; axis >= 0; --axis) {
+      const Index count = static_cast<Index>(o.counts[axis]);
+      const i64 at = static_cast<i64>(rest % count) + o.offsets[axis];
+      inside = inside && at >= 0 && at < o.limits[axis];
+      place += at * o.steps[axis];
+      rest /= count;
+    }
+    dst[i] = inside ? src[place] : narrow(0.0F);
+  }
+}
+
+extern "C" __global__ void pad(const number* src, number* dst, i64 size, pad_axes o) {
+  if (size <= 0x7FFFFFFF) {
+    pad_by<unsigned>(src, dst, size, o);
+  } else {
+    pad_by<i64>(src, dst, size, o);
+  }
+}
+
+extern "C" __global__ void embedding(const float* indices, const number* weights, number* dst,
+                                     i64 n, i64 rows, i64 columns) {
+  for (i64 i = blockIdx.y; i < n; i += gridDim.y) {
+    const number* from = weights + label_of(indices[i], rows) * columns;
+    for (i64 j = first(); j < columns; j += stride()) dst[i * columns + j] = from[j];
+  }
+}
+
+// Lists of the indices of each row: the first of each row, behind them the next of each index.
+extern "C" __global__ void embedding_lists(const float* indices, int* firsts, i64 n, i64 rows) {
+  int* next = firsts + rows;
+  for (i64 i = first(); i < n; i += stride()) {
+    next[i] = atomicExch(firsts + label_of(indices[i], rows), static_cast<int>(i));
+  }
+}
+
+extern "C" __global__ void embedding_gradient(const number* gradient, const int* firsts,
+                                              number* result, i64 rows, i64 columns) {
+  const int* next = firsts + rows;
+  for (i64 row = blockIdx.y; row < rows; row += gridDim.y) {
+    for (i64 j = first(); j < columns; j += stride()) {
+      float sum = 0;
+      for (int i = firsts[row]; i >= 0; i = next[i]) sum += widen(gradient[i * columns + j]);
+      result[row * columns + j] = narrow(sum);
+    }
+  }
+}
+
+extern "C" __global__ void add_bias(number* dst, const number* bias, i64 size, i64 channels,
+                                    i64 pixels) {
+  for (i64 i = first(); i < size; i += stride()) {
+    dst[i] = narrow(widen(dst[i]) + widen(bias[i / pixels % channels]));
+  }
+}
+)cuda";
+
+}  // namespace layerbench::cuda

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/op/concat.hpp>
+
+namespace layerbench {
+
+/// Kernels of the suite's own: the library has no concat. One launch copies all sources.
+template <>
+class plan<cudnn::backend, op::concat> : public cudnn::legacy_plan {
+ public:
+  plan(cudnn::backend& device, const op::concat& o, const plan_request& request)
+      : legacy_plan(device, o.operands(request.pass, request.type), request,
+                    request.pass == op::pass::bwd ? "nvrtc_split" : "nvrtc_concat"),
+        backward_(request.pass == op::pass::bwd),
+        size_(elements(o.dims)),
+        kernel_(device.kernels().find(request.type, backward_ ? "split" : "concat")) {
+    const std::int64_t inner = strides_of(0)[static_cast<std::size_t>(o.axis)];
+    runs_.count = static_cast<int>(o.sizes.size());
+    for (std::size_t i = 0; i < o.sizes.size(); ++i) {
+      runs_.ends.at(i) = (i == 0 ? 0 : runs_.ends.at(i - 1)) + o.sizes[i] * inner;
+    }
+  }
+
+  /// The runs of all sources that follow each other in memory, as the kernels take them.
+  struct runs {
+    std::array<std::int64_t, op::concat::max_sources> ends{};  ///< in elements, from the first
+    std::array<address, op::concat::max_sources> at{};
+    address whole = nullptr;
+    int count = 0;
+    int by_four = 0;  ///< whether four elements can be copied at once
+  };
+  using binding = runs;
+
+  [[nodiscard]] binding bind(std::span<const address> places, address /*workspace*/) const {
+    binding bound = runs_;
+    place(bound, places);
+    return bound;
+  }
+  void place(binding& bound, std::span<const address> places) const {
+    bound.whole = backward_ ? places.front() : places.back();
+    std::ranges::copy(backward_ ? places.subspan(1) : places.first(places.size() - 1),
+                      bound.at.begin());
+    constexpr std::uintptr_t alignment = 16;
+    const auto is_aligned = [](address at) {
+      return reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+    };
+    const auto is_fourfold = [](std::int64_t end) { return end % 4 == 0; };
+    const bool by_four =
+        std::ranges::all_of(places, is_aligned) && std::ranges::all_of(bound.ends, is_fourfold);
+    bound.by_four = by_four ? 1 : 0;
+  }
+
+  void run(const binding& bound) const {
+    kernel_.launch(stream(), cuda::grid_for((size_ + 3) / 4), size_, bound);
+  }
+
+ private:
+  bool backward_;
+  std::int64_t size_;
+  cuda::kernel kernel_;
+  runs runs_;
+};
+
+static_assert(implements<cudnn::backend, op::concat>);
+
+}  // namespace layerbench

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cudnn_cnn.h>
+
+#include <layerbench/backend/cudnn/execution_plan.hpp>
+#include <layerbench/backend/cudnn/graph.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/op/deconv.hpp>
+
+namespace layerbench {
+
+/// Transposed convolution as the convolution whose gradient it is, with the passes exchanged. Its
+/// filters lie as that convolution has them. A bias is a kernel of the suite's own behind it; so
+/// are the two of its gradient.
+template <>
+class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
+ public:
+  plan(cudnn::backend& device, const op::deconv& o, const plan_request& request)
+      : tensor_plan(device, o.operands(request.pass, request.type), orders(o, request)),
+        o_(o),
+        pass_(request.pass),
+        library_(device.library()),
+        graph_(o.transposed(), with_swapped_passes(request)),
+        limits_{request.type, request.workspace_limit},
+        chosen_(plan_of(request.algorithm)) {
+    if (o.groups > 1) throw unsupported("no transposed convolutions in groups");
+    if (!o.bias || pass_ == op::pass::bwd_data) return;
+    if (pass_ == op::pass::fwd) {
+      bias_ = device.kernels().find(request.type, "add_bias");
+      return;
+    }
+    bias_ = device.kernels().find(request.type, "bias_gradient_parts");
+    sum_ = device.kernels().find(request.type, "bias_gradient");
+    bias_bytes_ = parts_of_bias * static_cast<std::size_t>(o.k) * sizeof(float);
+    if (bias_bytes_ > request.workspace_limit) {
+      throw unsupported("no room for the sums of a bias's gradient");
+    }
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return std::max(chosen_.workspace_bytes(), bias_bytes_);
+  }
+  [[nodiscard]] std::string algorithm() const { return chosen_.text(); }
+  [[nodiscard]] std::vector<std::string> alternatives() const {
+    std::vector<std::string> names;
+    for (const auto& all_plan : cudnn::all_plans(graph_.self(), cudnn::gpu_of(library_), limits_)) {
+      names.push_back(all_plan.text());
+    }
+    return names;
+  }
+
+  /// A result is rounded before its bias is added, and after.
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+    if (pass_ == op::pass::fwd && o_.bias && operand == 3) {
+      exact.roundings = 2;
+      exact.rounded = exact.magnitude;
+    }
+    return exact;
+  }
+
+  struct binding {
+    cudnn::descriptor tensors;
+    address workspace;
+    std::vector<address> places;
+  };
+
+  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
+    return {tensors_at(places, workspace), workspace, {places.begin(), places.end()}};
+  }
+  void place(binding& bound, std::span<const address> places) const {
+    bound = bind(places, bound.workspace);
+  }
+
+  void run(const binding& bound) const {
+    cuda::check(cudnnBackendExecute(library_, chosen_.self().raw(), bound.tensors.raw()),
+                "cudnnBackendExecute");
+    if (!bias_) return;
+    if (sum_) {
+      sum_bias(bound);
+    } else {
+      const std::int64_t size = elements(logical(3).extents);
+      bias_->launch(stream(), cuda::grid_for(size), bound.places[3], bound.places[2], size, o_.k,
+                    channels_last(3) ? std::int64_t{1} : o_.p() * o_.q());
+    }
+  }
+
+ private:
+  static constexpr unsigned parts_of_bias = 256;
+
+  /// The request for the convolution.
+  [[nodiscard]] static plan_request with_swapped_passes(plan_request request) {
+    if (request.pass == op::pass::fwd) {
+      request.pass = op::pass::bwd_data;
+    } else if (request.pass == op::pass::bwd_data) {
+      request.pass = op::pass::fwd;
+    }
+    return request;
+  }
+
+  /// Filters are k*c*r*s here and c*k*r*s in the convolution.
+  [[nodiscard]] static std::vector<std::string> orders(const op::deconv& o,
+                                                       const plan_request& request) {
+    const bool first = request.order == layout::nchw;
+    const std::string image = first ? "abcd" : "acdb";
+    const std::string filters = first ? "bacd" : "bcda";
+    std::vector<std::string> all;
+    for (const op::operand& operand : o.operands(request.pass, request.type)) {
+      const bool is_filter = operand.name.ends_with("weights");
+      all.push_back(operand.extents.size() == 1 ? "a" : is_filter ? filters : image);
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool channels_last(std::size_t image) const { return strides_of(image)[1] == 1; }
+
+  void sum_bias(const binding& bound) const {
+    const cuda::grid on = cuda::grid_for(o_.k);
+    bias_->launch(stream(), {dim3(on.blocks.x, parts_of_bias), on.threads}, bound.places[1],
+                  bound.workspace, o_.n, o_.k, o_.p() * o_.q(), channels_last(1) ? 1 : 0);
+    sum_->launch(stream(), on, bound.workspace, bound.places[3], o_.k,
+                 static_cast<int>(parts_of_bias));
+  }
+
+  [[nodiscard]] cudnn::execution_plan plan_of(const std::string& algorithm) const {
+    const cudnn::descriptor gpu = cudnn::gpu_of(library_);
+    if (algorithm.empty()) return cudnn::first_plan(graph_.self(), gpu, limits_);
+    return cudnn::replayed_plan(graph_.self(), gpu, limits_, algorithm);
+  }
+
+  /// Where the graph's tensors lie; they have the positions of the convolution's operands as ids.
+  [[nodiscard]] cudnn::descriptor tensors_at(std::span<const address> places,
+                                             address workspace) const {
+    std::vector<address> all{places[0], places[1],
+                             pass_ == op::pass::fwd ? places.back() : places[2]};
+    if (pass_ == op::pass::bwd_weights) std::swap(all[0], all[1]);
+    cudnn::descriptor result(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    result.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::vector<std::int64_t>{0, 1, 2});
+    result.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, all);
+    result.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace);
+    result.finalize();
+    return result;
+  }
+
+  op::deconv o_;
+  op::pass pass_;
+  cudnnHandle_t library_;
+  cudnn::conv_graph graph_;
+  cudnn::plan_limits limits_;
+  cudnn::execution_plan chosen_;
+  std::optional<cuda::kernel> bias_;  ///< adds it, or the first of its gradient
+  std::optional<cuda::kernel> sum_;   ///< the second
+  std::size_t bias_bytes_ = 0;        ///< of scratch memory, for kernels of our own
+};
+
+static_assert(implements<cudnn::backend, op::deconv>);
+
+}  // namespace layerbench

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <omp.h>
+
+#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/op/concat.hpp>
+
+namespace layerbench {
+
+/// The library's concat. The split of the gradient is a loop of the suite's own: the library has
+/// only a reorder per source, which would start its threads as often.
+template <>
+class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
+ public:
+  plan(const onednn::backend& device, const op::concat& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)),
+        backward_(request.pass == op::pass::bwd) {
+    onednn::checked("concat", [&] {
+      if (backward_) {
+        build_bwd(device, o, request);
+      } else {
+        build_fwd(device, o, request);
+      }
+    });
+  }
+
+  void run(const binding& bound) const {
+    if (backward_) {
+      split(bound);
+    } else {
+      primitive_plan::run(bound);
+    }
+  }
+
+ private:
+  void build_fwd(const onednn::backend& device, const op::concat& o, const plan_request& request) {
+    std::vector<int> arguments;
+    std::vector<dnnl::memory::desc> stored;
+    for (std::size_t i = 0; i < o.sizes.size(); ++i) {
+      arguments.push_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i));
+      stored.push_back(onednn::activations(device, extents(i), request.type, request.order));
+    }
+    const dnnl::concat::primitive_desc result(
+        device.engine(), onednn::chosen_activations(device, o.dims, request.type, request.order),
+        static_cast<int>(o.axis), stored, attributes());
+    arguments.push_back(DNNL_ARG_DST);
+    stored.push_back(result.dst_desc());
+    set_primitive(result, arguments, stored);
+  }
+
+  /// All operands have the order of diff_dst, in which the elements of a source form `rows_` runs.
+  /// Under layout:any, blocks that a source would have to share with the next are avoided.
+  void build_bwd(const onednn::backend& device, const op::concat& o, const plan_request& request) {
+    const auto axis = static_cast<std::size_t>(o.axis);
+    dnnl::memory::desc whole = onednn::activations(device, o.dims, request.type, request.order);
+    std::int64_t block = 1;
+    for (int i = 0; i < whole.get_inner_nblks(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const bool along = whole.get_inner_idxs()[at] == o.axis;
+      block = along && block > 0 ? block * whole.get_inner_blks()[at] : 0;
+    }
+    const bool divides =
+        block > 0 && std::ranges::all_of(o.sizes, [&](auto size) { return size % block == 0; });
+    if (!divides) {
+      whole = onednn::unblocked_activations(device, o.dims, request.type, request.order);
+      block = 1;
+    }
+    const std::string order = onednn::order_of(whole);
+    const auto element = static_cast<std::int64_t>(traits(request.type).bytes);
+    const std::int64_t inner = whole.get_strides()[axis] / block * element;
+    std::vector<dnnl::memory::desc> stored{whole};
+    for (std::size_t i = 0; i < o.sizes.size(); ++i) {
+      stored.push_back(onednn::in_order(extents(i + 1), request.type, order));
+      run_bytes_.push_back(o.sizes[i] * inner);
+    }
+    rows_ = elements(o.dims) * element / (o.extent() * inner);
+    set_loop(stored);
+  }
+
+  /// Each thread copies an equal part of diff_dst.
+  void split(const binding& bound) const {
+    const char* from = at<char>(bound, 0);
+    std::int64_t row_bytes = 0;
+    for (const std::int64_t bytes : run_bytes_) row_bytes += bytes;
+    const std::int64_t total = rows_ * row_bytes;
+#pragma omp parallel
+    {
+      constexpr std::int64_t line = 64;
+      const std::int64_t threads = omp_get_num_threads();
+      const std::int64_t share = (total / threads / line + 1) * line;
+      const std::int64_t begin = std::min(total, omp_get_thread_num() * share);
+      const std::int64_t end = std::min(total, begin + share);
+      std::int64_t row = begin / row_bytes;
+      for (std::int64_t first = row * row_bytes; first < end; first += row_bytes, ++row) {
+        std::int64_t run = first;
+        for (std::size_t i = 0; i < run_bytes_.size(); run += run_bytes_[i], ++i) {
+          const std::int64_t low = std::max(begin, run);
+          const std::int64_t high = std::min(end, run + run_bytes_[i]);
+          if (low >= high) continue;
+          std::memcpy(at<char>(bound, i + 1) + row * run_bytes_[i] + low - run, from + low,
+                      static_cast<std::size_t>(high - low));
+        }
+      }
+    }
+  }
+
+  bool backward_;
+  std::int64_t rows_ = 0;                ///< runs of each source
+  std::vector<std::int64_t> run_bytes_;  ///< bytes of a run, by source
+};
+
+static_assert(implements<onednn::backend, op::concat>);
+
+}  // namespace layerbench

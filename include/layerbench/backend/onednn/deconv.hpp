@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/op/deconv.hpp>
+
+namespace layerbench {
+
+/// Transposed convolution by the direct algorithms, as plan<onednn::backend, op::conv> has it.
+template <>
+class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
+ public:
+  plan(const onednn::backend& device, const op::deconv& o, const plan_request& request)
+      : primitive_plan(device, o.operands(request.pass, request.type)),
+        o_(o),
+        image_{
+            onednn::chosen_activations(device, {o.n, o.c, o.h, o.w}, request.type, request.order)},
+        result_{onednn::chosen_activations(device, {o.n, o.k, o.p(), o.q()}, request.type,
+                                           request.order)},
+        filters_{onednn::any(o.groups == 1
+                                 ? dims{o.k, o.c, o.r, o.s}
+                                 : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s},
+                             request.type)} {
+    refuse_wrong_results(request);
+    onednn::checked("transposed convolution", [&] {
+      switch (request.pass) {
+        case op::pass::bwd_data: return build_bwd_data(device, request);
+        case op::pass::bwd_weights: return build_bwd_weights(device, request);
+        default: return build_fwd(device, request);
+      }
+    });
+  }
+
+ private:
+  /// Whether `visits(outer, inner)` is true of some inner index below `inner`, for each outer one.
+  template <class Visits>
+  [[nodiscard]] static bool covers(std::int64_t outer, std::int64_t inner, const Visits& visits) {
+    for (std::int64_t i = 0; i < outer; ++i) {
+      bool found = false;
+      for (std::int64_t j = 0; j < inner && !found; ++j) found = visits(i, j);
+      if (!found) return false;
+    }
+    return true;
+  }
+
+  /// Throws unsupported where the library leaves elements of its results unwritten (3.x).
+  void refuse_wrong_results(const plan_request& request) const {
+    const bool narrow = request.type != dtype::f32;
+    if (narrow && request.pass == op::pass::bwd_weights) {
+      const auto meets = [](std::int64_t at, std::int64_t size) { return at >= 0 && at < size; };
+      const bool rows = covers(o_.r, o_.h, [&](std::int64_t r, std::int64_t h) {
+        return meets(h * o_.stride.v - o_.pad.top + r * o_.dilation.v, o_.p());
+      });
+      const bool columns = covers(o_.s, o_.w, [&](std::int64_t s, std::int64_t w) {
+        return meets(w * o_.stride.h - o_.pad.left + s * o_.dilation.h, o_.q());
+      });
+      if (rows && columns) return;
+      throw unsupported("oneDNN never writes the 16-bit gradient of taps that meet padding alone");
+    }
+    if (request.type == dtype::s8) {
+      const auto reaches = [](std::int64_t at, std::int64_t stride, std::int64_t size) {
+        return at >= 0 && at % stride == 0 && at / stride < size;
+      };
+      const bool rows = covers(o_.p(), o_.r, [&](std::int64_t y, std::int64_t r) {
+        return reaches(y + o_.pad.top - r * o_.dilation.v, o_.stride.v, o_.h);
+      });
+      const bool columns = covers(o_.q(), o_.s, [&](std::int64_t x, std::int64_t s) {
+        return reaches(x + o_.pad.left - s * o_.dilation.h, o_.stride.h, o_.w);
+      });
+      if (rows && columns) return;
+      throw unsupported("oneDNN never writes integers that no tap of a filter reaches");
+    }
+  }
+
+  void build_fwd(const onednn::backend& device, const plan_request& request) {
+    const bool integers = request.type == dtype::s8;
+    dnnl::primitive_attr attr = attributes();
+    if (integers) {
+      for (const int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
+        attr.set_scales_mask(argument, 0);
+      }
+    }
+    const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
+                              : dnnl::memory::desc();
+    auto result = forward(device, dnnl::prop_kind::forward_inference, bias, attr);
+    select(result, request.algorithm);
+    set_primitive(result, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+                  {result.src_desc(), result.weights_desc(), bias, result.dst_desc()},
+                  integers ? std::vector<std::size_t>{0, 1, operands().size() - 1}
+                           : std::vector<std::size_t>{});
+  }
+
+  void build_bwd_data(const onednn::backend& device, const plan_request& request) {
+    dnnl::deconvolution_backward_data::primitive_desc result(
+        device.engine(), dnnl::algorithm::deconvolution_direct, image_, filters_, result_,
+        strides(), dilations(), before(), behind(), hint(device), attributes());
+    select(result, request.algorithm);
+    set_primitive(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+                  {result.diff_dst_desc(), result.weights_desc(), result.diff_src_desc()});
+  }
+
+  void build_bwd_weights(const onednn::backend& device, const plan_request& request) {
+    const auto bias =
+        o_.bias ? onednn::plain({o_.k}, onednn::data_type(request.type)) : dnnl::memory::desc();
+    dnnl::deconvolution_backward_weights::primitive_desc result(
+        device.engine(), dnnl::algorithm::deconvolution_direct, image_, filters_, bias, result_,
+        strides(), dilations(), before(), behind(), hint(device), attributes());
+    select(result, request.algorithm);
+    set_primitive(result,
+                  {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
+                  {result.src_desc(), result.diff_dst_desc(), result.diff_weights_desc(), bias});
+  }
+
+  [[nodiscard]] dnnl::deconvolution_forward::primitive_desc forward(
+      const onednn::backend& device, dnnl::prop_kind kind, const dnnl::memory::desc& bias,
+      const dnnl::primitive_attr& attr) const {
+    return {device.engine(), kind,      dnnl::algorithm::deconvolution_direct,
+            image_,          filters_,  bias,
+            result_,         strides(), dilations(),
+            before(),        behind(),  attr};
+  }
+  /// Backward primitives ask for the forward one that they belong to.
+  [[nodiscard]] dnnl::deconvolution_forward::primitive_desc hint(
+      const onednn::backend& device) const {
+    return forward(device, dnnl::prop_kind::forward_training, {}, attributes());
+  }
+
+  [[nodiscard]] dims strides() const { return {o_.stride.v, o_.stride.h}; }
+  [[nodiscard]] dims dilations() const { return {o_.dilation.v - 1, o_.dilation.h - 1}; }
+  [[nodiscard]] dims before() const { return {o_.pad.top, o_.pad.left}; }
+  [[nodiscard]] dims behind() const {
+    return {o_.pad.bottom - o_.output_pad.bottom, o_.pad.right - o_.output_pad.right};
+  }
+
+  op::deconv o_;
+  dnnl::memory::desc image_;
+  dnnl::memory::desc result_;
+  dnnl::memory::desc filters_;
+};
+
+static_assert(implements<onednn::backend, op::deconv>);
+
+}  // namespace layerbench

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include <layerbench/op/conv.hpp>
+
+namespace layerbench::op {
+
+/// Transposed 2-D convolution (deconvolution): the gradient of a convolution, as a forward pass.
+/// Each source element adds its product with the filter to the destination:
+/// dst[n, k, h*stride.v - pad.top + r*dilation.v, w*stride.h - pad.left + s*dilation.h] +=
+///   src[n,c,h,w] * weights[k, c mod (C/groups), r, s], where c runs over the group of k; and bias.
+struct deconv {
+  static constexpr std::string_view name = "deconv";
+  static constexpr op::storage storage = op::storage::own;
+
+  std::int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
+  pair stride{1, 1};
+  pads pad{0, 0, 0, 0};
+  pads output_pad{0, 0, 0, 0};
+  pair dilation{1, 1};
+  std::int64_t groups = 1;
+  bool bias = false;
+
+  static constexpr auto fields = std::tuple{
+      required("n", &deconv::n, "images in a batch"),
+      required("c", &deconv::c, "input channels"),
+      required("h", &deconv::h, "input height"),
+      required("w", &deconv::w, "input width"),
+      required("k", &deconv::k, "output channels (filters)"),
+      required("r", &deconv::r, "filter height"),
+      required("s", &deconv::s, "filter width"),
+      optional("stride", &deconv::stride, "distance of source elements in the output"),
+      optional("pad", &deconv::pad, "rows and columns cut off the output"),
+      optional("output_pad", &deconv::output_pad, "rows and columns added below and on the right"),
+      optional("dilation", &deconv::dilation, "distance of filter taps, 1 is dense"),
+      optional("groups", &deconv::groups, "channel groups, c and k are multiples of it"),
+      optional("bias", &deconv::bias, "whether a bias is added"),
+  };
+
+  /// Output height.
+  [[nodiscard]] std::int64_t p() const {
+    return (h - 1) * stride.v + dilation.v * (r - 1) + 1 - pad.top - pad.bottom + output_pad.bottom;
+  }
+  /// Output width.
+  [[nodiscard]] std::int64_t q() const {
+    return (w - 1) * stride.h + dilation.h * (s - 1) + 1 - pad.left - pad.right + output_pad.right;
+  }
+
+  void validate() const {
+    if (c % groups != 0) throw invalid_field("groups", "does not divide c");
+    if (k % groups != 0) throw invalid_field("groups", "does not divide k");
+    if (output_pad.top != output_pad.bottom || output_pad.left != output_pad.right) {
+      throw invalid_field("output_pad", "has one vertical and one horizontal size");
+    }
+    if (output_pad.bottom >= stride.v || output_pad.right >= stride.h) {
+      throw invalid_field("output_pad", "must be smaller than the stride");
+    }
+    if (p() < 1 || q() < 1) throw invalid_field("pad", "cuts off all of the output");
+  }
+
+  static std::vector<pass> passes() { return {pass::fwd, pass::bwd_data, pass::bwd_weights}; }
+
+  /// The convolution whose gradient this is: its source is dst, its destination src.
+  [[nodiscard]] conv transposed() const {
+    return {.n = n,
+            .c = k,
+            .h = p(),
+            .w = q(),
+            .k = c,
+            .r = r,
+            .s = s,
+            .stride = stride,
+            .pad = pad,
+            .dilation = dilation,
+            .groups = groups};
+  }
+
+  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, dst n*k*p*q; gradients alike.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    const dims image{n, c, h, w};
+    const dims filters{k, c / groups, r, s};
+    const operand diff_dst{"diff_dst", {n, k, this->p(), q()}, role::source, type};
+    if (p == pass::bwd_data) {
+      return {diff_dst,
+              {"weights", filters, role::weights, type},
+              {"diff_src", image, role::destination, type}};
+    }
+    if (p == pass::bwd_weights) {
+      std::vector<operand> all{{"src", image, role::source, type},
+                               diff_dst,
+                               {"diff_weights", filters, role::destination, type}};
+      if (bias) all.push_back({"diff_bias", {k}, role::destination, type});
+      return all;
+    }
+    std::vector<operand> all{{"src", image, role::source, type},
+                             {"weights", filters, role::weights, type}};
+    // Integer convolutions add their bias in floating point, before they are rounded.
+    if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
+    all.push_back({"dst", diff_dst.extents, role::destination, type});
+    // Keeps a sum of as many random products as an output has terms in range.
+    const double terms =
+        static_cast<double>(c / groups * r * s) / static_cast<double>(stride.v * stride.h);
+    all.back().scale *= std::sqrt(std::max(1.0, terms));
+    return all;
+  }
+
+  /// Those of the convolution whose gradient this is: n*c*h*w*(k/groups)*r*s MACs in each pass;
+  /// `flops` counts the products that are cut off by the padding, too.
+  [[nodiscard]] op::work work(pass p) const { return transposed().work(p); }
+};
+
+}  // namespace layerbench::op

@@ -1,0 +1,1291 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the shape files of all models: tools/make_models.py [FOLDER], by default shapes/models.
+
+A `Network` collects layers. Its methods add one layer or one block and return the tensor that it
+writes. Each function with @family yields networks of one family. docs/formats.md describes the
+files.
+"""
+import argparse
+import json
+import math
+import pathlib
+from collections import namedtuple
+
+# What a layer writes: the layer's name (None: the model's input) and the extents after the batch.
+Tensor = namedtuple('Tensor', 'layer dims')
+
+FAMILIES = []
+
+
+def family(name):
+    """Of a function that yields networks of the family."""
+    def add(function):
+        FAMILIES.append((name, function))
+        return function
+    return add
+
+
+def pair(value):
+    return value if isinstance(value, (list, tuple)) else (value, value)
+
+
+def shortest_pair(value):
+    vertical, horizontal = pair(value)
+    return vertical if vertical == horizontal else [vertical, horizontal]
+
+
+def pads(value):
+    """top, bottom, left, right."""
+    values = pair(value)
+    return tuple(values) if len(values) == 4 else (values[0], values[0], values[1], values[1])
+
+
+def shortest_pads(value):
+    top, bottom, left, right = pads(value)
+    if (top, left) == (bottom, right):
+        return shortest_pair((top, left))
+    return [top, bottom, left, right]
+
+
+def legal(name):
+    """A name with the characters that names may have."""
+    return name.lower().replace('.', '_')
+
+
+class Network:
+    """The model that one shape file describes."""
+
+    def __init__(self, name, title, source, data, image, studies='', aliases=''):
+        self.name, self.title, self.source, self.data = legal(name), title, source, data
+        self.studies = studies.split()
+        # A published name that is not a legal one remains as an alias.
+        self.aliases = aliases.split() + ([name] if legal(name) != name else [])
+        self.input = Tensor(None, tuple(image))
+        self.layers = []
+        self.epsilon = None  # of batchnorm, where it is not the default
+
+    def layer(self, name, op, inputs, dims, shape):
+        line = {'name': legal(name), 'op': op}
+        before = self.layers[-1]['name'] if self.layers else None
+        if [tensor.layer for tensor in inputs] != [before]:
+            line['after'] = [tensor.layer for tensor in inputs if tensor.layer]
+        line['shape'] = shape
+        self.layers.append(line)
+        return Tensor(line['name'], tuple(dims))
+
+    # Layers.
+
+    def conv(self, x, name, k, size, stride=1, pad=0, dilation=1, groups=1, bias=False):
+        (c, h, w), (r, s) = x.dims, pair(size)
+        shape = {'n': 'batch', 'c': c, 'h': h, 'w': w, 'k': k, 'r': r, 's': s}
+        (v, u), (top, bottom, left, right) = pair(stride), pads(pad)
+        spread = dilation - 1
+        p = (h + top + bottom - r - spread * (r - 1)) // v + 1
+        q = (w + left + right - s - spread * (s - 1)) // u + 1
+        for key, value, default in (('stride', shortest_pair(stride), 1),
+                                    ('pad', shortest_pads(pad), 0), ('dilation', dilation, 1),
+                                    ('groups', groups, 1), ('bias', bias, False)):
+            if value != default:
+                shape[key] = value
+        return self.layer(name, 'conv', [x], (k, p, q), shape)
+
+    def pool(self, x, name, kind, size, stride, pad=0, ceil=False, count_padding=True):
+        (c, h, w), (r, s) = x.dims, pair(size)
+        (v, u), (top, bottom, left, right) = pair(stride), pads(pad)
+
+        def outputs(extent, before, after, window, step):
+            taps = extent + before + after - window
+            count = (-(-taps // step) if ceil else taps // step) + 1
+            # A last window must not start in the trailing padding.
+            return count - 1 if ceil and (count - 1) * step >= extent + before else count
+
+        # A window that is larger than the image is one with trailing padding.
+        bottom, right = max(bottom, r - h - top), max(right, s - w - left)
+        p, q = outputs(h, top, bottom, r, v), outputs(w, left, right, s, u)
+        # Where rounding up changes nothing, the option is left out.
+        ceil = ceil and (p, q) != ((h + top + bottom - r) // v + 1, (w + left + right - s) // u + 1)
+        shape = {'kind': kind, 'n': 'batch', 'c': c, 'h': h, 'w': w, 'r': r, 's': s,
+                 'stride': shortest_pair(stride)}
+        if any((top, bottom, left, right)):
+            shape['pad'] = shortest_pads((top, bottom, left, right))
+        if ceil:
+            shape['ceil'] = True
+        if not count_padding:
+            shape['count_padding'] = False
+        return self.layer(name, 'pool', [x], (c, p, q), shape)
+
+    def max_pool(self, x, name, size, stride, pad=0, ceil=False):
+        return self.pool(x, name, 'max', size, stride, pad, ceil)
+
+    def average_pool(self, x, name, size, stride, pad=0, ceil=False, count_padding=True):
+        return self.pool(x, name, 'average', size, stride, pad, ceil, count_padding)
+
+    def global_pool(self, x, name='avgpool'):
+        return self.average_pool(x, name, x.dims[1:], 1)
+
+    def batchnorm(self, x, name, scale=True, shift=True):
+        c, h, w = x.dims
+        shape = {'n': 'batch', 'c': c, 'h': h, 'w': w}
+        if self.epsilon:
+            shape['epsilon'] = self.epsilon
+        if not scale:
+            shape['scale'] = False
+        if not shift:
+            shape['shift'] = False
+        return self.layer(name, 'batchnorm', [x], x.dims, shape)
+
+    def activation(self, x, name, kind='relu'):
+        return self.layer(name, 'activation', [x], x.dims,
+                          {'kind': kind, 'dims': ['batch', *x.dims]})
+
+    def lrn(self, x, name, size=5, alpha=0.0001, beta=0.75, k=1):
+        c, h, w = x.dims
+        return self.layer(name, 'lrn', [x], x.dims,
+                          {'n': 'batch', 'c': c, 'h': h, 'w': w, 'size': size, 'alpha': alpha,
+                           'beta': beta, 'k': k})
+
+    def fc(self, x, name, outputs):
+        return self.layer(name, 'gemm', [x], (outputs,),
+                          {'m': 'batch', 'n': outputs, 'k': math.prod(x.dims),
+                           'b_transposed': True, 'bias': True})
+
+    def dropout(self, x, name, rate=0.5, flat=False):
+        dims = (math.prod(x.dims),) if flat else x.dims
+        shape = {} if rate == 0.5 else {'rate': rate}
+        return self.layer(name, 'dropout', [x], dims, {**shape, 'dims': ['batch', *dims]})
+
+    def softmax(self, x, name='softmax'):
+        return self.layer(name, 'softmax', [x], x.dims, {'dims': ['batch', *x.dims]})
+
+    def add(self, x, y, name):
+        return self.layer(name, 'add', [x, y], x.dims, {'dims': ['batch', *x.dims]})
+
+    def multiply(self, x, y, name):
+        return self.layer(name, 'multiply', [x, y], x.dims,
+                          {'dims': ['batch', *x.dims], 'dims1': ['batch', *y.dims]})
+
+    def concat(self, inputs, name):
+        """Of channels; an input without height and width is the flattened one."""
+        sizes = [x.dims[0] for x in inputs]
+        dims = (sum(sizes), *inputs[0].dims[1:])
+        return self.layer(name, 'concat', inputs, dims,
+                          {'dims': ['batch', *dims], 'axis': 1, 'sizes': sizes})
+
+    def pad_channels(self, x, name, k):
+        """Zeros before and after the channels, so that there are k."""
+        c, h, w = x.dims
+        before = (k - c) // 2
+        return self.layer(name, 'pad', [x], (k, h, w),
+                          {'dims': ['batch', c, h, w], 'before': [0, before, 0, 0],
+                           'after': [0, k - c - before, 0, 0]})
+
+    # Blocks.
+
+    def conv_relu(self, x, name, k, size, stride=1, pad=0, bias=True, **more):
+        x = self.conv(x, name, k, size, stride, pad, bias=bias, **more)
+        return self.activation(x, name + '_relu')
+
+    def conv_bn(self, x, name, k, size, stride=1, pad=0, bias=False, kind='relu', **more):
+        """Convolution, batchnorm, and an activation unless its kind is None."""
+        x = self.conv(x, name, k, size, stride, pad, bias=bias, **more)
+        x = self.batchnorm(x, name + '_bn')
+        return self.activation(x, name + '_' + kind, kind) if kind else x
+
+    def bn_relu(self, x, name):
+        return self.activation(self.batchnorm(x, name), name + '_relu')
+
+    # The file.
+
+    def text(self, family_name):
+        header = {'$schema': '../schema.json', 'name': self.name, 'title': self.title,
+                  'source': self.source, 'family': family_name, 'data': self.data}
+        if self.studies:
+            header['studies'] = self.studies
+        if self.aliases:
+            header['aliases'] = self.aliases
+        header['parameters'] = {'batch': 1}
+        lines = [f'  {json.dumps(key)}: {one_line(value)},\n' for key, value in header.items()]
+        layers = ',\n'.join('    ' + one_line(layer) for layer in self.layers)
+        return '{\n' + ''.join(lines) + '  "layers": [\n' + layers + '\n  ]\n}\n'
+
+
+def one_line(value):
+    if isinstance(value, dict):
+        inner = ', '.join(f'{json.dumps(key)}: {one_line(item)}' for key, item in value.items())
+        return '{ ' + inner + ' }'
+    if isinstance(value, (list, tuple)):
+        return '[' + ', '.join(map(one_line, value)) + ']'
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- LeNet and small networks for MNIST --------------------------------------------------------
+
+@family('lenet')
+def lenet():
+    net = Network(
+        'lenet5', "LeNet-5 in Caffe's form, MNIST digits, 28x28",
+        'LeCun et al. 1998 (Gradient-based learning applied to document recognition), as '
+        'BVLC/caffe examples/mnist/lenet.prototxt: maximum pooling, one ReLU; layers are named as '
+        'there', 'mnist', (1, 28, 28), 'upv_2018', 'lenet5_caffe')
+    x = net.max_pool(net.conv(net.input, 'conv1', 20, 5, bias=True), 'pool1', 2, 2)
+    x = net.max_pool(net.conv(x, 'conv2', 50, 5, bias=True), 'pool2', 2, 2)
+    x = net.activation(net.fc(x, 'ip1', 500), 'relu1')
+    net.softmax(net.fc(x, 'ip2', 10), 'prob')
+    yield net
+
+    net = Network(
+        'lenet5_modern', 'LeNet-5 with a full C3, average pooling and a linear output, 32x32',
+        'LeCun et al. 1998 as it is usually implemented again: C3 sees all maps (in the paper 60 '
+        'of 96 pairs), S2 and S4 are plain averages, the output is fully connected',
+        'mnist', (1, 32, 32))
+    x = net.activation(net.conv(net.input, 'C1', 6, 5, bias=True), 'C1_tanh', 'tanh')
+    x = net.average_pool(x, 'S2', 2, 2)
+    x = net.activation(net.conv(x, 'C3', 16, 5, bias=True), 'C3_tanh', 'tanh')
+    x = net.average_pool(x, 'S4', 2, 2)
+    x = net.activation(net.conv(x, 'C5', 120, 5, bias=True), 'C5_tanh', 'tanh')
+    x = net.activation(net.fc(x, 'F6', 84), 'F6_tanh', 'tanh')
+    net.softmax(net.fc(x, 'out', 10))
+    yield net
+
+    net = Network(
+        'lenet_tf_cnn_benchmarks', 'LeNet of tf_cnn_benchmarks, 28x28 in colour, 1001 classes',
+        'tensorflow/benchmarks tf_cnn_benchmarks lenet: SAME padding. Another data set changes the '
+        'number of classes (10 or 11), and with it affine1 alone', 'synthetic', (3, 28, 28),
+        'tf_cnn_benchmarks upv_2018')
+    x = net.max_pool(net.conv_relu(net.input, 'conv0', 32, 5, pad=2), 'mpool0', 2, 2)
+    x = net.max_pool(net.conv_relu(x, 'conv1', 64, 5, pad=2), 'mpool1', 2, 2)
+    x = net.activation(net.fc(x, 'affine0', 512), 'affine0_relu')
+    net.softmax(net.fc(x, 'affine1', 1001))
+    yield net
+
+    net = Network('convnet_mnist_cntk', 'ConvNet_MNIST of CNTK, 28x28',
+                  'microsoft/CNTK Examples/Image/Classification/ConvNet, ConvNet_MNIST', 'mnist',
+                  (1, 28, 28), 'cntk upv_2018')
+    x = net.max_pool(net.conv_relu(net.input, 'conv1', 32, 5, pad=2), 'pool1', 3, 2)
+    x = net.max_pool(net.conv_relu(x, 'conv2', 48, 3), 'pool2', 3, 2)
+    x = net.conv_relu(x, 'conv3', 64, 3)
+    x = net.dropout(net.activation(net.fc(x, 'f4', 96), 'f4_relu'), 'f4_dropout')
+    net.softmax(net.fc(x, 'out', 10))
+    yield net
+
+    net = Network('mnist_pytorch_examples', "PyTorch's MNIST example of 2018, 28x28",
+                  'pytorch/examples mnist, middle of 2018. The dropout after conv2 drops whole '
+                  'channels there', 'mnist', (1, 28, 28), 'upv_2018')
+    x = net.max_pool(net.conv(net.input, 'conv1', 10, 5, bias=True), 'pool1', 2, 2)
+    x = net.conv(net.activation(x, 'relu1'), 'conv2', 20, 5, bias=True)
+    x = net.max_pool(net.dropout(x, 'conv2_dropout'), 'pool2', 2, 2)
+    x = net.activation(net.fc(net.activation(x, 'relu2'), 'fc1', 50), 'relu3')
+    net.softmax(net.fc(net.dropout(x, 'fc1_dropout'), 'fc2', 10))
+    yield net
+
+    net = Network('mnist_cnn_elshawi', 'CNN of the Tartu DLBench for MNIST, 28x28',
+                  'DataSystemsGroupUT/DLBench (Elshawi et al.)', 'mnist', (1, 28, 28),
+                  'dlbench_tartu')
+    x = net.conv_relu(net.conv_relu(net.input, 'conv1', 32, 3), 'conv2', 64, 3)
+    x = net.dropout(net.max_pool(x, 'pool', 2, 2), 'pool_dropout', 0.25)
+    x = net.dropout(net.activation(net.fc(x, 'fc1', 128), 'fc1_relu'), 'fc1_dropout')
+    net.softmax(net.fc(x, 'fc2', 10))
+    yield net
+
+
+# --- AlexNet -----------------------------------------------------------------------------------
+
+def classifier(net, x, outputs, hidden=(4096, 4096)):
+    """fc6, fc7, ..., each but the last with ReLU and dropout, and the softmax."""
+    number = 6
+    for number, width in enumerate(hidden, 6):
+        x = net.activation(net.fc(x, f'fc{number}', width), f'relu{number}')
+        x = net.dropout(x, f'drop{number}')
+    net.softmax(net.fc(x, f'fc{number + 1}', outputs))
+
+
+def alexnet_of(net, filters, conv1_pad=0, groups=1, norm=None, pool_pads=(0, 0, 0), ceil=False,
+               classes=1000):
+    """Five convolutions and three fully connected layers. `norm` is the k of the LRN."""
+    x = net.input
+    layers = [(11, 4, conv1_pad, 1), (5, 1, 2, groups), (3, 1, 1, 1), (3, 1, 1, groups),
+              (3, 1, 1, groups)]
+    pools = {1: pool_pads[0], 2: pool_pads[1], 5: pool_pads[2]}
+    for i, (k, (size, stride, pad, group)) in enumerate(zip(filters, layers), 1):
+        x = net.conv(x, f'conv{i}', k, size, stride, pad, groups=group, bias=True)
+        x = net.activation(x, f'relu{i}')
+        if norm and i < 3:
+            x = net.lrn(x, f'norm{i}', k=norm)
+        if i in pools:
+            x = net.max_pool(x, f'pool{i}', 3, 2, pools[i], ceil)
+    classifier(net, x, classes)
+    return net
+
+
+@family('alexnet')
+def alexnet():
+    net = Network(
+        'alexnet', 'AlexNet, one-column form, 224x224',
+        'Krizhevsky 2014 (arXiv:1404.5997), as torchvision.models.alexnet: no groups, no local '
+        'response normalisation', 'imagenet', (3, 224, 224),
+        'convnet_benchmarks upv_2018', 'alexnet_owt_224')
+    x = net.input
+    for i, (k, size, stride, pad) in enumerate([(64, 11, 4, 2), (192, 5, 1, 2), (384, 3, 1, 1),
+                                                (256, 3, 1, 1), (256, 3, 1, 1)], 1):
+        x = net.activation(net.conv(x, f'conv{i}', k, size, stride, pad, bias=True), f'relu{i}')
+        if i in (1, 2, 5):
+            x = net.max_pool(x, f'pool{i}', 3, 2)
+    x = net.activation(net.fc(net.dropout(x, 'drop5', flat=True), 'fc6', 4096), 'relu6')
+    x = net.activation(net.fc(net.dropout(x, 'drop6'), 'fc7', 4096), 'relu7')
+    net.softmax(net.fc(x, 'fc8', 1000))
+    yield net
+
+    grouped, cntk = (96, 256, 384, 384, 256), (96, 192, 384, 384, 256)
+    yield alexnet_of(Network(
+        'alexnet_grouped_227', 'AlexNet as published, in two groups, 227x227',
+        'Krizhevsky et al. 2012, as BVLC/caffe and NVIDIA/caffe models/bvlc_alexnet. The paper '
+        'says 224x224, which its sizes do not fit', 'imagenet', (3, 227, 227), 'upv_2018'),
+        grouped, groups=2, norm=1, ceil=True)
+    yield alexnet_of(Network(
+        'alexnet_grouped_224', 'AlexNet as published, in two groups, 224x224',
+        "BVLC/caffe models/bvlc_alexnet at the image size of jcjohnson/cnn-benchmarks: Caffe's "
+        'rounding up of pooled sizes makes it fit', 'imagenet', (3, 224, 224), 'cnn_benchmarks'),
+        grouped, groups=2, norm=1, ceil=True)
+    yield alexnet_of(Network(
+        'alexnet_ungrouped_227', 'AlexNet without groups, 227x227',
+        'HewlettPackard/dlcookbook-dlbs models/bvlc_alexnet (there also called alexnet). '
+        'NVIDIA/caffe models/alexnet_owt is the same without LRN; it is not the network of '
+        'arXiv:1404.5997', 'imagenet', (3, 227, 227), 'dlbs'), grouped, norm=1, ceil=True)
+    yield alexnet_of(Network(
+        'alexnet_tf_cnn_benchmarks_227', 'AlexNet of tf_cnn_benchmarks, 227x227, 1001 classes',
+        'tensorflow/benchmarks tf_cnn_benchmarks alexnet: no LRN, 384 filters in conv4 '
+        '(torchvision: 256)', 'imagenet', (3, 227, 227), 'tf_cnn_benchmarks upv_2018'),
+        (64, 192, 384, 384, 256), classes=1001)
+    yield alexnet_of(Network(
+        'alexnet_mxnet_224', 'AlexNet of MXNet 1.2, 224x224',
+        'apache/mxnet 1.2.0 example/image-classification/symbols/alexnet.py at its default image '
+        'size: conv1 has no padding and pools round down, so fc6 has 6400 inputs', 'imagenet',
+        (3, 224, 224), 'mxnet_perf upv_2018'), grouped, norm=2)
+    yield alexnet_of(Network(
+        'alexnet_cntk_227_padfalse', 'AlexNet of CNTK, pools without padding, 227x227',
+        'microsoft/CNTK Examples/Image/Classification/AlexNet/Python. Whether its default pad=True '
+        'reaches pools is not known from the source alone; see alexnet_cntk_227_padtrue',
+        'imagenet', (3, 227, 227), 'cntk upv_2018'), cntk, norm=1)
+    yield alexnet_of(Network(
+        'alexnet_cntk_227_padtrue', 'AlexNet of CNTK, pools with padding, 227x227',
+        'microsoft/CNTK Examples/Image/Classification/AlexNet/Python. Whether its default pad=True '
+        'reaches pools is not known from the source alone; see alexnet_cntk_227_padfalse',
+        'imagenet', (3, 227, 227), 'cntk upv_2018'), cntk, norm=1,
+        pool_pads=(1, (0, 1, 0, 1), (0, 1, 0, 1)))
+
+    net = Network(
+        'alexnet_cifar_tf', 'AlexNet of tf_cnn_benchmarks for CIFAR-10, 11 classes, 32x32',
+        "tensorflow/benchmarks tf_cnn_benchmarks alexnet for cifar10: SAME padding. Its LRN of "
+        'radius 4 with alpha 0.001/9 is one of size 9 with alpha 0.001, which libraries divide by '
+        'the size', 'cifar10', (3, 32, 32), 'tf_cnn_benchmarks upv_2018')
+    x = net.conv_relu(net.input, 'conv0', 64, 5, pad=2)
+    x = net.lrn(net.max_pool(x, 'mpool0', 3, 2, (0, 1, 0, 1)), 'norm0', 9, 0.001)
+    x = net.lrn(net.conv_relu(x, 'conv1', 64, 5, pad=2), 'norm1', 9, 0.001)
+    x = net.max_pool(x, 'mpool1', 3, 2, (0, 1, 0, 1))
+    for i, width in enumerate((384, 192)):
+        x = net.activation(net.fc(x, f'affine{i}', width), f'affine{i}_relu')
+    net.softmax(net.fc(x, 'affine2', 11))
+    yield net
+
+    net = Network('alexnet_cifar_classification_nets', 'AlexNet of Classification_Nets, 32x32',
+                  'BobLiu20/Classification_Nets, Caffe', 'cifar10', (3, 32, 32),
+                  'classification_nets upv_2018')
+    x = net.input
+    for i, (k, size) in enumerate([(24, 7), (64, 5), (96, 3), (96, 3), (64, 3)], 1):
+        x = net.conv_relu(x, f'Convolution{i}', k, size, pad=size // 2)
+        if i in (1, 2, 5):
+            x = net.max_pool(x, f'Pooling{min(i, 3)}', 3, 2, ceil=True)
+    x = net.activation(net.fc(x, 'InnerProduct1', 512), 'InnerProduct1_relu')
+    net.softmax(net.fc(net.dropout(x, 'InnerProduct1_dropout'), 'InnerProduct2', 10))
+    yield net
+
+    for suffix, ceil, where, what in (
+            ('', True, 'Caffe', 'up'),
+            ('_floorpool', False, 'Torch, TensorFlow and MXNet', 'down')):
+        net = Network('alexnet_cifar_dlbench' + suffix,
+                      f'"AlexNet" of DLBench, pooled sizes rounded {what}, 32x32',
+                      f'hclhkbu/dlbench in {where}. The network resembles cifar10_full of Caffe, '
+                      'not AlexNet', 'cifar10', (3, 32, 32), 'dlbench_hkbu')
+        x = net.max_pool(net.conv(net.input, 'conv1', 32, 5, pad=2, bias=True), 'pool1', 3, 2,
+                         ceil=ceil)
+        x = net.conv_relu(net.activation(x, 'relu1'), 'conv2', 32, 5, pad=2)
+        x = net.conv_relu(net.max_pool(x, 'pool2', 3, 2, ceil=ceil), 'conv3', 64, 5, pad=2)
+        x = net.average_pool(x, 'pool3', 3, 2, ceil=ceil)
+        net.softmax(net.fc(x, 'fc1', 10))
+        yield net
+
+
+# --- VGG and other plain networks --------------------------------------------------------------
+
+def vgg_convs(net, depths, last_pool=True, ceil=False):
+    x = net.input
+    for stage, (depth, k) in enumerate(zip(depths, (64, 128, 256, 512, 512)), 1):
+        for i in range(1, depth + 1):
+            x = net.conv(x, f'conv{stage}_{i}', k, 3, pad=1, bias=True)
+            x = net.activation(x, f'relu{stage}_{i}')
+        if stage < 5 or last_pool:
+            x = net.max_pool(x, f'pool{stage}', 2, 2, ceil=ceil)
+    return x
+
+
+@family('vgg')
+def vgg():
+    for depth, letter, depths, studies in (
+            (11, 'A', (1, 1, 2, 2, 2), 'convnet_benchmarks dlbs tf_cnn_benchmarks'),
+            (13, 'B', (2, 2, 2, 2, 2), 'dlbs'),
+            (16, 'D', (2, 2, 3, 3, 3), 'cnn_benchmarks dlbs mxnet_perf tf_cnn_benchmarks upv_2018'),
+            (19, 'E', (2, 2, 4, 4, 4), 'cnn_benchmarks dlbs tf_cnn_benchmarks')):
+        net = Network(
+            f'vgg{depth}', f'VGG-{depth} (configuration {letter}), 224x224',
+            f'Simonyan and Zisserman 2014 (arXiv:1409.1556), as torchvision.models.vgg{depth}; '
+            "layers are named as in the paper's Caffe model", 'imagenet', (3, 224, 224), studies,
+            f'vgg{depth}_{letter}')
+        classifier(net, vgg_convs(net, depths), 1000)
+        yield net
+    net = Network('vgg16_cifar_classification_nets', 'VGG-16 of Classification_Nets, 32x32',
+                  'BobLiu20/Classification_Nets, Caffe, in a file named vgg15', 'cifar10',
+                  (3, 32, 32), 'classification_nets upv_2018')
+    classifier(net, vgg_convs(net, (2, 2, 3, 3, 3)), 10)
+    yield net
+
+
+@family('convnet')
+def convnet():
+    net = Network('overfeat_fast', 'OverFeat, fast model, 231x231',
+                  'soumith/convnet-benchmarks and HewlettPackard/dlcookbook-dlbs; no dropout there',
+                  'imagenet', (3, 231, 231), 'convnet_benchmarks dlbs tf_cnn_benchmarks')
+    x = net.input
+    for i, (k, size, stride, pad) in enumerate([(96, 11, 4, 0), (256, 5, 1, 0), (512, 3, 1, 1),
+                                                (1024, 3, 1, 1), (1024, 3, 1, 1)], 1):
+        x = net.conv_relu(x, f'conv{i}', k, size, stride, pad)
+        if i in (1, 2, 5):
+            x = net.max_pool(x, f'pool{i}', 2, 2)
+    for i, width in enumerate((3072, 4096), 6):
+        x = net.activation(net.fc(x, f'fc{i}', width), f'fc{i}_relu')
+    net.softmax(net.fc(x, 'fc8', 1000))
+    yield net
+
+    net = Network('cnn_cifar_ilkarman', 'CNN of DeepLearningFrameworks for CIFAR-10, 32x32',
+                  'ilkarman/DeepLearningFrameworks', 'cifar10', (3, 32, 32), 'ilkarman')
+    x = net.input
+    for i, k in enumerate((50, 100)):
+        x = net.conv_relu(x, f'conv{2 * i + 1}', k, 3, pad=1)
+        x = net.conv(x, f'conv{2 * i + 2}', k, 3, pad=1, bias=True)
+        x = net.activation(net.max_pool(x, f'pool{i + 1}', 2, 2), f'pool{i + 1}_relu')
+        x = net.dropout(x, f'pool{i + 1}_dropout', 0.25)
+    x = net.dropout(net.activation(net.fc(x, 'fc1', 512), 'fc1_relu'), 'fc1_dropout')
+    net.softmax(net.fc(x, 'fc2', 10))
+    yield net
+
+    for classes, filters, hidden in ((10, (32, 64), 512), (100, (128, 256, 512), 1024)):
+        net = Network(f'cifar{classes}_cnn_elshawi',
+                      f'CNN of the Tartu DLBench for CIFAR-{classes}, 32x32',
+                      'DataSystemsGroupUT/DLBench (Elshawi et al.)', f'cifar{classes}', (3, 32, 32),
+                      'dlbench_tartu')
+        x = net.input
+        for i, k in enumerate(filters):
+            x = net.conv_relu(x, f'conv{2 * i + 1}', k, 3, pad=1)
+            x = net.max_pool(net.conv_relu(x, f'conv{2 * i + 2}', k, 3), f'p{i + 1}', 2, 2)
+        x = net.dropout(net.activation(net.fc(x, 'fc1', hidden), 'fc1_relu'), 'fc1_dropout')
+        net.softmax(net.fc(x, 'fc2', classes))
+        yield net
+
+    net = Network('svhn_cnn_elshawi', 'CNN of the Tartu DLBench for SVHN, 32x32',
+                  'DataSystemsGroupUT/DLBench (Elshawi et al.): pools have SAME padding and a '
+                  'stride of 2 and 1 in turns', 'svhn', (3, 32, 32), 'dlbench_tartu')
+    x = net.conv_relu(net.input, 'conv1', 48, 5, pad=2)
+    x = net.max_pool(x, 'p1', 2, 2)
+    for i, k in enumerate((64, 128, 160, 192, 192, 192, 192), 2):
+        x = net.conv_bn(x, f'conv{i}', k, 5, pad=2, bias=True)
+        x = net.max_pool(x, f'p{i}', 2, 2) if i % 2 else net.max_pool(x, f'p{i}', 2, 1,
+                                                                      (0, 1, 0, 1))
+    x = net.dropout(net.activation(net.fc(x, 'fc1', 3072), 'fc1_relu'), 'fc1_dropout')
+    net.softmax(net.fc(x, 'fc2', 10))
+    yield net
+
+    net = Network('text_cnn_dlbs', 'Convolutions of three heights over a sentence, 59x128',
+                  'HewlettPackard/dlcookbook-dlbs text_cnn', 'text', (1, 59, 128), 'dlbs')
+    branches = [net.conv(net.input, f'conv{r}x128', 128, (r, 128), pad=(r // 2, 0), bias=True)
+                for r in (1, 3, 5)]
+    x = net.activation(net.concat(branches, 'concat'), 'relu')
+    net.softmax(net.fc(net.max_pool(x, 'pool', (59, 1), 1), 'fc', 10))
+    yield net
+
+
+# --- Fully connected networks ------------------------------------------------------------------
+
+def mlp(net, widths, kind):
+    x = net.input
+    for i, width in enumerate(widths[:-1], 1):
+        x = net.activation(net.fc(x, f'fc{i}', width), f'fc{i}_{kind}', kind)
+    net.softmax(net.fc(x, f'fc{len(widths)}', widths[-1]))
+    return net
+
+
+@family('mlp')
+def mlp_networks():
+    dlbench, dlbs = 'hclhkbu/dlbench', 'HewlettPackard/dlcookbook-dlbs'
+    for name, title, source, data, inputs, widths, kind in (
+            ('fcn5_mnist', 'Four fully connected layers, MNIST',
+             f'{dlbench} fcn5 of Caffe, MXNet, TensorFlow and Torch', 'mnist', 784,
+             (2048, 4096, 1024, 10), 'sigmoid'),
+            ('fcn5_mnist_cntk', 'Four fully connected layers, MNIST, in the order of CNTK',
+             f"{dlbench} fcn5 of CNTK. The project's number of parameters, 13707264, has no biases",
+             'mnist', 784, (4096, 2048, 1024, 10), 'sigmoid'),
+            ('fcn5_synth_26752', 'Four fully connected layers, 26752 inputs and outputs',
+             f'{dlbench} synthetic fcn5. Third parties give about 55 million parameters; with '
+             '26752 outputs there are 117997696', 'synthetic', 26752, (2048, 2048, 2048, 26752),
+             'sigmoid'),
+            ('fcn8_synth_26752', 'Seven fully connected layers, 26752 inputs and outputs',
+             f'{dlbench} synthetic fcn8', 'synthetic', 26752, (*[2048] * 6, 26752), 'sigmoid'),
+            ('fcn8_mnist_tf', 'Seven fully connected layers, MNIST',
+             f'{dlbench} fcn8 of TensorFlow', 'mnist', 784, (*[2048] * 6, 10), 'sigmoid'),
+            ('acoustic_model_dlbs', 'Acoustic model of six fully connected layers',
+             f'{dlbs} acoustic_model', 'speech', 540, (*[2048] * 5, 8192), 'relu'),
+            ('deep_mnist_dlbs', 'Six fully connected layers, MNIST', f'{dlbs} deep_mnist', 'mnist',
+             784, (2500, 2000, 1500, 1000, 500, 10), 'relu'),
+            ('sensor_net_dlbs', 'Four fully connected layers of a sensor', f'{dlbs} sensor_net',
+             'synthetic', 784, (1024, 1024, 1024, 16), 'relu')):
+        studies = 'dlbs' if name.endswith('dlbs') else 'dlbench_hkbu'
+        yield mlp(Network(name, title, source, data, (inputs,), studies), widths, kind)
+
+
+# --- GoogLeNet and Inception -------------------------------------------------------------------
+
+# Channels of the modules: 1x1, 3x3 reduce, 3x3, 5x5 reduce, 5x5, projection of the pool.
+GOOGLENET = {'3a': (64, 96, 128, 16, 32, 32), '3b': (128, 128, 192, 32, 96, 64),
+             '4a': (192, 96, 208, 16, 48, 64), '4b': (160, 112, 224, 24, 64, 64),
+             '4c': (128, 128, 256, 24, 64, 64), '4d': (112, 144, 288, 32, 64, 64),
+             '4e': (256, 160, 320, 32, 128, 128), '5a': (256, 160, 320, 32, 128, 128),
+             '5b': (384, 192, 384, 48, 128, 128)}
+
+
+def inception_v1(net, x, name, channels, unit, third=5):
+    """A module of four branches. `unit` adds a convolution with what follows it."""
+    name = 'inception_' + name
+    one, reduce3, three, reduce5, five, project = channels
+    first = unit(x, name + '_1x1', one, 1)
+    second = unit(unit(x, name + '_3x3_reduce', reduce3, 1), name + '_3x3', three, 3, pad=1)
+    last = unit(x, name + '_5x5_reduce', reduce5, 1)
+    last = unit(last, name + '_5x5', five, third, pad=third // 2)
+    pooled = unit(net.max_pool(x, name + '_pool', 3, 1, 1), name + '_pool_proj', project, 1)
+    return net.concat([first, second, last, pooled], name + '_output')
+
+
+def auxiliary_head(net, x, name, classes, pool):
+    x = net.average_pool(x, f'loss{name}_ave_pool', *pool)
+    x = net.conv_relu(x, f'loss{name}_conv', 128, 1)
+    x = net.activation(net.fc(x, f'loss{name}_fc', 1024), f'loss{name}_fc_relu')
+    x = net.dropout(x, f'loss{name}_drop', 0.7)
+    net.softmax(net.fc(x, f'loss{name}_classifier', classes), f'loss{name}_softmax')
+
+
+def googlenet_of(net, classes, conv1_pad=3, pool_pad=0, ceil=False, norm=True, heads=None,
+                 unit=None, third=5, last_pool=(3, 2)):
+    """`heads` is the size and stride of the pools of the two auxiliary heads."""
+    unit = unit or net.conv_relu
+
+    def pool(x, name, size=3, stride=2):
+        return net.max_pool(x, name, size, stride, pool_pad, ceil)
+
+    x = pool(unit(net.input, 'conv1_7x7', 64, 7, 2, conv1_pad), 'pool1')
+    if norm:
+        x = net.lrn(x, 'norm1')
+    x = unit(unit(x, 'conv2_3x3_reduce', 64, 1), 'conv2_3x3', 192, 3, pad=1)
+    if norm:
+        x = net.lrn(x, 'norm2')
+    x = pool(x, 'pool2')
+    pools = {'3b': ('pool3', 3, 2), '4e': ('pool4', *last_pool)}
+    for name, channels in GOOGLENET.items():
+        x = inception_v1(net, x, name, channels, unit, third)
+        if heads and name in ('4a', '4d'):
+            auxiliary_head(net, x, '1' if name == '4a' else '2', classes, heads)
+        if name in pools:
+            x = pool(x, *pools[name])
+    if x.dims[1] > 1:
+        x = net.global_pool(x, 'pool5')
+    if norm or unit != net.conv_relu:
+        x = net.dropout(x, 'pool5_drop', 0.4 if norm else 0.2)
+    net.softmax(net.fc(x, 'loss3_classifier', classes))
+    return net
+
+
+@family('googlenet')
+def googlenet():
+    yield googlenet_of(Network(
+        'googlenet_v1', 'GoogLeNet (Inception v1) without auxiliary heads, 224x224',
+        'Szegedy et al. 2014 (arXiv:1409.4842), as BVLC/caffe and NVIDIA/caffe '
+        'models/bvlc_googlenet: LRN, no batchnorm, pooled sizes rounded up; layers are named after '
+        'the prototxt', 'imagenet', (3, 224, 224),
+        'cnn_benchmarks convnet_benchmarks dlbs upv_2018', 'googlenet'), 1000, ceil=True)
+    yield googlenet_of(Network(
+        'googlenet_v1_train_aux', 'GoogLeNet (Inception v1) with its auxiliary heads, 224x224',
+        'BVLC/caffe models/bvlc_googlenet/train_val.prototxt: googlenet_v1 with two heads that '
+        'only training needs', 'imagenet', (3, 224, 224), 'upv_2018'), 1000, ceil=True,
+        heads=(5, 3))
+    yield googlenet_of(Network(
+        'googlenet_tf_cnn_benchmarks', 'GoogLeNet of tf_cnn_benchmarks, 224x224, 1001 classes',
+        'tensorflow/benchmarks tf_cnn_benchmarks googlenet: SAME padding, no LRN, no heads',
+        'imagenet', (3, 224, 224), 'tf_cnn_benchmarks upv_2018'), 1001, (2, 3, 2, 3), (0, 1, 0, 1),
+        norm=False)
+    yield googlenet_of(Network(
+        'googlenet_mxnet_floorpool', 'GoogLeNet of MXNet, pooled sizes rounded down, 224x224',
+        'apache/mxnet example/image-classification/symbols/googlenet.py: no padding of pools, no '
+        'LRN, no heads; the last average is taken over all of the 6x6 pixels', 'imagenet',
+        (3, 224, 224), 'mxnet_perf upv_2018'), 1000, norm=False)
+    net = Network(
+        'googlenet_torchvision_bn', 'GoogLeNet of torchvision, with batchnorm, 224x224',
+        'torchvision.models.googlenet without auxiliary heads: batchnorm after every convolution, '
+        '3x3 filters in the branch of 5x5', 'imagenet', (3, 224, 224))
+    net.epsilon = 0.001
+    yield googlenet_of(net, 1000, ceil=True, norm=False, unit=net.conv_bn, third=3,
+                       last_pool=(2, 2))
+    for suffix, heads in (('', None), ('_train_aux', (2, 1))):
+        yield googlenet_of(Network(
+            'googlenet_cifar_classification_nets' + suffix,
+            'GoogLeNet of Classification_Nets' + (', with auxiliary heads' if heads else '') +
+            ', 32x32',
+            'BobLiu20/Classification_Nets, Caffe: the stem of 224x224 is kept, so the last maps '
+            'have one pixel', 'cifar10', (3, 32, 32), 'classification_nets upv_2018'), 10,
+            ceil=True, heads=heads)
+
+
+# Channels of the modules of BN-Inception: 1x1, 3x3 reduce, 3x3, double 3x3 reduce, double 3x3,
+# kind of the pool, its projection. Without 1x1 the stride is 2 and the pool has no projection.
+BN_INCEPTION = {
+    '3a': (64, 64, 64, 64, 96, 'average', 32), '3b': (64, 64, 96, 64, 96, 'average', 64),
+    '3c': (0, 128, 160, 64, 96, 'max', 0), '4a': (224, 64, 96, 96, 128, 'average', 128),
+    '4b': (192, 96, 128, 96, 128, 'average', 128), '4c': (160, 128, 160, 128, 160, 'average', 128),
+    '4d': (96, 128, 192, 160, 192, 'average', 128), '4e': (0, 128, 192, 192, 256, 'max', 0),
+    '5a': (352, 192, 320, 160, 224, 'average', 128), '5b': (352, 192, 320, 192, 224, 'max', 128)}
+BN_INCEPTION_CIFAR = {
+    '3a': (32, 32, 32, 32, 48, 'average', 16), '3b': (0, 64, 80, 32, 48, 'max', 0),
+    '4a': (96, 48, 64, 48, 64, 'average', 64), '4b': (48, 64, 96, 80, 96, 'average', 64),
+    '4c': (0, 128, 192, 192, 256, 'max', 0), '5a': (176, 96, 160, 96, 112, 'max', 64)}
+
+
+def bn_inception_module(net, x, name, channels, unit, count_padding):
+    one, reduce, three, reduce_double, double, kind, project = channels
+    stride = 1 if one else 2
+    branches = [unit(x, name + '_1x1', one, 1)] if one else []
+    y = unit(x, name + '_3x3_reduce', reduce, 1)
+    branches.append(unit(y, name + '_3x3', three, 3, stride, 1))
+    y = unit(unit(x, name + '_double3x3_reduce', reduce_double, 1), name + '_double3x3_1', double,
+             3, 1, 1)
+    branches.append(unit(y, name + '_double3x3_2', double, 3, stride, 1))
+    y = net.pool(x, name + '_pool', kind, 3, stride, 1,
+                 count_padding=count_padding or kind == 'max')
+    branches.append(unit(y, name + '_pool_proj', project, 1) if project else y)
+    return net.concat(branches, name + '_output')
+
+
+def bn_inception_of(net, modules, stem, bias, pool_pad=0, count_padding=True, classes=1000):
+    def unit(x, name, k, size, stride=1, pad=0):
+        return net.conv_bn(x, name, k, size, stride, pad, bias=bias)
+
+    x = net.input
+    for name, *sizes in stem:
+        x = unit(x, name, *sizes) if sizes else net.max_pool(x, name, 3, 2, pool_pad)
+    for name, channels in modules.items():
+        x = bn_inception_module(net, x, 'inception_' + name, channels, unit, count_padding)
+    net.softmax(net.fc(net.global_pool(x), 'fc', classes))
+    return net
+
+
+@family('inception')
+def inception():
+    stem = [('conv1', 64, 7, 2, 3), ('pool1',), ('conv2_reduce', 64, 1), ('conv2', 192, 3, 1, 1),
+            ('pool2',)]
+    yield bn_inception_of(Network(
+        'bn_inception_cntk_224', 'BN-Inception (Inception v2) of CNTK, 224x224',
+        'microsoft/CNTK Examples/Image/Classification/GoogLeNet/BN-Inception, there called '
+        'GoogLeNet. The paddings of pools (1 before, 0 after) assume centred windows', 'imagenet',
+        (3, 224, 224), 'cntk upv_2018', 'inception_v2'), BN_INCEPTION, stem, False, (1, 0, 1, 0),
+        False)
+    yield bn_inception_of(Network(
+        'inception_bn_mxnet_224', 'Inception-BN of MXNet, 224x224',
+        'apache/mxnet example/image-classification/symbols/inception-bn.py: convolutions keep '
+        'their biases, pools of the stem have no padding', 'imagenet', (3, 224, 224), 'mxnet_perf'),
+        BN_INCEPTION, stem, True)
+    stem = [('conv1a', 32, 3, 1, 1), ('conv1b', 32, 3, 1, 1), ('conv1c', 32, 3, 1, 1),
+            ('conv2a', 32, 1), ('conv2b', 64, 3, 1, 1)]
+    yield bn_inception_of(Network(
+        'bn_inception_cifar_cntk', 'BN-Inception of CNTK for CIFAR-10, 32x32',
+        'microsoft/CNTK Examples/Image/Classification/GoogLeNet/BN-Inception/Python: its only '
+        'GoogLeNet for CIFAR-10', 'cifar10', (3, 32, 32), 'cntk upv_2018'), BN_INCEPTION_CIFAR,
+        stem, False, count_padding=False, classes=10)
+
+    net = Network(
+        'inception_bn_small_mxnet_28', 'Inception-BN of MXNet for small images, 28x28',
+        'apache/mxnet example/image-classification/symbols/inception-bn.py for heights up to 28. '
+        'Probably what the UPV study of 2018 ran as GoogLeNet of MXNet on CIFAR-10, whose '
+        'googlenet.py does not fit the image', 'cifar10', (3, 28, 28), 'upv_2018')
+    x = net.conv_bn(net.input, 'conv1', 96, 3, 1, 1, bias=True)
+    for name, one, three in (('3a', 32, 32), ('3b', 32, 48), ('3c', 0, 80), ('4a', 112, 48),
+                             ('4b', 96, 64), ('4c', 80, 80), ('4d', 48, 96), ('4e', 0, 96),
+                             ('5a', 176, 160), ('5b', 176, 160)):
+        name = 'inception_' + name
+        if one:
+            branches = [net.conv_bn(x, name + '_1x1', one, 1, bias=True),
+                        net.conv_bn(x, name + '_3x3', three, 3, 1, 1, bias=True)]
+        else:
+            branches = [net.conv_bn(x, name + '_conv', three, 3, 2, 1, bias=True),
+                        net.max_pool(x, name + '_pool', 3, 2, 1)]
+        x = net.concat(branches, name + '_output')
+    net.softmax(net.fc(net.global_pool(x), 'fc', 10))
+    yield net
+
+    yield inception_v3()
+    yield inception_v4()
+
+
+def branches_of(net, x, name, lists):
+    """Concatenates branches: lists of (name, filters, size, stride, pad) one after the other."""
+    outputs = []
+    for steps in lists:
+        y = x
+        for step, k, size, *how in steps:
+            y = net.conv_bn(y, f'{name}_{step}', k, size, *how)
+        outputs.append(y)
+    return outputs
+
+
+def inception_v3():
+    net = Network(
+        'inception_v3', 'Inception v3 without its auxiliary head, 299x299',
+        'Szegedy et al. 2015 (arXiv:1512.00567), as torchvision.models.inception_v3; layers are '
+        'named as there', 'imagenet', (3, 299, 299), 'mxnet_perf tf_cnn_benchmarks')
+    net.epsilon = 0.001
+    wide, high, p_wide, p_high = (1, 7), (7, 1), (0, 3), (3, 0)
+    x = net.input
+    for name, k, size, stride, pad in (('1a_3x3', 32, 3, 2, 0), ('2a_3x3', 32, 3, 1, 0),
+                                       ('2b_3x3', 64, 3, 1, 1), ('maxpool1', 0, 3, 2, 0),
+                                       ('3b_1x1', 80, 1, 1, 0), ('4a_3x3', 192, 3, 1, 0),
+                                       ('maxpool2', 0, 3, 2, 0)):
+        x = (net.conv_bn(x, 'conv2d_' + name, k, size, stride, pad) if k else
+             net.max_pool(x, name, size, stride))
+
+    def pooled(name, k):
+        y = net.average_pool(x, name + '_pool', 3, 1, 1)
+        return net.conv_bn(y, name + '_branch_pool', k, 1)
+
+    for name, k in (('5b', 32), ('5c', 64), ('5d', 64)):
+        name = 'mixed_' + name
+        outputs = branches_of(net, x, name, [
+            [('branch1x1', 64, 1)], [('branch5x5_1', 48, 1), ('branch5x5_2', 64, 5, 1, 2)],
+            [('branch3x3dbl_1', 64, 1), ('branch3x3dbl_2', 96, 3, 1, 1),
+             ('branch3x3dbl_3', 96, 3, 1, 1)]])
+        x = net.concat([*outputs, pooled(name, k)], name)
+    outputs = branches_of(net, x, 'mixed_6a', [
+        [('branch3x3', 384, 3, 2)],
+        [('branch3x3dbl_1', 64, 1), ('branch3x3dbl_2', 96, 3, 1, 1), ('branch3x3dbl_3', 96, 3, 2)]])
+    x = net.concat([*outputs, net.max_pool(x, 'mixed_6a_pool', 3, 2)], 'mixed_6a')
+    for name, c in (('6b', 128), ('6c', 160), ('6d', 160), ('6e', 192)):
+        name = 'mixed_' + name
+        outputs = branches_of(net, x, name, [
+            [('branch1x1', 192, 1)],
+            [('branch7x7_1', c, 1), ('branch7x7_2', c, wide, 1, p_wide),
+             ('branch7x7_3', 192, high, 1, p_high)],
+            [('branch7x7dbl_1', c, 1), ('branch7x7dbl_2', c, high, 1, p_high),
+             ('branch7x7dbl_3', c, wide, 1, p_wide), ('branch7x7dbl_4', c, high, 1, p_high),
+             ('branch7x7dbl_5', 192, wide, 1, p_wide)]])
+        x = net.concat([*outputs, pooled(name, 192)], name)
+    outputs = branches_of(net, x, 'mixed_7a', [
+        [('branch3x3_1', 192, 1), ('branch3x3_2', 320, 3, 2)],
+        [('branch7x7x3_1', 192, 1), ('branch7x7x3_2', 192, wide, 1, p_wide),
+         ('branch7x7x3_3', 192, high, 1, p_high), ('branch7x7x3_4', 192, 3, 2)]])
+    x = net.concat([*outputs, net.max_pool(x, 'mixed_7a_pool', 3, 2)], 'mixed_7a')
+    for name in ('mixed_7b', 'mixed_7c'):
+        first = net.conv_bn(x, name + '_branch1x1', 320, 1)
+        y = net.conv_bn(x, name + '_branch3x3_1', 384, 1)
+        second = net.concat(split(net, y, name + '_branch3x3_2', 384), name + '_branch3x3')
+        y = net.conv_bn(x, name + '_branch3x3dbl_1', 448, 1)
+        y = net.conv_bn(y, name + '_branch3x3dbl_2', 384, 3, 1, 1)
+        third = net.concat(split(net, y, name + '_branch3x3dbl_3', 384), name + '_branch3x3dbl')
+        x = net.concat([first, second, third, pooled(name, 192)], name)
+    x = net.dropout(net.global_pool(x), 'dropout')
+    net.softmax(net.fc(x, 'fc', 1000))
+    return net
+
+
+def split(net, x, name, k):
+    """A 1x3 and a 3x1 convolution of the same source."""
+    return [net.conv_bn(x, name + 'a', k, (1, 3), 1, (0, 1)),
+            net.conv_bn(x, name + 'b', k, (3, 1), 1, (1, 0))]
+
+
+def inception_v4():
+    net = Network(
+        'inception_v4', 'Inception v4, 299x299',
+        'Szegedy et al. 2016 (arXiv:1602.07261), figures 3 to 9; averages do not count padding, as '
+        'in the TensorFlow model of the authors', 'imagenet', (3, 299, 299),
+        'tf_cnn_benchmarks')
+    net.epsilon = 0.001
+    wide, high, p_wide, p_high = (1, 7), (7, 1), (0, 3), (3, 0)
+    x = net.conv_bn(net.conv_bn(net.input, 'stem_1', 32, 3, 2), 'stem_2', 32, 3)
+    x = net.conv_bn(x, 'stem_3', 64, 3, 1, 1)
+    pool = net.max_pool(x, 'mixed_3a_pool', 3, 2)
+    x = net.concat([pool, net.conv_bn(x, 'mixed_3a_conv', 96, 3, 2)], 'mixed_3a')
+    x = net.concat(branches_of(net, x, 'mixed_4a', [
+        [('branch0_1', 64, 1), ('branch0_2', 96, 3)],
+        [('branch1_1', 64, 1), ('branch1_2', 64, wide, 1, p_wide),
+         ('branch1_3', 64, high, 1, p_high), ('branch1_4', 96, 3)]]), 'mixed_4a')
+    y = net.conv_bn(x, 'mixed_5a_conv', 192, 3, 2)
+    x = net.concat([y, net.max_pool(x, 'mixed_5a_pool', 3, 2)], 'mixed_5a')
+
+    def pooled(name, k):
+        y = net.average_pool(x, name + '_pool', 3, 1, 1, count_padding=False)
+        return net.conv_bn(y, name + '_branch3', k, 1)
+
+    for i in range(4):
+        name = f'inception_a{i + 1}'
+        outputs = branches_of(net, x, name, [
+            [('branch0', 96, 1)], [('branch1_1', 64, 1), ('branch1_2', 96, 3, 1, 1)],
+            [('branch2_1', 64, 1), ('branch2_2', 96, 3, 1, 1), ('branch2_3', 96, 3, 1, 1)]])
+        x = net.concat([*outputs, pooled(name, 96)], name)
+    outputs = branches_of(net, x, 'reduction_a', [
+        [('branch0', 384, 3, 2)],
+        [('branch1_1', 192, 1), ('branch1_2', 224, 3, 1, 1), ('branch1_3', 256, 3, 2)]])
+    x = net.concat([*outputs, net.max_pool(x, 'reduction_a_pool', 3, 2)], 'reduction_a')
+    for i in range(7):
+        name = f'inception_b{i + 1}'
+        outputs = branches_of(net, x, name, [
+            [('branch0', 384, 1)],
+            [('branch1_1', 192, 1), ('branch1_2', 224, wide, 1, p_wide),
+             ('branch1_3', 256, high, 1, p_high)],
+            [('branch2_1', 192, 1), ('branch2_2', 192, high, 1, p_high),
+             ('branch2_3', 224, wide, 1, p_wide), ('branch2_4', 224, high, 1, p_high),
+             ('branch2_5', 256, wide, 1, p_wide)]])
+        x = net.concat([*outputs, pooled(name, 128)], name)
+    outputs = branches_of(net, x, 'reduction_b', [
+        [('branch0_1', 192, 1), ('branch0_2', 192, 3, 2)],
+        [('branch1_1', 256, 1), ('branch1_2', 256, wide, 1, p_wide),
+         ('branch1_3', 320, high, 1, p_high), ('branch1_4', 320, 3, 2)]])
+    x = net.concat([*outputs, net.max_pool(x, 'reduction_b_pool', 3, 2)], 'reduction_b')
+    for i in range(3):
+        name = f'inception_c{i + 1}'
+        outputs = [net.conv_bn(x, name + '_branch0', 256, 1)]
+        y = net.conv_bn(x, name + '_branch1_1', 384, 1)
+        outputs += split(net, y, name + '_branch1_2', 256)
+        y = net.conv_bn(x, name + '_branch2_1', 384, 1)
+        y = net.conv_bn(y, name + '_branch2_2', 448, (3, 1), 1, (1, 0))
+        y = net.conv_bn(y, name + '_branch2_3', 512, (1, 3), 1, (0, 1))
+        outputs += split(net, y, name + '_branch2_4', 256)
+        x = net.concat([*outputs, pooled(name, 256)], name)
+    x = net.dropout(net.global_pool(x), 'dropout', 0.2)
+    net.softmax(net.fc(x, 'fc', 1000))
+    return net
+
+
+# --- ResNet ------------------------------------------------------------------------------------
+
+DEPTHS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3),
+          152: (3, 8, 36, 3), 200: (3, 24, 36, 3), 269: (3, 30, 48, 8)}
+
+
+def residual_block(net, x, name, convs, stride_in, stride):
+    """torchvision's block: `convs` are (filters, size), the stride is in number `stride_in`."""
+    y = x
+    for i, (k, size) in enumerate(convs, 1):
+        y = net.conv(y, f'{name}_conv{i}', k, size, stride if i == stride_in else 1, size // 2)
+        y = net.batchnorm(y, f'{name}_bn{i}')
+        if i < len(convs):
+            y = net.activation(y, f'{name}_relu{i}')
+    if y.dims != x.dims:
+        x = net.conv(x, name + '_downsample_conv', y.dims[0], 1, stride)
+        x = net.batchnorm(x, name + '_downsample_bn')
+    return net.activation(net.add(y, x, name + '_add'), f'{name}_relu{len(convs)}')
+
+
+def imagenet_resnet(net, depth, stride_in=1):
+    x = net.conv(net.input, 'conv1', 64, 7, 2, 3)
+    x = net.activation(net.batchnorm(x, 'bn1'), 'relu1')
+    x = net.max_pool(x, 'maxpool', 3, 2, 1)
+    for stage, blocks in enumerate(DEPTHS[depth]):
+        k = 64 << stage
+        convs = [(k, 3), (k, 3)] if depth < 50 else [(k, 1), (k, 3), (4 * k, 1)]
+        for i in range(blocks):
+            x = residual_block(net, x, f'layer{stage + 1}_{i}', convs, stride_in,
+                               2 if stage and not i else 1)
+    net.softmax(net.fc(net.global_pool(x), 'fc', 1000))
+    return net
+
+
+def preactivation_unit(net, x, name, convs, stride_in, stride, project):
+    """Normalizes before each convolution; `project`: the shortcut is a convolution."""
+    first = y = net.bn_relu(x, name + '_bn1')
+    for i, (k, size) in enumerate(convs, 1):
+        if i > 1:
+            y = net.bn_relu(y, f'{name}_bn{i}')
+        y = net.conv(y, f'{name}_conv{i}', k, size, stride if i == stride_in else 1, size // 2)
+    if project:
+        x = net.conv(first, name + '_sc', y.dims[0], 1, stride)
+    return net.add(y, x, name + '_add')
+
+
+def preactivation_resnet(net, x, stages, units, classes, first_project=True):
+    """`stages` are lists of (filters, size); all but the first begin with a stride of 2."""
+    for stage, (convs, count) in enumerate(zip(stages, units), 1):
+        stride_in = 2 if len(convs) == 3 else 1
+        for i in range(1, count + 1):
+            x = preactivation_unit(net, x, f'stage{stage}_unit{i}', convs, stride_in,
+                                   2 if stage > 1 and i == 1 else 1,
+                                   i == 1 and (stage > 1 or first_project))
+    x = net.global_pool(net.bn_relu(x, 'bn1'))
+    net.softmax(net.fc(x, 'fc', classes))
+    return net
+
+
+@family('resnet')
+def resnet():
+    image = (3, 224, 224)
+    he = 'He et al. 2015 (arXiv:1512.03385), '
+    of_18 = 'cnn_benchmarks dlbs'
+    for depth, studies, aliases in ((18, of_18, ''), (34, of_18, ''),
+                                    (50, 'cntk tf_cnn_benchmarks upv_2018', 'resnet50_v1.5'),
+                                    (101, '', 'resnet101_v1.5'), (152, '', 'resnet152_v1.5')):
+        small = depth < 50
+        title = f'ResNet-{depth}' + ('' if small else ' v1.5') + ', 224x224'
+        if depth in (18, 50):
+            title += ', inference layers'
+        stride = '' if small else 'with the stride in the 3x3 of a down-sampling block '
+        yield imagenet_resnet(Network(
+            f'resnet{depth}', title,
+            f'{he}{stride}as {"" if small else "in "}torchvision.models.resnet{depth}; layers are '
+            'named as there', 'imagenet', image, studies, aliases), depth, 1 if small else 2)
+    for depth, studies in ((50, 'dlbs tf_cnn_benchmarks upv_2018'), (101, 'cnn_benchmarks dlbs'),
+                           (152, 'dlbs tf_cnn_benchmarks')):
+        yield imagenet_resnet(Network(
+            f'resnet{depth}_v1', f'ResNet-{depth} v1, 224x224',
+            f'{he}with the stride in the first 1x1 of a down-sampling block, as there and as in '
+            'NVIDIA/caffe' + ('. KaimingHe/deep-residual-networks and dlcookbook-dlbs have a bias '
+                              'in conv1 as well (64 parameters)' if depth == 50 else ''),
+            'imagenet', image, studies), depth)
+    for depth in (200, 269):
+        yield imagenet_resnet(Network(
+            f'resnet{depth}', f'ResNet-{depth}, 224x224',
+            f'HewlettPackard/dlcookbook-dlbs models/resnet{depth}: stride in the first 1x1',
+            'imagenet', image, 'dlbs'), depth)
+
+    widths = (64, 128, 256, 512)
+    stages = [[(k, 1), (k, 3), (4 * k, 1)] for k in widths]
+    mxnet = ('apache/mxnet example/image-classification/symbols/resnet.py, 50 layers: a batchnorm '
+             'of the image that learns its shift alone, normalization before convolutions, '
+             'projections without batchnorm')
+    net = Network('resnet50_mxnet_preact', 'ResNet-50 of MXNet, pre-activation, 224x224',
+                  mxnet, 'imagenet', image, 'mxnet_perf upv_2018')
+    x = net.conv(net.batchnorm(net.input, 'bn_data', scale=False), 'conv0', 64, 7, 2, 3)
+    x = net.max_pool(net.bn_relu(x, 'bn0'), 'pool0', 3, 2, 1)
+    yield preactivation_resnet(net, x, stages, DEPTHS[50], 1000)
+    net = Network('resnet50_mxnet_preact_32px', 'ResNet-50 of MXNet, pre-activation, 32x32',
+                  mxnet + '. With --image-shape 3,32,32 it has the four stages of ImageNet',
+                  'cifar10', (3, 32, 32))
+    x = net.conv(net.batchnorm(net.input, 'bn_data', scale=False), 'conv0', 64, 3, 1, 1)
+    yield preactivation_resnet(net, x, stages, DEPTHS[50], 10)
+    net = Network('resnet50_cifar_mxnet_28px', 'ResNet-50 of MXNet for CIFAR-10, 28x28',
+                  mxnet + '. train_cifar10.py crops to 28x28, where 50 layers are 3 stages of 8 '
+                  'units', 'cifar10', (3, 28, 28), 'upv_2018')
+    x = net.conv(net.batchnorm(net.input, 'bn_data', scale=False), 'conv0', 16, 3, 1, 1)
+    yield preactivation_resnet(net, x, [[(k, 3), (k, 3)] for k in (16, 32, 64)], (8, 8, 8), 10)
+
+
+def cifar_resnet(net, blocks, classes, bias=False, shortcut='pad', projection=1, learned=True,
+                 project_bn=True, first_relu=True, last_relu=True, pool=8):
+    """3 stages of `blocks` blocks of two 3x3. `shortcut`: 'pad' (option A) or 'project' (B)."""
+    def norm(x, name):
+        return net.batchnorm(x, name, learned, learned)
+
+    x = norm(net.conv(net.input, 'conv0', 16, 3, 1, 1, bias=bias), 'bn0')
+    if first_relu:
+        x = net.activation(x, 'relu0')
+    for stage, k in enumerate((16, 32, 64), 1):
+        for i in range(1, blocks + 1):
+            name, stride = f'stage{stage}_block{i}', 2 if stage > 1 and i == 1 else 1
+            y = norm(net.conv(x, name + '_conv1', k, 3, stride, 1, bias=bias), name + '_bn1')
+            y = net.conv(net.activation(y, name + '_relu1'), name + '_conv2', k, 3, 1, 1, bias=bias)
+            y = norm(y, name + '_bn2')
+            if stride == 2 and shortcut == 'pad':
+                x = net.average_pool(x, name + '_shortcut_pool', 1, 2)
+                x = net.pad_channels(x, name + '_shortcut_pad', k)
+            elif stride == 2:
+                x = net.conv(x, name + '_proj', k, projection, 2, bias=bias)
+                if project_bn:
+                    x = norm(x, name + '_proj_bn')
+            x = net.add(y, x, name + '_add')
+            if last_relu:
+                x = net.activation(x, name + '_relu2')
+    x = net.average_pool(x, 'avgpool', pool, 1 if pool == 8 else pool)
+    net.softmax(net.fc(x, 'fc', classes))
+    return net
+
+
+@family('resnet')
+def resnet_cifar():
+    image = (3, 32, 32)
+    for blocks in (3, 5, 7, 9, 18):
+        depth = 6 * blocks + 2
+        yield cifar_resnet(Network(
+            f'resnet{depth}_cifar_tf', f'ResNet-{depth} of tf_cnn_benchmarks, 32x32, 11 classes',
+            'tensorflow/benchmarks tf_cnn_benchmarks for cifar10: the shortcuts of down-sampling '
+            'blocks are a 1x1 average pool of stride 2 and zero channels; no ReLU after conv0',
+            'cifar10', image, 'tf_cnn_benchmarks' + (' upv_2018' if depth == 56 else '')), blocks,
+            11, first_relu=False)
+    for blocks in (3, 18):
+        depth = 6 * blocks + 2
+        yield cifar_resnet(Network(
+            f'resnet{depth}_cifar_cntk', f'ResNet-{depth} of CNTK, 32x32',
+            'microsoft/CNTK Examples/Image/Classification/ResNet: 1x1 projections with batchnorm',
+            'cifar10', image, 'cntk'), blocks, 10, shortcut='project')
+    for blocks in (3, 5, 9):
+        depth = 6 * blocks + 2
+        yield cifar_resnet(Network(
+            f'resnet{depth}_cifar_classification_nets',
+            f'ResNet-{depth} of Classification_Nets, 32x32',
+            'BobLiu20/Classification_Nets, Caffe: biases, 2x2 projections with batchnorm',
+            'cifar10', image, 'classification_nets'), blocks, 10, bias=True, shortcut='project',
+            projection=2)
+    yield cifar_resnet(Network(
+        'resnet56_cifar_dlbench_caffe', 'ResNet-56 of DLBench in Caffe, 32x32',
+        'hclhkbu/dlbench: biases, batchnorm that learns nothing, 1x1 projections without '
+        'batchnorm, a last average over 2x2', 'cifar10', image, 'dlbench_hkbu'), 9, 10, bias=True,
+        shortcut='project', learned=False, project_bn=False, pool=2)
+    yield cifar_resnet(Network(
+        'resnet56_cifar_dlbench_torch', 'ResNet-56 of DLBench in Torch, 32x32',
+        'hclhkbu/dlbench: biases, shortcuts of zero channels, no ReLU after additions',
+        'cifar10', image, 'dlbench_hkbu'), 9, 10, bias=True, last_relu=False)
+
+    dawn = ('stanford-futuredata/dawn-bench-models in PyTorch, after He et al. 2016 '
+            '(arXiv:1603.05027)')
+    net = Network('resnet164_bottleneck_dawn', 'ResNet-164 of DAWNBench, bottlenecks, 32x32',
+                  dawn + '. The TensorFlow version has the stride in the first 1x1, and leaky ReLU',
+                  'cifar10', image, 'dawnbench')
+    x = net.conv(net.input, 'conv1', 16, 3, 1, 1)
+    yield preactivation_resnet(net, x, [[(k, 1), (k, 3), (4 * k, 1)] for k in (16, 32, 64)],
+                               (18, 18, 18), 10)
+    net = Network('resnet164_basic_dawn', 'ResNet-164 of DAWNBench, two 3x3 per block, 32x32',
+                  dawn + '. The TensorFlow version has shortcuts of an average pool and zero '
+                  'channels', 'cifar10', image, 'dawnbench')
+    x = net.conv(net.input, 'conv1', 16, 3, 1, 1)
+    yield preactivation_resnet(net, x, [[(k, 3), (k, 3)] for k in (16, 32, 64)], (27, 27, 27), 10,
+                               first_project=False)
+
+
+# --- Later networks for ImageNet ---------------------------------------------------------------
+
+@family('densenet')
+def densenet():
+    net = Network('densenet121', 'DenseNet-121, 224x224',
+                  'Huang et al. 2016 (arXiv:1608.06993), as torchvision.models.densenet121; layers '
+                  'are named as there', 'imagenet', (3, 224, 224))
+    x = net.activation(net.batchnorm(net.conv(net.input, 'conv0', 64, 7, 2, 3), 'norm0'), 'relu0')
+    x = net.max_pool(x, 'pool0', 3, 2, 1)
+    growth = 32
+    for block, depth in enumerate((6, 12, 24, 16), 1):
+        features = [x]
+        for i in range(1, depth + 1):
+            name = f'denseblock{block}_denselayer{i}'
+            y = net.concat(features, name + '_concat') if i > 1 else x
+            y = net.activation(net.batchnorm(y, name + '_norm1'), name + '_relu1')
+            y = net.batchnorm(net.conv(y, name + '_conv1', 4 * growth, 1), name + '_norm2')
+            y = net.activation(y, name + '_relu2')
+            features.append(net.conv(y, name + '_conv2', growth, 3, 1, 1))
+        x = net.concat(features, f'denseblock{block}_concat')
+        if block < 4:
+            name = f'transition{block}'
+            x = net.activation(net.batchnorm(x, name + '_norm'), name + '_relu')
+            x = net.conv(x, name + '_conv', x.dims[0] // 2, 1)
+            x = net.average_pool(x, name + '_pool', 2, 2)
+    x = net.global_pool(net.activation(net.batchnorm(x, 'norm5'), 'relu5'))
+    net.softmax(net.fc(x, 'classifier', 1000))
+    yield net
+
+
+@family('mobilenet')
+def mobilenet():
+    net = Network('mobilenet_v2', 'MobileNetV2, width 1.0, 224x224',
+                  'Sandler et al. 2018 (arXiv:1801.04381), as torchvision.models.mobilenet_v2',
+                  'imagenet', (3, 224, 224))
+    x = net.conv_bn(net.input, 'conv0', 32, 3, 2, 1, kind='relu6')
+    number = 0
+    for expand, k, count, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
+                                     (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        for i in range(count):
+            number += 1
+            name, c, step = f'block{number}', x.dims[0], 1 if i else stride
+            y = x
+            if expand > 1:
+                y = net.conv_bn(y, name + '_expand', expand * c, 1, kind='relu6')
+            y = net.conv_bn(y, name + '_depthwise', expand * c, 3, step, 1, groups=expand * c,
+                            kind='relu6')
+            y = net.conv_bn(y, name + '_project', k, 1, kind=None)
+            x = net.add(x, y, name + '_add') if y.dims == x.dims else y
+    x = net.global_pool(net.conv_bn(x, 'conv_last', 1280, 1, kind='relu6'))
+    net.softmax(net.fc(net.dropout(x, 'dropout', 0.2), 'classifier', 1000))
+    yield net
+
+
+def squeeze_excite(net, x, name, squeezed):
+    y = net.global_pool(x, name + '_pool')
+    y = net.activation(net.conv(y, name + '_fc1', squeezed, 1, bias=True), name + '_swish', 'swish')
+    y = net.conv(y, name + '_fc2', x.dims[0], 1, bias=True)
+    return net.multiply(x, net.activation(y, name + '_sigmoid', 'sigmoid'), name + '_multiply')
+
+
+@family('efficientnet')
+def efficientnet():
+    net = Network('efficientnet_b0', 'EfficientNet-B0, 224x224',
+                  'Tan and Le 2019 (arXiv:1905.11946), as torchvision.models.efficientnet_b0; '
+                  'stochastic depth is left out', 'imagenet', (3, 224, 224))
+    x = net.conv_bn(net.input, 'stem', 32, 3, 2, 1, kind='swish')
+    number = 0
+    for expand, size, stride, k, count in ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2),
+                                           (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4),
+                                           (6, 3, 1, 320, 1)):
+        for i in range(count):
+            number += 1
+            name, c, step = f'block{number}', x.dims[0], 1 if i else stride
+            y = x
+            if expand > 1:
+                y = net.conv_bn(y, name + '_expand', expand * c, 1, kind='swish')
+            y = net.conv_bn(y, name + '_depthwise', expand * c, size, step, size // 2,
+                            groups=expand * c, kind='swish')
+            y = squeeze_excite(net, y, name + '_se', max(1, c // 4))
+            y = net.conv_bn(y, name + '_project', k, 1, kind=None)
+            x = net.add(y, x, name + '_add') if y.dims == x.dims else y
+    x = net.global_pool(net.conv_bn(x, 'head', 1280, 1, kind='swish'))
+    net.softmax(net.fc(net.dropout(x, 'dropout', 0.2), 'classifier', 1000))
+    yield net
+
+
+# --- Detection ---------------------------------------------------------------------------------
+
+def flat(x):
+    """The same tensor, read without height and width."""
+    return Tensor(x.layer, (math.prod(x.dims),))
+
+
+@family('detection')
+def detection():
+    net = Network(
+        'ssd300_vgg16', 'SSD300 with VGG-16, PASCAL VOC, 300x300',
+        'Liu et al. 2015 (arXiv:1512.02325), as weiliu89/caffe ssd, 21 classes. Left out: the '
+        'normalization of conv4_3 with its 512 scales, prior boxes, the permutation of the heads '
+        'before they are joined, matching, the loss, non-maximum suppression', 'voc',
+        (3, 300, 300))
+    x = net.input
+    sources = []
+    for stage, (depth, k) in enumerate(zip((2, 2, 3, 3, 3), (64, 128, 256, 512, 512)), 1):
+        for i in range(1, depth + 1):
+            x = net.activation(net.conv(x, f'conv{stage}_{i}', k, 3, pad=1, bias=True),
+                               f'relu{stage}_{i}')
+        if stage == 4:
+            sources.append(('conv4_3', x, 4))
+        x = (net.max_pool(x, f'pool{stage}', 2, 2, ceil=True) if stage < 5 else
+             net.max_pool(x, 'pool5', 3, 1, 1))
+    x = net.conv_relu(x, 'fc6', 1024, 3, pad=6, dilation=6)
+    x = net.conv_relu(x, 'fc7', 1024, 1)
+    sources.append(('fc7', x, 6))
+    for name, reduced, k, stride, pad, boxes in (('conv6', 256, 512, 2, 1, 6),
+                                                 ('conv7', 128, 256, 2, 1, 6),
+                                                 ('conv8', 128, 256, 1, 0, 4),
+                                                 ('conv9', 128, 256, 1, 0, 4)):
+        x = net.conv_relu(net.conv_relu(x, name + '_1', reduced, 1), name + '_2', k, 3, stride, pad)
+        sources.append((name + '_2', x, boxes))
+    outputs = []
+    for part, values in (('loc', 4), ('conf', 21)):
+        outputs.append(net.concat([flat(net.conv(y, f'{name}_mbox_{part}', boxes * values, 3, pad=1,
+                                                 bias=True)) for name, y, boxes in sources],
+                                  'mbox_' + part))
+    net.concat(outputs, 'mbox')
+    yield net
+
+    ren = 'Ren et al. 2015 (arXiv:1506.01497), as rbgirshick/py-faster-rcnn VGG16, PASCAL VOC. '
+    net = Network(
+        'faster_rcnn_vgg16', 'Faster R-CNN with VGG-16: backbone and region proposal, 600x1000',
+        ren + 'The head on the regions is faster_rcnn_vgg16_head. Left out: anchors, proposals '
+        'with their non-maximum suppression, RoI pooling, losses', 'voc', (3, 600, 1000))
+    x = vgg_convs(net, (2, 2, 3, 3, 3), last_pool=False, ceil=True)
+    x = net.conv_relu(x, 'rpn_conv', 512, 3, pad=1)
+    scores = net.conv(x, 'rpn_cls_score', 18, 1, bias=True)
+    net.concat([scores, net.conv(x, 'rpn_bbox_pred', 36, 1, bias=True)], 'rpn_output')
+    yield net
+    net = Network(
+        'faster_rcnn_vgg16_head', 'Faster R-CNN with VGG-16: the head, of batch regions',
+        ren + 'Its batch is the number of regions: 300 for an image in inference, 128 in training. '
+        'The rest is faster_rcnn_vgg16. Left out: RoI pooling, which makes its input', 'voc',
+        (512, 7, 7))
+    x = net.input
+    for i in (6, 7):
+        x = net.dropout(net.activation(net.fc(x, f'fc{i}', 4096), f'relu{i}'), f'drop{i}')
+    scores = net.fc(x, 'cls_score', 21)
+    net.concat([scores, net.fc(x, 'bbox_pred', 84)], 'output')
+    yield net
+
+
+# --- Recurrent networks ------------------------------------------------------------------------
+
+def recurrent_of(net, kind, vocabulary, width, hidden, depth, steps, biases=1):
+    """An embedding and recurrent layers. Tokens are in the order step, image of the batch."""
+    tokens = ['batch', steps]
+    x = net.layer('embedding', 'embedding', [net.input], (steps, width),
+                  {'n': tokens, 'rows': vocabulary, 'columns': width})
+    shape = {'kind': kind, 'batch': 'batch', 'steps': steps, 'inputs': width, 'hidden': hidden}
+    if depth > 1:
+        shape['layers'] = depth
+    if biases > 1:
+        shape['biases'] = biases
+    return net.layer(kind, 'rnn', [x], (steps, hidden), shape)
+
+
+def language_model(net, vocabulary, width, depth, steps):
+    x = recurrent_of(net, 'lstm', vocabulary, width, width, depth, steps)
+    tokens = ['batch', steps]
+    x = net.layer('fc', 'gemm', [x], (steps, vocabulary),
+                  {'m': tokens, 'n': vocabulary, 'k': width, 'b_transposed': True, 'bias': True})
+    net.layer('softmax', 'softmax', [x], (steps, vocabulary), {'dims': [tokens, vocabulary]})
+    return net
+
+
+@family('recurrent')
+def recurrent():
+    for steps in (32, 64):
+        yield language_model(Network(
+            f'lstm{steps}_dlbench', f'Language model of two LSTM layers, {steps} steps',
+            'hclhkbu/dlbench, PTB; one bias per gate, as in TensorFlow and CNTK', 'ptb', (),
+            'dlbench_hkbu'), 10000, 256, 2, steps)
+    yield language_model(Network(
+        'lstm_ptb_elshawi', 'Language model of two LSTM layers, 30 steps',
+        'DataSystemsGroupUT/DLBench (Elshawi et al.), PTB; the vocabulary is taken as 10000', 'ptb',
+        (), 'dlbench_tartu'), 10000, 200, 2, 30)
+    net = Network(
+        'gru_imdb_ilkarman', 'GRU that classifies reviews of 150 words',
+        'ilkarman/DeepLearningFrameworks, IMDB; two biases per gate, as in cuDNN. The README gives '
+        'an embedding of 150x125, the notebooks have 30000x125. Left out: the 100->2 layer on the '
+        'last step (202 parameters)', 'imdb', (), 'ilkarman')
+    recurrent_of(net, 'gru', 30000, 125, 100, 1, 150, 2)
+    yield net
+    net = Network(
+        'lstm_imdb_elshawi', 'LSTM that classifies reviews of 500 words',
+        'DataSystemsGroupUT/DLBench (Elshawi et al.), IMDB; one bias per gate. Left out: the '
+        '100->1 layer on the last step (101 parameters)', 'imdb', (), 'dlbench_tartu')
+    recurrent_of(net, 'lstm', 5000, 32, 100, 1, 500)
+    yield net
+
+
+def main():
+    shipped = pathlib.Path(__file__).resolve().parent.parent / 'shapes' / 'models'
+    parser = argparse.ArgumentParser(description='Writes the shape files of all models.')
+    parser.add_argument('folder', nargs='?', type=pathlib.Path, default=shipped,
+                        help='existing folder to write to (default: shapes/models)')
+    folder = parser.parse_args().folder
+    if not folder.is_dir():
+        parser.error(f'{folder} is not a folder')
+    for name, function in FAMILIES:
+        for net in function():
+            (folder / (net.name + '.json')).write_text(net.text(name), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()
