@@ -65,6 +65,8 @@ struct kept_tensor {
   std::size_t tensor;
   op::operand logical;  ///< in row-major order, with all axes
   std::size_t values;   ///< position of the kept tensor with the same first values, mostly itself
+  /// In the notation of op::reorder, without blocks: how the tensor lies if no call knows its axes.
+  std::string order = {};
 };
 
 /// Tensors adjacent in memory, so that a call can use them as one.

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <layerbench/op/op.hpp>
 
@@ -79,6 +82,25 @@ struct reorder {
     const auto axis = static_cast<std::size_t>(order[i] - 'a');
     result.at(axis) = stride;
     stride *= extents.at(axis);
+  }
+  return result;
+}
+
+/// Row-major values of a tensor, put into an unblocked order that names every axis once.
+template <class Value>
+[[nodiscard]] std::vector<Value> reordered(const std::vector<Value>& values, const dims& extents,
+                                           std::string_view order) {
+  const dims places = strides(extents, order);
+  std::vector<Value> result(values.size());
+  dims index(extents.size());
+  for (const Value& value : values) {
+    std::int64_t place = 0;
+    for (std::size_t axis = 0; axis < index.size(); ++axis) place += index[axis] * places[axis];
+    result[static_cast<std::size_t>(place)] = value;
+    for (std::size_t axis = index.size(); axis-- > 0;) {
+      if (++index[axis] < extents[axis]) break;
+      index[axis] = 0;
+    }
   }
   return result;
 }

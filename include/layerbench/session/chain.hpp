@@ -16,6 +16,7 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/reorder.hpp>
 #include <layerbench/op/test_data.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/session/collectives.hpp>
@@ -99,7 +100,9 @@ class chain {
       calls_.push_back(plans_[i]->bind(operands, memory_->workspace(workspace_bytes_)));
     }
     for (const model::kept_tensor& kept : step.kept) {
-      write(kept.tensor, random_values(kept.logical, operand_seed(seed, kept.values)));
+      std::vector<float> values = random_values(kept.logical, operand_seed(seed, kept.values));
+      if (!kept.order.empty()) values = op::reordered(values, kept.logical.extents, kept.order);
+      write(kept.tensor, values);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) make_versions(i, seed);
     write_inputs();  // allocates memory, too

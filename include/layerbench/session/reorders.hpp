@@ -87,6 +87,10 @@ class reorder_inserter {
       flattens_ = planned.request().order == layout::any;
     }
     for (const model::call& call : step.calls) set_order_of_copies(call);
+    for (model::kept_tensor& kept_tensor : result_.kept) {
+      const std::optional<stored>& copy = written_[kept_tensor.tensor];
+      if (copy && !updated_filters_.contains(kept_tensor.tensor)) kept_tensor.order = copy->order;
+    }
   }
 
   void add(model::call call) {
