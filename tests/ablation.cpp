@@ -1,22 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What each part of the protocol is worth: times a model's rows in several ways, and its chain
-// between them, in the same rounds. Prints, for each way, the rows' sum / the chain (median of the
-// rounds' ratios), and the seconds that a round of its rows takes. Not a test, since its answer
-// depends on the machine's quiet: run it by hand.
-//   ablation MODEL BATCH DTYPE THREADS [ROUNDS [layers]]
+// What each part of the protocol is worth: times a model's rows with the whole protocol, without
+// one part of it at a time, and its chain between them, in the same rounds. Prints, for each way,
+// the rows' sum / the chain (median of the rounds' ratios), and the seconds that a round of its
+// rows takes. Not a test, since its answer depends on the machine's quiet: run it by hand.
+//   ablation MODEL BATCH DTYPE THREADS [PHASE [ROUNDS [layers]]]
 // With `layers` also a line a layer: microseconds by clocks in the chain, and of its row each way.
 //
+// all          the whole protocol
+// again        the same once more: how far two ways differ by noise
+// no_producer  sources are copied to their place just before the call, by no producer
+// no_sources   the producers' own sources are where they happen to be
+// no_eviction  the cores' own caches are not filled with something else before
+// no_settling  the rings are not read before each visit
+// no_users     nobody uses before what is written last
+// no_pacing    a turn of the rings takes as long as it takes
+// rotate       none of these: all operands move round the rings
 // hot          the same operands every call
-// rotate       all operands move round the ring
-// touch        sources are copied to their place just before the call, others rotate
-// predecessor  sources are written by their producers as long before as in the model
-// fresh        and the producers' own sources are copied to their place just before them
-// displaced    and the cores' own caches are filled with something else before
-// settled      and the rings are read once before each visit
-// users        and who used what is written last, in the model, does so before
-// final        and a turn of the rings takes as long as a step
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -34,7 +35,7 @@
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/model/step.hpp>
+#include <layerbench/model/training.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/layer_clocks.hpp>
@@ -46,8 +47,9 @@ namespace {
 
 using namespace layerbench;
 
-const std::vector<std::string> ways{"hot",       "rotate",  "touch", "predecessor", "fresh",
-                                    "displaced", "settled", "users", "final"};
+const std::vector<std::string> ways{"all",         "again",       "no_producer", "no_sources",
+                                    "no_eviction", "no_settling", "no_users",    "no_pacing",
+                                    "rotate",      "hot"};
 constexpr double row_seconds = 0.004;
 constexpr run::sampling chain_sampling{.least_time = 0.03, .most_time = 0.12};
 
@@ -55,15 +57,15 @@ run::op_in_context surroundings_of(run::planned_step& step, const model::primiti
                                    const std::string& way) {
   run::op_in_context result =
       step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
-  const bool has_users = way == "users" || way == "final";
-  result.warm_shared_cache = has_users || way == "settled";
-  result.evict_private_caches = result.warm_shared_cache || way == "displaced";
+  const bool rotates = way == "rotate";
+  result.warm_shared_cache = !rotates && way != "no_settling";
+  result.evict_private_caches = !rotates && way != "no_eviction";
   for (run::operand_history& operand : result.operands) {
-    if (!has_users) operand.last_use.reset();
+    if (rotates || way == "no_users") operand.last_use.reset();
+    if (rotates) operand.distance.reset();
     if (!operand.distance) continue;
-    if (way == "rotate") operand.distance.reset();
-    if (way == "touch") operand = {.distance = 0, .same_as = operand.same_as};
-    if (way == "predecessor") {
+    if (way == "no_producer") operand.producer.reset();
+    if (way == "no_producer" || way == "no_sources") {
       operand.overwritten.reset();
       operand.producer_distances.clear();
     }
@@ -74,22 +76,25 @@ run::op_in_context surroundings_of(run::planned_step& step, const model::primiti
 /// A model's rows in each of the ways, and its chain.
 class experiment {
  public:
-  experiment(const model::graph& graph, dtype type, int threads, bool by_layer)
+  experiment(const model::graph& graph, dtype type, int threads, const std::string& phase,
+             bool by_layer)
       : by_layer_(by_layer),
         memory_(make_context(threads)),
         watch_(threads),
-        step_(model::inference_step(graph, type, {"activation"}), {.type = type}, memory_),
+        step_(model::step_of(graph, phase, type, {"activation"}), {.type = type}, memory_,
+              /*reordered=*/phase == "training"),
         chain_(step_.make_chain(1)) {
     for (const model::primitive& primitive : model::primitives(step_.step())) {
       for (const std::string& way : ways) {
         run::case_spec row{
-            .name = {{}, {}, {}, primitive.layer, {}},
+            .name = {{}, {}, std::string(op::name(primitive.pass)), primitive.layer, {}},
             .op = primitive.op,
             .count = primitive.count(),
-            .request = {.type = type},
+            .request = {.pass = primitive.pass, .type = type},
             .signature = "",
             .make_context = [&, primitive, way] { return surroundings_of(step_, primitive, way); },
-            .expected = reference::oracle(op::builtin{}).of(primitive.op, primitive.pass)};
+            .expected =
+                reference::oracle(op::builtin{}).of(primitive.op.verified_as(), primitive.pass)};
         rows_[way].push_back(std::make_unique<run::benchmark_case>(std::move(row), memory_));
         rows_[way].back()->prepare({});
       }
@@ -104,9 +109,10 @@ class experiment {
       std::ranges::shuffle(rows_[way], random_);
       const double start = run::stopwatch::now();
       for (const auto& row : rows_[way]) {
-        if (way == "final") row->calls().set_step_seconds(steps.front());
+        const bool is_paced = way != "no_pacing" && way != "rotate" && way != "hot";
+        if (is_paced) row->calls().set_step_seconds(steps.front());
         const double seconds = seconds_of(*row);
-        layers_[way][row->spec().name.layer].push_back(seconds);
+        layers_[way][name_of(*row)].push_back(seconds);
         sums[way] += static_cast<double>(row->spec().count) * seconds;
       }
       spent_[way] += run::stopwatch::now() - start;
@@ -130,9 +136,10 @@ class experiment {
   void print_layers() {
     for (const model::primitive& primitive : model::primitives(step_.step())) {
       const double true_value = clocks_.seconds(primitive.calls).value();
-      fmt::print("{:24} x{:<3}{:9.1f}", primitive.layer, primitive.count(), 1e6 * true_value);
+      const std::string name = fmt::format("{}:{}", primitive.layer, op::name(primitive.pass));
+      fmt::print("{:36} x{:<3}{:9.1f}", name, primitive.count(), 1e6 * true_value);
       for (const std::string& way : ways) {
-        const double row = stats::mean(layers_[way][primitive.layer]);
+        const double row = stats::mean(layers_[way][name]);
         fmt::print("; {} {:.1f} ({:+.1f} %)", way, 1e6 * row, 100 * (row / true_value - 1));
       }
       fmt::print("\n");
@@ -145,6 +152,10 @@ class experiment {
       return std::make_unique<run::backend_device<onednn::backend, Ops...>>(threads);
     };
     return std::make_shared<run::device_context>(make(op::builtin{}));
+  }
+
+  static std::string name_of(const run::benchmark_case& row) {
+    return fmt::format("{}:{}", row.spec().name.layer, row.spec().name.pass);
   }
 
   template <class Take>
@@ -194,19 +205,21 @@ class experiment {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    fmt::print(stderr, "usage: ablation MODEL BATCH DTYPE THREADS [ROUNDS [layers]]\n");
+    fmt::print(stderr, "usage: ablation MODEL BATCH DTYPE THREADS [PHASE [ROUNDS [layers]]]\n");
     return 2;
   }
   run::configure_threads(argv);
   const auto type = dtype_from(argv[3]);
   if (!type) return 2;
-  const int rounds = argc > 5 ? std::atoi(argv[5]) : 7;
+  const std::string phase = argc > 5 ? argv[5] : "inference";
+  const int rounds = argc > 6 ? std::atoi(argv[6]) : 7;
   try {
     experiment all(model::load(model::find(argv[1], LAYERBENCH_SHAPES_DIR), std::atol(argv[2])),
-                   *type, std::atoi(argv[4]), argc > 6);
+                   *type, std::atoi(argv[4]), phase, argc > 7);
     for (int i = 0; i < rounds; ++i) all.round();
-    all.print(fmt::format("{} batch {} {} {} threads", argv[1], argv[2], argv[3], argv[4]));
-    if (argc > 6) all.print_layers();
+    all.print(
+        fmt::format("{} batch {} {} {} threads {}", argv[1], argv[2], argv[3], argv[4], phase));
+    if (argc > 7) all.print_layers();
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 1;
