@@ -29,8 +29,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/onednn/list.hpp>
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/onednn/plans.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/model/find.hpp>
@@ -56,7 +56,7 @@ constexpr run::sampling chain_sampling{.least_time = 0.03, .most_time = 0.12};
 run::op_in_context surroundings_of(run::planned_step& step, const model::primitive& of,
                                    const std::string& way) {
   run::op_in_context result =
-      step.around(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
+      step.in_context(of, way == "hot" ? run::cache_state::hot : run::cache_state::model);
   const bool rotates = way == "rotate";
   result.warm_shared_cache = !rotates && way != "no_settling";
   result.evict_private_caches = !rotates && way != "no_eviction";

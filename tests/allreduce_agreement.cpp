@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/mpi/list.hpp>
+#include <layerbench/backend/mpi/plans.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/op/allreduce.hpp>

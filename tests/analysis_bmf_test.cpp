@@ -8,7 +8,7 @@
 #include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {

@@ -118,7 +118,7 @@ TEST(Bounds, AreUnknownWithoutPeaks) {
   const prediction p = only({measured()});
   EXPECT_FALSE(p.limits);
   EXPECT_FALSE(p.layers.at(0).roofs);
-  EXPECT_FALSE(share_of_peak(p.layers.at(0)));
+  EXPECT_FALSE(share_of_roof(p.layers.at(0)));
   EXPECT_THAT(what_ifs(p), IsEmpty());
   EXPECT_THAT(worth_optimising(p), IsEmpty());
 }
@@ -134,9 +134,9 @@ TEST(Bounds, NameTheBottleneckOfEachLayer) {
     ASSERT_TRUE(p.limits);
     ASSERT_THAT(p.layers, SizeIs(2));
     EXPECT_EQ(p.layers[0].roofs->bound(), "compute");
-    EXPECT_DOUBLE_EQ(*share_of_peak(p.layers[0]), 0.5);
+    EXPECT_DOUBLE_EQ(*share_of_roof(p.layers[0]), 0.5);
     EXPECT_EQ(p.layers[1].roofs->bound(), "memory");
-    EXPECT_DOUBLE_EQ(*share_of_peak(p.layers[1]), 0.75);
+    EXPECT_DOUBLE_EQ(*share_of_roof(p.layers[1]), 0.75);
     EXPECT_DOUBLE_EQ(*bytes(p.layers[0]), 2000);
     EXPECT_DOUBLE_EQ(*arithmetic_intensity(p.layers[0]), 5e4);
     EXPECT_DOUBLE_EQ(*p.layers[0].padded_flops, 1.5e8);
@@ -188,8 +188,8 @@ TEST(WorthOptimising, ListsLayersWithMostTimeAboveTheirRoof) {
   const std::vector<layer_time> layers = worth_optimising(p);
   ASSERT_THAT(layers, SizeIs(2));
   EXPECT_EQ(layers[0].name, "a");
-  EXPECT_DOUBLE_EQ(seconds_above(layers[0]), 2 * 1e-3);
-  EXPECT_DOUBLE_EQ(seconds_above(layers[1]), 1e-4);
+  EXPECT_DOUBLE_EQ(seconds_above_roof(layers[0]), 2 * 1e-3);
+  EXPECT_DOUBLE_EQ(seconds_above_roof(layers[1]), 1e-4);
   EXPECT_THAT(worth_optimising(p, 1), SizeIs(1));
 }
 
@@ -199,8 +199,8 @@ TEST(WorthOptimising, LeavesOutLayersAboveThePeak) {
     if (row.name.layer == "a") row.counters["flops_exact"] = 3e8;
   }
   const prediction p = only({file, peak_file()});
-  EXPECT_DOUBLE_EQ(*share_of_peak(p.layers.at(0)), 1.5);
-  EXPECT_LT(seconds_above(p.layers.at(0)), 0);
+  EXPECT_DOUBLE_EQ(*share_of_roof(p.layers.at(0)), 1.5);
+  EXPECT_LT(seconds_above_roof(p.layers.at(0)), 0);
   EXPECT_THAT(worth_optimising(p), SizeIs(1));
 }
 

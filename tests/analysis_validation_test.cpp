@@ -61,8 +61,8 @@ TEST(Validate, ComparesWithTheMedianOfAFewRounds) {
   EXPECT_EQ(v.measured.rounds, 3);
   EXPECT_DOUBLE_EQ(v.error(), -0.2);
   EXPECT_DOUBLE_EQ(v.naive_error().value(), -0.2);
-  EXPECT_FALSE(v.covered());
-  EXPECT_TRUE(only_case({file_of({12.5})}).covered());
+  EXPECT_FALSE(v.interval_contains_measured());
+  EXPECT_TRUE(only_case({file_of({12.5})}).interval_contains_measured());
 }
 
 TEST(Validate, ComparesWithTheMeanOfManyRoundsAndHasItsInterval) {

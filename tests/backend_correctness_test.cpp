@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/list.hpp>
+#include <layerbench/backend/built_backends.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/verify.hpp>
 

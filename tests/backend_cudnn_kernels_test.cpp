@@ -23,7 +23,7 @@
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/update.hpp>
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/session/verify.hpp>
 
 #include "support/host_cublas.hpp"

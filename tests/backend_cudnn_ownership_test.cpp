@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/cublas/backend.hpp>
-#include <layerbench/backend/cudnn/list.hpp>
+#include <layerbench/backend/cudnn/plans.hpp>
 #include <layerbench/op/op.hpp>
 
 #include "support/counting_kernels.hpp"

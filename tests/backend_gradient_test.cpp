@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/op/test_data.hpp>
 

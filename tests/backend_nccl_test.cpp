@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/nccl/list.hpp>
+#include <layerbench/backend/nccl/plans.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/session/verify.hpp>
 

@@ -104,7 +104,7 @@ TEST_F(OperandRing, WhatElseACallNeedsIsOldInAModelThatIsLargerThanTheCoresCache
 TEST_F(OperandRing, ColdTouchesMoreThanAllCachesHold) {
   operand_ring cold = turn(conv, {.cache = cache_state::cold, .operands = {from_relu(0)}});
   EXPECT_GE(cold.ring_bytes(), 4U * recorder::backend::cache_bytes() - weights_bytes);
-  EXPECT_EQ(cold.touched_bytes(), 0U);
+  EXPECT_EQ(cold.setup_bytes(), 0U);
   make_calls(cold, 10);
   EXPECT_THAT(places("activation", 0), SizeIs(0));
   const auto sources = places("conv", 0);

@@ -56,7 +56,7 @@ TEST_F(OperandRing, WhatAProducerReadsIsAsFreshAsInTheModel) {
   op_in_context how = after_relu(19 * touched);
   how.operands.front().producer_distances = {0, std::nullopt};
   operand_ring turns = turn(conv, how);
-  EXPECT_EQ(turns.touched_bytes(), 2 * tensor_bytes);
+  EXPECT_EQ(turns.setup_bytes(), 2 * tensor_bytes);
   make_calls(turns, 10);
   const auto read = places("activation", 0);
   ASSERT_THAT(read, SizeIs(10));
@@ -119,9 +119,9 @@ TEST_F(OperandRing, WeightsThatTheStepReadBeforeAreTouchedAgain) {
   op_in_context how = after_relu(8 << 20);
   how.operands.push_back({.distance = 0});
   operand_ring turns = turn(conv, how);
-  EXPECT_GE(turns.touched_bytes(), tensor_bytes + weights_bytes);
+  EXPECT_GE(turns.setup_bytes(), tensor_bytes + weights_bytes);
   how.operands.back() = {};
-  EXPECT_LT(turn(conv, how).touched_bytes(), weights_bytes);
+  EXPECT_LT(turn(conv, how).setup_bytes(), weights_bytes);
 }
 
 TEST_F(OperandRing, AProducerOfSeveralResultsWritesTheOneThatIsRead) {

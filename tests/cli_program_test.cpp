@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
 
@@ -109,7 +109,7 @@ struct complete : reference::backend {
 };
 struct partial : reference::backend {
   static constexpr std::string_view name = "partial";
-  static constexpr bool few_ops = true;
+  static constexpr bool only_when_named = true;
   using backend::backend;
 };
 

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/cli/reporter.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "support/temporary_directory.hpp"

@@ -150,7 +150,8 @@ std::optional<disturbance> seen_between(int busy, int stolen, double own) {
   const tree before(tree::files{{"proc/stat", stat_line(1000, 5000, 10)}});
   const tree after(
       tree::files{{"proc/stat", stat_line(1000 + busy, 5200 - busy - stolen, 10 + stolen)}});
-  return between(processor_times_of(before.path()), processor_times_of(after.path()), own);
+  return disturbance_between(processor_times_of(before.path()), processor_times_of(after.path()),
+                             own);
 }
 
 TEST(Disturbance, IsTheTimeOfOtherProgramsAndTheHost) {
@@ -166,8 +167,8 @@ TEST(Disturbance, IsNotKnownForShortTimes) {
   const tree before(tree::files{{"proc/stat", stat_line(1000, 5000, 0)}});
   const tree after(tree::files{{"proc/stat", stat_line(1003, 5003, 0)}});
   const auto first = processor_times_of(before.path());
-  EXPECT_FALSE(between(first, processor_times_of(after.path()), 0));
-  EXPECT_FALSE(between(first, std::nullopt, 0));
+  EXPECT_FALSE(disturbance_between(first, processor_times_of(after.path()), 0));
+  EXPECT_FALSE(disturbance_between(first, std::nullopt, 0));
 }
 
 /// Whether a round of `ticks` on two processors is disturbed if `stolen` of them were stolen.
@@ -220,30 +221,30 @@ TEST(Steal, IsBadAboveTwoPercent) {
 }
 
 TEST(Speed, IsBadAboveALargeSlowShare) {
-  EXPECT_EQ(check_speed(0).how, verdict::ok);
-  EXPECT_EQ(check_speed(0.1).how, verdict::note);
-  const check_result much = check_speed(0.5);
+  EXPECT_EQ(check_slowdown(0).how, verdict::ok);
+  EXPECT_EQ(check_slowdown(0.1).how, verdict::note);
+  const check_result much = check_slowdown(0.5);
   EXPECT_EQ(much.how, verdict::bad);
   EXPECT_THAT(much.what, mentions("50 %"));
   EXPECT_THAT(much.remedy, Not(IsEmpty()));
-  EXPECT_EQ(check_speed(std::nullopt).how, verdict::note) << "not looked at";
+  EXPECT_EQ(check_slowdown(std::nullopt).how, verdict::note) << "not looked at";
 }
 
 TEST(Frequency, FollowsGovernorAndTurbo) {
   const tree device;
-  const check_result absent = check_clock_rate(device.path());
+  const check_result absent = check_frequency_scaling(device.path());
   EXPECT_EQ(absent.how, verdict::note);
   EXPECT_THAT(absent.what, mentions("cpufreq"));
   device.put_governor("performance", "intel_pstate");
   device.put("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
-  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::ok);
+  EXPECT_EQ(check_frequency_scaling(device.path()).how, verdict::ok);
   device.put("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
-  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::note);
+  EXPECT_EQ(check_frequency_scaling(device.path()).how, verdict::note);
   device.put_governor("powersave", "intel_pstate");
-  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::note) << "a dynamic one there";
+  EXPECT_EQ(check_frequency_scaling(device.path()).how, verdict::note) << "a dynamic one there";
   device.put_governor("powersave", "acpi-cpufreq");
-  EXPECT_EQ(check_clock_rate(device.path()).how, verdict::bad) << "the lowest rate";
-  EXPECT_THAT(check_clock_rate(device.path()).remedy, HasSubstr("cpupower"));
+  EXPECT_EQ(check_frequency_scaling(device.path()).how, verdict::bad) << "the lowest rate";
+  EXPECT_THAT(check_frequency_scaling(device.path()).remedy, HasSubstr("cpupower"));
 }
 
 TEST(Cores, AreSharedByMoreThreadsThanCores) {
@@ -313,12 +314,13 @@ TEST(Clock, IsBadWhenItIsCoarse) {
   const tree directory(
       tree::files{{"sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"}});
   const check_result good =
-      check_clock(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 3e-8});
+      check_clock_source(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 3e-8});
   EXPECT_EQ(good.how, verdict::ok);
   EXPECT_THAT(good.what, mentions("tsc", "1.00 ns", "30.0 ns"));
-  EXPECT_EQ(check_clock(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 2e-6}).how,
-            verdict::note);
-  EXPECT_EQ(check_clock(directory.path(), {.clock_resolution = 1e-2}).how, verdict::bad);
+  EXPECT_EQ(
+      check_clock_source(directory.path(), {.clock_resolution = 1e-9, .clock_cost = 2e-6}).how,
+      verdict::note);
+  EXPECT_EQ(check_clock_source(directory.path(), {.clock_resolution = 1e-2}).how, verdict::bad);
 }
 
 TEST(HugePages, ShowTheModeThatIsSet) {

@@ -79,7 +79,7 @@ TEST_P(StepOfRanks, HasTheFootprintOfOneRank) {
   EXPECT_EQ(memory.footprint(), step_memory(alone, least_operand_bytes(dtype::f32)).footprint());
   for (std::size_t i = 0; i < of.calls.size(); ++i) {
     if (!reduces(of.calls[i])) continue;
-    const operand_state found = memory.around(i).operands.front();
+    const operand_state found = memory.state_of(i).operands.front();
     EXPECT_EQ(found.distance, 0) << "its last part has just been written";
     EXPECT_EQ(found.writer, i - 1);
   }

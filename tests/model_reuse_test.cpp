@@ -40,8 +40,8 @@ class Reuse : public ::testing::Test {
     return static_cast<std::size_t>(std::ranges::find(graph_.layers, name, &model::layer::name) -
                                     graph_.layers.begin());
   }
-  [[nodiscard]] call_context around(std::string_view name) const {
-    return step_.around(layer(name));
+  [[nodiscard]] call_state state_of(std::string_view name) const {
+    return step_.state_of(layer(name));
   }
 };
 
@@ -65,16 +65,16 @@ TEST_F(Reuse, IncludesThePaddingOfABackend) {
   const step_memory twice(calls_, padded);
   EXPECT_EQ(twice.footprint(), 2 * step_.footprint());
   const std::size_t add = layer("add");
-  EXPECT_EQ(twice.around(add).operands[1].distance, 2 * *around("add").operands[1].distance);
-  EXPECT_EQ(twice.around(add).in_place, step_.around(add).in_place);
+  EXPECT_EQ(twice.state_of(add).operands[1].distance, 2 * *state_of("add").operands[1].distance);
+  EXPECT_EQ(twice.state_of(add).in_place, step_.state_of(add).in_place);
 }
 
 TEST_F(Reuse, InPlaceOpsOverwriteASourceWithoutOtherReaders) {
-  EXPECT_TRUE(around("relu1").in_place);
+  EXPECT_TRUE(state_of("relu1").in_place);
   EXPECT_EQ(calls_.calls[layer("relu1")].tensors.back(),
             calls_.calls[layer("conv1")].tensors.back());
-  EXPECT_TRUE(around("relu3").in_place);
-  EXPECT_FALSE(around("add").in_place);
+  EXPECT_TRUE(state_of("relu3").in_place);
+  EXPECT_FALSE(state_of("add").in_place);
   const std::vector<call> adds = inference_step(graph_, dtype::f32, {"activation", "add"}).calls;
   const std::size_t conv3 = adds[layer("conv3")].tensors.back();
   EXPECT_EQ(adds[layer("add")].tensors.back(), conv3) << "it has one reader";
@@ -93,20 +93,20 @@ TEST_F(Reuse, AForkedTensorIsNotOverwritten) {
 
 TEST_F(Reuse, WhatWasJustWrittenIsFresh) {
   for (const auto* name : {"conv1", "relu1", "conv2", "bn2", "relu2", "conv3", "relu3"}) {
-    EXPECT_EQ(around(name).operands.front().distance, 0) << name;
+    EXPECT_EQ(state_of(name).operands.front().distance, 0) << name;
   }
-  EXPECT_FALSE(around("conv1").operands.front().writer) << "the model's input";
-  EXPECT_EQ(around("bn2").operands.front().writer, layer("conv2"));
+  EXPECT_FALSE(state_of("conv1").operands.front().writer) << "the model's input";
+  EXPECT_EQ(state_of("bn2").operands.front().writer, layer("conv2"));
 }
 
 TEST_F(Reuse, WeightsAndResultsHaveTheDistanceOfAStep) {
-  EXPECT_FALSE(around("conv2").operands[1].distance);
-  EXPECT_FALSE(around("conv2").operands[2].distance);
-  EXPECT_EQ(around("relu2").operands[1].distance, 0) << "in place";
+  EXPECT_FALSE(state_of("conv2").operands[1].distance);
+  EXPECT_FALSE(state_of("conv2").operands[2].distance);
+  EXPECT_EQ(state_of("relu2").operands[1].distance, 0) << "in place";
 }
 
 TEST_F(Reuse, AResidualHasTheDistanceToItsLastUse) {
-  const call_context found = around("add");
+  const call_state found = state_of("add");
   ASSERT_EQ(found.operands.size(), 3U);
   EXPECT_EQ(found.operands[0].distance, 0);
   EXPECT_EQ(found.operands[1].writer, layer("relu1"));
@@ -121,34 +121,34 @@ TEST_F(Reuse, TrainedWeightsWereLastUsedByTheirUpdate) {
   const step trained = training_step(net, dtype::f32, {}, {.rule = op::update_rule::sgd});
   const step_memory memory(trained, least_operand_bytes(dtype::f32));
   ASSERT_EQ(trained.calls.back().layer, "conv_weights");
-  EXPECT_EQ(memory.around(0).operands[1].distance, 0) << "at the end of the step before";
-  EXPECT_FALSE(memory.around(0).operands[1].writer) << "no call of this step did";
+  EXPECT_EQ(memory.state_of(0).operands[1].distance, 0) << "at the end of the step before";
+  EXPECT_FALSE(memory.state_of(0).operands[1].writer) << "no call of this step did";
   constexpr std::int64_t update_of_conv = 2 * weights;
-  EXPECT_EQ(memory.around(1).operands[1].distance, update_of_conv + 2 * tensor);
+  EXPECT_EQ(memory.state_of(1).operands[1].distance, update_of_conv + 2 * tensor);
 }
 
 TEST_F(Reuse, WrittenMemoryHasAPreviousUser) {
-  const std::optional<last_use> result = around("conv2").operands[2].used;
+  const std::optional<last_use> result = state_of("conv2").operands[2].used;
   ASSERT_TRUE(result);
   EXPECT_EQ(result->call, layer("bn2")) << "of the step before";
   EXPECT_THAT(result->operands, ::testing::ElementsAre(0));
   EXPECT_FALSE(result->writes);
   EXPECT_LT(result->distance, step_.footprint() - weights - tensor + 1);
   EXPECT_GT(result->distance, step_.footprint() / 2);
-  const std::optional<last_use> in_place = around("relu2").operands[0].used;
+  const std::optional<last_use> in_place = state_of("relu2").operands[0].used;
   ASSERT_TRUE(in_place);
   EXPECT_EQ(in_place->call, layer("bn2"));
   EXPECT_TRUE(in_place->writes);
   EXPECT_EQ(in_place->distance, 0);
-  EXPECT_FALSE(around("conv2").operands[1].used) << "no other layer uses these weights";
+  EXPECT_FALSE(state_of("conv2").operands[1].used) << "no other layer uses these weights";
 }
 
 TEST_F(Reuse, SignaturesAgreeForEqualSizes) {
   const auto source = [](std::int64_t distance) {
     return std::vector<operand_state>{{op::role::source, distance}};
   };
-  call_context a{1'000'000, source(0)};
-  call_context b{1'150'000, source(100)};
+  call_state a{1'000'000, source(0)};
+  call_state b{1'150'000, source(100)};
   EXPECT_EQ(a.signature(), b.signature());  // a few bytes more
   EXPECT_EQ(a.signature(), "step:1.00MB,src:fresh");
   b.footprint = 1'500'000;

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/onednn/list.hpp>
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/onednn/plans.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>

@@ -14,7 +14,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "commands.hpp"
 

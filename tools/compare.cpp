@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "commands.hpp"
 #include "compare_options.hpp"

@@ -19,7 +19,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 
 namespace layerbench::tool {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/backend/nccl/list.hpp>
+#include <layerbench/backend/nccl/plans.hpp>
 
 #include "../backends.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "program.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Example result files with rows of two models.

@@ -17,7 +17,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 
 #include "host_cuda.hpp"

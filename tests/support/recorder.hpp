@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/op/list.hpp>
 

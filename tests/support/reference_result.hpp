@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 
 namespace layerbench::testing {
 

@@ -60,7 +60,7 @@ template <class B>
 concept has_devices = requires { B::choose(1); };
 
 template <class B>
-concept has_few_ops = requires { requires B::few_ops; };
+concept is_only_when_named = requires { requires B::only_when_named; };
 
 template <class B>
 concept waits_for_others = requires { requires B::waits; };
@@ -163,8 +163,9 @@ class plan_of final : public any_plan {
     bound(const layerbench::plan<B, Op>& plan, std::span<const address> operands, address workspace)
         : plan_(plan), binding_(plan.bind(operands, workspace)) {}
     void place(std::span<const address> operands) override { plan_.place(binding_, operands); }
-    void expect([[maybe_unused]] std::int64_t calls) override {
-      if constexpr (requires { plan_.expect(binding_, calls); }) plan_.expect(binding_, calls);
+    void prepare_calls([[maybe_unused]] std::int64_t calls) override {
+      if constexpr (requires { plan_.prepare_calls(binding_, calls); })
+        plan_.prepare_calls(binding_, calls);
     }
     void run() override { plan_.run(binding_); }
 
@@ -288,7 +289,7 @@ template <backend B, op::operation... Ops>
                       },
                       .on_host = detail::on_host<B>,
                       .has_graphs = detail::has_graphs<B>,
-                      .few_ops = detail::has_few_ops<B>};
+                      .only_when_named = detail::is_only_when_named<B>};
   if constexpr (detail::has_devices<B>) entry.choose_device = [](int number) { B::choose(number); };
   if constexpr (detail::has_ranks<B>) {
     entry.ranks = [] { return B::ranks(); };

@@ -67,7 +67,8 @@ concept memory = requires(const M& block) {
 /// - `telemetry()`: the state of the device at the moment, in counters of docs/formats.md.
 /// - `choose(number)`: there may be several devices; all that follows is on that one, from 0 on.
 ///   Throws unavailable where there is no such device.
-/// - `few_ops = true`: another backend has its few ops as well, so programs that run whole models
+/// - `only_when_named = true`: another backend has its few ops as well, so programs that run whole
+/// models
 ///   use it only where it is named.
 /// - `waits = true`: its calls wait for others than this program's threads, so their CPU time says
 ///   nothing.
@@ -97,11 +98,11 @@ concept backend = requires(B& device, address there, description& facts) {
 /// operand's elements in row-major order of its extents and its memory. `bind` ties memory, one
 /// address an operand, and `workspace_bytes` of scratch memory to a call; `place` moves the call to
 /// other operands; `run` enqueues it once, without allocating and without waiting for it. A plan
-/// that works together with other processes may have `expect(bound, calls)`: so many calls follow.
-/// One that keeps another number in memory than the op has may have `as_stored(operand, sum)`: what
-/// is expected there, with what the way back costs in precision.
-/// One whose library has several algorithms for the request may have `alternatives()`: the names of
-/// all of them, its own choice first; then its constructor obeys `plan_request::algorithm`.
+/// that works together with other processes may have `prepare_calls(bound, calls)`: so many calls
+/// follow. One that keeps another number in memory than the op has may have `as_stored(operand,
+/// sum)`: what is expected there, with what the way back costs in precision. One whose library has
+/// several algorithms for the request may have `alternatives()`: the names of all of them, its own
+/// choice first; then its constructor obeys `plan_request::algorithm`.
 template <class Backend, class Op>
 class plan;
 

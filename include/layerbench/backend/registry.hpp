@@ -27,9 +27,9 @@ struct backend_entry {
   int (*threads_used)(int offered) noexcept;
   /// Needs no device: a device_of this is first used when something is planned or allocated.
   std::unique_ptr<compute_device> (*make_device)(int threads);
-  bool on_host = false;     ///< its memory and threads are this program's
-  bool has_graphs = false;  ///< it records work, so users choose how calls are timed
-  bool few_ops = false;     ///< programs that run whole models use it only where it is named
+  bool on_host = false;          ///< its memory and threads are this program's
+  bool has_graphs = false;       ///< it records work, so users choose how calls are timed
+  bool only_when_named = false;  ///< programs that run whole models use it only where it is named
   void (*choose_device)(int number) = nullptr;  ///< null: there is one device
   int (*ranks)() = nullptr;                     ///< null: all ranks are in this program
   std::string_view more_ranks = {};             ///< how a user starts more of them

@@ -123,7 +123,7 @@ class operand_ring {
     if (cache_ == cache_state::model) {
       evict_instruction_cache(context_.device(), layout_.filler_blocks);
     }
-    bound_.front()->expect(calls);  // plans of several ranks bind one call only
+    bound_.front()->prepare_calls(calls);  // plans of several ranks bind one call only
   }
 
   /// Runs the calls that were set up, and waits for their end, unless a device clock does that.
@@ -171,7 +171,7 @@ class operand_ring {
   /// Slots in each ring.
   [[nodiscard]] std::int64_t slots() const { return static_cast<std::int64_t>(layout_.slots); }
   /// Bytes that a call and its setup ops touch.
-  [[nodiscard]] std::size_t slot_bytes() const { return layout_.touched_bytes; }
+  [[nodiscard]] std::size_t call_bytes() const { return layout_.touched_bytes; }
 
   /// Bytes touched between two uses of the same slot.
   [[nodiscard]] std::size_t ring_bytes() const {
@@ -180,7 +180,7 @@ class operand_ring {
     return sum;
   }
   /// Bytes that setup ops prepare before each call.
-  [[nodiscard]] std::size_t touched_bytes() const {
+  [[nodiscard]] std::size_t setup_bytes() const {
     std::size_t sum = 0;
     for (const setup_op& op : layout_.setup_ops) sum += op.bytes();
     return sum;

@@ -21,7 +21,7 @@
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
-#include <layerbench/model/collectives.hpp>
+#include <layerbench/model/allreduces.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
 #include <layerbench/shape/dtype.hpp>

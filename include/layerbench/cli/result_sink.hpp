@@ -19,7 +19,7 @@
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/machine/watch.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/result_file.hpp>
 #include <layerbench/session/suite.hpp>

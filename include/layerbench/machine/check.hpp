@@ -38,7 +38,7 @@ struct disturbance {
 
 /// The disturbance between two readings; none when they are too close. `own` is the CPU time of
 /// this process in between, in ticks.
-[[nodiscard]] inline std::optional<disturbance> between(
+[[nodiscard]] inline std::optional<disturbance> disturbance_between(
     const std::optional<processor_times>& before, const std::optional<processor_times>& after,
     double own) {
   constexpr std::int64_t least_ticks = 20;  // per processor; a tick is 10 ms
@@ -94,7 +94,7 @@ struct disturbance {
 }
 
 /// `slow_share` is the share of the time in which the processors ran slower than usual.
-[[nodiscard]] inline check_result check_speed(std::optional<double> slow_share) {
+[[nodiscard]] inline check_result check_slowdown(std::optional<double> slow_share) {
   if (!slow_share) return {"speed", verdict::note, "not looked at"};
   check_result result{"speed", verdict::ok,
                       fmt::format("slower than usual for {:.0f} % of the time", 100 * *slow_share)};
@@ -111,7 +111,7 @@ struct disturbance {
   return result;
 }
 
-[[nodiscard]] inline check_result check_clock_rate(const path& root) {
+[[nodiscard]] inline check_result check_frequency_scaling(const path& root) {
   const std::set<std::string> governors = per_processor(root, "cpufreq/scaling_governor");
   const std::set<std::string> drivers = per_processor(root, "cpufreq/scaling_driver");
   const auto boost = turbo(root);
@@ -232,7 +232,7 @@ struct disturbance {
   return result;
 }
 
-[[nodiscard]] inline check_result check_clock(const path& root, const resource_request& of) {
+[[nodiscard]] inline check_result check_clock_source(const path& root, const resource_request& of) {
   const auto source =
       line_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
   check_result result{
@@ -259,21 +259,21 @@ struct disturbance {
 }
 
 /// Runs all checks. `root` is "/", or a folder with a copy of the system's files. For `slow_share`
-/// see check_speed(), for `core_latency` check_cores().
+/// see check_slowdown(), for `core_latency` check_cores().
 [[nodiscard]] inline std::vector<check_result> check(const path& root, const resource_request& of,
                                                      const std::optional<disturbance>& seen,
                                                      std::optional<double> slow_share,
                                                      std::optional<double> core_latency) {
   return {check_load(root, of, seen),
           check_steal(seen),
-          check_speed(slow_share),
-          check_clock_rate(root),
+          check_slowdown(slow_share),
+          check_frequency_scaling(root),
           check_cores(root, of, core_latency),
           check_binding(root, of),
           check_quota(root, of),
           check_hypervisor(root),
           check_memory(root, of),
-          check_clock(root, of),
+          check_clock_source(root, of),
           check_huge_pages(root)};
 }
 

@@ -34,7 +34,8 @@ using processor_reader = std::function<std::optional<machine::processor_times>()
   if (!before || !after) return false;
   const auto all = [](const machine::processor_times& t) { return t.busy + t.idle + t.stolen; };
   if (all(*after) - all(*before) < least_ticks * after->processors) return false;
-  return machine::check_steal(machine::between(before, after, 0)).how == machine::verdict::bad;
+  return machine::check_steal(machine::disturbance_between(before, after, 0)).how ==
+         machine::verdict::bad;
 }
 
 /// Watches how other programs use the processors, from its construction on.
@@ -60,7 +61,8 @@ class machine_watch {
       std::optional<double> slow_share, std::optional<double> core_latency) const {
     const double ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
     const double own = (now(clock::process_cpu) - own_) * ticks_per_second;
-    return machine::check("/", of_, machine::between(begin_, machine::processor_times_of(), own),
+    return machine::check("/", of_,
+                          machine::disturbance_between(begin_, machine::processor_times_of(), own),
                           slow_share, core_latency);
   }
 

@@ -43,7 +43,7 @@ struct operand_state {
 };
 
 /// The state of a call's operands when it runs in its step.
-struct call_context {
+struct call_state {
   std::int64_t footprint = 0;  ///< distinct bytes that a step touches
   std::vector<operand_state> operands;
   bool in_place = false;  ///< writes over a source
@@ -109,9 +109,9 @@ class step_memory {
   /// Distinct bytes that a step touches.
   [[nodiscard]] std::int64_t footprint() const { return footprint_; }
 
-  [[nodiscard]] call_context around(std::size_t call) const {
+  [[nodiscard]] call_state state_of(std::size_t call) const {
     const model::call& of = step_.calls[call];
-    call_context found{footprint_, {}, false};
+    call_state found{footprint_, {}, false};
     for (const op::operand& operand : step_.operands_of(of)) {
       const std::size_t i = found.operands.size();
       operand_state state{operand.role, {}};
@@ -137,10 +137,10 @@ class step_memory {
   }
 
   /// The most frequent state of the operands among the calls that share their work.
-  [[nodiscard]] call_context most_frequent_context(const primitive& shared) const {
-    std::map<std::string, std::pair<int, call_context>> seen;
+  [[nodiscard]] call_state most_frequent_state(const primitive& shared) const {
+    std::map<std::string, std::pair<int, call_state>> seen;
     for (const std::size_t call : shared.calls) {
-      const call_context found = around(call);
+      const call_state found = state_of(call);
       ++seen.try_emplace(found.signature(), 0, found).first->second.first;
     }
     const auto often = [](const auto& state) { return state.second.first; };

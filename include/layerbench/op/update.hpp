@@ -44,8 +44,8 @@ struct update {
   };
 
   static constexpr double decay = 1e-4;
-  static constexpr double first_moment = 0.9;
-  static constexpr double second_moment = 0.999;
+  static constexpr double beta1 = 0.9;
+  static constexpr double beta2 = 0.999;
   static constexpr double epsilon = 1e-8;
 
   void validate() const {

@@ -58,17 +58,17 @@ struct planned {
 
 /// The same with the state of its operands in a step of that data type.
 [[nodiscard]] inline planned planned_of(const model::primitive& primitive,
-                                        const model::call_context& around, dtype type) {
+                                        const model::call_state& state, dtype type) {
   planned result = planned_of(primitive);
-  result.state = around.signature();
+  result.state = state.signature();
   const std::vector<op::operand> operands = primitive.op.operands(primitive.pass, type);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (std::ranges::find(around.operands, std::optional(i), &model::operand_state::same_as) !=
-        around.operands.end()) {
+    if (std::ranges::find(state.operands, std::optional(i), &model::operand_state::same_as) !=
+        state.operands.end()) {
       continue;
     }
     result.traffic.push_back({op::least_bytes({operands[i]}),
-                              around.operands.at(i).distance.value_or(around.footprint),
+                              state.operands.at(i).distance.value_or(state.footprint),
                               operands[i].role == op::role::destination});
   }
   return result;

@@ -19,7 +19,7 @@
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/session/verify.hpp>
 #include <layerbench/timing/interrupt.hpp>
 #include <layerbench/timing/sampler.hpp>

@@ -75,7 +75,7 @@ inline constexpr std::string_view reference_backend = "reference";
       continue;
     }
     if (!reason) {
-      if (!what.whole_model() || !entry->few_ops) usable.push_back(name);
+      if (!what.whole_model() || !entry->only_when_named) usable.push_back(name);
       continue;
     }
     (entry != nullptr ? notes : lacking)

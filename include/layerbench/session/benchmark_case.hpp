@@ -111,7 +111,7 @@ class benchmark_case {
     const bool paced = device().timing() != timing_mode::graph;
     if (spec_.name.cache == "model" && paced) counters["turn_s"] = ring_->turn_seconds();
     counters["ring_bytes"] = static_cast<double>(ring_->ring_bytes());
-    counters["touched_bytes"] = static_cast<double>(ring_->touched_bytes());
+    counters["touched_bytes"] = static_cast<double>(ring_->setup_bytes());
     counters["displaced_bytes"] = static_cast<double>(ring_->evicted_bytes());
     counters["footprint_bytes"] = static_cast<double>(footprint_);
     counters["workspace_bytes"] = static_cast<double>(plan_->workspace_bytes());

@@ -66,7 +66,8 @@ class measurer {
     } else if (row.device().timing() == timing_mode::graph) {
       timed = recorded_pass(row, how, limits);
     } else {
-      timed = best_pass(row.device(), watch_of(row.device(), row.communicates()), limits, take);
+      timed = least_disturbed_pass(row.device(), watch_of(row.device(), row.communicates()), limits,
+                                   take);
     }
     timed.name = row.name();
     timed.label = {row.spec().op.key(), row.plan().algorithm(), row.spec().signature,
@@ -94,8 +95,9 @@ class measurer {
         model.overlaps()
             ? contended_pass(model.threads(),
                              [&] { return take(watch, no_frequency_probe{}, step_parts::whole); })
-            : best_pass(model.device(), watch, limits,
-                        [&](stopwatch& own, auto&& probe) { return take(own, probe, parts); });
+            : least_disturbed_pass(
+                  model.device(), watch, limits,
+                  [&](stopwatch& own, auto&& probe) { return take(own, probe, parts); });
     timed.counters["count"] = 1;
     timed.counters["footprint_bytes"] = static_cast<double>(model.bytes());
     timed.counters["workspace_bytes"] = static_cast<double>(model.workspace_bytes());
@@ -153,7 +155,7 @@ class measurer {
     stopwatch& watch = watch_of(row.device(), /*communicates=*/false);
     recorded_calls calls(row.calls(), row.device(), watch);
     result::measurement timed =
-        best_pass(row.device(), watch, limits, [&](stopwatch& /*watch*/, auto&& probe) {
+        least_disturbed_pass(row.device(), watch, limits, [&](stopwatch& /*watch*/, auto&& probe) {
           return sample(
               calls, [&](std::int64_t count) { calls.set_up(count); },
               [&](std::int64_t /*count*/) { calls.call(); }, how, &interrupt_guard::interrupted,
@@ -174,8 +176,8 @@ class measurer {
 
   /// Times a pass, again if other programs took its processors; returns the least disturbed one.
   template <class Take>
-  result::measurement best_pass(compute_device& device, stopwatch& watch, const pass_limits& limits,
-                                Take&& take) {
+  result::measurement least_disturbed_pass(compute_device& device, stopwatch& watch,
+                                           const pass_limits& limits, Take&& take) {
     result::measurement best;
     std::optional<pass_quality> best_quality;
     for (int retry = 0; retry <= max_retries && !interrupt_guard::interrupted(); ++retry) {

@@ -36,8 +36,8 @@ class planned_step {
   }
 
   /// A primitive in the context of this step, for an operand ring.
-  [[nodiscard]] op_in_context around(const model::primitive& of, cache_state cache) {
-    const model::call_context found = memory().most_frequent_context(of);
+  [[nodiscard]] op_in_context in_context(const model::primitive& of, cache_state cache) {
+    const model::call_state found = memory().most_frequent_state(of);
     op_in_context result{.request = request(),
                          .cache = cache,
                          .footprint = found.footprint,
@@ -58,7 +58,7 @@ class planned_step {
       history.producer = producer.op;
       history.producer_pass = producer.pass;
       history.producer_output = state.written_as;
-      for (const model::operand_state& source : memory().around(*state.writer).operands) {
+      for (const model::operand_state& source : memory().state_of(*state.writer).operands) {
         const bool is_output = history.producer_distances.size() == history.producer_output;
         if (is_output && source.same_as) history.overwritten = source.same_as;
         history.producer_distances.push_back(source.role == op::role::source ? source.distance

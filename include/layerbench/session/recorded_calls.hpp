@@ -83,7 +83,7 @@ class recorded_calls {
 
   void record(std::int64_t n) {
     const auto left_out = std::max<std::int64_t>(0, calls_.slots() - n);
-    const std::size_t filled = static_cast<std::size_t>(left_out) * calls_.slot_bytes();
+    const std::size_t filled = static_cast<std::size_t>(left_out) * calls_.call_bytes();
     half_bytes_ = half_of_calls(n);
     scratch_ = filled + half_bytes_ == 0 ? nullptr : device_.allocate(filled + half_bytes_);
     recorded_ = 0;
@@ -96,12 +96,12 @@ class recorded_calls {
     filler_graph_ = left_out == 0 ? nullptr : device_.record([&] {
       std::size_t first = half_bytes_;
       calls_.enqueue_ahead(left_out, n, [&](std::int64_t passed) {
-        const std::size_t bytes = static_cast<std::size_t>(passed) * calls_.slot_bytes();
+        const std::size_t bytes = static_cast<std::size_t>(passed) * calls_.call_bytes();
         device_.fill(static_cast<std::byte*>(scratch_->data()) + first, bytes, std::byte{});
         first += bytes;
       });
     });
-    if (calls_.touched_bytes() > 0) {
+    if (calls_.setup_bytes() > 0) {
       setup_graph_ = device_.record([&] {
         for (std::int64_t i = 0; i < n; ++i) calls_.enqueue_set_up(i);
       });
@@ -113,8 +113,8 @@ class recorded_calls {
   /// Half of the bytes that `n` calls touch, without those of their setup ops, which read as much
   /// as they write.
   [[nodiscard]] std::size_t half_of_calls(std::int64_t n) const {
-    const std::size_t all = calls_.slot_bytes();
-    const std::size_t set_up = std::min(all, 2 * calls_.touched_bytes());
+    const std::size_t all = calls_.call_bytes();
+    const std::size_t set_up = std::min(all, 2 * calls_.setup_bytes());
     const std::int64_t slots = std::min(n, calls_.slots());
     return set_up == 0 ? 0 : static_cast<std::size_t>(slots) * (all - set_up) / 2;
   }

@@ -17,7 +17,7 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/system.hpp>
-#include <layerbench/model/collectives.hpp>
+#include <layerbench/model/allreduces.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
@@ -30,10 +30,10 @@
 #include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/collectives.hpp>
-#include <layerbench/session/device_registry.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>
 #include <layerbench/session/program.hpp>
+#include <layerbench/session/suite_devices.hpp>
 
 namespace layerbench::run {
 
@@ -88,7 +88,7 @@ class suite_builder {
         ranks_(ranks),
         timing_(timing),
         wanted_(std::move(wanted)),
-        device_registry_(known, all.tuner, ranks, timing) {}
+        devices_(known, all.tuner, ranks, timing) {}
 
   /// Adds a configuration of a model: its manifest and the rows of this program.
   /// Does nothing where no row of it is wanted.
@@ -98,15 +98,14 @@ class suite_builder {
     const model::step plain = step_of(graph, c.request.type);
     if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
     if (!all_.footprint.try_emplace(c.configuration, 0).second) return;  // asked for twice
-    const std::shared_ptr<device_context> memory =
-        device_registry_.of(c.configuration.backend, c.threads);
+    const std::shared_ptr<device_context> memory = devices_.of(c.configuration.backend, c.threads);
     const auto step = std::make_shared<planned_step>(plain, c.request, memory, reordered);
     const model::step_memory least = step->least_memory();
     all_.footprint[c.configuration] = least.footprint();
     const std::vector<model::primitive> primitives = model::primitives(step->step());
     std::vector<result::planned> step_plan;
     for (const model::primitive& p : primitives) {
-      step_plan.push_back(result::planned_of(p, least.most_frequent_context(p), c.request.type));
+      step_plan.push_back(result::planned_of(p, least.most_frequent_state(p), c.request.type));
       add_rows(c, memory, step, p, step_plan.back());
     }
     if (what_.whole_model()) add_chain(c, step, primitives);
@@ -120,9 +119,8 @@ class suite_builder {
                                    int threads) {
     constexpr const char* sharers = "cache/index3/shared_cpu_list";
     const std::size_t last = machine::per_processor("/", sharers).size();
-    model::graph result =
-        model::peak_graph(host_caches(), std::max<std::size_t>(1, last),
-                          device_registry_.of(backend, threads)->device().threads());
+    model::graph result = model::peak_graph(host_caches(), std::max<std::size_t>(1, last),
+                                            devices_.of(backend, threads)->device().threads());
     if (type != o_.dtypes.front()) {
       std::erase_if(result.layers,
                     [](const auto& item) { return item.op.name() != op::gemm::name; });
@@ -134,11 +132,11 @@ class suite_builder {
   [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
                                          std::int64_t ranks) {
     const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
-    const model::collective how{ranks, in_place};
-    if (trained) return model::gradient_graph(*trained, type, how);
+    const model::allreduce_settings how{ranks, in_place};
+    if (trained) return model::gradient_allreduces(*trained, type, how);
     // Each rank has two arrays, and the leader all ranks' twice again, to check them.
     const std::int64_t available = host_buffer::available_bytes().value_or(INT64_MAX);
-    return model::sweep_graph(how, available / (4 * ranks + 2));
+    return model::allreduce_sweep(how, available / (4 * ranks + 2));
   }
 
   /// The settings of a configuration, with those of its parameters that its name must show.
@@ -240,7 +238,7 @@ class suite_builder {
                        .signature = cache == cache_state::model ? planned.state : ""};
       result.request.pass = p.pass;
       result.expected = known_.oracle.of(p.op.verified_as(), p.pass);
-      result.make_context = [step, p, cache] { return step->around(p, cache); };
+      result.make_context = [step, p, cache] { return step->in_context(p, cache); };
       all_.cases.push_back(std::make_unique<benchmark_case>(std::move(result), memory));
     }
   }
@@ -285,7 +283,7 @@ class suite_builder {
   data_parallel_group* ranks_;
   timing_mode timing_;
   name_filter wanted_;
-  device_registry device_registry_;
+  suite_devices devices_;
 };
 
 }  // namespace detail

@@ -26,8 +26,8 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
-#include <layerbench/result/google_json.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/read_results.hpp>
 
 /// The cases of result files: from their manifests, or from shape files.
 namespace layerbench::analysis {
@@ -178,7 +178,7 @@ namespace detail {
   std::vector<result::planned> step;
   for (const model::primitive& primitive : model::primitives(calls)) {
     step.push_back(memory
-                       ? result::planned_of(primitive, memory->most_frequent_context(primitive), of)
+                       ? result::planned_of(primitive, memory->most_frequent_state(primitive), of)
                        : result::planned_of(primitive));
   }
   return step;

@@ -35,7 +35,7 @@ namespace detail {
                      {"arithmetic_intensity", or_null(arithmetic_intensity(layer))}};
   if (layer.roofs) {
     result["bound"] = layer.roofs->bound();
-    result["percent_of_peak"] = 100 * *share_of_peak(layer);
+    result["percent_of_peak"] = 100 * *share_of_roof(layer);
     result["seconds_at_peak"] = layer.roofs->seconds();
   }
   return result;

@@ -44,7 +44,7 @@ namespace layerbench::analysis {
 
 /// "71.0 %"; empty where no peak is known.
 [[nodiscard]] inline std::string percent_of_peak(const layer_time& layer) {
-  const auto share = share_of_peak(layer);
+  const auto share = share_of_roof(layer);
   return share ? format::percent(*share) : "";
 }
 

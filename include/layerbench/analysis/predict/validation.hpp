@@ -55,7 +55,7 @@ struct validated {
     return *predicted.hot_sum_seconds / measured.seconds - 1;
   }
   /// Whether the predicted interval contains the measured time.
-  [[nodiscard]] bool covered() const {
+  [[nodiscard]] bool interval_contains_measured() const {
     return predicted.step->low() <= measured.seconds && measured.seconds <= predicted.step->high();
   }
   [[nodiscard]] bool disturbed() const {
@@ -142,9 +142,9 @@ struct validation {
   }
 
   /// Share of the cases whose predicted interval contains the measured time.
-  [[nodiscard]] std::optional<double> covered() const {
+  [[nodiscard]] std::optional<double> interval_coverage() const {
     if (cases.empty()) return std::nullopt;
-    const auto count = std::ranges::count_if(cases, &validated::covered);
+    const auto count = std::ranges::count_if(cases, &validated::interval_contains_measured);
     return static_cast<double>(count) / static_cast<double>(cases.size());
   }
 };

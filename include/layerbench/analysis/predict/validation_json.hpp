@@ -39,7 +39,7 @@ namespace detail {
                      {"cache", p.cache},
                      {"method", p.method}};
   for (const auto& [name, number] : numbers(entry)) result[name] = or_null(number);
-  result["covered"] = entry.covered();
+  result["covered"] = entry.interval_contains_measured();
   result["predicted_rounds"] = p.rounds;
   result["measured_rounds"] = entry.measured.rounds;
   result["disturbed"] = entry.disturbed();
@@ -74,7 +74,7 @@ namespace detail {
   add("bias", errors, &sum::bias);
   add("within_2_percent", errors, &sum::within_2_percent);
   add("within_5_percent", errors, &sum::within_5_percent);
-  result["covered"] = detail::or_null(all.covered());
+  result["covered"] = detail::or_null(all.interval_coverage());
   add("naive_mean_abs_error", all.naive_errors(), &sum::mean_abs);
   return result;
 }

@@ -116,7 +116,7 @@ namespace detail {
     out += detail::summary_line("predicted", all.errors());
     out += detail::summary_line("naive hot sum", all.naive_errors());
     out += fmt::format("measured time inside the predicted interval: {:.0f} % of {} case{}\n",
-                       100 * all.covered().value_or(0), all.cases.size(),
+                       100 * all.interval_coverage().value_or(0), all.cases.size(),
                        all.cases.size() == 1 ? "" : "s");
     for (const validated& entry : all.cases) out += detail::parts_text(entry);
   }
@@ -150,9 +150,10 @@ namespace detail {
                                entry.predicted.configuration.text(), entry.predicted.cache});
     for (const auto& [name, number] : detail::numbers(entry))
       cells.push_back(format::exact(number));
-    cells.insert(cells.end(),
-                 {yes_no(entry.covered()), std::to_string(entry.predicted.rounds),
-                  std::to_string(entry.measured.rounds), yes_no(entry.disturbed()), ""});
+    cells.insert(
+        cells.end(),
+        {yes_no(entry.interval_contains_measured()), std::to_string(entry.predicted.rounds),
+         std::to_string(entry.measured.rounds), yes_no(entry.disturbed()), ""});
     t.rows.push_back(std::move(cells));
   }
   for (const unvalidated& other : all.left_out) {

@@ -34,14 +34,14 @@ namespace layerbench::analysis {
 
 /// Share of its roof that a layer reaches. It may exceed 1: an algorithm such as Winograd's does
 /// fewer operations than are counted.
-[[nodiscard]] inline std::optional<double> share_of_peak(const layer_time& of) {
+[[nodiscard]] inline std::optional<double> share_of_roof(const layer_time& of) {
   if (!of.roofs) return std::nullopt;
   return of.roofs->seconds() / of.seconds;
 }
 
 /// Seconds of a step above the roof, all calls of the layer together. Negative for a layer above
 /// 100 % of its peak.
-[[nodiscard]] inline double seconds_above(const layer_time& of) {
+[[nodiscard]] inline double seconds_above_roof(const layer_time& of) {
   return of.roofs ? static_cast<double>(of.count) * (of.seconds - of.roofs->seconds()) : 0;
 }
 
@@ -56,8 +56,8 @@ namespace layerbench::analysis {
 [[nodiscard]] inline std::vector<layer_time> worth_optimising(const prediction& p,
                                                               std::size_t most = 10) {
   std::vector<layer_time> layers = p.layers;
-  std::erase_if(layers, [](const layer_time& layer) { return seconds_above(layer) <= 0; });
-  std::ranges::stable_sort(layers, std::ranges::greater{}, &seconds_above);
+  std::erase_if(layers, [](const layer_time& layer) { return seconds_above_roof(layer) <= 0; });
+  std::ranges::stable_sort(layers, std::ranges::greater{}, &seconds_above_roof);
   if (layers.size() > most) layers.resize(most);
   return layers;
 }

@@ -47,7 +47,7 @@ inline void add_limits(json::value& to, const prediction& p) {
     layers.push_back({{"name", layer.name},
                       {"pass", layer.pass},
                       {"part", name(layer.part)},
-                      {"seconds", seconds_above(layer)}});
+                      {"seconds", seconds_above_roof(layer)}});
   }
 }
 

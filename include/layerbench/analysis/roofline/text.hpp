@@ -77,7 +77,7 @@ namespace detail {
 [[nodiscard]] inline std::string above_peak_text(const prediction& p) {
   std::vector<std::string> layers;
   for (const layer_time& layer : p.layers) {
-    if (share_of_peak(layer).value_or(0) <= 1) continue;
+    if (share_of_roof(layer).value_or(0) <= 1) continue;
     layers.push_back(fmt::format("{} ({})", layer.call_name(), percent_of_peak(layer)));
   }
   if (layers.empty()) return "";
@@ -119,7 +119,7 @@ namespace detail {
     t.rows.push_back({layer.call_name(), layer.op, std::to_string(layer.count),
                       units::duration(layer.seconds), units::duration(layer.roofs->seconds()),
                       bound_of(layer), percent_of_peak(layer),
-                      format::milliseconds(seconds_above(layer))});
+                      format::milliseconds(seconds_above_roof(layer))});
   }
   return t;
 }

@@ -14,7 +14,7 @@
 
 #include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/result/google_json.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record_json.hpp>
 
@@ -80,7 +80,7 @@ class network_reader {
       const json::value parsed = json::parse_text(text, file.string());
       const json::cursor at(parsed, file.string());
       if (parsed.is_object() && parsed.contains("benchmarks")) {
-        measured.push_back(result::read_text(text, file.string()));
+        measured.push_back(result::parse(text, file.string()));
       } else if (names.size() > 1) {
         at.fail("is no result file: several files can only be results of bench_allreduce");
       } else {

@@ -17,7 +17,7 @@ namespace layerbench::cublas {
 class backend : public cuda::backend {
  public:
   static constexpr std::string_view name = "cublas";
-  static constexpr bool few_ops = true;
+  static constexpr bool only_when_named = true;
   explicit backend(int threads)
       : cuda::backend(threads),
         handle_(cuda::make_handle<handle>("cublasLtCreate", &cublasLtCreate)) {}

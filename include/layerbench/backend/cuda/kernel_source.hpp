@@ -105,7 +105,7 @@ struct update_tensors {
   update_tensor tensors[56];
 };
 struct update_rates {
-  float rate, first_moment, of_gradient, second_moment, of_square, decay, epsilon;
+  float rate, beta1, one_minus_beta1, beta2, one_minus_beta2, decay, epsilon;
 };
 
 template <int States, class Rule>
@@ -146,7 +146,7 @@ extern "C" __global__ void update_sgd(const __grid_constant__ update_tensors all
 extern "C" __global__ void update_momentum(const __grid_constant__ update_tensors all,
                                            update_rates rates) {
   update<1>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float& moment, float&) {
-    moment = rates.first_moment * moment + gradient + rates.decay * weight;
+    moment = rates.beta1 * moment + gradient + rates.decay * weight;
     weight -= rates.rate * moment;
   });
 }
@@ -155,8 +155,8 @@ extern "C" __global__ void update_adam(const __grid_constant__ update_tensors al
                                        update_rates rates) {
   update<2>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float& moment,
                                       float& second) {
-    moment = rates.first_moment * moment + rates.of_gradient * gradient;
-    second = rates.second_moment * second + rates.of_square * gradient * gradient;
+    moment = rates.beta1 * moment + rates.one_minus_beta1 * gradient;
+    second = rates.beta2 * second + rates.one_minus_beta2 * gradient * gradient;
     weight -= rates.rate * moment / (sqrtf(second) + rates.epsilon);
   });
 }

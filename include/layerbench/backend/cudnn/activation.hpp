@@ -9,10 +9,10 @@ namespace layerbench {
 
 /// Activation by cuDNN's legacy API. Gradients exist for the functions that need only dst.
 template <>
-class plan<cudnn::backend, op::activation> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::activation> : public cudnn::direct_plan {
  public:
   plan(const cudnn::backend& device, const op::activation& o, const plan_request& request)
-      : legacy_plan(
+      : direct_plan(
             device, o.operands(request.pass, request.type), request,
             request.pass == op::pass::bwd ? "cudnnActivationBackward" : "cudnnActivationForward"),
         backward_(request.pass == op::pass::bwd),

@@ -8,10 +8,10 @@
 namespace layerbench {
 
 template <>
-class plan<cudnn::backend, op::add> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
  public:
   plan(const cudnn::backend& device, const op::add& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request, "cudnnOpTensor"),
+      : direct_plan(device, o.operands(request.pass, request.type), request, "cudnnOpTensor"),
         tensor_(tensor_descriptor_of(0)) {
     cuda::check(cudnnSetOpTensorDescriptor(descriptor_.get(), CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT,
                                            CUDNN_PROPAGATE_NAN),

@@ -22,7 +22,7 @@ namespace layerbench::cudnn {
 class backend : public cublas::backend {
  public:
   static constexpr std::string_view name = "cudnn";
-  static constexpr bool few_ops = false;
+  static constexpr bool only_when_named = false;
   explicit backend(int threads)
       : cublas::backend(threads),
         handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)),

@@ -21,10 +21,10 @@ namespace layerbench {
 /// cuDNN always has a scale and a shift: one that is not learned is a constant of the plan, and its
 /// gradient is discarded.
 template <>
-class plan<cudnn::backend, op::batchnorm> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::batchnorm> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::batchnorm& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     function_of(request.pass)),
         device_(&device),
         pass_(request.pass),

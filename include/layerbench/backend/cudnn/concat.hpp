@@ -15,10 +15,10 @@ namespace layerbench {
 
 /// Kernels of the suite's own: the library has no concat. One launch copies all sources.
 template <>
-class plan<cudnn::backend, op::concat> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::concat> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::concat& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     request.pass == op::pass::bwd ? "nvrtc_split" : "nvrtc_concat"),
         backward_(request.pass == op::pass::bwd),
         size_(elements(o.dims)),

@@ -13,10 +13,10 @@ namespace layerbench {
 /// cuDNN's softmax, and layerbench kernels for the loss, which is summed in two steps, and for its
 /// gradient.
 template <>
-class plan<cudnn::backend, op::cross_entropy> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::cross_entropy> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::cross_entropy& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     request.pass == op::pass::bwd
                         ? "nvrtc_cross_entropy_gradient"
                         : "cudnnSoftmaxForward+nvrtc_cross_entropy_parts+nvrtc_cross_entropy_mean"),

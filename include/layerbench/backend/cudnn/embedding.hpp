@@ -17,10 +17,10 @@ namespace layerbench {
 /// linked to lists, one per row, and each row adds up its own: the order of a list is that in which
 /// the threads arrive.
 template <>
-class plan<cudnn::backend, op::embedding> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::embedding& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     request.pass == op::pass::bwd_weights
                         ? "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient"
                         : "nvrtc_embedding"),

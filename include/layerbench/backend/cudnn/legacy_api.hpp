@@ -62,7 +62,7 @@ class tensor_descriptor {
 
 /// Base class of the plans by legacy functions or layerbench kernels. They need no workspace unless
 /// the plan says so.
-class legacy_plan : public cuda::tensor_plan {
+class direct_plan : public cuda::tensor_plan {
  public:
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
   /// Functions and kernels, separated by "+"; names of kernels start with "nvrtc_".
@@ -83,14 +83,14 @@ class legacy_plan : public cuda::tensor_plan {
   }
 
  protected:
-  legacy_plan(const backend& device, std::vector<op::operand> logical, const plan_request& request,
+  direct_plan(const backend& device, std::vector<op::operand> logical, const plan_request& request,
               std::string_view function)
       : tensor_plan(device, std::move(logical), request.order),
         library_(device.library()),
         function_(function) {}
 
   /// `orders`: one per operand.
-  legacy_plan(const backend& device, std::vector<op::operand> logical,
+  direct_plan(const backend& device, std::vector<op::operand> logical,
               const std::vector<std::string>& orders, std::string_view function)
       : tensor_plan(device, std::move(logical), orders),
         library_(device.library()),

@@ -9,10 +9,10 @@ namespace layerbench {
 
 /// Local response normalisation, which keeps nothing but its result for the gradient.
 template <>
-class plan<cudnn::backend, op::lrn> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::lrn> : public cudnn::direct_plan {
  public:
   plan(const cudnn::backend& device, const op::lrn& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     request.pass == op::pass::bwd ? "cudnnLRNCrossChannelBackward"
                                                   : "cudnnLRNCrossChannelForward"),
         backward_(request.pass == op::pass::bwd),

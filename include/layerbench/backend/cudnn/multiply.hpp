@@ -19,10 +19,10 @@ namespace layerbench {
 /// Kernels of the suite's own: a product; for gradients also a sum of products in two launches, of
 /// parts and of their sums, where src1 is broadcast, else a second product.
 template <>
-class plan<cudnn::backend, op::multiply> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::multiply& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     request.pass != op::pass::bwd ? "nvrtc_multiply"
                     : o.factors() == o.dims       ? "nvrtc_multiply+nvrtc_multiply"
                                                   : "nvrtc_multiply+nvrtc_multiply_gradient"),

@@ -17,10 +17,10 @@ namespace layerbench {
 /// A kernel of the suite's own, the same for both passes: it reads zeros where a position lies
 /// outside of its source.
 template <>
-class plan<cudnn::backend, op::pad> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::pad> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::pad& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request, "nvrtc_pad"),
+      : direct_plan(device, o.operands(request.pass, request.type), request, "nvrtc_pad"),
         size_(elements(logical(1).extents)),
         kernel_(device.kernels().find(request.type, "pad")) {
     if (o.dims.size() > axes_.counts.size()) throw unsupported("no padding of more than 4 axes");

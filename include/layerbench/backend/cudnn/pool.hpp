@@ -14,10 +14,10 @@ namespace layerbench {
 /// Pooling by cuDNN. Max pooling in training is a layerbench kernel, because the legacy API does
 /// not store argmax indices; so is max pooling with padding that cuDNN lacks.
 template <>
-class plan<cudnn::backend, op::pool> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::pool> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::pool& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     function_of(o, request.pass)),
         backward_(request.pass == op::pass::bwd) {
     if (has_kernel(o, request.pass)) {

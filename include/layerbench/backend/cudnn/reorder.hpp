@@ -17,10 +17,10 @@ namespace layerbench {
 /// Reorder by a layerbench kernel, one thread per element in the order of the destination. It
 /// copies every type without conversion.
 template <>
-class plan<cudnn::backend, op::reorder> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::reorder> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::reorder& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), {o.from, o.to},
+      : direct_plan(device, o.operands(request.pass, request.type), {o.from, o.to},
                     "nvrtc_reorder"),
         size_(elements(o.dims)),
         kernel_(device.kernels().find(request.type, "reorder")) {

@@ -8,10 +8,10 @@
 namespace layerbench {
 
 template <>
-class plan<cudnn::backend, op::softmax> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::softmax> : public cudnn::direct_plan {
  public:
   plan(const cudnn::backend& device, const op::softmax& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request,
+      : direct_plan(device, o.operands(request.pass, request.type), request,
                     request.pass == op::pass::bwd ? "cudnnSoftmaxBackward" : "cudnnSoftmaxForward"),
         backward_(request.pass == op::pass::bwd),
         tensor_(with_axis_as_channels(o, strides_of(0), request.type)) {}

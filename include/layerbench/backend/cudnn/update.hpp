@@ -20,10 +20,10 @@ namespace layerbench {
 /// Weight updates by layerbench kernels, because cuDNN has none. One launch updates as many tensors
 /// as fit into its parameters (56), so that those of ResNet-50 need three launches.
 template <>
-class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
+class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::update& o, const plan_request& request)
-      : legacy_plan(device, o.operands(request.pass, request.type), request, function_of(o.rule)),
+      : direct_plan(device, o.operands(request.pass, request.type), request, function_of(o.rule)),
         o_(o) {
     const dtype type = o.wide ? dtype::f32 : request.type;
     static_cast<void>(cuda::number_source(type));  // throws unsupported without kernels in the type
@@ -75,7 +75,7 @@ class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
 
   /// update_rates of the kernels.
   struct rates {
-    float rate, first_moment, of_gradient, second_moment, of_square, decay, epsilon;
+    float rate, beta1, one_minus_beta1, beta2, one_minus_beta2, decay, epsilon;
   };
 
   static std::string_view function_of(op::update_rule rule) {
@@ -99,10 +99,10 @@ class plan<cudnn::backend, op::update> : public cudnn::legacy_plan {
 
   op::update o_;
   rates rates_{static_cast<float>(o_.rate),
-               static_cast<float>(op::update::first_moment),
-               static_cast<float>(1 - op::update::first_moment),
-               static_cast<float>(op::update::second_moment),
-               static_cast<float>(1 - op::update::second_moment),
+               static_cast<float>(op::update::beta1),
+               static_cast<float>(1 - op::update::beta1),
+               static_cast<float>(op::update::beta2),
+               static_cast<float>(1 - op::update::beta2),
                static_cast<float>(op::update::decay),
                static_cast<float>(op::update::epsilon)};
   std::optional<cuda::kernel> kernel_;  ///< empty for update_rule::zero

@@ -78,7 +78,7 @@ class plan<nccl::backend, op::allreduce> {
   struct binding {
     address from;
     address to;
-    std::int64_t expected = 0;  ///< calls left for which expect() has copied the input
+    std::int64_t prepared_calls = 0;  ///< calls left for which prepare_calls() has copied the input
   };
   [[nodiscard]] static binding bind(std::span<const address> addresses, address /*workspace*/) {
     return {addresses[0], addresses[1]};
@@ -88,15 +88,15 @@ class plan<nccl::backend, op::allreduce> {
   }
 
   /// Copies each rank's values to its output if the op is in place.
-  void expect(binding& bound, std::int64_t calls) const {
-    bound.expected = calls;
+  void prepare_calls(binding& bound, std::int64_t calls) const {
+    bound.prepared_calls = calls;
     for (std::size_t rank = 0; op_.in_place && rank < device_.all().size(); ++rank) {
       copy(address_of(rank, 1, bound.to), address_of(rank, 0, bound.from), operands_[0].bytes);
     }
   }
   void run(binding& bound) const {
-    if (bound.expected == 0) expect(bound, 1);
-    --bound.expected;
+    if (bound.prepared_calls == 0) prepare_calls(bound, 1);
+    --bound.prepared_calls;
     cuda::check(ncclGroupStart(), "ncclGroupStart");
     for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
       void* to = address_of(rank, 1, bound.to);

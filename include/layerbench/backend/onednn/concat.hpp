@@ -49,7 +49,7 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
       stored.push_back(onednn::activations(device, extents(i), request.type, request.order));
     }
     const dnnl::concat::primitive_desc result(
-        device.engine(), onednn::chosen_activations(device, o.dims, request.type, request.order),
+        device.engine(), onednn::activations_or_any(device, o.dims, request.type, request.order),
         static_cast<int>(o.axis), stored, attributes());
     arguments.push_back(DNNL_ARG_DST);
     stored.push_back(result.dst_desc());
@@ -70,7 +70,7 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
     const bool divides =
         block > 0 && std::ranges::all_of(o.sizes, [&](auto size) { return size % block == 0; });
     if (!divides) {
-      whole = onednn::unblocked_activations(device, o.dims, request.type, request.order);
+      whole = onednn::plain_or_nhwc_activations(device, o.dims, request.type, request.order);
       block = 1;
     }
     const std::string order = onednn::order_of(whole);

@@ -16,8 +16,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         image_{
-            onednn::chosen_activations(device, {o.n, o.c, o.h, o.w}, request.type, request.order)},
-        result_{onednn::chosen_activations(device, {o.n, o.k, o.p(), o.q()}, request.type,
+            onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.order)},
+        result_{onednn::activations_or_any(device, {o.n, o.k, o.p(), o.q()}, request.type,
                                            request.order)},
         filters_{onednn::any(o.groups == 1
                                  ? dims{o.k, o.c, o.r, o.s}

@@ -42,8 +42,8 @@ namespace layerbench::onednn {
 
 /// The order of images that oneDNN's convolutions choose for their output. Under layout:any it is
 /// the order of activations of ops whose primitives do not choose one.
-[[nodiscard]] inline dnnl::memory::desc preferred(const backend& device, const dims& extents,
-                                                  dtype type) {
+[[nodiscard]] inline dnnl::memory::desc conv_output_desc(const backend& device, const dims& extents,
+                                                         dtype type) {
   using namespace dnnl;
   const convolution_forward::primitive_desc pointwise(
       device.engine(), prop_kind::forward_inference, algorithm::convolution_direct,
@@ -56,21 +56,21 @@ namespace layerbench::onednn {
 [[nodiscard]] inline dnnl::memory::desc activations(const backend& device, const dims& extents,
                                                     dtype type, layout order) {
   if (extents.size() != 4 || order == layout::nchw) return plain(extents, data_type(type));
-  if (order == layout::any) return preferred(device, extents, type);
+  if (order == layout::any) return conv_output_desc(device, extents, type);
   return {extents, data_type(type), dnnl::memory::format_tag::nhwc};
 }
 
 /// As activations(), for primitives that choose an order under layout:any.
-[[nodiscard]] inline dnnl::memory::desc chosen_activations(const backend& device,
+[[nodiscard]] inline dnnl::memory::desc activations_or_any(const backend& device,
                                                            const dims& extents, dtype type,
                                                            layout order) {
   return order == layout::any ? any(extents, type) : activations(device, extents, type, order);
 }
 
 /// As activations(), but never in blocks: for loops of the suite's own.
-[[nodiscard]] inline dnnl::memory::desc unblocked_activations(const backend& device,
-                                                              const dims& extents, dtype type,
-                                                              layout order) {
+[[nodiscard]] inline dnnl::memory::desc plain_or_nhwc_activations(const backend& device,
+                                                                  const dims& extents, dtype type,
+                                                                  layout order) {
   return activations(device, extents, type, order == layout::any ? layout::nhwc : order);
 }
 

@@ -81,7 +81,7 @@ class plan<onednn::backend, op::multiply> : public onednn::primitive_plan {
     std::vector<dnnl::memory::desc> stored;
     for (std::size_t i = 0; i < 5; ++i) {
       stored.push_back(
-          onednn::unblocked_activations(device, extents(i), request_.type, request_.order));
+          onednn::plain_or_nhwc_activations(device, extents(i), request_.type, request_.order));
     }
     set_loop(stored);
     const dims steps = stored[0].get_strides();

@@ -23,7 +23,7 @@ class plan<onednn::backend, op::pad> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)),
         backward_(request.pass == op::pass::bwd) {
     const auto stored = [&](std::size_t i) {
-      return onednn::unblocked_activations(device, extents(i), request.type, request.order);
+      return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
     };
     onednn::checked("padding", [&] {
       set_loop({stored(0), stored(1)});

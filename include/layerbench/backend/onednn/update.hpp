@@ -74,10 +74,10 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
     };
     const std::int64_t size = o_.sizes[i];
     const auto rate = static_cast<float>(o_.rate);
-    constexpr auto first_moment = static_cast<float>(op::update::first_moment);
-    constexpr auto second_moment = static_cast<float>(op::update::second_moment);
-    constexpr auto of_gradient = static_cast<float>(1 - op::update::first_moment);
-    constexpr auto of_square = static_cast<float>(1 - op::update::second_moment);
+    constexpr auto beta1 = static_cast<float>(op::update::beta1);
+    constexpr auto beta2 = static_cast<float>(op::update::beta2);
+    constexpr auto one_minus_beta1 = static_cast<float>(1 - op::update::beta1);
+    constexpr auto one_minus_beta2 = static_cast<float>(1 - op::update::beta2);
     constexpr auto decay = static_cast<float>(op::update::decay);
     constexpr auto epsilon = static_cast<float>(op::update::epsilon);
     const auto* moment = states > 0 ? at<float>(bound, first + 2) : nullptr;
@@ -94,7 +94,7 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
       case op::update_rule::momentum:
         parallel_for(size, [=](std::int64_t j) {
           const float updated =
-              first_moment * moment[j] + static_cast<float>(gradient[j]) + decay * weights[j];
+              beta1 * moment[j] + static_cast<float>(gradient[j]) + decay * weights[j];
           new_moment[j] = updated;
           store(j, weights[j] - rate * updated);
         });
@@ -102,8 +102,8 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
       case op::update_rule::adam:
         parallel_for(size, [=](std::int64_t j) {
           const auto g = static_cast<float>(gradient[j]);
-          const float m = first_moment * moment[j] + of_gradient * g;
-          const float v = second_moment * second[j] + of_square * g * g;
+          const float m = beta1 * moment[j] + one_minus_beta1 * g;
+          const float v = beta2 * second[j] + one_minus_beta2 * g * g;
           new_moment[j] = m;
           new_second[j] = v;
           store(j, weights[j] - rate * m / (std::sqrt(v) + epsilon));

@@ -33,16 +33,16 @@ struct formula<op::update> {
       default:
       case op::update_rule::sgd: step.add(gradient); break;
       case op::update_rule::momentum:
-        moment.add(op::update::first_moment * value(2));
+        moment.add(op::update::beta1 * value(2));
         moment.add(gradient);
         moment.add(op::update::decay * weight);
         step = moment;
         break;
       case op::update_rule::adam:
-        moment.add(op::update::first_moment * value(2));
-        moment.add((1 - op::update::first_moment) * gradient);
-        second.add(op::update::second_moment * value(3));
-        second.add((1 - op::update::second_moment) * gradient * gradient);
+        moment.add(op::update::beta1 * value(2));
+        moment.add((1 - op::update::beta1) * gradient);
+        second.add(op::update::beta2 * value(3));
+        second.add((1 - op::update::beta2) * gradient * gradient);
         step.value = moment.value / (std::sqrt(second.value) + op::update::epsilon);
         step.magnitude = moment.magnitude / (std::sqrt(second.value) + op::update::epsilon);
         step.squares = step.magnitude * step.magnitude;

@@ -17,7 +17,7 @@
 namespace layerbench::model {
 
 /// Settings of the all-reduces.
-struct collective {
+struct allreduce_settings {
   std::int64_t ranks = 1;
   bool in_place = true;
 };
@@ -27,7 +27,8 @@ inline constexpr std::string_view sweep_model = "sweep";
 
 namespace detail {
 
-inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const collective& how) {
+inline void add_allreduce(graph& to, std::string name, std::int64_t bytes,
+                          const allreduce_settings& how) {
   to.layers.push_back(
       {std::move(name), op::any(op::allreduce{bytes, how.ranks, how.in_place}), {model_input}});
 }
@@ -36,7 +37,8 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
 
 /// All-reduces for the gradients of `g`: of all at once (`gradients`), of each bucket (`bucket<i>`,
 /// from 1, in the order in which they are ready), and of each layer (by its name).
-[[nodiscard]] inline graph gradient_graph(const graph& g, dtype type, const collective& how) {
+[[nodiscard]] inline graph gradient_allreduces(const graph& g, dtype type,
+                                               const allreduce_settings& how) {
   graph result;
   result.name = g.name;
   result.title = "its gradients";
@@ -58,7 +60,7 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes, const
 }
 
 /// Powers of two from 4 bytes to 1 GiB, but at most `most` bytes.
-[[nodiscard]] inline graph sweep_graph(const collective& how, std::int64_t most) {
+[[nodiscard]] inline graph allreduce_sweep(const allreduce_settings& how, std::int64_t most) {
   graph result;
   result.name = sweep_model;
   result.title = "powers of two";

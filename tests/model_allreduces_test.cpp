@@ -5,12 +5,12 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/model/collectives.hpp>
+#include <layerbench/model/allreduces.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 
 namespace layerbench::model {
-namespace model_collectives_test {
+namespace model_allreduces_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -24,7 +24,7 @@ std::vector<std::string> text(const graph& of) {
 
 TEST(Collectives, OfAModelAreAllItsGradientsItsBucketsAndItsLayers) {
   const graph lenet = load(find("lenet5", LAYERBENCH_SHAPES_DIR));
-  const graph of = gradient_graph(lenet, dtype::f32, {2, true});
+  const graph of = gradient_allreduces(lenet, dtype::f32, {2, true});
   EXPECT_EQ(of.name, "lenet5");
   EXPECT_THAT(
       text(of),
@@ -36,13 +36,13 @@ TEST(Collectives, OfAModelAreAllItsGradientsItsBucketsAndItsLayers) {
 }
 
 TEST(Collectives, OfAnySizeArePowersOfTwo) {
-  const graph few = sweep_graph({3, false}, 20);
+  const graph few = allreduce_sweep({3, false}, 20);
   EXPECT_EQ(few.name, "sweep");
   EXPECT_THAT(text(few), ElementsAre("bytes_4 bytes:4,ranks:3", "bytes_8 bytes:8,ranks:3",
                                      "bytes_16 bytes:16,ranks:3"));
-  EXPECT_EQ(sweep_graph({}, INT64_MAX).layers.back().name, "bytes_1073741824");
-  EXPECT_THAT(sweep_graph({}, 3).layers, IsEmpty());
+  EXPECT_EQ(allreduce_sweep({}, INT64_MAX).layers.back().name, "bytes_1073741824");
+  EXPECT_THAT(allreduce_sweep({}, 3).layers, IsEmpty());
 }
 
-}  // namespace model_collectives_test
+}  // namespace model_allreduces_test
 }  // namespace layerbench::model

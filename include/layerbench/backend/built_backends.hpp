@@ -3,7 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/list.hpp>
+#include <layerbench/backend/reference/plans.hpp>
 
 // The only place where what is built depends on macros: these are lists of types, and functions
 // that take them are other ones where the list is another one.
@@ -11,26 +11,26 @@
 #define LAYERBENCH_ONEDNN 0
 #endif
 #if LAYERBENCH_ONEDNN
-#include <layerbench/backend/onednn/list.hpp>
+#include <layerbench/backend/onednn/plans.hpp>
 #endif
 #ifndef LAYERBENCH_CUDA
 #define LAYERBENCH_CUDA 0
 #endif
 #if LAYERBENCH_CUDA
-#include <layerbench/backend/cublas/list.hpp>
-#include <layerbench/backend/cudnn/list.hpp>
+#include <layerbench/backend/cublas/plans.hpp>
+#include <layerbench/backend/cudnn/plans.hpp>
 #endif
 #ifndef LAYERBENCH_NCCL
 #define LAYERBENCH_NCCL 0
 #endif
 #if LAYERBENCH_NCCL
-#include <layerbench/backend/nccl/list.hpp>
+#include <layerbench/backend/nccl/plans.hpp>
 #endif
 #ifndef LAYERBENCH_MPI
 #define LAYERBENCH_MPI 0
 #endif
 #if LAYERBENCH_MPI
-#include <layerbench/backend/mpi/list.hpp>
+#include <layerbench/backend/mpi/plans.hpp>
 #endif
 
 namespace layerbench {

@@ -11,7 +11,7 @@
 #include "support/temporary_directory.hpp"
 
 namespace layerbench::result {
-namespace result_google_json_test {
+namespace result_read_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -153,8 +153,8 @@ TEST(Manifest, HasTheCacheStateOfOperands) {
   const model::step step = model::inference_step(net, dtype::bf16);
   const model::step_memory memory(step, model::least_operand_bytes(dtype::bf16));
   const model::primitive first = model::primitives(step).front();
-  const planned entry = planned_of(first, memory.most_frequent_context(first), dtype::bf16);
-  EXPECT_EQ(entry.state, memory.most_frequent_context(first).signature());
+  const planned entry = planned_of(first, memory.most_frequent_state(first), dtype::bf16);
+  EXPECT_EQ(entry.state, memory.most_frequent_state(first).signature());
   ASSERT_THAT(entry.traffic, SizeIs(4));  // source, weights, bias, destination
   EXPECT_EQ(entry.traffic[0].bytes, 2 * 3 * 224 * 224);
   EXPECT_EQ(entry.traffic[0].distance, 0) << "the model's input was just written";
@@ -175,7 +175,7 @@ TEST(Manifest, CountsOperandsInPlaceOnce) {
     const auto relu = std::ranges::find_if(
         all, [](const model::primitive& primitive) { return primitive.op.name() == "activation"; });
     ASSERT_NE(relu, all.end());
-    const planned entry = planned_of(*relu, memory.most_frequent_context(*relu), dtype::f32);
+    const planned entry = planned_of(*relu, memory.most_frequent_state(*relu), dtype::f32);
     ASSERT_THAT(entry.traffic, SizeIs(in_place ? 1 : 2));
     EXPECT_TRUE(entry.traffic.back().written);
     EXPECT_EQ(entry.traffic.back().bytes, 4 * 64 * 55 * 55);
@@ -312,5 +312,5 @@ TEST(DifferingContext, IgnoresWhatVariesFromRunToRun) {
   EXPECT_THAT(differing_context(b, a), ElementsAre("device", "onednn"));
 }
 
-}  // namespace result_google_json_test
+}  // namespace result_read_test
 }  // namespace layerbench::result

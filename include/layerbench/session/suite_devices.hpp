@@ -16,11 +16,11 @@
 namespace layerbench::run::detail {
 
 /// The devices of the suite, one for each backend and thread count, made when first asked for.
-class device_registry {
+class suite_devices {
  public:
   /// `ranks` and `tuner` may be null.
-  device_registry(const registry& known, std::shared_ptr<autotuner> tuner,
-                  data_parallel_group* ranks, timing_mode timing)
+  suite_devices(const registry& known, std::shared_ptr<autotuner> tuner, data_parallel_group* ranks,
+                timing_mode timing)
       : known_(known), tuner_(std::move(tuner)), ranks_(ranks), timing_(timing) {}
 
   [[nodiscard]] std::shared_ptr<device_context> of(const std::string& backend, int threads) {
