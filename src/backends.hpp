@@ -4,16 +4,8 @@
 
 #include <layerbench/backend/registry.hpp>
 
-/// The backends of this build, each compiled once, in a file of src/backends/.
+/// The backends and ops of this build, each compiled once, in a file that CMake writes.
 namespace layerbench::programs {
-
-// Each is there where CMake builds that backend.
-run::backend_entry reference_entry();
-run::backend_entry onednn_entry();
-run::backend_entry cudnn_entry();
-run::backend_entry cublas_entry();
-run::backend_entry nccl_entry();
-run::backend_entry mpi_entry();
 
 /// What the programs measure models with.
 run::registry compute_registry();

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -9,11 +12,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/built_backends.hpp>
+#include <layerbench/backend/registry.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/verify.hpp>
 
+#include "support/built_backends.hpp"
 #include "support/random_ops.hpp"
 
 /// Every plan of every backend of this build against the reference formula, on random shapes.
@@ -96,66 +99,23 @@ bool is_known_gap(const op::activation& o, const plan_request& request) {
   return request.type == dtype::s8 && o.kind != op::activation_kind::relu;
 }
 
+bool is_reference(const run::backend_entry& backend) { return backend.name == "reference"; }
+
 /// Whether this CPU's instructions let a backend compute in a 16-bit type.
-template <class B>
-bool has_type(dtype type) {
-  if (std::is_same_v<B, reference::backend>) return true;
+bool has_type(const run::backend_entry& backend, dtype type) {
+  if (is_reference(backend)) return true;
   description facts;
-  B::describe(facts);
+  backend.describe(facts);
   const std::string isa = facts["onednn_isa"];
   if (type == dtype::bf16) return isa.starts_with("avx512_core");
   if (type == dtype::f16) return isa == "avx512_core_fp16" || isa == "avx512_core_amx";
   return true;
 }
 
-/// On a GPU, which few machines have; of these libraries much is not used yet.
-template <class B>
-constexpr bool on_gpu = B::name == "cudnn" || B::name == "cublas";
-
 struct tally {
   int drawn = 0;
   int ran = 0;
 };
-
-/// Runs `op` and compares all its outputs. False when the backend has no plan.
-template <class B, class Op>
-bool agrees(run::compute_device& device, const Op& op, const plan_request& request,
-            std::uint64_t seed) {
-  try {
-    run::verify(device, *device.plan(op::any(op), request),
-                reference::exact_value_of(op, request.pass), seed, true);
-  } catch (const unsupported& gap) {
-    const bool excused = on_gpu<B> || (!std::is_same_v<B, reference::backend> &&
-                                       (is_known_gap(op, request) || !has_type<B>(request.type)));
-    EXPECT_TRUE(excused) << gap.what();
-    return false;
-  } catch (const std::exception& e) {
-    ADD_FAILURE() << e.what();
-  }
-  return true;
-}
-
-template <class B, class Op>
-tally check_random_shapes(dtype type, int shapes, int threads) {
-  run::backend_device<B, Op> device(threads);
-  dice d(41);
-  tally sum;
-  while (sum.ran < shapes && sum.drawn < 3 * shapes) {
-    const auto o = testing::random_op<Op>(d);
-    const std::vector<op::pass> passes = op::passes(o);
-    const op::pass drawn = passes[static_cast<std::size_t>(
-        d.between(0, static_cast<std::int64_t>(passes.size()) - 1))];
-    const plan_request request{.pass = type == dtype::s8 ? passes.front() : drawn,
-                               .type = type,
-                               .order = d.pick({layout::nhwc, layout::nchw, layout::any})};
-    SCOPED_TRACE(fmt::format("{} {} {} {} {} {}", B::name, Op::name, name(request.pass), name(type),
-                             name(request.order), key(o)));
-    sum.ran += agrees<B>(device, o, request, static_cast<std::uint64_t>(sum.drawn)) ? 1 : 0;
-    ++sum.drawn;
-    if (::testing::Test::HasFailure()) break;
-  }
-  return sum;
-}
 
 template <class Op>
 class random_shapes : public ::testing::Test {
@@ -163,33 +123,77 @@ class random_shapes : public ::testing::Test {
   static constexpr int many = 500;
   static constexpr int some = 40;
 
-  template <class... Backends>
-  static void agree(dtype type, int shapes, int threads, backend_list<Backends...> /*built*/) {
-    (expect_enough<Backends>(type, shapes, threads), ...);
+  static void agree(dtype type, int shapes, int threads) {
+    for (const run::backend_entry& backend : testing::built_backends().backends) {
+      expect_enough(backend, type, shapes, threads);
+    }
   }
 
  private:
-  template <class B>
-  static void expect_enough(dtype type, int wanted, int threads) {
-    const std::optional<std::string> reason = B::probe();
-    if (reason && on_gpu<B>) {
-      std::cout << fmt::format("{} is left out: {}\n", B::name, *reason);
+  static void expect_enough(const run::backend_entry& backend, dtype type, int wanted,
+                            int threads) {
+    // GPUs, which few machines have; of their libraries much is not used yet.
+    const bool on_gpu = !backend.on_host;
+    const std::optional<std::string> reason = backend.probe();
+    if (reason && on_gpu) {
+      std::cout << fmt::format("{} is left out: {}\n", backend.name, *reason);
       return;
     }
     // Collectives have backends of their own.
     constexpr bool collective = std::is_same_v<Op, op::allreduce>;
-    if (collective && !std::is_same_v<B, reference::backend>) return;
-    const tally found = check_random_shapes<B, Op>(type, wanted, threads);
-    std::cout << fmt::format("{} {}: ran {} of {} shapes\n", B::name, name(type), found.ran,
+    if (collective && !is_reference(backend)) return;
+    const std::unique_ptr<run::compute_device> device = backend.make_device(threads);
+    const tally found = check(backend, *device, type, wanted);
+    std::cout << fmt::format("{} {}: ran {} of {} shapes\n", backend.name, name(type), found.ran,
                              found.drawn);
-    if (on_gpu<B>) {
-      const bool has_some = implements<B, Op> && type != dtype::s8;
-      EXPECT_GE(found.ran, has_some ? 1 : 0) << B::name;
+    if (on_gpu) {
+      const bool has_some = device->implements_op(op::any(Op{})) && type != dtype::s8;
+      EXPECT_GE(found.ran, has_some ? 1 : 0) << backend.name;
       return;
     }
-    const bool has_none =
-        type == dtype::s8 && !has_integers<Op> && !std::is_same_v<B, reference::backend>;
-    EXPECT_GE(found.ran, has_none || !has_type<B>(type) ? 0 : wanted) << B::name;
+    const bool has_none = type == dtype::s8 && !has_integers<Op> && !is_reference(backend);
+    EXPECT_GE(found.ran, has_none || !has_type(backend, type) ? 0 : wanted) << backend.name;
+  }
+
+  static tally check(const run::backend_entry& backend, run::compute_device& device, dtype type,
+                     int shapes) {
+    dice d(41);
+    tally sum;
+    while (sum.ran < shapes && sum.drawn < 3 * shapes) {
+      const auto o = testing::random_op<Op>(d);
+      const std::vector<op::pass> passes = op::passes(o);
+      const op::pass drawn = passes[static_cast<std::size_t>(
+          d.between(0, static_cast<std::int64_t>(passes.size()) - 1))];
+      const plan_request request{.pass = type == dtype::s8 ? passes.front() : drawn,
+                                 .type = type,
+                                 .order = d.pick({layout::nhwc, layout::nchw, layout::any})};
+      SCOPED_TRACE(fmt::format("{} {} {} {} {} {}", backend.name, Op::name, name(request.pass),
+                               name(type), name(request.order), key(o)));
+      const auto seed = static_cast<std::uint64_t>(sum.drawn);
+      sum.ran += agrees(backend, device, o, request, seed) ? 1 : 0;
+      ++sum.drawn;
+      if (::testing::Test::HasFailure()) break;
+    }
+    return sum;
+  }
+
+  /// Runs `o` and compares all its outputs. False when the backend has no plan.
+  static bool agrees(const run::backend_entry& backend, run::compute_device& device, const Op& o,
+                     const plan_request& request, std::uint64_t seed) {
+    const op::any work(o);
+    try {
+      run::verify(device, *device.plan(work, request),
+                  testing::built_backends().oracle.of(work, request.pass), seed, true);
+    } catch (const unsupported& gap) {
+      const bool excused =
+          !backend.on_host || (!is_reference(backend) &&
+                               (is_known_gap(o, request) || !has_type(backend, request.type)));
+      EXPECT_TRUE(excused) << gap.what();
+      return false;
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+    return true;
   }
 };
 
@@ -199,19 +203,17 @@ using all_ops = decltype(types_of(op::builtin{}));
 TYPED_TEST_SUITE(random_shapes, all_ops);
 
 TYPED_TEST(random_shapes, agree_with_the_reference_in_f32) {
-  this->agree(dtype::f32, this->many, 1, built_backends{});
+  this->agree(dtype::f32, this->many, 1);
 }
 TYPED_TEST(random_shapes, agree_with_the_reference_in_bf16) {
-  this->agree(dtype::bf16, this->many, 1, built_backends{});
+  this->agree(dtype::bf16, this->many, 1);
 }
 TYPED_TEST(random_shapes, agree_with_the_reference_in_f16) {
-  this->agree(dtype::f16, this->many, 1, built_backends{});
+  this->agree(dtype::f16, this->many, 1);
 }
-TYPED_TEST(random_shapes, agree_with_the_reference_in_s8) {
-  this->agree(dtype::s8, this->many, 1, built_backends{});
-}
+TYPED_TEST(random_shapes, agree_with_the_reference_in_s8) { this->agree(dtype::s8, this->many, 1); }
 TYPED_TEST(random_shapes, agree_with_the_reference_on_two_threads) {
-  this->agree(dtype::f32, this->some, 2, built_backends{});
+  this->agree(dtype::f32, this->some, 2);
 }
 
 }  // namespace backend_correctness_test

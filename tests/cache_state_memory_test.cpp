@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,10 +58,10 @@ TEST(Verifying, NeedsRoomForTheElementsToo) {
 }
 
 void expect_known(const model::graph& graph, const std::string& phase, layout order) {
-  testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
-    SCOPED_TRACE(fmt::format("{} {} {}", B::name, phase, name(order)));
+  testing::on_all_backends([&](const backend_entry& backend) {
+    SCOPED_TRACE(fmt::format("{} {} {}", backend.name, phase, name(order)));
     planned_step planned(model::step_of(graph, phase), {.order = order},
-                         testing::make_context<B>(1),
+                         testing::make_context(backend, 1),
                          /*reordered=*/true);
     const std::size_t bytes = planned.chain_bytes();
     const std::unique_ptr<chain> result = planned.make_chain(1);

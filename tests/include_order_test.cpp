@@ -90,11 +90,7 @@ const std::vector<permission> other_headers{
     {"unistd.h", {""}}};
 
 /// Every macro in a preprocessor condition or definition needs a line here.
-const std::vector<permission> macros{{"LAYERBENCH_ONEDNN", {"backend/built_backends.hpp"}},
-                                     {"LAYERBENCH_CUDA", {"backend/built_backends.hpp"}},
-                                     {"LAYERBENCH_NCCL", {"backend/built_backends.hpp"}},
-                                     {"LAYERBENCH_MPI", {"backend/built_backends.hpp"}},
-                                     {"LAYERBENCH_SHAPES_DIR", {"model/find.hpp"}},
+const std::vector<permission> macros{{"LAYERBENCH_SHAPES_DIR", {"model/find.hpp"}},
                                      {"LAYERBENCH_HAS_MPI", {"bench/bench_model.cpp"}},
                                      {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}}};
 
@@ -135,11 +131,11 @@ bool may_include(const std::string& file, const std::string& header) {
   const std::string from = room(file);
   const std::string to = room(header);
   if (from != to) return below.contains(from) && below.at(from).contains(to);
-  if (from != "backend" || file == "backend/built_backends.hpp") return true;
+  if (from != "backend") return true;
   // A backend may include itself and the shared headers; those on NVIDIA GPUs share more.
   const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl"};
   return directory(header) == directory(file) ||
-         (directory(header) == "backend" && header != "backend/built_backends.hpp") ||
+         directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn");
 }
@@ -258,7 +254,7 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"base/a.hpp", "#include <layerbench/base/b.hpp>"},
       {"shape/json.hpp", "#include <nlohmann/json.hpp>"},
       {"report/a.hpp", "#include <layerbench/model/graph.hpp>"},
-      {"session/a.hpp", "#include <layerbench/backend/built_backends.hpp>"},
+      {"session/a.hpp", "#include <layerbench/backend/device.hpp>"},
       {"session/a.hpp", "#include <layerbench/result/name.hpp>"},
       {"session/a.hpp", "#include <layerbench/cache_state/a.hpp>"},
       {"session/a.hpp", "// #include <layerbench/analysis/predict/configurations.hpp>"},
@@ -272,8 +268,7 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"analysis/predict/a.hpp", "#include <layerbench/base/table.hpp>"},
       {"machine/a.hpp", "#include <hwloc.h>"},
       {"bench/a.cpp", "#include <layerbench/cli/main.hpp>"},
-      {"backend/built_backends.hpp", "#include <layerbench/backend/b/a.hpp>"},
-      {"backend/built_backends.hpp", "#if !LAYERBENCH_ONEDNN"},
+      {"model/find.hpp", "#ifdef LAYERBENCH_SHAPES_DIR"},
       {"backend/a/a.hpp", "#include <layerbench/backend/host.hpp>"},
       {"backend/a/a.hpp", "#include <layerbench/backend/a/b.hpp>"},
       {"backend/cudnn/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
@@ -292,7 +287,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"op/a.hpp", "#  include <layerbench/backend/backend.hpp>"},
       {"model/a.hpp", "#include <layerbench/result/name.hpp>"},
       {"model/a.hpp", "#include <layerbench/session/suite.hpp>"},
-      {"result/a.hpp", "#include <layerbench/backend/built_backends.hpp>"},
+      {"result/a.hpp", "#include <layerbench/backend/device.hpp>"},
       {"result/a.hpp", "#include <layerbench/analysis/predict/configurations.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/report/tables.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/session/suite.hpp>"},
@@ -317,7 +312,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"tools/a.hpp", "#include <layerbench/backend/backend.hpp>"},
       {"backend/a.hpp", "#include <layerbench/model/graph.hpp>"},
       {"backend/a/a.hpp", "#include <layerbench/backend/b/a.hpp>"},
-      {"backend/a/a.hpp", "#include <layerbench/backend/built_backends.hpp>"},
+      {"backend/a.hpp", "#include <layerbench/backend/a/plans.hpp>"},
       {"backend/a/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
       {"backend/cuda/a.hpp", "#include <layerbench/backend/cudnn/a.hpp>"},
       {"backend/cuda/a.hpp", "#include <cudnn.h>"},
@@ -333,7 +328,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"cli/main.hpp", "#if LAYERBENCH_ONEDNN"},
       {"cli/main.hpp", "#  ifdef LAYERBENCH_ONEDNN"},
       {"cli/main.hpp", "#elif defined(LAYERBENCH_ONEDNN)"},
-      {"backend/built_backends.hpp", "#if LAYERBENCH_ONEDNN && FOO"},
+      {"model/find.hpp", "#if LAYERBENCH_SHAPES_DIR && FOO"},
       {"base/a.hpp", "#define CHECK(x) x"}};
   for (const auto& [file, line] : wrong) {
     EXPECT_THAT(violations(file, header(line)), SizeIs(1)) << file << ": " << line;

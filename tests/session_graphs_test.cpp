@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -57,25 +56,25 @@ class random_graph : public ::testing::TestWithParam<int> {
   }
 
   /// Trains in place, and adds to gradients that stay.
-  template <backend B>
-  [[nodiscard]] trained train_in_place(layout order, int threads) const {
+  [[nodiscard]] trained train_in_place(const backend_entry& backend, layout order,
+                                       int threads) const {
     lesson other = lesson_in(order, {"activation", "add"}, threads);
     other.how.zeroed = true;
-    return train<B>(graph_, other);
+    return train(backend, graph_, other);
   }
 
   /// Compares all other backends, on these threads, with the reference.
   void expect_same_everywhere(int threads) {
-    const trained end_to_end = train<reference::backend>(graph_, lesson_in(layout::nchw));
-    expect_same(train_in_place<reference::backend>(layout::nchw, 1), end_to_end, 0);
-    testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
-      if constexpr (!std::is_same_v<B, reference::backend>) {
+    const trained end_to_end = train(testing::reference_backend(), graph_, lesson_in(layout::nchw));
+    expect_same(train_in_place(testing::reference_backend(), layout::nchw, 1), end_to_end, 0);
+    testing::on_all_backends([&](const backend_entry& backend) {
+      if (backend.name != "reference") {
         for (const layout order : {layout::nchw, layout::nhwc, layout::any}) {
-          SCOPED_TRACE(fmt::format("{} {}", B::name, name(order)));
-          const trained apart = train<B>(graph_, lesson_in(order, {}, threads));
+          SCOPED_TRACE(fmt::format("{} {}", backend.name, name(order)));
+          const trained apart = train(backend, graph_, lesson_in(order, {}, threads));
           // Flattened channels-last images are other rows of a matrix.
           if (order != layout::nhwc || !drawn_.flattens()) expect_same(apart, end_to_end, rounding);
-          expect_same(train_in_place<B>(order, threads), apart, rounding);
+          expect_same(train_in_place(backend, order, threads), apart, rounding);
         }
       }
     });
@@ -98,12 +97,12 @@ TEST_P(random_graph, HasTheSameLossesOn_two_threads) {
 
 TEST_P(random_graph, HasSimilarLossesIn16Bits) {
   SCOPED_TRACE(drawn_.text());
-  const trained end_to_end = train<reference::backend>(graph_, lesson_in(layout::nchw));
-  testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+  const trained end_to_end = train(testing::reference_backend(), graph_, lesson_in(layout::nchw));
+  testing::on_all_backends([&](const backend_entry& backend) {
     for (const layout order : {layout::nchw, layout::any}) {
-      SCOPED_TRACE(fmt::format("{} {}", B::name, name(order)));
+      SCOPED_TRACE(fmt::format("{} {}", backend.name, name(order)));
       const lesson given = lesson_in(order, {"activation"}, 1, dtype::bf16);
-      testing::expect_alike(train<B>(graph_, given).losses, end_to_end.losses, 0.1);
+      testing::expect_alike(train(backend, graph_, given).losses, end_to_end.losses, 0.1);
     }
   });
 }

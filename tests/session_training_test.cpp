@@ -6,7 +6,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,19 +32,19 @@ lesson taught(const model::training& how, std::int64_t kinds, dtype type = dtype
 }
 
 void train_everywhere(const model::graph& graph, const model::training& how, std::int64_t kinds) {
-  const auto end_to_end = train<reference::backend>(graph, taught(how, kinds)).losses;
+  const auto end_to_end = train(testing::reference_backend(), graph, taught(how, kinds)).losses;
   const double guessing = std::log(static_cast<double>(kinds));
   EXPECT_GT(end_to_end.front(), 0.5 * guessing) << "it cannot know yet";
   EXPECT_LT(end_to_end.back(), std::min(guessing, 0.5 * end_to_end.front()))
       << "it has not learned";
-  testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
-    if constexpr (!std::is_same_v<B, reference::backend>) {
-      const auto context = testing::make_context<B>(1);
+  testing::on_all_backends([&](const backend_entry& backend) {
+    if (backend.name != "reference") {
+      const auto context = testing::make_context(backend, 1);
       const auto has_plan = [&](const model::layer& of) {
         return context->device().implements_op(of.op);
       };
       if (!std::ranges::all_of(graph.layers, has_plan)) return;
-      expect_alike(train<B>(graph, taught(how, kinds)).losses, end_to_end, 1e-3);
+      expect_alike(train(backend, graph, taught(how, kinds)).losses, end_to_end, 1e-3);
     }
   });
 }
@@ -126,9 +125,9 @@ TEST(TrainingChain, OfAnEmbeddingTrainsAlikeOnAllBackends) {
   ]})"));
   for (const dtype type : {dtype::f32, dtype::bf16}) {
     const lesson given = taught({.rule = op::update_rule::momentum, .rate = 0.05}, 3, type);
-    const auto end_to_end = train<reference::backend>(net, given).losses;
-    testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
-      expect_alike(train<B>(net, given).losses, end_to_end, type == dtype::f32 ? 1e-3 : 0.1);
+    const auto end_to_end = train(testing::reference_backend(), net, given).losses;
+    testing::on_all_backends([&](const backend_entry& backend) {
+      expect_alike(train(backend, net, given).losses, end_to_end, type == dtype::f32 ? 1e-3 : 0.1);
     });
   }
 }
@@ -180,7 +179,8 @@ TEST(TrainingChain, OfRecurrentLayersLearnsAlikeOnAllBackends) {
 
 TEST(TrainingChain, TakesNewLabelsEachStep) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 8);
-  const std::shared_ptr<device_context> memory = testing::make_context<reference::backend>(1);
+  const std::shared_ptr<device_context> memory =
+      testing::make_context(testing::reference_backend(), 1);
   chain whole(memory, model::training_step(lenet, dtype::f32), {}, 3);
   std::set<std::vector<float>> seen;
   for (int i = 0; i < 4; ++i) {
@@ -197,9 +197,9 @@ TEST(TrainingChain, In16BitsLearnsTheSame) {
   const model::graph net = model::load(directory.write("residual.json", residual));
   for (const bool fused : {false, true}) {
     const model::training how{op::update_rule::momentum, fused, 0.01};
-    const auto end_to_end = train<reference::backend>(net, taught(how, 3)).losses;
-    testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
-      expect_alike(train<B>(net, taught(how, 3, dtype::bf16)).losses, end_to_end, 0.1);
+    const auto end_to_end = train(testing::reference_backend(), net, taught(how, 3)).losses;
+    testing::on_all_backends([&](const backend_entry& backend) {
+      expect_alike(train(backend, net, taught(how, 3, dtype::bf16)).losses, end_to_end, 0.1);
     });
   }
 }
@@ -216,9 +216,9 @@ TEST(TrainingChain, OfSeveralRanksSumsEveryGradient) {
       model::training together = alone;
       together.rate = alone.rate / 2;
       together.ranks = 2;
-      testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
-        expect_alike(train<B>(net, taught(together, 2)).losses,
-                     train<B>(net, taught(alone, 2)).losses, 1e-3);
+      testing::on_all_backends([&](const backend_entry& backend) {
+        expect_alike(train(backend, net, taught(together, 2)).losses,
+                     train(backend, net, taught(alone, 2)).losses, 1e-3);
       });
     }
   }
@@ -240,12 +240,12 @@ struct late_collectives final : background_collectives {
 TEST(TrainingChain, OfSeveralRanksOverlapsAllReduces) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
   lesson taught_together = taught({.rule = op::update_rule::sgd, .rate = 0.001, .ranks = 2}, 2);
-  testing::on_all_backends([&]<backend B>(std::type_identity<B> /*tag*/) {
+  testing::on_all_backends([&](const backend_entry& backend) {
     late_collectives late;
     taught_together.beside = nullptr;
-    const auto end_to_end = train<B>(lenet, taught_together).losses;
+    const auto end_to_end = train(backend, lenet, taught_together).losses;
     taught_together.beside = &late;
-    expect_alike(train<B>(lenet, taught_together).losses, end_to_end, 1e-6);
+    expect_alike(train(backend, lenet, taught_together).losses, end_to_end, 1e-6);
     EXPECT_EQ(late.sent, 2 * end_to_end.size()) << "two buckets per step";
   });
 }

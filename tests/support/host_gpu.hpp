@@ -21,7 +21,6 @@
 #include <layerbench/cache_state/device_context.hpp>
 
 #include "host_cuda.hpp"
-#include "training.hpp"
 
 /// A backend on the stand-in for the CUDA run time, which computes by the reference plans, in
 /// functions that its stream calls: they can be recorded.
@@ -123,7 +122,8 @@ class on_gpu : public ::testing::Test {
 
   [[nodiscard]] run::compute_device& device() const { return memory_->device(); }
 
-  std::shared_ptr<run::device_context> memory_ = make_context<gpu>(1);
+  std::shared_ptr<run::device_context> memory_ =
+      std::make_shared<run::device_context>(run::entry_of<gpu>(op::builtin{}).make_device(1));
 };
 
 }  // namespace testing

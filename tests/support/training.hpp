@@ -5,51 +5,36 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/built_backends.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/planned_step.hpp>
 
+#include "built_backends.hpp"
+
 /// Chains that train.
 namespace layerbench::testing {
 
-template <backend B>
-std::shared_ptr<run::device_context> make_context(int threads) {
-  const auto make = [&]<class... Ops>(op::list<Ops...> /*all*/) {
-    return std::make_unique<run::backend_device<B, Ops...>>(threads);
-  };
-  return std::make_shared<run::device_context>(make(op::builtin{}));
-}
-
-/// Calls `work` with the tag of each backend of this build that trains and can run here.
-template <class Work>
-void on_all_backends(const Work& work) {
-  const auto item = [&]<backend... Bs>(backend_list<Bs...> /*built*/) {
-    const auto one = [&]<backend B>(std::type_identity<B> tag) {
-      if constexpr (implements<B, op::update>) {
-        if (const auto reason = B::probe()) {
-          std::cout << fmt::format("{} is left out: {}\n", B::name, *reason);
-        } else {
-          work(tag);
-        }
-      }
-    };
-    (one(std::type_identity<Bs>{}), ...);
-  };
-  item(built_backends{});
+/// Calls `work` with each backend of this build that trains and can run here.
+inline void on_all_backends(const std::function<void(const run::backend_entry&)>& work) {
+  for (const run::backend_entry& backend : built_backends().backends) {
+    if (const auto reason = backend.probe()) {
+      std::cout << fmt::format("{} is left out: {}\n", backend.name, *reason);
+    } else if (backend.make_device(1)->implements_op(op::any(op::update{}))) {
+      work(backend);
+    }
+  }
 }
 
 /// All-reduces between ranks that do the same with the same images: sums are so many times what
@@ -134,9 +119,8 @@ struct trained {
   std::vector<std::vector<float>> values;
 };
 
-template <backend B>
-trained train(const model::graph& graph, const lesson& given) {
-  const std::shared_ptr<run::device_context> memory = make_context<B>(given.threads);
+inline trained train(const run::backend_entry& on, const model::graph& graph, const lesson& given) {
+  const std::shared_ptr<run::device_context> memory = make_context(on, given.threads);
   memory->device().set_between_ranks([](const op::any& op, const plan_request& request) {
     return std::make_unique<equal_ranks>(op, request);
   });

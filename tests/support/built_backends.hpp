@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <layerbench/backend/registry.hpp>
+#include <layerbench/cache_state/device_context.hpp>
+
+#include "backends.hpp"
+
+/// The backends that our programs are compiled with, for tests of all of them.
+namespace layerbench::testing {
+
+/// The backends of this build.
+inline const run::registry& built_backends() {
+  static const run::registry all = programs::compute_registry();
+  return all;
+}
+inline const run::backend_entry& reference_backend() { return *built_backends().find("reference"); }
+
+inline std::shared_ptr<run::device_context> make_context(const run::backend_entry& on,
+                                                         int threads) {
+  return std::make_shared<run::device_context>(on.make_device(threads));
+}
+
+}  // namespace layerbench::testing
