@@ -60,7 +60,7 @@ namespace detail {
     }
     try {
       const std::filesystem::path path = model::find(name, shapes);
-      choices.push_back({model::load(path).name, path});
+      choices.push_back({model::load_model(path).name, path});
     } catch (const nothing_matched& unknown) {
       throw nothing_matched(fmt::format("{}; {}", unknown.what(), list_configurations(files)));
     }
