@@ -43,7 +43,9 @@ namespace detail {
   for (const result::results& file : files) {
     for (const auto& [configuration, step] : file.manifest) names.insert(configuration.text());
   }
-  if (names.empty()) return "the files have no manifest, so no cases";
+  if (names.empty()) {
+    return "the files have no manifest, so no cases; rows of sweeps are parts of no model";
+  }
   return fmt::format("cases in the files: {}", fmt::join(names, " "));
 }
 
