@@ -98,7 +98,8 @@ def rows_of(name):
 
 def text(name, title, passes):
     rows = rows_of(name)
-    counts = Counter(row['op'] for row in rows)
+    counts = Counter('sparse gemm as dense' if 'sparse' in row['name'] else row['op']
+                     for row in rows)
     listed = ', '.join(f'{count} {op}' for op, count in counts.items())
     header = {'$schema': '../schema.json', 'name': 'deepbench_' + name,
               'title': f'DeepBench, {title}: {listed}', 'source': SOURCE, 'passes': passes}
