@@ -205,11 +205,11 @@ TEST(SweepFile, IsFoundBehindModels) {
   const testing::temporary_directory shapes;
   std::filesystem::create_directory(shapes.path() / "models");
   std::filesystem::create_directory(shapes.path() / "sweeps");
-  shapes.write("models/both.json", "{}");
-  shapes.write("sweeps/both.json", "{}");
-  shapes.write("sweeps/rows.json", "{}");
-  EXPECT_EQ(find("both", shapes.path()), shapes.path() / "models" / "both.json");
-  EXPECT_EQ(find("rows", shapes.path()), shapes.path() / "sweeps" / "rows.json");
+  const auto model = shapes.write("models/both.json", "{}");
+  static_cast<void>(shapes.write("sweeps/both.json", "{}"));
+  const auto sweep = shapes.write("sweeps/rows.json", "{}");
+  EXPECT_EQ(find("both", shapes.path()), model);
+  EXPECT_EQ(find("rows", shapes.path()), sweep);
   EXPECT_THROW(static_cast<void>(find("row", shapes.path())), nothing_matched);
 }
 
