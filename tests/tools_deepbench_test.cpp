@@ -178,14 +178,16 @@ TEST(Tool, PredictsNoSweep) {
 
 TEST(Tool, ListsSweeps) {
   std::set<std::string> names;
-  for (const json::value& sweep : json_of({"list", "--sweeps"}).at("sweeps")) {
+  const json::value sweeps = json_of({"list", "--sweeps"});
+  for (const json::value& sweep : sweeps.at("sweeps")) {
     names.insert(sweep.at("name"));
     EXPECT_THAT(sweep.at("source"), HasSubstr("da81ba7"));
     EXPECT_GT(sweep.at("rows"), 0);
   }
   EXPECT_THAT(names, ElementsAre("deepbench_inference_device", "deepbench_inference_server",
                                  "deepbench_training"));
-  for (const json::value& model : json_of({"list"}).at("models")) {
+  const json::value models = json_of({"list"});
+  for (const json::value& model : models.at("models")) {
     EXPECT_FALSE(names.contains(model.at("name")));
   }
 }
