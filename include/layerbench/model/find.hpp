@@ -97,17 +97,17 @@ namespace detail {
     if (std::filesystem::exists(path, unknown)) return path;
   }
   if (auto found = detail::find_alias(name_or_path, shapes)) return *found;
-  const std::vector<std::string> known = list(shapes);
-  if (known.empty()) throw no_models(shapes);
-  std::vector<std::string> similar = detail::similar(name_or_path, known);
-  std::ranges::copy(detail::similar(name_or_path, list(shapes, "sweeps")),
-                    std::back_inserter(similar));
+  const std::vector<std::string> models = list(shapes);
+  if (models.empty()) throw no_models(shapes);
+  std::vector<std::string> known = models;
+  std::ranges::copy(list(shapes, "sweeps"), std::back_inserter(known));
+  const std::vector<std::string> similar = detail::similar(name_or_path, known);
   const std::string hint =
       similar.empty() ? "" : fmt::format("; similar: {}", fmt::join(similar, " "));
   throw nothing_matched(
       fmt::format("no model '{}' in {}{}; 'layerbench list' shows all {} (or give the path of a "
                   "shape file)",
-                  name_or_path, shapes.string(), hint, known.size()));
+                  name_or_path, shapes.string(), hint, models.size()));
 }
 
 }  // namespace layerbench::model
