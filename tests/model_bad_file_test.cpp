@@ -57,6 +57,12 @@ std::string layer_of(const std::string& op, const std::string& shape, const std:
   return R"({"name": ")" + name + R"(", "op": ")" + op + R"(", )" +
          (after.empty() ? "" : R"("after": )" + after + ", ") + R"("shape": {)" + shape + "}}";
 }
+/// A sweep of one product, and perhaps another layer.
+std::string sweep(const std::string& passes, const std::string& more = "") {
+  return R"({"name": "m", "passes": )" + passes + R"(, "layers": [)" +
+         layer_of("gemm", R"("m": 1, "n": 1, "k": 1)", "[]") + (more.empty() ? "" : ",") + more +
+         "]}";
+}
 /// One convolution with this value of `c`, and further fields.
 std::string conv(const std::string& c, const std::string& more = "") {
   return model(layer_of(
@@ -116,6 +122,16 @@ const std::vector<bad_file> bad_files{
     {"missing_op", model(R"({"name": "a", "shape": {}})"), "/layers/0", {"op"}},
     {"missing_size", model(layer_of("gemm", R"("m": 1, "n": 2)")), "/layers/0/shape", {"k"}},
     // values
+    {"passes_not_an_object", sweep(R"(["fwd"])"), "/passes", {"object", "array"}},
+    {"no_passes_of_any_op", sweep("{}"), "/passes", {}},
+    {"no_passes_of_an_op", sweep(R"({"gemm": []})"), "/passes/gemm", {}},
+    {"unknown_pass", sweep(R"({"gemm": ["fwd", "bckwd"]})"), "/passes/gemm/1", {"bckwd", "fwd"}},
+    {"pass_that_the_op_lacks", sweep(R"({"gemm": ["bwd"]})"), "/layers/0/op", {"bwd"}},
+    {"op_without_passes", sweep(R"({"conv": ["fwd"]})"), "/layers/0/op", {"gemm", "passes"}},
+    {"sweep_with_an_edge",
+     sweep(R"({"gemm": ["fwd"]})", layer_of("gemm", R"("m": 1, "n": 1, "k": 1)", R"(["a"])", "b")),
+     "/layers/1",
+     {"b", "after"}},
     {"no_layers", model(""), "/layers", {}},
     {"layers_not_a_list", R"({"name": "m", "layers": {}})", "/layers", {"object"}},
     {"layer_not_an_object", model("3"), "/layers/0", {"object", "number"}},

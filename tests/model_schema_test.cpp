@@ -49,10 +49,12 @@ TEST(Schema, IsTheOneCheckedIn) {
       << "an op has changed; run: layerbench list --schema -o shapes/schema.json";
 }
 
-TEST(Schema, AcceptsEveryModel) {
+TEST(Schema, AcceptsEveryModelAndSweep) {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(LAYERBENCH_SHAPES_DIR "/models")) {
-    files.push_back(entry.path().string());
+  for (const char* folder : {LAYERBENCH_SHAPES_DIR "/models", LAYERBENCH_SHAPES_DIR "/sweeps"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      files.push_back(entry.path().string());
+    }
   }
   EXPECT_GE(files.size(), 3U);
   const testing::outcome done = validate(files);

@@ -79,5 +79,6 @@ void add_compare(CLI::App& app);
 /// `words` are the arguments from the first `--` on.
 void add_versus(CLI::App& app, const std::vector<std::string>& words);
 void add_report(CLI::App& app);
+void add_deepbench(CLI::App& app);
 
 }  // namespace layerbench::tool

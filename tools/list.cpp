@@ -156,6 +156,25 @@ std::string render_networks(const std::string& shapes, const std::string& format
   return text(t);
 }
 
+/// The sweeps in the directory of the shape files.
+std::string render_sweeps(const std::string& shapes, const std::string& format) {
+  table t{{{"name"}, {"rows", align::right}, {"title"}, {"source"}}, {}};
+  json::value list = json::value::array();
+  for (const std::string& name : model::list(shapes, "sweeps")) {
+    const model::graph sweep = model::load(model::find(name, shapes));
+    t.rows.push_back({name, std::to_string(sweep.layers.size()), sweep.title, sweep.source});
+    list.push_back({{"name", name},
+                    {"title", sweep.title},
+                    {"rows", sweep.layers.size()},
+                    {"source", sweep.source}});
+  }
+  if (format == "json") return json_text({{"schema", 1}, {"sweeps", list}});
+  if (format == "csv") return csv(t);
+  t.columns.pop_back();
+  for (auto& row : t.rows) row.pop_back();
+  return text(t);
+}
+
 }  // namespace
 
 void add_list(CLI::App& app) {
@@ -173,7 +192,10 @@ void add_list(CLI::App& app) {
   command->add_flag("--schema", *schema, "Print the JSON schema of shape files instead");
   const auto networks = std::make_shared<bool>(false);
   command->add_flag("--networks", *networks, "List the networks for predict --network instead");
-  command->callback([common, wanted, schema, networks] {
+  const auto sweeps = std::make_shared<bool>(false);
+  command->add_flag("--sweeps", *sweeps, "List the sweeps, such as DeepBench's lists, instead");
+  command->callback([common, wanted, schema, networks, sweeps] {
+    if (*sweeps) return write(*common, render_sweeps(common->shapes, common->format));
     if (*networks) return write(*common, render_networks(common->shapes, common->format));
     write(*common, *schema ? model::schema(op::catalog_of(op::builtin{})).dump(2) + '\n'
                            : render(load_all(common->shapes, *wanted), common->format));

@@ -65,7 +65,7 @@ analysis::data_parallel of_throughput(const scaling_request& given, const analys
         "without --overhead-per-layer and --overhead-per-step");
   }
   const auto path = model::find(chosen.models.front(), chosen.shapes);
-  const model::graph graph = model::load(path, given.batch);
+  const model::graph graph = model::load_model(path, given.batch);
   const analysis::prediction single =
       analysis::spread_throughput(graph, dtype_from(given.dtype).value(), *given.throughput);
   const analysis::device_work work{

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/error.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
@@ -92,8 +93,8 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
           {"data", of.graph.data},
           {"studies", of.graph.studies},
           {"aliases", of.graph.aliases},
-          {"phase", of.phase},
-          {"batch", model::batch(of.graph)},
+          {"phase", of.phase.empty() ? json::value() : json::value(of.phase)},
+          {"batch", is_sweep(of.graph) ? json::value() : json::value(model::batch(of.graph))},
           {"parameters", totals.parameters},
           {"macs", of.macs},
           {"conv_layers", totals.conv_layers},
@@ -138,11 +139,14 @@ std::string to_text(const shown_step& of, const model::totals& totals) {
     if (!value.empty()) kind += fmt::format("{}{}: {}", kind.empty() ? "" : "; ", label, value);
   }
   if (!kind.empty()) kind += '\n';
+  const std::string conditions =
+      is_sweep(of.graph) ? "each row with its own batch"
+                         : fmt::format("{}, batch {}", of.phase, model::batch(of.graph));
   return fmt::format(
-      "{}: {}, {}, batch {}\nsizes from: {}\n{}{} parameters, {} MACs, {} activations; {} conv "
+      "{}: {}, {}\nsizes from: {}\n{}{} parameters, {} MACs, {} activations; {} conv "
       "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for f32\n\n{}",
-      of.graph.name, of.graph.title, of.phase, model::batch(of.graph), of.graph.source, kind,
-      totals.parameters, of.macs, totals.activations, totals.conv_layers, totals.unique_conv_shapes,
+      of.graph.name, of.graph.title, conditions, of.graph.source, kind, totals.parameters, of.macs,
+      totals.activations, totals.conv_layers, totals.unique_conv_shapes,
       units::si(static_cast<double>(of.footprint), "B"), text(to_table(of, false)));
 }
 
@@ -158,17 +162,24 @@ void add_show(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("show", "Shows a model: its totals and what a step of it runs");
   const auto options = std::make_shared<show_options>();
-  command->add_option("model", options->model, "Name of a model, or path of a shape file")
+  command->add_option("model", options->model, "Name of a model or sweep, or path of a shape file")
       ->required();
   command->add_option("--batch", options->batch, "Images in a batch; default: the shape file's")
       ->check(CLI::Range(std::int64_t{1}, max_size));
-  command->add_option("--phase", options->phase, "What the step is for")
-      ->check(CLI::IsMember({"inference", "training"}))
-      ->capture_default_str();
+  const CLI::Option* phase = command->add_option("--phase", options->phase, "What the step is for")
+                                 ->check(CLI::IsMember({"inference", "training"}))
+                                 ->capture_default_str();
   const std::shared_ptr<const common_options> common = add_common(*command);
-  command->callback([common, options] {
+  command->callback([common, options, phase] {
     const model::graph graph =
         model::load(model::find(options->model, common->shapes), options->batch);
+    if (is_sweep(graph)) {
+      if (phase->count() > 0) {
+        throw usage_error(
+            fmt::format("--phase: '{}' is a sweep; its file says the passes", graph.name));
+      }
+      options->phase.clear();
+    }
     write(*common, render(step_to_show(graph, options->phase), common->format));
   });
 }

@@ -53,7 +53,8 @@ inline CLI::Option* add_one(CLI::App& app, const char* names, auto& value, const
 
 /// What is measured.
 inline void add_case_options(CLI::App& app, options& o) {
-  add_list(app, "--model", o.models, "models: names, or paths of shape files", "LAYERBENCH_MODEL")
+  add_list(app, "--model", o.models, "models or sweeps: names, or paths of shape files",
+           "LAYERBENCH_MODEL")
       ->capture_default_str();
   add_list(app, "--batch", o.batches, "images in a batch [each model file's own]",
            "LAYERBENCH_BATCH")
@@ -66,9 +67,9 @@ inline void add_case_options(CLI::App& app, options& o) {
   add_list(app, "--threads", o.threads,
            fmt::format("threads [{}, one a processor]", o.default_threads), "LAYERBENCH_THREADS")
       ->check(whole_number(1, 4096));
-  add_list(app, "--cache", o.caches, "states of the caches before each call", "LAYERBENCH_CACHE")
-      ->check(one_of(text_list(enum_names<cache_state>)))
-      ->capture_default_str();
+  add_list(app, "--cache", o.caches,
+           "states of the caches before each call [model; hot for sweeps]", "LAYERBENCH_CACHE")
+      ->check(one_of(text_list(enum_names<cache_state>)));
   app.add_option("--timing", o.timing,
                  "of GPUs: a call a time, calls in a stream, or a graph of them [graph; stream in "
                  "training]")
@@ -92,7 +93,8 @@ inline void add_case_options(CLI::App& app, options& o) {
           "result file, to use its plans again",
           "LAYERBENCH_PLANS")
       ->type_name("heuristic|measured|FILE");
-  add_one(app, "--shapes", o.shapes, "folder with models/*.json", "LAYERBENCH_SHAPES");
+  add_one(app, "--shapes", o.shapes, "folder with models/*.json and sweeps/*.json",
+          "LAYERBENCH_SHAPES");
 }
 
 /// How it is, how long, and where results go.

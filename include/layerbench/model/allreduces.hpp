@@ -59,6 +59,18 @@ inline void add_allreduce(graph& to, std::string name, std::int64_t bytes,
   return result;
 }
 
+/// The all-reduces of a sweep.
+[[nodiscard]] inline graph allreduces_of(const graph& sweep, const allreduce_settings& how) {
+  graph result;
+  result.name = sweep.name;
+  result.title = sweep.title;
+  for (const layer& row : sweep.layers) {
+    const auto* const reduced = row.op.get<op::allreduce>();
+    if (reduced != nullptr) detail::add_allreduce(result, row.name, reduced->bytes, how);
+  }
+  return result;
+}
+
 /// Powers of two from 4 bytes to 1 GiB, but at most `most` bytes.
 [[nodiscard]] inline graph allreduce_sweep(const allreduce_settings& how, std::int64_t most) {
   graph result;

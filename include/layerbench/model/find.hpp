@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -106,24 +107,28 @@ namespace detail {
 }  // namespace detail
 
 /// The shape file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a model
-/// of `shapes` by its name or an alias. Throws nothing_matched for an unknown name, listing similar
-/// ones, and where there are no models at all.
+/// of `shapes` by its name, a sweep by its name, or a model by an alias. Throws nothing_matched for
+/// an unknown name, listing similar ones, and where there are no models at all.
 [[nodiscard]] inline std::filesystem::path find(const std::string& name_or_path,
                                                 const std::filesystem::path& shapes) {
   if (is_path(name_or_path)) return name_or_path;
-  std::filesystem::path path = shapes / "models" / (name_or_path + ".json");
-  std::error_code unknown;
-  if (std::filesystem::exists(path, unknown)) return path;
+  for (const char* folder : {"models", "sweeps"}) {
+    std::filesystem::path path = shapes / folder / (name_or_path + ".json");
+    std::error_code unknown;
+    if (std::filesystem::exists(path, unknown)) return path;
+  }
   if (auto found = detail::find_alias(name_or_path, shapes)) return *found;
-  const std::vector<std::string> known = list(shapes);
-  if (known.empty()) throw no_models(shapes);
+  const std::vector<std::string> models = list(shapes);
+  if (models.empty()) throw no_models(shapes);
+  std::vector<std::string> known = models;
+  std::ranges::copy(list(shapes, "sweeps"), std::back_inserter(known));
   const std::vector<std::string> similar = detail::similar(name_or_path, known);
   const std::string hint =
       similar.empty() ? "" : fmt::format("; similar: {}", fmt::join(similar, " "));
   throw nothing_matched(
       fmt::format("no model '{}' in {}{}; 'layerbench list' shows all {} (or give the path of a "
                   "shape file)",
-                  name_or_path, shapes.string(), hint, known.size()));
+                  name_or_path, shapes.string(), hint, models.size()));
 }
 
 }  // namespace layerbench::model

@@ -33,7 +33,12 @@ struct graph {
   std::vector<std::string> aliases;  ///< other names that find it
   std::map<std::string, std::int64_t, std::less<>> parameters;  ///< named sizes
   std::vector<layer> layers;                                    ///< every layer after its producers
+  /// Of a sweep: the passes in which the layers of an op are timed. Empty for a model.
+  std::map<std::string, std::vector<op::pass>, std::less<>> passes = {};
 };
+
+/// Whether the graph is a sweep: a list of layers without edges, each timed by itself.
+[[nodiscard]] inline bool is_sweep(const graph& g) { return !g.passes.empty(); }
 
 /// Images in one step: the parameter `batch`, or 1 without it.
 [[nodiscard]] inline std::int64_t batch(const graph& g) {

@@ -77,6 +77,10 @@ namespace detail {
   };
   const json::value count = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_size}};
   const json::value parameters = {{"type", "object"}, {"additionalProperties", count}};
+  const json::value pass = {{"enum", enum_names<op::pass>}};
+  const json::value passes = {{"type", "array"}, {"minItems", 1}, {"items", pass}};
+  const json::value by_op = {
+      {"type", "object"}, {"minProperties", 1}, {"additionalProperties", passes}};
   const json::value layers = {
       {"type", "array"}, {"minItems", 1}, {"items", detail::layer_schema(catalog)}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -92,6 +96,7 @@ namespace detail {
             {"studies", described(texts, "published measurements and suites that have it")},
             {"aliases", described(texts, "other names that find it")},
             {"parameters", parameters},
+            {"passes", described(by_op, "of a sweep: the passes that are timed, by op")},
             {"layers", layers}}},
           {"required", json::value::array({"name", "layers"})},
           {"additionalProperties", false},

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/error.hpp>
 #include <layerbench/base/name.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/list.hpp>
@@ -62,6 +63,30 @@ namespace detail {
     named["batch"] = *batch;
   }
   return named;
+}
+
+/// The passes of each op of a sweep; empty where the file has no such field.
+[[nodiscard]] inline std::map<std::string, std::vector<op::pass>, std::less<>> read_passes(
+    const json::cursor& file) {
+  std::map<std::string, std::vector<op::pass>, std::less<>> passes;
+  if (!file.has("passes")) return passes;
+  const json::cursor at = file["passes"];
+  at.require_object();
+  if (at.get().empty()) at.fail("has no op; name those of the layers");
+  for (const auto& op : at.get().items()) {
+    const json::cursor list = at[op.key()];
+    list.require_array();
+    if (list.get().empty()) list.fail("has no passes");
+    for (std::size_t i = 0; i < list.get().size(); ++i) {
+      const auto pass = from_name<op::pass>(list[i].text());
+      if (!pass) {
+        list[i].fail(fmt::format("unknown pass '{}'; known: {}", list[i].text(),
+                                 fmt::join(enum_names<op::pass>, " ")));
+      }
+      passes[op.key()].push_back(*pass);
+    }
+  }
+  return passes;
 }
 
 /// A layer as the file has it: producers by position in the file.
@@ -184,17 +209,41 @@ inline void check_edges(const std::vector<draft>& drafts) {
   }
 }
 
+/// The layers of a sweep read nothing of each other, and have the passes in which they are timed.
+inline void check_sweep(const std::vector<draft>& drafts,
+                        const std::map<std::string, std::vector<op::pass>, std::less<>>& passes) {
+  for (const draft& row : drafts) {
+    const layer& node = row.node;
+    if (node.inputs.front() != model_input) {
+      row.at.fail(
+          fmt::format("'{}' reads another layer, but layers of a sweep stand alone; give "
+                      "it \"after\": []",
+                      node.name));
+    }
+    const auto found = passes.find(node.op.name());
+    if (found == passes.end()) {
+      row.at["op"].fail(
+          fmt::format("\"passes\" of the file does not say when '{}' is timed", node.op.name()));
+    }
+    for (const op::pass pass : found->second) {
+      if (node.op.has(pass)) continue;
+      row.at["op"].fail(fmt::format("'{}' has no pass {}", node.name, op::name(pass)));
+    }
+  }
+}
+
 }  // namespace detail
 
 /// Reads a shape file (docs/formats.md). `batch` replaces the file's parameter of that name.
-/// Throws bad_input with file and JSON pointer for whatever is wrong in it.
+/// Throws bad_input with file and JSON pointer for whatever is wrong in it, and usage_error for a
+/// `batch` of a sweep.
 [[nodiscard]] inline graph load(const std::filesystem::path& path,
                                 std::optional<std::int64_t> batch = std::nullopt,
                                 const op::catalog& catalog = op::catalog_of(op::builtin{})) {
   const json::value parsed = json::parse_file(path);
   const json::cursor file(parsed, path.string());
   file.check_keys({"$schema", "name", "title", "source", "family", "data", "studies", "aliases",
-                   "parameters", "layers"},
+                   "parameters", "passes", "layers"},
                   {"name", "layers"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
   graph result;
@@ -205,11 +254,17 @@ inline void check_edges(const std::vector<draft>& drafts) {
   result.data = text("data");
   result.studies = detail::read_texts(file, "studies");
   result.aliases = detail::read_texts(file, "aliases");
+  result.passes = detail::read_passes(file);
+  if (batch && is_sweep(result)) {
+    throw usage_error(
+        fmt::format("--batch: '{}' is a sweep; each of its rows has its own batch", result.name));
+  }
   result.parameters = detail::read_parameters(file, batch);
   std::vector<detail::draft> drafts =
       detail::read_layers(file["layers"], catalog, result.parameters);
   const std::vector<std::size_t> order = detail::graph_order(drafts);
   detail::check_edges(drafts);
+  if (is_sweep(result)) detail::check_sweep(drafts, result.passes);
   std::vector<std::size_t> place(drafts.size());
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   for (const std::size_t from : order) {
@@ -220,6 +275,16 @@ inline void check_edges(const std::vector<draft>& drafts) {
     result.layers.push_back(std::move(node));
   }
   return result;
+}
+
+/// Reads the shape file of a model. Throws usage_error for a sweep, which has no steps.
+[[nodiscard]] inline graph load_model(const std::filesystem::path& path,
+                                      std::optional<std::int64_t> batch = std::nullopt) {
+  graph result = load(path, batch);
+  if (!is_sweep(result)) return result;
+  throw usage_error(fmt::format(
+      "--model: '{}' is a sweep, a list of separate rows, not a model; it has no step to predict",
+      result.name));
 }
 
 }  // namespace layerbench::model

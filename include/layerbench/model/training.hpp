@@ -17,6 +17,7 @@
 #include <layerbench/model/parameters.hpp>
 #include <layerbench/model/reductions.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/sweep.hpp>
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/cross_entropy.hpp>
 #include <layerbench/op/softmax.hpp>
@@ -312,9 +313,10 @@ class training_builder {
   return detail::training_builder(g, type, in_place, how).build();
 }
 
-/// One step of a phase, "training" or "inference".
+/// One step of a phase, "training" or "inference". The step of a sweep is its rows, in any phase.
 [[nodiscard]] inline step step_of(const graph& g, std::string_view phase, dtype type = dtype::f32,
                                   const op_names& in_place = {}, const training& how = {}) {
+  if (is_sweep(g)) return sweep_step(g, type);
   return phase == "training" ? training_step(g, type, in_place, how)
                              : inference_step(g, type, in_place);
 }

@@ -29,7 +29,7 @@ struct options {
   bool zero_gradients = false;         ///< gradients are zeroed, then added to
   bool data_parallel = false;          ///< all ranks train together
   std::string during;  ///< "allreduce": backward rows are timed during one, too; or empty
-  std::vector<std::string> caches{"model"};
+  std::vector<std::string> caches;  ///< empty: model; hot for the rows of a sweep
   std::string
       timing;  ///< single, stream or graph, where a device has a choice; empty: the phase's default
   std::string order = "nhwc";

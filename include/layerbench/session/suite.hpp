@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,12 +18,14 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/system.hpp>
+#include <layerbench/cache_state/state.hpp>
 #include <layerbench/model/allreduces.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/sweep.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/autotuner.hpp>
@@ -62,6 +65,7 @@ struct configuration_settings {
   result::configuration_name configuration;
   plan_request request;
   int threads;
+  std::vector<std::string> caches;
 };
 
 /// Who chooses plans in the libraries' place; null where nobody does. A run that goes on keeps its
@@ -90,27 +94,30 @@ class suite_builder {
         wanted_(std::move(wanted)),
         devices_(known, all.tuner, ranks, timing) {}
 
-  /// Adds a configuration of a model: its manifest and the rows of this program.
-  /// Does nothing where no row of it is wanted.
+  /// Adds a configuration of a model: its manifest and the rows of this program; or of one row of a
+  /// sweep, which is in no manifest. Does nothing where no row of it is wanted.
   void add_configuration(const model::graph& graph, const configuration_settings& c) {
     // A library may want reorders between the layers, and between the passes of a layer.
-    const bool reordered = c.request.order == layout::any || o_.phase == "training";
+    const bool in_model = !is_sweep(graph);
+    const bool reordered = in_model && (c.request.order == layout::any || o_.phase == "training");
     const model::step plain = step_of(graph, c.request.type);
     if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
-    if (!all_.footprint.try_emplace(c.configuration, 0).second) return;  // asked for twice
+    const std::string row = in_model ? "" : graph.layers.front().name;
+    if (!added_.emplace(c.configuration, row).second) return;  // asked for twice
     const std::shared_ptr<device_context> memory = devices_.of(c.configuration.backend, c.threads);
     const auto step = std::make_shared<planned_step>(plain, c.request, memory, reordered);
     const model::step_memory least = step->least_memory();
-    all_.footprint[c.configuration] = least.footprint();
+    std::int64_t& footprint = all_.footprint[c.configuration];
+    footprint = std::max(footprint, least.footprint());
     const std::vector<model::primitive> primitives = model::primitives(step->step());
     std::vector<result::planned> step_plan;
     for (const model::primitive& p : primitives) {
       step_plan.push_back(result::planned_of(p, least.most_frequent_state(p), c.request.type));
       add_rows(c, memory, step, p, step_plan.back());
     }
-    if (what_.whole_model()) add_chain(c, step, primitives);
+    if (what_.whole_model() && in_model) add_chain(c, step, primitives);
     if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
-    if (what_.is_predictable()) all_.manifest[c.configuration] = std::move(step_plan);
+    if (what_.is_predictable() && in_model) all_.manifest[c.configuration] = std::move(step_plan);
   }
 
   /// The list of peaks for that backend and so many threads. Streams are the same in all data
@@ -128,11 +135,13 @@ class suite_builder {
     return result;
   }
 
-  /// All-reduces of the sizes of a model's gradients; without a model, a sweep of sizes.
+  /// All-reduces of the sizes of a model's gradients, or those of a sweep; without either, of
+  /// powers of two.
   [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
                                          std::int64_t ranks) {
     const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
     const model::allreduce_settings how{ranks, in_place};
+    if (trained && is_sweep(*trained)) return model::allreduces_of(*trained, how);
     if (trained) return model::gradient_allreduces(*trained, type, how);
     // Each rank has two arrays, and the leader all ranks' twice again, to check them.
     const std::int64_t available = host_buffer::available_bytes().value_or(INT64_MAX);
@@ -157,7 +166,8 @@ class suite_builder {
     if (ranks_ != nullptr) configuration.parameters["ranks"] = std::to_string(ranks_->size());
     return {configuration,
             {op::pass::fwd, dtype_from(type).value(), order, o_.workspace_limit},
-            threads};
+            threads,
+            caches_of(graph)};
   }
 
   /// Ranks of a backend: as many as were started, or as the user wants in this program.
@@ -166,6 +176,12 @@ class suite_builder {
   }
 
  private:
+  /// The cache states of its rows. Those of sweeps are hot, as in the benchmarks they come from.
+  [[nodiscard]] std::vector<std::string> caches_of(const model::graph& graph) const {
+    if (!o_.caches.empty()) return o_.caches;
+    return {std::string(name(is_sweep(graph) ? cache_state::hot : cache_state::model))};
+  }
+
   [[nodiscard]] model::step step_of(const model::graph& graph, dtype type) const {
     const model::op_names in_place{o_.in_place.begin(), o_.in_place.end()};
     model::training how = o_.training();
@@ -185,7 +201,7 @@ class suite_builder {
                                                         bool reordered) const {
     std::vector<std::string> names;
     const auto add = [&](std::string_view op, op::pass pass, const std::string& layer) {
-      for (const std::string& state : o_.caches) {
+      for (const std::string& state : c.caches) {
         result::row_name row{c.configuration, std::string(op), std::string(op::name(pass)), layer,
                              state};
         names.push_back(row.text());
@@ -228,7 +244,7 @@ class suite_builder {
                 const std::shared_ptr<planned_step>& step, const model::primitive& p,
                 const result::planned& planned) {
     if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
-    for (const std::string& state : o_.caches) {
+    for (const std::string& state : c.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
       case_spec result{.name = {c.configuration, planned.op, planned.pass, p.layer, state},
                        .op = p.op,
@@ -284,7 +300,21 @@ class suite_builder {
   timing_mode timing_;
   name_filter wanted_;
   suite_devices devices_;
+  std::set<std::pair<result::configuration_name, std::string>> added_;  ///< with the sweep's row
 };
+
+/// Throws usage_error where something was asked for that only models have.
+inline void require_rows_only(const options& o, const model::graph& sweep) {
+  if (o.phase != "inference") {
+    throw usage_error(
+        fmt::format("--phase: '{}' is a sweep; its file says which passes are timed", sweep.name));
+  }
+  if (!o.chain.empty()) {
+    throw usage_error(fmt::format(
+        "--chain: '{}' is a sweep, a list of separate rows, not a model; it cannot run as a whole",
+        sweep.name));
+  }
+}
 
 }  // namespace detail
 
@@ -348,7 +378,11 @@ class suite_builder {
     for (const std::optional<std::int64_t> batch : batches) {
       const model::graph graph = model::load(path, batch, known.ops);
       require_own_name(graph, path);
-      add_cases([&](const auto&...) -> const model::graph& { return graph; });
+      if (is_sweep(graph)) detail::require_rows_only(o, graph);
+      for (const model::graph& part :
+           is_sweep(graph) ? model::rows_of(graph) : std::vector{graph}) {
+        add_cases([&](const auto&...) -> const model::graph& { return part; });
+      }
     }
   }
   return all;

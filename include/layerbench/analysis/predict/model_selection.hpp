@@ -43,7 +43,9 @@ namespace detail {
   for (const result::results& file : files) {
     for (const auto& [configuration, step] : file.manifest) names.insert(configuration.text());
   }
-  if (names.empty()) return "the files have no manifest, so no cases";
+  if (names.empty()) {
+    return "the files have no manifest, so no cases; rows of sweeps are parts of no model";
+  }
   return fmt::format("cases in the files: {}", fmt::join(names, " "));
 }
 
@@ -60,7 +62,7 @@ namespace detail {
     }
     try {
       const std::filesystem::path path = model::find(name, shapes);
-      choices.push_back({model::load(path).name, path});
+      choices.push_back({model::load_model(path).name, path});
     } catch (const nothing_matched& unknown) {
       throw nothing_matched(fmt::format("{}; {}", unknown.what(), list_configurations(files)));
     }
