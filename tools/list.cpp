@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/scaling/network_file.hpp>
+#include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
@@ -175,6 +176,22 @@ std::string render_sweeps(const std::string& shapes, const std::string& format) 
   return text(t);
 }
 
+/// The studies in the directory of the shape files.
+std::string render_studies(const std::string& shapes, const std::string& format) {
+  table t{{{"name"}, {"title"}, {"cells", align::right}, {"source"}}, {}};
+  json::value list = json::value::array();
+  for (const std::string& name : analysis::list_studies(shapes)) {
+    const analysis::study item = analysis::load_study(name, shapes);
+    t.rows.push_back({name, item.title, std::to_string(item.cells.size()), item.source});
+    list.push_back({{"name", name},
+                    {"title", item.title},
+                    {"cells", item.cells.size()},
+                    {"source", item.source}});
+  }
+  if (format == "json") return json_text({{"schema", 1}, {"studies", list}});
+  return format == "csv" ? csv(t) : text(t);
+}
+
 }  // namespace
 
 void add_list(CLI::App& app) {
@@ -194,8 +211,11 @@ void add_list(CLI::App& app) {
   command->add_flag("--networks", *networks, "List the networks for predict --network instead");
   const auto sweeps = std::make_shared<bool>(false);
   command->add_flag("--sweeps", *sweeps, "List the sweeps, such as DeepBench's lists, instead");
-  command->callback([common, wanted, schema, networks, sweeps] {
+  const auto studies = std::make_shared<bool>(false);
+  command->add_flag("--studies", *studies, "List the published studies for study instead");
+  command->callback([common, wanted, schema, networks, sweeps, studies] {
     if (*sweeps) return write(*common, render_sweeps(common->shapes, common->format));
+    if (*studies) return write(*common, render_studies(common->shapes, common->format));
     if (*networks) return write(*common, render_networks(common->shapes, common->format));
     write(*common, *schema ? model::schema(op::catalog_of(op::builtin{})).dump(2) + '\n'
                            : render(load_all(common->shapes, *wanted), common->format));

@@ -57,34 +57,19 @@ void check(const variant& of) {
   }
 }
 
+/// The lines, each indented and after a line break.
+std::string indented(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "\n  " + line;
+  return text;
+}
+
 std::filesystem::path new_directory() {
   const std::filesystem::path all = std::filesystem::temp_directory_path();
   std::string pattern = (all / "layerbench-versus.XXXXXX").string();
   if (::mkdtemp(pattern.data()) != nullptr) return pattern;
   throw error(fmt::format("no temporary directory in {}: {}", all.string(),
                           std::generic_category().message(errno)));
-}
-
-/// The exit code of a failed program if it is one of the shared exit codes, else `failure`.
-exit_code exit_code_of(int status) {
-  using enum exit_code;
-  for (const exit_code code :
-       {usage, bad_input, incomplete, nothing_matched, unavailable, interrupted}) {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(code)) return code;
-  }
-  return failure;
-}
-
-/// The last lines of a file, each indented and on a new line.
-std::string last_lines(const std::filesystem::path& file) {
-  constexpr std::size_t most = 5;
-  std::vector<std::string> lines;
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    if (lines.size() == most) lines.erase(lines.begin());
-    lines.push_back("\n  " + line);
-  }
-  return fmt::format("{}", fmt::join(lines, ""));
 }
 
 }  // namespace
@@ -200,8 +185,9 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
   if (interrupted() || (status == 0 && std::filesystem::exists(file))) return;
   const std::string how =
       status == 0 ? "it wrote no results; is it a benchmark program?" : status_text(status);
-  std::string message = fmt::format("round {}, {} command: {}: {}{}", round, of.name, how,
-                                    fmt::join(of.command.line(), " "), last_lines(errors));
+  std::string message =
+      fmt::format("round {}, {} command: {}: {}{}", round, of.name, how,
+                  fmt::join(of.command.line(), " "), indented(last_lines(errors, 5)));
   if (rounds() > 0 && !chosen_.keep.empty()) {
     message += fmt::format("\nlayerbench: {} whole rounds are in {}", rounds(), chosen_.keep);
   }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -99,6 +100,25 @@ std::string find_program(const invocation& of) {
 std::string status_text(int status) {
   if (WIFEXITED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
   return fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+}
+
+exit_code exit_code_of(int status) {
+  using enum exit_code;
+  for (const exit_code code :
+       {usage, bad_input, incomplete, nothing_matched, unavailable, interrupted}) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(code)) return code;
+  }
+  return failure;
+}
+
+std::vector<std::string> last_lines(const std::filesystem::path& file, std::size_t most) {
+  std::vector<std::string> lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (lines.size() == most) lines.erase(lines.begin());
+    lines.push_back(line);
+  }
+  return lines;
 }
 
 process_runner::process_runner() {

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <csignal>
+#include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
+
+#include <layerbench/base/error.hpp>
 
 /// Child processes of the tool.
 namespace layerbench::tool {
@@ -28,6 +32,12 @@ std::string find_program(const invocation& of);
 
 /// A status of wait(2) as text: "exit code 3", "signal 11 (Segmentation fault)".
 std::string status_text(int status);
+
+/// The exit code of a failed program if it is one of the shared exit codes, else `failure`.
+exit_code exit_code_of(int status);
+
+/// The last lines of a file, at most `most`.
+std::vector<std::string> last_lines(const std::filesystem::path& file, std::size_t most);
 
 /// Runs programs one after another. During its lifetime SIGINT and SIGTERM are passed on to the
 /// running program, and end the tool only when that program has ended.

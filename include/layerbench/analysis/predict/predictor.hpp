@@ -34,6 +34,7 @@ struct options {
   double overhead_per_layer = 0;      ///< framework's seconds per execution of a layer
   double overhead_per_step = 0;       ///< framework's seconds per step
   std::span<const result::results> peaks = {};  ///< files with peaks; empty: the files themselves
+  std::vector<model::step_part> parts = {};     ///< parts of the step to add up; empty: all
 };
 
 namespace detail {
@@ -182,6 +183,16 @@ struct covered_step {
   return peaks_in(group_of(chosen.peaks));
 }
 
+/// The chosen parts of a planned step.
+[[nodiscard]] inline planned_configuration chosen_parts(planned_configuration planned,
+                                                        const options& chosen) {
+  if (chosen.parts.empty()) return planned;
+  std::erase_if(planned.step, [&](const result::planned& primitive) {
+    return std::ranges::find(chosen.parts, primitive.part) == chosen.parts.end();
+  });
+  return planned;
+}
+
 /// Throws bad_input for files that only have aggregates, which would look like empty files.
 inline void require_rounds(const group& files) {
   for (const result::results* file : files) {
@@ -257,7 +268,8 @@ inline void require_rounds(const group& files) {
     const std::vector<peaks> known = detail::peaks_for(alike, chosen);
     for (const planned_configuration& planned : configurations_of(alike, choices)) {
       if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
-      predictions.push_back(predict_configuration(planned, measured, alike, chosen));
+      predictions.push_back(
+          predict_configuration(detail::chosen_parts(planned, chosen), measured, alike, chosen));
       set_limits(predictions.back(), known);
     }
   }

@@ -1,0 +1,348 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/study/json.hpp>
+#include <layerbench/analysis/study/own_figures.hpp>
+#include <layerbench/analysis/study/runs.hpp>
+#include <layerbench/analysis/study/study_file.hpp>
+#include <layerbench/analysis/study/text.hpp>
+#include <layerbench/model/shape_file.hpp>
+
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
+#include "support/program.hpp"
+#include "support/scaling.hpp"
+#include "support/timings.hpp"
+
+namespace layerbench::analysis {
+namespace analysis_study_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::mentions;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+/// The cell of a study with this label and batch.
+const study_cell& cell_of(const study& of, const std::string& label, std::int64_t batch) {
+  const auto found = std::ranges::find_if(
+      of.cells, [&](const study_cell& cell) { return cell.label == label && cell.batch == batch; });
+  EXPECT_NE(found, of.cells.end()) << label;
+  return found == of.cells.end() ? of.cells.front() : *found;
+}
+
+std::optional<double> figure(const study& of, const study_cell& cell, const std::string& column) {
+  const auto found = std::ranges::find(of.columns, column);
+  EXPECT_NE(found, of.columns.end()) << column;
+  return cell.published.at(static_cast<std::size_t>(found - of.columns.begin()));
+}
+
+TEST(ShippedStudy, LoadsAndEveryModelIsThere) {
+  const std::vector<std::string> names = list_studies(LAYERBENCH_SHAPES_DIR);
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"upv_2018", "tf_cnn_benchmarks", "cnn_benchmarks",
+                                              "convnet_benchmarks", "mxnet_perf",
+                                              "deep_learning_examples", "dawnbench"}));
+  for (const std::string& name : names) {
+    const study item = load_study(name, LAYERBENCH_SHAPES_DIR);
+    EXPECT_EQ(item.name, name);
+    EXPECT_GT(item.source.size(), 20U) << name;
+    EXPECT_THAT(item.unanswered, Not(IsEmpty())) << name;
+    EXPECT_THAT(runs_of(item.cells), Not(IsEmpty())) << name;
+    for (const study_cell& cell : item.cells) {
+      EXPECT_TRUE(
+          std::ranges::any_of(cell.published, [](const auto& value) { return value.has_value(); }))
+          << name << ": " << cell.label;
+      if (!cell.answerable()) continue;
+      const model::graph graph =
+          model::load(model::find(cell.model, LAYERBENCH_SHAPES_DIR), cell.batch);
+      EXPECT_EQ(graph.name, cell.model) << name;
+    }
+  }
+}
+
+TEST(ShippedStudy, HasThePublishedFigures) {
+  const auto load = [](const std::string& name) { return load_study(name, LAYERBENCH_SHAPES_DIR); };
+  const study upv = load("upv_2018");
+  const study_cell& resnet = cell_of(upv, "ImageNet ResNet50, PyTorch", 8);
+  EXPECT_EQ(resnet.model, "resnet50");
+  EXPECT_EQ(figure(upv, resnet, "1x P100"), 125);
+  EXPECT_EQ(figure(upv, resnet, "CPU"), 3);
+  const study torch = load("cnn_benchmarks");
+  EXPECT_EQ(figure(torch, cell_of(torch, "ResNet-50", 16), "CPU: Dual Xeon E5-2630 v3"), 2477.61);
+  const study tensorflow = load("tf_cnn_benchmarks");
+  EXPECT_EQ(figure(tensorflow, cell_of(tensorflow, "AlexNet", 512), "8x P100"), 17822);
+  EXPECT_EQ(figure(tensorflow, cell_of(tensorflow, "ResNet-50", 32), "1x K80"), std::nullopt);
+  const study mxnet = load("mxnet_perf");
+  EXPECT_EQ(figure(mxnet, cell_of(mxnet, "ResNet-50", 32), "c5.18xlarge"), 193);
+}
+
+TEST(ShippedStudy, SaysWhichCellsCannotBeAnswered) {
+  const study dawn = load_study("dawnbench", LAYERBENCH_SHAPES_DIR);
+  const auto open = std::ranges::find_if_not(dawn.cells, &study_cell::answerable);
+  ASSERT_NE(open, dawn.cells.end());
+  const std::vector<study_row> rows = own_figures(dawn, {&*open, 1}, {});
+  EXPECT_EQ(rows.at(0).reason, open->unanswered);
+  EXPECT_THAT(text(dawn, rows), AllOf(HasSubstr(open->unanswered), mentions("6420")));
+}
+
+/// A study file in a directory of its own.
+class StudyFile : public ::testing::Test {
+ protected:
+  std::string write(const std::string& text, const std::string& name = "s.json") {
+    return scratch_.write(name, text).string();
+  }
+
+  /// A study with this text instead of `from`.
+  static std::string changed(const std::string& from, const std::string& to) {
+    std::string text = R"({"name": "s", "title": "S", "source": "a paper", "unit": "ms",
+      "columns": ["x", "y"],
+      "cells": [{"label": "c", "model": "lenet5", "phase": "training", "batch": 2, "dtype": "f32",
+                 "parts": ["forward"], "published": {"x": 1.5}},
+                {"label": "d", "published": {"y": 3}, "unanswered": "no reason"}],
+      "unanswered": [{"question": "q", "reason": "r"}], "notes": ["n"]})";
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  }
+
+  /// Expects that the file is refused at this place, with these words.
+  template <class... Words>
+  void expect_refused(const std::string& text, const Words&... words) {
+    const std::string file = write(text);
+    try {
+      static_cast<void>(load_study(file, LAYERBENCH_SHAPES_DIR));
+      ADD_FAILURE() << "was accepted: " << text;
+    } catch (const bad_input& e) {
+      EXPECT_EQ(e.code(), exit_code::bad_input);
+      EXPECT_THAT(e.what(), AllOf(HasSubstr(file), mentions(words...)));
+    }
+  }
+
+ private:
+  testing::temporary_directory scratch_;
+};
+
+TEST_F(StudyFile, IsRead) {
+  const study item = load_study(write(changed("lenet5", "lenet5_caffe")), LAYERBENCH_SHAPES_DIR);
+  ASSERT_THAT(item.cells, SizeIs(2));
+  EXPECT_EQ(item.cells[0].model, "lenet5") << "found by its alias";
+  EXPECT_THAT(item.cells[0].parts, ElementsAre(model::step_part::forward));
+  EXPECT_THAT(item.cells[0].published, ElementsAre(std::optional(1.5), std::nullopt));
+  EXPECT_FALSE(item.cells[1].answerable());
+}
+
+TEST_F(StudyFile, IsRefusedWithTheWrongPlace) {
+  expect_refused("", "empty");
+  expect_refused("[]", "/", "object");
+  expect_refused(changed(R"("name": "s", )", ""), "/", "name");
+  expect_refused(changed(R"("name": "s")", R"("name": "S 1")"), "/name");
+  expect_refused(changed(R"("ms")", R"("s")"), "/unit", "images/s", "ms");
+  expect_refused(changed(R"("notes")", R"("remarks")"), "/remarks", "notes");
+  expect_refused(changed(R"(["x", "y"])", R"(["x", "x"])"), "/columns/1");
+  expect_refused(changed(R"("lenet5")", R"("no_model")"), "/cells/0/model", "no_model");
+  expect_refused(changed(R"("training")", R"("test")"), "/cells/0/phase", "inference");
+  expect_refused(changed(R"("batch": 2)", R"("batch": 0)"), "/cells/0/batch");
+  expect_refused(changed(R"("f32")", R"("fp32")"), "/cells/0/dtype", "fp32");
+  expect_refused(changed(R"(["forward"])", R"(["loss"])"), "/cells/0/parts/0", "loss", "backward");
+  expect_refused(changed(R"("training")", R"("inference")"), "/cells/0/parts");
+  expect_refused(changed(R"({"x": 1.5})", R"({"z": 1.5})"), "/cells/0/published/z");
+  expect_refused(changed("1.5", "0"), "/cells/0/published/x", "0");
+  expect_refused(changed(R"("no reason")", R"("")"), "/cells/1/unanswered");
+  expect_refused(changed(R"("unanswered": "no reason")", R"("batch": 1)"), "/cells/1", "model");
+  expect_refused(changed(R"("reason": "r")", R"("why": "r")"), "/unanswered/0/why", "reason");
+  EXPECT_THROW(static_cast<void>(load_study("nowhere", LAYERBENCH_SHAPES_DIR)), nothing_matched);
+}
+
+TEST_F(StudyFile, HasASchema) {
+  constexpr auto validator = R"(
+import json, sys
+from jsonschema import Draft202012Validator as Validator
+schema = json.load(open(sys.argv[1]))
+Validator.check_schema(schema)
+print(sum(1 for path in sys.argv[2:] if not Validator(schema).is_valid(json.load(open(path)))))
+)";
+  std::vector<std::string> words{"-c", validator, LAYERBENCH_SHAPES_DIR "/study_schema.json"};
+  for (const auto& entry : std::filesystem::directory_iterator(LAYERBENCH_SHAPES_DIR "/studies")) {
+    words.push_back(entry.path().string());
+  }
+  words.push_back(write(changed("1.5", "2.5")));
+  ASSERT_GE(words.size(), 10U);
+  const testing::outcome good = testing::run(LAYERBENCH_PYTHON, words);
+  EXPECT_EQ(good.out, "0\n") << good.err;
+  words.resize(3);
+  words.push_back(write(changed(R"("ms")", R"("s")"), "a.json"));
+  words.push_back(write(changed("1.5", "0"), "b.json"));
+  words.push_back(write(changed(R"("batch": 2, )", ""), "c.json"));
+  words.push_back(write(changed(R"("unanswered": "no reason")", R"("batch": 1)"), "d.json"));
+  EXPECT_EQ(testing::run(LAYERBENCH_PYTHON, words).out, "4\n");
+}
+
+/// A study of one column and one cell of the case testing::net.
+study study_of_net(const std::string& unit) {
+  return {"s", "S", "a paper", unit, {"x"}, {{"c", "net", "inference", 4, "f32", {}, {7.5}, ""}},
+          {},  {}};
+}
+
+TEST(OwnFigures, AreThePredictionInTheStudysUnit) {
+  const std::vector<result::results> files{
+      testing::file_of_a_and_b({0.1, 0.11, 0.12}, {0.2, 0.21, 0.22})};
+  const prediction p = testing::only(files);
+  for (const std::string unit : {"ms", "images/s"}) {
+    const study item = study_of_net(unit);
+    const std::vector<study_row> rows = own_figures(item, item.cells, files);
+    ASSERT_THAT(rows.at(0).own, SizeIs(1));
+    const own_figure& own = rows[0].own[0];
+    EXPECT_DOUBLE_EQ(own.value.value(),
+                     unit == "ms" ? 1e3 * p.step->seconds : *p.images_per_second());
+    EXPECT_LT(own.low, own.value);
+    EXPECT_GT(own.high, own.value);
+    EXPECT_THAT(own.machine, mentions("reference", "3"));
+    EXPECT_EQ(own.device, "x");
+    EXPECT_THAT(rows[0].reason, IsEmpty());
+    EXPECT_THAT(text(item, rows),
+                mentions("7.5", "reference", format::four_digits(own.value.value())));
+  }
+}
+
+TEST(OwnFigures, SayWhyThereAreNone) {
+  study item = study_of_net("ms");
+  EXPECT_THAT(own_figures(item, item.cells, {}).at(0).own, IsEmpty());
+  EXPECT_THAT(own_figures(item, item.cells, {}).at(0).reason, Not(IsEmpty()));
+
+  const std::vector<result::results> files{result::read(testing::tiny_file)};
+  item.cells[0].model = "tiny";  // of batch 4, of which a row failed
+  const std::vector<study_row> rows = own_figures(item, item.cells, files);
+  ASSERT_THAT(rows.at(0).own, SizeIs(1));
+  EXPECT_EQ(rows[0].own[0].value, std::nullopt);
+  EXPECT_THAT(rows[0].own[0].reason, HasSubstr("f32 conv is not there"));
+  EXPECT_THAT(text(item, rows), HasSubstr("f32 conv is not there"));
+
+  item.cells[0].dtype = "bf16";
+  EXPECT_THAT(own_figures(item, item.cells, files).at(0).own, IsEmpty());
+}
+
+TEST(OwnFigures, OfPartsAddUpToTheStep) {
+  testing::temporary_directory scratch;
+  const std::vector<result::results> files{
+      result::read(scratch.write("r.json", testing::training_results({8})))};
+  using enum model::step_part;
+  study item = study_of_net("ms");
+  item.cells.clear();
+  for (const auto& parts : std::vector<std::vector<model::step_part>>{
+           {forward}, {backward}, {update}, {forward, backward}, {}}) {
+    item.cells.push_back({"c", "lenet5", "training", 8, "f32", parts, {7.5}, ""});
+  }
+  const std::vector<study_row> rows = own_figures(item, item.cells, files);
+  std::vector<double> values;
+  for (const study_row& row : rows) {
+    ASSERT_THAT(row.own, SizeIs(1));
+    values.push_back(row.own[0].value.value());
+  }
+  EXPECT_NEAR(values[0] + values[1], values[3], 1e-9 * values[3]);
+  EXPECT_NEAR(values[3] + values[2], values[4], 1e-9 * values[4]);
+  EXPECT_GT(values[1], values[0]);
+  EXPECT_THAT(text(item, rows), mentions("x", format::four_digits(values[1])));
+}
+
+TEST(OwnFigures, OfSeveralMachinesStandSideBySide) {
+  std::vector<result::results> files{testing::file_of_a_and_b({0.1, 0.1}, {0.2, 0.2}),
+                                     testing::file_of_a_and_b({0.3, 0.3}, {0.4, 0.4})};
+  files[1].file = "other.json";
+  files[1].context["threads"] = "5";
+  const study item = study_of_net("ms");
+  const std::vector<study_row> rows = own_figures(item, item.cells, files);
+  ASSERT_THAT(rows.at(0).own, SizeIs(2));
+  EXPECT_THAT(machines(rows), SizeIs(2));
+  files[1].context["threads"] = "3";
+  files[1].context["device"] = "y";
+  EXPECT_THAT(own_figures(item, item.cells, files).at(0).own, SizeIs(2)) << "files not merged";
+}
+
+TEST(StudyText, HasEveryFigureHoweverManySystems) {
+  for (const std::string& name : list_studies(LAYERBENCH_SHAPES_DIR)) {
+    const study item = load_study(name, LAYERBENCH_SHAPES_DIR);
+    const std::string table = text(item, own_figures(item, item.cells, {}));
+    for (const study_cell& cell : item.cells) {
+      EXPECT_THAT(table, HasSubstr(cell.label));
+      for (std::size_t i = 0; i < item.columns.size(); ++i) {
+        if (!cell.published[i]) continue;
+        EXPECT_THAT(table,
+                    AllOf(HasSubstr(item.columns[i]), mentions(format::exact(cell.published[i]))));
+      }
+    }
+    EXPECT_THAT(table, HasSubstr(item.source));
+    for (const unanswered_question& open : item.unanswered) {
+      EXPECT_THAT(table, AllOf(HasSubstr(open.question), HasSubstr(open.reason)));
+    }
+  }
+}
+
+TEST(StudyText, MarksDisturbedFigures) {
+  result::results file = testing::file_of_a_and_b({0.1, 0.11}, {0.2, 0.21});
+  const study item = study_of_net("ms");
+  const auto shown = [&] { return text(item, own_figures(item, item.cells, {&file, 1})); };
+  EXPECT_THAT(shown(), Not(HasSubstr("disturbed")));
+  for (result::measurement& row : file.rows) row.counters["disturbed"] = 1;
+  EXPECT_THAT(shown(), HasSubstr("disturbed"));
+}
+
+TEST(StudyJson, IsAStudyFileWithOwnFigures) {
+  const study item = load_study("convnet_benchmarks", LAYERBENCH_SHAPES_DIR);
+  json::value written = to_json(item, own_figures(item, item.cells, {}));
+  EXPECT_EQ(written.at("schema"), 1);
+  written.erase("schema");
+  for (json::value& cell : written.at("cells")) {
+    EXPECT_TRUE(cell.at("own").empty());
+    EXPECT_TRUE(cell.at("reason").is_string());
+    cell.erase("own");
+    cell.erase("reason");
+  }
+  testing::temporary_directory scratch;
+  const study again =
+      load_study(scratch.write("s.json", written.dump()).string(), LAYERBENCH_SHAPES_DIR);
+  EXPECT_EQ(again.columns, item.columns);
+  EXPECT_EQ(again.notes, item.notes);
+  ASSERT_EQ(again.cells.size(), item.cells.size());
+  for (std::size_t i = 0; i < item.cells.size(); ++i) {
+    EXPECT_EQ(again.cells[i].published, item.cells[i].published);
+    EXPECT_EQ(again.cells[i].parts, item.cells[i].parts);
+    EXPECT_TRUE(again.cells[i].same_step(item.cells[i]));
+  }
+}
+
+TEST(StudyRuns, AreOneForEachPhaseDataTypeAndBatch) {
+  std::vector<study_cell> cells;
+  const auto add = [&](const std::string& model, const std::string& phase, std::int64_t batch) {
+    cells.push_back({"c", model, phase, batch, "f32", {}, {}, ""});
+  };
+  add("resnet50", "inference", 1);
+  add("lenet5", "training", 2);
+  add("vgg16", "inference", 1);
+  add("vgg16", "inference", 1);
+  add("lenet5", "inference", 4);
+  cells.push_back({"d", "", "", 1, "f32", {}, {}, "cannot"});
+  const std::vector<study_run> runs = runs_of(cells);
+  ASSERT_THAT(runs, SizeIs(3));
+  EXPECT_THAT(runs[0].models, ElementsAre("resnet50", "vgg16"));
+  EXPECT_THAT(runs[1].options(),
+              ElementsAre("--model=lenet5", "--phase=training", "--batch=2", "--dtype=f32"));
+  EXPECT_NE(runs[0].file(), runs[1].file());
+  EXPECT_NE(runs[0].file(), runs[2].file());
+  const std::vector<study_cell> least = smallest(cells, LAYERBENCH_SHAPES_DIR);
+  ASSERT_THAT(least, SizeIs(1));
+  EXPECT_EQ(least[0].model, "lenet5");
+  EXPECT_EQ(least[0].phase, "inference") << "of 4 images; training of 2 takes 3 passes";
+}
+
+}  // namespace analysis_study_test
+}  // namespace layerbench::analysis
