@@ -134,8 +134,7 @@ bool may_include(const std::string& file, const std::string& header) {
   if (from != "backend") return true;
   // A backend may include itself and the shared headers; those on NVIDIA GPUs share more.
   const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl"};
-  return directory(header) == directory(file) ||
-         directory(header) == "backend" ||
+  return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn");
 }

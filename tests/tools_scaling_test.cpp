@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "support/golden.hpp"
 #include "support/mentions.hpp"
 #include "support/program.hpp"
 #include "support/scaling.hpp"
@@ -48,6 +49,37 @@ json::value json_of(std::vector<std::string> words) {
   const testing::outcome done = predict(words);
   EXPECT_EQ(done.exit_code, 0) << done.err;
   return json::value::parse(done.out);
+}
+
+TEST_F(PredictDevices, KnowsWhatATrainingTakesAndCosts) {
+  const std::vector<std::string> run{measured, "--epochs",         "3",  "--images",
+                                     "100",    "--price-per-hour", "2.5"};
+  const json::value all = json_of(run);
+  ASSERT_EQ(all.at("training_runs").size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const json::value& item = all.at("training_runs")[i];
+    const json::value& of = all.at("predictions")[i];
+    EXPECT_EQ(item.at("steps"), i == 0 ? 3 * 7 : 3 * 13) << "the last batch of an epoch is a step";
+    const double hours = item.at("hours").at("value");
+    const double seconds = of.at("seconds_per_step");
+    EXPECT_NEAR(hours, seconds * item.at("steps").get<double>() / 3600, 1e-12);
+    EXPECT_LE(item.at("hours").at("low"), hours);
+    EXPECT_GE(item.at("hours").at("high"), hours);
+    EXPECT_NEAR(item.at("price").at("value"), 2.5 * hours, 1e-12);
+  }
+  EXPECT_THAT(predict(run).out, ::testing::HasSubstr("batch:16"));
+  EXPECT_FALSE(json_of({measured}).contains("training_runs"));
+}
+
+TEST_F(PredictDevices, RefusesATrainingOfWhichTooLittleIsKnown) {
+  EXPECT_EQ(predict({measured, "--epochs", "3"}).exit_code, 2);
+  EXPECT_EQ(predict({measured, "--price-per-hour", "3"}).exit_code, 2);
+  EXPECT_EQ(predict({measured, "--epochs", "0", "--images", "9"}).exit_code, 2);
+  EXPECT_EQ(predict({measured, "--epochs", "1", "--images", "9", "--format", "csv"}).exit_code, 2);
+  EXPECT_EQ(
+      predict({testing::tiny_file, "--model", "small", "--epochs", "1", "--images", "9"}).exit_code,
+      5)
+      << "it has no training";
 }
 
 std::vector<int> devices_of(const json::value& prediction) {

@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -8,6 +12,7 @@
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
@@ -23,21 +28,62 @@ struct predict_options {
   std::vector<std::string> peaks;
   analysis::options predict;
   scaling_request scaling;
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> images;
+  std::optional<double> price_per_hour;
+
+  [[nodiscard]] std::optional<analysis::training_run> training_run() const {
+    if (!epochs) return std::nullopt;
+    return analysis::training_run{*epochs, *images, price_per_hour};
+  }
 };
 
 std::string render(const std::vector<analysis::prediction>& predictions,
                    const std::vector<analysis::measured_contention>& measured,
-                   const std::string& format) {
+                   const std::optional<analysis::training_run>& run, const std::string& format) {
   if (format == "csv") return csv(analysis::records(predictions));
-  if (format == "text") return analysis::text(predictions) + analysis::text(measured);
+  if (format == "text") {
+    return analysis::text(predictions) + (run ? analysis::text(predictions, *run) : "") +
+           analysis::text(measured);
+  }
   if (format == "bmf") return json_text(analysis::to_bmf(predictions));
   json::value result = analysis::to_json(predictions);
   analysis::add_contentions(result, measured);
+  if (run) analysis::add_training_runs(result, predictions, *run);
   return json_text(result);
 }
 
 std::string check_seconds(const std::string& text) {
   return check_number(text, 0, 1e6, "a number of seconds, such as 2e-6");
+}
+
+/// Options that say how long a training is; text and JSON have what it takes.
+void add_training_run(CLI::App& command, predict_options& chosen) {
+  CLI::Option* epochs =
+      command.add_option("--epochs", chosen.epochs, "Epochs of a training, to know what it takes")
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  CLI::Option* images =
+      command.add_option("--images", chosen.images, "Images in an epoch, such as 1281167")
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+  epochs->needs(images);
+  images->needs(epochs);
+  command
+      .add_option("--price-per-hour", chosen.price_per_hour,
+                  "Price of the machine, in any currency, to know what the training costs")
+      ->check([](const std::string& text) {
+        return check_number(text, 0, 1e9, "a price, such as 3.06");
+      })
+      ->needs(epochs);
+}
+
+/// Throws nothing_matched where no prediction is of a training.
+void require_training(const std::vector<analysis::prediction>& predictions) {
+  const auto trains = [](const analysis::prediction& p) {
+    return p.configuration.phase() == "training";
+  };
+  if (std::ranges::none_of(predictions, trains)) {
+    throw nothing_matched("--epochs: the results have no training; measure with --phase=training");
+  }
 }
 
 }  // namespace
@@ -97,6 +143,7 @@ void add_predict(CLI::App& app) {
   add_prediction_options(*command, options->predict);
   add_peaks(*command, options->peaks);
   add_scaling_options(*command, options->scaling);
+  add_training_run(*command, *options);
   const std::shared_ptr<const common_options> common =
       add_common(*command, {"text", "json", "csv", "bmf"});
   command->callback([common, options] {
@@ -105,6 +152,13 @@ void add_predict(CLI::App& app) {
     }
     if (options->scaling.throughput && !options->peaks.empty()) {
       throw usage_error("--throughput has no timings to hold to --peaks");
+    }
+    const std::optional<analysis::training_run> run = options->training_run();
+    if (run && (options->scaling.throughput || !options->scaling.devices.empty())) {
+      throw usage_error("--epochs: not with --devices or --throughput; it is of measured machines");
+    }
+    if (run && common->format != "text" && common->format != "json") {
+      throw usage_error("--epochs: only with --format text or json");
     }
     options->predict.shapes = common->shapes;
     const std::vector<result::results> peaks = read_peaks(options->peaks);
@@ -116,8 +170,9 @@ void add_predict(CLI::App& app) {
     const std::vector<result::results> files = read_results(options->files);
     const std::vector<analysis::prediction> predictions =
         analysis::predict(files, options->predict);
+    if (run) require_training(predictions);
     write(*common,
-          render(predictions, analysis::contentions(files, options->predict), common->format));
+          render(predictions, analysis::contentions(files, options->predict), run, common->format));
     if (!options->predict.allow_partial) require_complete(predictions);
   });
 }

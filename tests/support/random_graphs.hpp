@@ -203,10 +203,9 @@ class graph_dice {
     add(o, {from}, {o.n, o.k, o.p(), o.q()});
   }
 
-  /// As the library has it: of rows of values.
   void add_dropout(const node& from) {
     const dims& x = from.extents;
-    if (x[2] * x[3] > 1) return;
+    if (x[2] * x[3] > 1) return add(op::dropout{0.25, x}, {from}, x);
     add(op::dropout{0.25, {x[0], x[1]}}, {from}, x);
   }
 

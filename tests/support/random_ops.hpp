@@ -224,7 +224,9 @@ inline op::reorder roll(dice& d, std::type_identity<op::reorder> /*tag*/) {
 }
 
 inline op::dropout roll(dice& d, std::type_identity<op::dropout> /*tag*/) {
-  return {d.pick({0.5, 0.0, 0.125, 0.9}), {d.between(1, 40), d.between(1, 40)}};
+  const double rate = d.pick({0.5, 0.0, 0.125, 0.9});
+  if (d.chance()) return {rate, {d.between(1, 40), d.between(1, 40)}};
+  return {rate, {d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)}};
 }
 
 inline op::cross_entropy roll(dice& d, std::type_identity<op::cross_entropy> /*tag*/) {

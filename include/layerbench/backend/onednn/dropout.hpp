@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/backend/typed_span.hpp>
@@ -11,17 +12,23 @@
 
 namespace layerbench {
 
-/// Dropout by layerbench loops, because oneDNN has no primitive for it. Only for tensors of up to
-/// two extents: random bits depend on the row-major index, and the loops do not know the memory
-/// order of images.
+/// Dropout by layerbench loops, because oneDNN has no primitive for it. Which elements are kept
+/// depends on their row-major index, in channels-last images too.
 template <>
 class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::dropout& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
     with_number(request.type, [](auto /*tag*/) {});  // throws if there is no loop for the type
-    if (o.dims.size() > 2) throw unsupported("no dropout of images; use dims of two extents");
-    set_loop();
+    std::vector<dnnl::memory::desc> stored;
+    for (std::size_t i = 0; i < operands().size(); ++i) {
+      stored.push_back(onednn::plain_or_nhwc_activations(
+          device, extents(i), operands()[i].logical.type, request.order));
+    }
+    set_loop(stored);
+    if (o.dims.size() != 4 || request.order == layout::nchw) return;
+    channels_ = o.dims[1];
+    pixels_ = o.dims[2] * o.dims[3];
   }
 
   void run(const binding& bound) const {
@@ -41,13 +48,26 @@ class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
     const float seed = *at<float>(bound, 1);
     auto* dst = at<T>(bound, 2);
     auto* mask = at<std::int8_t>(bound, 3);
-    const std::int64_t size = elements(o_.dims);
     const float factor = o_.factor();
-#pragma omp parallel for simd
-    for (std::int64_t i = 0; i < size; ++i) {
-      const bool kept = o_.keeps(seed, i);
+    const auto drop_element = [=, this](std::int64_t i, std::int64_t index) {
+      const bool kept = o_.keeps(seed, index);
       dst[i] = static_cast<T>(static_cast<float>(src[i]) * (kept ? factor : 0.0F));
       mask[i] = kept ? 1 : 0;
+    };
+    const std::int64_t size = elements(o_.dims);
+    const std::int64_t channels = channels_;
+    const std::int64_t pixels = pixels_;
+    if (channels == 1) {
+#pragma omp parallel for simd
+      for (std::int64_t i = 0; i < size; ++i) drop_element(i, i);
+    } else {
+#pragma omp parallel for
+      for (std::int64_t row = 0; row < size / channels; ++row) {
+        const std::int64_t first = row / pixels * pixels * channels + row % pixels;
+        for (std::int64_t c = 0; c < channels; ++c) {
+          drop_element(row * channels + c, first + c * pixels);
+        }
+      }
     }
     *at<float>(bound, 4) = seed + 1;
   }
@@ -67,6 +87,8 @@ class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
 
   op::dropout o_;
   plan_request request_;
+  std::int64_t channels_ = 1;  ///< of channels-last images; 1 for row-major tensors
+  std::int64_t pixels_ = 1;
 };
 
 static_assert(implements<onednn::backend, op::dropout>);

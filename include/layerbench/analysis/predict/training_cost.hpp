@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/base/table.hpp>
+#include <layerbench/shape/json.hpp>
+
+/// What a whole training takes, in time and money: steps are predicted, their number and the price
+/// are the user's.
+namespace layerbench::analysis {
+
+/// A training as its user describes it.
+struct training_run {
+  std::int64_t epochs = 0;
+  std::int64_t images = 0;                    ///< in an epoch
+  std::optional<double> price_per_hour = {};  ///< of the machine, in any currency
+};
+
+/// A time in hours, or a price, with the interval of the predicted step.
+struct cost {
+  double value;
+  double low;
+  double high;
+
+  [[nodiscard]] cost times(double factor) const {
+    return {value * factor, low * factor, high * factor};
+  }
+};
+
+/// Steps of the run: the last batch of an epoch may be smaller, but takes a step.
+[[nodiscard]] inline std::int64_t steps_of(const training_run& run, const prediction& p) {
+  const std::int64_t batch = p.configuration.batch * p.configuration.ranks();
+  return run.epochs * ((run.images + batch - 1) / batch);
+}
+
+/// Hours of the run: steps alone, without input, evaluation and checkpoints. Nothing for inference
+/// and where layers are missing.
+[[nodiscard]] inline std::optional<cost> hours_of(const training_run& run, const prediction& p) {
+  if (p.configuration.phase() != "training" || !p.step || p.partial()) return std::nullopt;
+  constexpr double seconds_per_hour = 3600;
+  const cost step{p.step->seconds, p.step->low(), p.step->high()};
+  return step.times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string with_interval(const cost& of) {
+  return fmt::format("{:.4g} ({:.4g} to {:.4g})", of.value, of.low, of.high);
+}
+
+}  // namespace detail
+
+/// One row per training case.
+[[nodiscard]] inline std::string text(std::span<const prediction> predictions,
+                                      const training_run& run) {
+  table t{{{"case"}, {"steps", align::right}, {"hours", align::right}}, {}};
+  if (run.price_per_hour) t.columns.push_back({"price", align::right});
+  for (const prediction& p : predictions) {
+    const std::optional<cost> hours = hours_of(run, p);
+    if (!hours) continue;
+    std::vector<std::string> row{p.configuration.text(), std::to_string(steps_of(run, p)),
+                                 detail::with_interval(*hours)};
+    if (run.price_per_hour) row.push_back(detail::with_interval(hours->times(*run.price_per_hour)));
+    t.rows.push_back(std::move(row));
+  }
+  return fmt::format("\n{} epochs of {} images, without input, evaluation and checkpoints:\n\n{}",
+                     run.epochs, run.images, text(t));
+}
+
+/// Adds the list "training_runs" to what to_json makes of the predictions.
+inline void add_training_runs(json::value& to, std::span<const prediction> predictions,
+                              const training_run& run) {
+  const auto write = [](const cost& of) {
+    return json::value{{"value", of.value}, {"low", of.low}, {"high", of.high}};
+  };
+  to["training_runs"] = json::value::array();
+  for (const prediction& p : predictions) {
+    const std::optional<cost> hours = hours_of(run, p);
+    if (!hours) continue;
+    json::value item{{"case", p.configuration.text()},
+                     {"epochs", run.epochs},
+                     {"images", run.images},
+                     {"steps", steps_of(run, p)},
+                     {"hours", write(*hours)}};
+    if (run.price_per_hour) {
+      item["price_per_hour"] = *run.price_per_hour;
+      item["price"] = write(hours->times(*run.price_per_hour));
+    }
+    to["training_runs"].push_back(std::move(item));
+  }
+}
+
+}  // namespace layerbench::analysis
