@@ -12,10 +12,17 @@
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 
 namespace layerbench::programs {
+
+std::string validation_text(const result::results& results, const run::options& o) {
+  const analysis::options models{.models = o.models, .shapes = o.shapes};
+  return analysis::text(analysis::validate(std::span(&results, 1), models));
+}
 
 void print_predictions(const result::results& results, const run::options& o, bool machine_format) {
   const auto predictions = analysis::predict(std::span(&results, 1));
