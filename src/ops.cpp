@@ -3,12 +3,13 @@
 #include "backends.hpp"
 
 #include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/op/list.hpp>
 
 namespace layerbench::programs {
 
 run::registry builtin_ops() {
-  return {{}, op::catalog_of(op::builtin{}), reference::oracle(op::builtin{}), {}};
+  return {{}, op::builtin_catalog(), reference::oracle(op::builtin{}), {}};
 }
 
 }  // namespace layerbench::programs

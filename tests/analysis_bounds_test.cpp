@@ -8,6 +8,7 @@
 
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/analysis/roofline/peaks.hpp>
 
 #include "support/mentions.hpp"
 #include "support/peaks.hpp"

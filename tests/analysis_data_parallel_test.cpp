@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/model/totals.hpp>
 
 #include "support/mentions.hpp"
 #include "support/scaling.hpp"

@@ -9,7 +9,10 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/roofline/text.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "support/golden.hpp"
 #include "support/mentions.hpp"

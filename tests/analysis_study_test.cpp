@@ -14,7 +14,9 @@
 #include <layerbench/analysis/study/runs.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/text.hpp>
+#include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "support/golden.hpp"
 #include "support/mentions.hpp"

@@ -13,6 +13,7 @@
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 /// The choice of cuDNN's plans for a GPU that is described, not there.
 namespace layerbench {

@@ -14,6 +14,7 @@
 #include <layerbench/machine/telemetry.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/model/training.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/measurer.hpp>
 #include <layerbench/session/planned_step.hpp>

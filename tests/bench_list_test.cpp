@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/op/list.hpp>
+#include <layerbench/op/builtin.hpp>
 
 #include "support/bench.hpp"
 
@@ -122,7 +122,7 @@ TEST(List, CountsAddUpToTheModelsLayers) {
   std::int64_t sum = 0;
   for (std::size_t i = 1; i < rows.size(); ++i) sum += std::stoll(rows[i]);
   const model::graph resnet =
-      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::catalog_of(op::builtin{}));
+      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::builtin_catalog());
   EXPECT_EQ(sum, static_cast<std::int64_t>(resnet.layers.size()));
   EXPECT_THAT(rows, SizeIs(1 + listed("bench_model", {"--model=resnet50"}).size()));
 }

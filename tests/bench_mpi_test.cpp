@@ -13,6 +13,7 @@
 
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "support/bench.hpp"
 

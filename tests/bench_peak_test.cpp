@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/roofline/peaks.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "support/bench.hpp"
 

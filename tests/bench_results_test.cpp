@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/base/stats.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "support/bench.hpp"
 

@@ -9,6 +9,7 @@
 
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "support/bench.hpp"
 

@@ -14,6 +14,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/model/training.hpp>
 #include <layerbench/session/runner.hpp>
 #include <layerbench/session/verify.hpp>
 

@@ -12,7 +12,7 @@
 #include <layerbench/cli/console.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/op/list.hpp>
+#include <layerbench/op/builtin.hpp>
 
 /// What people see: the table of rows and the line that says how far a run is.
 namespace layerbench::run {
@@ -66,7 +66,7 @@ TEST(ConsoleTable, DefinesItsColumns) {
 
 TEST(ConsoleTable, FitsWithTheLongestNames) {
   const model::graph resnet =
-      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::catalog_of(op::builtin{}));
+      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::builtin_catalog());
   measurements rows;
   for (const model::primitive& primitive : model::primitives(model::inference_step(resnet))) {
     rows.push_back(round_of(primitive.layer, 0, 0.0999));

@@ -9,6 +9,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -69,8 +70,8 @@ struct permission {
 const std::vector<permission> other_headers{
     {"benchmark/", {"cli/"}},
     {"nlohmann/",
-     {"shape/json.hpp", "result/google_json_reader.hpp", "result/manifest_json.hpp",
-      "result/read_results.hpp", "cli/reporter.hpp"}},
+     {"shape/json.hpp", "result/google_json_reader.hpp", "result/manifest_json-inl.hpp",
+      "result/read_results-inl.hpp", "cli/reporter.hpp"}},
     {"CLI/", {"cli/", "tools/"}},
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
@@ -90,7 +91,9 @@ const std::vector<permission> other_headers{
     {"unistd.h", {""}}};
 
 /// Every macro in a preprocessor condition or definition needs a line here.
-const std::vector<permission> macros{{"LAYERBENCH_SHAPES_DIR", {"model/find.hpp"}},
+const std::vector<permission> macros{{"LAYERBENCH_COMPILED", {""}},
+                                     {"LAYERBENCH_INLINE", {"base/compiled.hpp"}},
+                                     {"LAYERBENCH_SHAPES_DIR", {"model/find-inl.hpp"}},
                                      {"LAYERBENCH_HAS_MPI", {"bench/bench_model.cpp"}},
                                      {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}}};
 
@@ -173,8 +176,23 @@ strings violations(const std::string& file, const std::string& text) {
 
 using texts = std::map<std::string, std::string>;
 
-/// Files that include each other in a ring, the first one again at its end; empty: no ring.
-strings ring(const texts& files) {
+/// The header that a file belongs to: "a/b.hpp" for its definitions, "a/b-inl.hpp".
+std::string header_of(const std::string& file) {
+  constexpr std::string_view definitions = "-inl.hpp";
+  if (!file.ends_with(definitions)) return file;
+  return file.substr(0, file.size() - definitions.size()) + ".hpp";
+}
+
+/// Headers that include each other in a ring, the first one again at its end; empty: no ring.
+/// Headers include their own definitions, which include them.
+strings ring(const texts& all) {
+  texts files;
+  for (const auto& [file, text] : all) {
+    for (const std::string& name : included(text)) {
+      const bool own = file != name && header_of(file) == header_of(name);
+      if (!own) files[header_of(file)] += "#include <layerbench/" + header_of(name) + ">\n";
+    }
+  }
   std::set<std::string> finished;
   strings path;
   const std::function<bool(const std::string&)> closes = [&](const std::string& file) {
@@ -267,7 +285,8 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"analysis/predict/a.hpp", "#include <layerbench/base/table.hpp>"},
       {"machine/a.hpp", "#include <hwloc.h>"},
       {"bench/a.cpp", "#include <layerbench/cli/main.hpp>"},
-      {"model/find.hpp", "#ifdef LAYERBENCH_SHAPES_DIR"},
+      {"model/find-inl.hpp", "#ifdef LAYERBENCH_SHAPES_DIR"},
+      {"model/a.hpp", "#ifndef LAYERBENCH_COMPILED"},
       {"backend/a/a.hpp", "#include <layerbench/backend/host.hpp>"},
       {"backend/a/a.hpp", "#include <layerbench/backend/a/b.hpp>"},
       {"backend/cudnn/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
@@ -327,7 +346,8 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"cli/main.hpp", "#if LAYERBENCH_ONEDNN"},
       {"cli/main.hpp", "#  ifdef LAYERBENCH_ONEDNN"},
       {"cli/main.hpp", "#elif defined(LAYERBENCH_ONEDNN)"},
-      {"model/find.hpp", "#if LAYERBENCH_SHAPES_DIR && FOO"},
+      {"model/find-inl.hpp", "#if LAYERBENCH_SHAPES_DIR && FOO"},
+      {"model/find.hpp", "#ifdef LAYERBENCH_SHAPES_DIR"},
       {"base/a.hpp", "#define CHECK(x) x"}};
   for (const auto& [file, line] : wrong) {
     EXPECT_THAT(violations(file, header(line)), SizeIs(1)) << file << ": " << line;
@@ -350,6 +370,11 @@ TEST(IncludeOrderCheck, FindsARing) {
   EXPECT_THAT(ring(files), ElementsAre("op/b.hpp", "op/c.hpp", "op/b.hpp"));
   files["op/c.hpp"] = includes("op/c.hpp");
   EXPECT_THAT(ring(files), ElementsAre("op/c.hpp", "op/c.hpp"));
+  files["op/c.hpp"] = includes("op/c-inl.hpp");
+  files["op/c-inl.hpp"] = includes("op/c.hpp");
+  EXPECT_THAT(ring(files), IsEmpty());
+  files["op/c-inl.hpp"] = includes("op/b.hpp");
+  EXPECT_THAT(ring(files), ElementsAre("op/b.hpp", "op/c.hpp", "op/b.hpp"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/totals.hpp>
 
 #include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"

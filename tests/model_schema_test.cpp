@@ -7,7 +7,7 @@
 
 #include <layerbench/model/schema.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/op/list.hpp>
+#include <layerbench/op/builtin.hpp>
 
 #include "support/program.hpp"
 
@@ -45,7 +45,7 @@ testing::outcome validate(const std::vector<std::string>& files) {
 }
 
 TEST(Schema, IsTheOneCheckedIn) {
-  EXPECT_EQ(json::read_text(schema_file), schema(op::catalog_of(op::builtin{})).dump(2) + '\n')
+  EXPECT_EQ(json::read_text(schema_file), schema(op::builtin_catalog()).dump(2) + '\n')
       << "an op has changed; run: layerbench list --schema -o shapes/schema.json";
 }
 

@@ -13,6 +13,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/model/totals.hpp>
 #include <layerbench/model/training.hpp>
 
 #include "support/temporary_directory.hpp"

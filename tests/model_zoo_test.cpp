@@ -16,6 +16,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/totals.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/op/gemm.hpp>

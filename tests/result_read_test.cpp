@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/result/manifest_json.hpp>
 
 #include "support/golden.hpp"
 #include "support/temporary_directory.hpp"

@@ -18,6 +18,8 @@
 #include <layerbench/model/schema.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/totals.hpp>
+#include <layerbench/op/builtin.hpp>
 
 #include "commands.hpp"
 
@@ -217,7 +219,7 @@ void add_list(CLI::App& app) {
     if (*sweeps) return write(*common, render_sweeps(common->shapes, common->format));
     if (*studies) return write(*common, render_studies(common->shapes, common->format));
     if (*networks) return write(*common, render_networks(common->shapes, common->format));
-    write(*common, *schema ? model::schema(op::catalog_of(op::builtin{})).dump(2) + '\n'
+    write(*common, *schema ? model::schema(op::builtin_catalog()).dump(2) + '\n'
                            : render(load_all(common->shapes, *wanted), common->format));
   });
 }

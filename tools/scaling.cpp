@@ -13,6 +13,7 @@
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/analysis/scaling/trace.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 
 namespace layerbench::tool {

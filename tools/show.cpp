@@ -13,6 +13,7 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/totals.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/shape/record_json.hpp>
 

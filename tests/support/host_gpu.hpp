@@ -19,6 +19,7 @@
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cache_state/device_context.hpp>
+#include <layerbench/op/list.hpp>
 
 #include "host_cuda.hpp"
 

@@ -12,6 +12,7 @@
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 

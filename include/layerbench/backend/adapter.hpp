@@ -22,7 +22,7 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
-#include <layerbench/op/list.hpp>
+#include <layerbench/op/builtin.hpp>
 
 namespace layerbench {
 
@@ -305,7 +305,7 @@ template <backend B, op::operation... Ops>
 /// contain the library's ops and these.
 template <backend... Bs, op::operation... Ops>
 [[nodiscard]] registry registry_of(backend_list<Bs...> /*backends*/, op::list<Ops...> ops) {
-  registry all{{entry_of<Bs>(ops)...}, op::catalog_of(op::builtin{}), reference::oracle(ops), {}};
+  registry all{{entry_of<Bs>(ops)...}, op::builtin_catalog(), reference::oracle(ops), {}};
   for (op::entry& entry : op::catalog_of(ops)) {
     const bool known = std::ranges::find(all.ops, entry.name, &op::entry::name) != all.ops.end();
     if (!known) all.ops.push_back(std::move(entry));

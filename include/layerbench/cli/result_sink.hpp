@@ -19,6 +19,7 @@
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/machine/watch.hpp>
+#include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/result_file.hpp>

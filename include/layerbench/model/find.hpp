@@ -2,133 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <filesystem>
-#include <iterator>
-#include <numeric>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <layerbench/base/error.hpp>
 
-#include <layerbench/base/system.hpp>
-#include <layerbench/model/graph.hpp>
-#include <layerbench/shape/json.hpp>
-
-#ifndef LAYERBENCH_SHAPES_DIR
-#define LAYERBENCH_SHAPES_DIR ""
-#endif
-
+/// Finds models and their files.
 namespace layerbench::model {
 
 /// Default directory of shape files: that of an installed program (../share/layerbench/shapes),
 /// else the one configured by the build.
-[[nodiscard]] inline std::filesystem::path default_shapes_directory() {
-  if (const auto program = machine::this_program()) {
-    auto installed = program->parent_path().parent_path() / "share" / "layerbench" / "shapes";
-    if (std::filesystem::is_directory(installed)) return installed;
-  }
-  return LAYERBENCH_SHAPES_DIR;
-}
+[[nodiscard]] std::filesystem::path default_shapes_directory();
 
 /// Names of the models in `shapes`, sorted; of other files with another folder.
-[[nodiscard]] inline std::vector<std::string> list(const std::filesystem::path& shapes,
-                                                   const std::string& folder = "models") {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(shapes / folder, failed)) {
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
+[[nodiscard]] std::vector<std::string> list(const std::filesystem::path& shapes,
+                                            const std::string& folder = "models");
 
 /// The error for a directory without models. The remedy is to name another.
-[[nodiscard]] inline nothing_matched no_models(const std::filesystem::path& shapes) {
-  return nothing_matched(fmt::format(
-      "'{}' {}; name another directory with --shapes or in LAYERBENCH_SHAPES", shapes.string(),
-      std::filesystem::is_directory(shapes) ? "has no models/*.json" : "does not exist"));
-}
+[[nodiscard]] nothing_matched no_models(const std::filesystem::path& shapes);
 
 /// Whether a file is named by its path: it has a '/' or ends in .json.
-[[nodiscard]] inline bool is_path(const std::string& name_or_path) {
-  return name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
-}
-
-namespace detail {
-
-/// The file of the model that has the alias. Files are parsed only where they contain the text.
-[[nodiscard]] inline std::optional<std::filesystem::path> find_alias(
-    const std::string& alias, const std::filesystem::path& shapes) {
-  for (const std::string& name : list(shapes)) {
-    const std::filesystem::path path = shapes / "models" / (name + ".json");
-    const std::string text = json::read_text(path);
-    if (text.find('"' + alias + '"') == std::string::npos) continue;
-    const json::value file = json::parse_text(text, path.string());
-    const auto aliases = file.find("aliases");
-    if (aliases != file.end() &&
-        std::find(aliases->begin(), aliases->end(), alias) != aliases->end()) {
-      return path;
-    }
-  }
-  return std::nullopt;
-}
-
-/// Characters to insert, remove or replace to get one text from the other (Levenshtein).
-[[nodiscard]] inline std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (const char c : from) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      const std::size_t replaced = diagonal + (c == to[i] ? 0 : 1);
-      diagonal = row[i + 1];
-      row[i + 1] = std::min({replaced, row[i] + 1, row[i + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-/// The names that may have been meant, the likeliest first.
-[[nodiscard]] inline std::vector<std::string> similar(const std::string& name,
-                                                      std::vector<std::string> known) {
-  constexpr std::size_t most_names = 5;
-  const std::size_t most_edits = std::max<std::size_t>(3, name.size() / 3);
-  const auto edits = [&](const std::string& other) { return edit_distance(name, other); };
-  std::erase_if(known, [&](const std::string& other) { return edits(other) > most_edits; });
-  std::ranges::stable_sort(known, {}, edits);
-  known.resize(std::min(known.size(), most_names));
-  return known;
-}
-
-}  // namespace detail
+[[nodiscard]] bool is_path(const std::string& name_or_path);
 
 /// The shape file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a model
 /// of `shapes` by its name, a sweep by its name, or a model by an alias. Throws nothing_matched for
 /// an unknown name, listing similar ones, and where there are no models at all.
-[[nodiscard]] inline std::filesystem::path find(const std::string& name_or_path,
-                                                const std::filesystem::path& shapes) {
-  if (is_path(name_or_path)) return name_or_path;
-  for (const char* folder : {"models", "sweeps"}) {
-    std::filesystem::path path = shapes / folder / (name_or_path + ".json");
-    std::error_code unknown;
-    if (std::filesystem::exists(path, unknown)) return path;
-  }
-  if (auto found = detail::find_alias(name_or_path, shapes)) return *found;
-  const std::vector<std::string> models = list(shapes);
-  if (models.empty()) throw no_models(shapes);
-  std::vector<std::string> known = models;
-  std::ranges::copy(list(shapes, "sweeps"), std::back_inserter(known));
-  const std::vector<std::string> similar = detail::similar(name_or_path, known);
-  const std::string hint =
-      similar.empty() ? "" : fmt::format("; similar: {}", fmt::join(similar, " "));
-  throw nothing_matched(
-      fmt::format("no model '{}' in {}{}; 'layerbench list' shows all {} (or give the path of a "
-                  "shape file)",
-                  name_or_path, shapes.string(), hint, models.size()));
-}
+[[nodiscard]] std::filesystem::path find(const std::string& name_or_path,
+                                         const std::filesystem::path& shapes);
 
 }  // namespace layerbench::model
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/model/find-inl.hpp>
+#endif

@@ -2,289 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include <layerbench/base/error.hpp>
-#include <layerbench/base/name.hpp>
 #include <layerbench/model/graph.hpp>
-#include <layerbench/op/list.hpp>
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/op/op.hpp>
-#include <layerbench/shape/record_json.hpp>
 
 /// Reads a model's graph from a shape file.
 namespace layerbench::model {
 
-namespace detail {
-
-[[nodiscard]] inline std::string read_name(const json::cursor& at) {
-  const std::string text = at.text();
-  if (!is_name(text)) {
-    at.fail(fmt::format("'{}' is not a name; use lower-case letters, digits and _", text));
-  }
-  return text;
-}
-
-/// A list of texts; empty where the file has no such field.
-[[nodiscard]] inline std::vector<std::string> read_texts(const json::cursor& file,
-                                                         std::string_view key) {
-  std::vector<std::string> texts;
-  if (!file.has(key)) return texts;
-  const json::cursor list = file[key];
-  list.require_array();
-  for (std::size_t i = 0; i < list.get().size(); ++i) texts.push_back(list[i].text());
-  return texts;
-}
-
-[[nodiscard]] inline json::parameters read_parameters(const json::cursor& file,
-                                                      std::optional<std::int64_t> batch) {
-  json::parameters named;
-  if (file.has("parameters")) {
-    const json::cursor at = file["parameters"];
-    at.require_object();
-    for (const auto& parameter : at.get().items()) {
-      named[parameter.key()] = json::read_size(at[parameter.key()], {});
-    }
-  }
-  if (batch) {
-    if (!named.contains("batch")) {
-      file.fail("has no parameter 'batch' to set; add \"parameters\": {\"batch\": 1} and use it");
-    }
-    named["batch"] = *batch;
-  }
-  return named;
-}
-
-/// The passes of each op of a sweep; empty where the file has no such field.
-[[nodiscard]] inline std::map<std::string, std::vector<op::pass>, std::less<>> read_passes(
-    const json::cursor& file) {
-  std::map<std::string, std::vector<op::pass>, std::less<>> passes;
-  if (!file.has("passes")) return passes;
-  const json::cursor at = file["passes"];
-  at.require_object();
-  if (at.get().empty()) at.fail("has no op; name those of the layers");
-  for (const auto& op : at.get().items()) {
-    const json::cursor list = at[op.key()];
-    list.require_array();
-    if (list.get().empty()) list.fail("has no passes");
-    for (std::size_t i = 0; i < list.get().size(); ++i) {
-      const auto pass = from_name<op::pass>(list[i].text());
-      if (!pass) {
-        list[i].fail(fmt::format("unknown pass '{}'; known: {}", list[i].text(),
-                                 fmt::join(enum_names<op::pass>, " ")));
-      }
-      passes[op.key()].push_back(*pass);
-    }
-  }
-  return passes;
-}
-
-/// A layer as the file has it: producers by position in the file.
-struct draft {
-  layer node;
-  json::cursor at;
-};
-
-[[nodiscard]] inline op::any read_op(const json::cursor& at, const op::catalog& catalog,
-                                     const json::parameters& named) {
-  const std::string op_name = at["op"].text();
-  const auto found = std::ranges::find(catalog, op_name, &op::entry::name);
-  if (found == catalog.end()) {
-    std::string known;
-    for (const op::entry& entry : catalog) known += fmt::format(" {}", entry.name);
-    at["op"].fail(fmt::format("unknown op '{}'; known:{}", op_name, known));
-  }
-  const json::cursor shape = at["shape"];
-  record_fields fields = found->default_fields();
-  json::read_fields(shape, named, fields);
-  return json::validated(shape, [&] {
-    op::any result = found->create(fields);
-    // Sizes that overflow must fail here, where the error can name their place in the file.
-    static_cast<void>(result.work(op::pass::fwd));
-    static_cast<void>(op::least_bytes(result.operands(op::pass::fwd, dtype::f64)));
-    return result;
-  });
-}
-
-[[nodiscard]] inline std::vector<draft> read_layers(const json::cursor& list,
-                                                    const op::catalog& catalog,
-                                                    const json::parameters& named) {
-  list.require_array();
-  if (list.get().empty()) list.fail("has no layers; a model needs at least one");
-  std::map<std::string, std::size_t> position;
-  std::vector<draft> drafts;
-  for (std::size_t i = 0; i < list.get().size(); ++i) {
-    const json::cursor at = list[i];
-    at.check_keys({"name", "op", "after", "shape"}, {"name", "op", "shape"});
-    const std::string name = read_name(at["name"]);
-    if (!position.emplace(name, i).second) {
-      at["name"].fail(fmt::format("a layer named '{}' stands above already", name));
-    }
-    drafts.push_back({{name, read_op(at, catalog, named), {}}, at});
-  }
-  for (std::size_t i = 0; i < drafts.size(); ++i) {
-    std::vector<std::size_t>& inputs = drafts[i].node.inputs;
-    if (!drafts[i].at.has("after")) {
-      inputs.push_back(i == 0 ? model_input : i - 1);
-      continue;
-    }
-    const json::cursor after = drafts[i].at["after"];
-    after.require_array();
-    for (std::size_t j = 0; j < after.get().size(); ++j) {
-      const auto found = position.find(after[j].text());
-      if (found == position.end()) {
-        after[j].fail(fmt::format("no layer is named '{}'", after[j].text()));
-      }
-      inputs.push_back(found->second);
-    }
-    if (inputs.empty()) inputs.push_back(model_input);
-  }
-  return drafts;
-}
-
-/// File positions in an order in which producers come first; file order wherever that allows it.
-[[nodiscard]] inline std::vector<std::size_t> graph_order(const std::vector<draft>& drafts) {
-  std::vector<std::size_t> order;
-  std::vector<bool> placed(drafts.size(), false);
-  std::size_t first = 0;  // that is not placed
-  while (order.size() < drafts.size()) {
-    const auto ready = [&](const draft& d) {
-      return std::ranges::all_of(d.node.inputs,
-                                 [&](std::size_t in) { return in == model_input || placed[in]; });
-    };
-    while (placed[first]) ++first;
-    std::size_t next = first;
-    while (next < drafts.size() && (placed[next] || !ready(drafts[next]))) ++next;
-    if (next == drafts.size()) {
-      drafts[first].at["after"].fail(
-          fmt::format("'{}' can never run: the graph has a cycle", drafts[first].node.name));
-    }
-    placed[next] = true;
-    order.push_back(next);
-  }
-  return order;
-}
-
-/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
-/// steps and sequences of a recurrent layer, which come first, also as one.
-[[nodiscard]] inline bool connects(const dims& from, const dims& to) {
-  if (from == to) return true;
-  const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
-  const bool same_last = deep.size() == 3 && from.back() == to.back();
-  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
-         elements(from) == elements(to);
-}
-
-/// Source operands agree, in number and extents, with the destinations of their producers.
-inline void check_edges(const std::vector<draft>& drafts) {
-  for (const draft& consumer : drafts) {
-    const layer& node = consumer.node;
-    const json::cursor at = consumer.at.has("after") ? consumer.at["after"] : consumer.at;
-    const std::vector<op::operand> sources = of_role(node.op, op::role::source);
-    if (node.inputs.size() != sources.size()) {
-      at.fail(
-          fmt::format("'{}' is an {} with {} inputs, but comes after {} layers; list them in "
-                      "\"after\"",
-                      node.name, node.op.name(), sources.size(), node.inputs.size()));
-    }
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (node.inputs[i] == model_input) continue;
-      const layer& producer = drafts[node.inputs[i]].node;
-      const dims from = of_role(producer.op, op::role::destination).front().extents;
-      if (connects(from, sources[i].extents)) continue;
-      consumer.at["shape"].fail(fmt::format(
-          "'{}' reads {} elements as {}, but '{}' writes {}", node.name, sources[i].name,
-          fmt::join(sources[i].extents, "x"), producer.name, fmt::join(from, "x")));
-    }
-  }
-}
-
-/// The layers of a sweep read nothing of each other, and have the passes in which they are timed.
-inline void check_sweep(const std::vector<draft>& drafts,
-                        const std::map<std::string, std::vector<op::pass>, std::less<>>& passes) {
-  for (const draft& row : drafts) {
-    const layer& node = row.node;
-    if (node.inputs.front() != model_input) {
-      row.at.fail(
-          fmt::format("'{}' reads another layer, but layers of a sweep stand alone; give "
-                      "it \"after\": []",
-                      node.name));
-    }
-    const auto found = passes.find(node.op.name());
-    if (found == passes.end()) {
-      row.at["op"].fail(
-          fmt::format("\"passes\" of the file does not say when '{}' is timed", node.op.name()));
-    }
-    for (const op::pass pass : found->second) {
-      if (node.op.has(pass)) continue;
-      row.at["op"].fail(fmt::format("'{}' has no pass {}", node.name, op::name(pass)));
-    }
-  }
-}
-
-}  // namespace detail
-
 /// Reads a shape file (docs/formats.md). `batch` replaces the file's parameter of that name.
 /// Throws bad_input with file and JSON pointer for whatever is wrong in it, and usage_error for a
 /// `batch` of a sweep.
-[[nodiscard]] inline graph load(const std::filesystem::path& path,
-                                std::optional<std::int64_t> batch = std::nullopt,
-                                const op::catalog& catalog = op::catalog_of(op::builtin{})) {
-  const json::value parsed = json::parse_file(path);
-  const json::cursor file(parsed, path.string());
-  file.check_keys({"$schema", "name", "title", "source", "family", "data", "studies", "aliases",
-                   "parameters", "passes", "layers"},
-                  {"name", "layers"});
-  const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
-  graph result;
-  result.name = detail::read_name(file["name"]);
-  result.title = text("title");
-  result.source = text("source");
-  result.family = text("family");
-  result.data = text("data");
-  result.studies = detail::read_texts(file, "studies");
-  result.aliases = detail::read_texts(file, "aliases");
-  result.passes = detail::read_passes(file);
-  if (batch && is_sweep(result)) {
-    throw usage_error(
-        fmt::format("--batch: '{}' is a sweep; each of its rows has its own batch", result.name));
-  }
-  result.parameters = detail::read_parameters(file, batch);
-  std::vector<detail::draft> drafts =
-      detail::read_layers(file["layers"], catalog, result.parameters);
-  const std::vector<std::size_t> order = detail::graph_order(drafts);
-  detail::check_edges(drafts);
-  if (is_sweep(result)) detail::check_sweep(drafts, result.passes);
-  std::vector<std::size_t> place(drafts.size());
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-  for (const std::size_t from : order) {
-    layer node = std::move(drafts[from].node);
-    for (std::size_t& input : node.inputs) {
-      if (input != model_input) input = place[input];
-    }
-    result.layers.push_back(std::move(node));
-  }
-  return result;
-}
+[[nodiscard]] graph load(const std::filesystem::path& path,
+                         std::optional<std::int64_t> batch = std::nullopt,
+                         const op::catalog& catalog = op::builtin_catalog());
 
 /// Reads the shape file of a model. Throws usage_error for a sweep, which has no steps.
-[[nodiscard]] inline graph load_model(const std::filesystem::path& path,
-                                      std::optional<std::int64_t> batch = std::nullopt) {
-  graph result = load(path, batch);
-  if (!is_sweep(result)) return result;
-  throw usage_error(fmt::format(
-      "--model: '{}' is a sweep, a list of separate rows, not a model; it has no step to predict",
-      result.name));
-}
+[[nodiscard]] graph load_model(const std::filesystem::path& path,
+                               std::optional<std::int64_t> batch = std::nullopt);
 
 }  // namespace layerbench::model
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/model/shape_file-inl.hpp>
+#endif

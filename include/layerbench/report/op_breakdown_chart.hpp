@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/report/svg.hpp>
 
 /// Charts of the shares of a step.

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/report_data.hpp>
 #include <layerbench/base/number_format.hpp>

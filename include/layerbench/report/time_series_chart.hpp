@@ -11,6 +11,7 @@
 
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/report/svg.hpp>
 
 /// The chart of a step's time over dates.

@@ -2,90 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <set>
 #include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include <layerbench/base/error.hpp>
-#include <layerbench/result/google_json_reader.hpp>
-#include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/measurement.hpp>
 
 /// Reads result files: Google Benchmark's JSON with our names, counters and context
 /// (docs/formats.md).
 namespace layerbench::result {
 
-namespace detail {
-
-/// Reads the JSON of `from`, a stream or a text.
-template <class Source>
-[[nodiscard]] results read_from(Source& from, results result) {
-  file_reader reader(result);
-  static_cast<void>(nlohmann::json::sax_parse(from, &reader));
-  for (const auto& member : reader.context().items()) {
-    result.context[member.key()] =
-        member.value().is_string() ? member.value().get<std::string>() : member.value().dump();
-  }
-  const auto planned = result.context.find("manifest");
-  if (planned != result.context.end()) {
-    result.manifest = read_manifest(planned->second, result.file);
-    result.context.erase(planned);
-  }
-  return result;
-}
-
-}  // namespace detail
-
 /// Reads a result file row by row, without holding all of its JSON. Throws bad_input naming file
 /// and place.
-[[nodiscard]] inline results read(const std::filesystem::path& path) {
-  results result;
-  result.file = path.string();
-  std::ifstream stream(path, std::ios::binary);
-  std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown) || !stream) {
-    throw bad_input(result.file, "",
-                    "cannot be read; give a result file (--benchmark_out writes one)");
-  }
-  return detail::read_from(stream, std::move(result));
-}
+[[nodiscard]] results read(const std::filesystem::path& path);
 
 /// Reads the text of a result file. Errors name `file`.
-[[nodiscard]] inline results parse(const std::string& text, const std::string& file) {
-  results result;
-  result.file = file;
-  return detail::read_from(text, std::move(result));
-}
+[[nodiscard]] results parse(const std::string& text, const std::string& file);
 
 /// Names of the context fields in which two files differ although their rows would only be
 /// comparable if they agreed: machine, libraries, settings. What varies from run to run on one
 /// machine (dates, load, clock readings, the command) does not count.
-[[nodiscard]] inline std::vector<std::string> differing_context(const results& a,
-                                                                const results& b) {
-  static const std::set<std::string, std::less<>> varies{
-      "date",    "executable",          "load_avg",          "mhz_per_cpu",
-      "command", "load_at_start",       "machine_check",     "interrupted",
-      "stopped", "cpu_scaling_enabled", "library_build_type"};
-  std::vector<std::string> names;
-  const auto check = [&](const results& from, const results& to) {
-    for (const auto& [name, value] : from.context) {
-      const auto other = to.context.find(name);
-      const bool same = other != to.context.end() && other->second == value;
-      if (same || varies.contains(name)) continue;
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-  };
-  check(a, b);
-  check(b, a);
-  return names;
-}
+[[nodiscard]] std::vector<std::string> differing_context(const results& a, const results& b);
 
 }  // namespace layerbench::result
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/result/read_results-inl.hpp>
+#endif

@@ -18,6 +18,7 @@
 
 #include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// The dimension in which two sets of files differ, and whether they differ in anything else.

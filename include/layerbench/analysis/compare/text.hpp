@@ -18,6 +18,7 @@
 
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 

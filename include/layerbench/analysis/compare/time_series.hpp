@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/result/read_results.hpp>
 
 /// The history of predictions: those of one case over several dates.
 namespace layerbench::analysis {

@@ -2,32 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <string_view>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <layerbench/model/find.hpp>
-#include <layerbench/model/graph.hpp>
-#include <layerbench/model/peak.hpp>
-#include <layerbench/model/reuse.hpp>
-#include <layerbench/model/shape_file.hpp>
-#include <layerbench/model/step.hpp>
-#include <layerbench/model/training.hpp>
+#include <layerbench/model/optimizer.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/read_results.hpp>
 
 /// The cases of result files: from their manifests, or from shape files.
 namespace layerbench::analysis {
@@ -35,51 +17,19 @@ namespace layerbench::analysis {
 /// Files whose contexts agree, so that their rows may be merged.
 using group = std::vector<const result::results*>;
 
-[[nodiscard]] inline group group_of(std::span<const result::results> files) {
-  group all;
-  for (const result::results& file : files) all.push_back(&file);
-  return all;
-}
+[[nodiscard]] group group_of(std::span<const result::results> files);
 
 /// Groups files by context, in the order of the files.
-[[nodiscard]] inline std::vector<group> group_by_context(std::span<const result::results> files) {
-  std::vector<group> groups;
-  for (const result::results& file : files) {
-    const auto same = std::ranges::find_if(groups, [&](const group& known) {
-      return result::differing_context(*known.front(), file).empty();
-    });
-    if (same == groups.end()) {
-      groups.push_back({&file});
-    } else {
-      same->push_back(&file);
-    }
-  }
-  return groups;
-}
+[[nodiscard]] std::vector<group> group_by_context(std::span<const result::results> files);
 
 /// The files that are not merged because their contexts differ, one sentence each.
-[[nodiscard]] inline std::vector<std::string> incompatible_files(
-    std::span<const result::results> files) {
-  const std::vector<group> groups = group_by_context(files);
-  std::vector<std::string> sentences;
-  for (std::size_t i = 1; i < groups.size(); ++i) {
-    const result::results& first = *groups.front().front();
-    const result::results& other = *groups[i].front();
-    sentences.push_back(fmt::format("{} and {} are not merged: they differ in {}", first.file,
-                                    other.file,
-                                    fmt::join(result::differing_context(first, other), ", ")));
-  }
-  return sentences;
-}
+[[nodiscard]] std::vector<std::string> incompatible_files(std::span<const result::results> files);
 
 namespace detail {
 
 /// The threads of a case: its parameter, else the field of the files' context; 0 if unknown.
-[[nodiscard]] inline std::int64_t threads(const result::configuration_name& configuration,
-                                          const group& files) {
-  const std::string in_context = files.front()->context_value("threads").value_or("");
-  return result::detail::count_of(configuration.parameter("threads", in_context)).value_or(0);
-}
+[[nodiscard]] std::int64_t threads(const result::configuration_name& configuration,
+                                   const group& files);
 
 }  // namespace detail
 
@@ -90,112 +40,14 @@ struct planned_configuration {
   bool derived = false;  ///< from a shape file, without the primitives that a backend would insert
 };
 
-namespace detail {
-
-/// How complete a manifest's step is: the number of its entries, then of those with a cache state,
-/// with a time inside an end-to-end run, and with known traffic.
-[[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t>
-completeness(const std::vector<result::planned>& step) {
-  const auto has_state = [](const result::planned& one) { return !one.state.empty(); };
-  const auto has_time = [](const result::planned& one) { return one.chain_seconds.has_value(); };
-  const auto has_traffic = [](const result::planned& one) { return !one.traffic.empty(); };
-  return {step.size(), std::ranges::count_if(step, has_state),
-          std::ranges::count_if(step, has_time), std::ranges::count_if(step, has_traffic)};
-}
-
-}  // namespace detail
-
 /// The cases of the files' manifests, in their order. If several files have a case, the most
 /// complete step is used: a longer one includes the reorders that a backend inserted.
-[[nodiscard]] inline std::vector<planned_configuration> planned_configurations(const group& files) {
-  result::manifest cases;
-  for (const result::results* file : files) {
-    for (const auto& [configuration, step] : file->manifest) {
-      std::vector<result::planned>& known = cases[configuration];
-      if (detail::completeness(step) > detail::completeness(known)) known = step;
-    }
-  }
-  std::vector<planned_configuration> planned;
-  for (auto& [configuration, step] : cases) planned.push_back({configuration, std::move(step)});
-  return planned;
-}
+[[nodiscard]] std::vector<planned_configuration> planned_configurations(const group& files);
 
 namespace detail {
 
-/// The configurations under which rows of `files` were measured, with the model replaced.
-[[nodiscard]] inline std::vector<result::configuration_name> measured_configurations(
-    const group& files, const std::string& model) {
-  std::vector<result::configuration_name> configurations;
-  std::set<result::configuration_name> seen;
-  for (const result::results* file : files) {
-    for (const result::measurement& row : file->rows) {
-      result::configuration_name configuration = row.name.configuration;
-      if (configuration.model == layerbench::model::peak_model || configuration.contended()) {
-        continue;
-      }
-      configuration.model = model;
-      if (seen.insert(configuration).second) configurations.push_back(configuration);
-    }
-  }
-  return configurations;
-}
-
-/// The ops that ran in place; nothing if the context does not say.
-[[nodiscard]] inline std::optional<model::op_names> in_place_ops(const group& files) {
-  const auto names = files.front()->context_value("in_place");
-  if (!names) return std::nullopt;
-  model::op_names ops;
-  for (const std::string_view name : result::detail::split(*names, ',')) ops.emplace(name);
-  return ops;
-}
-
 /// The optimizer of the files' training steps.
-[[nodiscard]] inline model::training training_of(const group& files) {
-  const auto optimizer = files.front()->context_value("optimizer");
-  return optimizer ? model::training_of(*optimizer) : model::training{};
-}
-
-/// The step of a case of the model in shape file `path`, loaded as `shipped`; nothing if the batch
-/// differs and the file has no parameter for it. Cache states are added if `files` say which ops
-/// ran in place and the backend cannot have inserted reorders, as it may in training and with
-/// layout any.
-[[nodiscard]] inline std::optional<std::vector<result::planned>> step_of(
-    const model::graph& shipped, const std::filesystem::path& path,
-    const result::configuration_name& configuration, const group& files) {
-  const bool same = configuration.batch == model::batch(shipped);
-  if (!same && !shipped.parameters.contains("batch")) return std::nullopt;
-  const model::graph graph = same ? shipped : model::load(path, configuration.batch);
-  const auto type = dtype_from(configuration.dtype);
-  const auto in_place = in_place_ops(files);
-  const bool trains = configuration.phase() == "training";
-  const bool reordered = trains || configuration.parameter("layout", "nhwc") == "any";
-  const model::op_names ops = in_place.value_or(model::op_names{});
-  const dtype of = type.value_or(dtype::f32);
-  const model::step calls =
-      model::step_of(graph, configuration.phase(), of, ops, training_of(files));
-  std::optional<model::step_memory> memory;
-  if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
-  std::vector<result::planned> step;
-  for (const model::primitive& primitive : model::primitives(calls)) {
-    step.push_back(memory
-                       ? result::planned_of(primitive, memory->most_frequent_state(primitive), of)
-                       : result::planned_of(primitive));
-  }
-  return step;
-}
-
-/// Whether a manifest's step, without inserted primitives, has the same work as a shape file's.
-[[nodiscard]] inline bool same_work(const std::vector<result::planned>& known,
-                                    const std::vector<result::planned>& derived) {
-  const auto work = [](const std::vector<result::planned>& step) {
-    std::map<std::string, std::int64_t> counts;
-    for (const result::planned& planned : step) {
-      if (!planned.inserted) counts[planned.work()] += planned.count;
-    }
-    return counts;
-  };
-  return work(known) == work(derived);
-}
+[[nodiscard]] model::training training_of(const group& files);
 
 }  // namespace detail
 
@@ -203,28 +55,11 @@ namespace detail {
 /// else one for each configuration measured in `files`. A manifest's step is used if it has the
 /// same work as the shape file, because it includes the primitives that a backend inserted. A shape
 /// file without a parameter `batch` only gives cases of its own batch.
-[[nodiscard]] inline std::vector<planned_configuration> cases_of_file(
-    const group& files, const std::filesystem::path& path) {
-  const model::graph shipped = model::load(path);
-  std::vector<planned_configuration> known = planned_configurations(files);
-  std::erase_if(known, [&](const planned_configuration& planned) {
-    return planned.configuration.model != shipped.name;
-  });
-  if (known.empty()) {
-    for (const auto& configuration : detail::measured_configurations(files, shipped.name)) {
-      known.push_back({configuration, {}});
-    }
-  }
-  std::vector<planned_configuration> cases;
-  for (planned_configuration& planned : known) {
-    auto derived = detail::step_of(shipped, path, planned.configuration, files);
-    if (!derived) continue;
-    if (!detail::same_work(planned.step, *derived)) {
-      planned = {planned.configuration, std::move(*derived), true};
-    }
-    cases.push_back(std::move(planned));
-  }
-  return cases;
-}
+[[nodiscard]] std::vector<planned_configuration> cases_of_file(const group& files,
+                                                               const std::filesystem::path& path);
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/predict/configurations-inl.hpp>
+#endif

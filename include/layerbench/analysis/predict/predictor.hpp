@@ -2,25 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <map>
-#include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include <layerbench/analysis/predict/interval.hpp>
 #include <layerbench/analysis/predict/model_selection.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/timings.hpp>
-#include <layerbench/analysis/roofline/peaks.hpp>
 
 /// Prediction of a model's step from the timings of its primitives.
 namespace layerbench::analysis {
@@ -39,10 +30,7 @@ struct options {
 
 namespace detail {
 
-[[nodiscard]] inline bool interrupted(const group& files) {
-  return std::ranges::any_of(files,
-                             [](const result::results* file) { return file->interrupted(); });
-}
+[[nodiscard]] bool interrupted(const group& files);
 
 /// A planned primitive, its timing and the mean of the timing.
 struct timed_primitive {
@@ -52,72 +40,15 @@ struct timed_primitive {
 };
 
 /// The sum of count * mean.
-[[nodiscard]] inline double sum(const std::vector<timed_primitive>& step) {
-  double seconds = 0;
-  for (const timed_primitive& timed : step)
-    seconds += static_cast<double>(timed.planned->count) * timed.seconds;
-  return seconds;
-}
+[[nodiscard]] double sum(const std::vector<timed_primitive>& step);
 
 /// A step of `seconds`, the sum of `terms`, with an interval from the rounds that all primitives
 /// have; `rounds` becomes their number. If layers count in different rounds, the sum may lie
 /// outside the range of single rounds; the interval is then extended to it.
-[[nodiscard]] inline step_time add_up(double seconds, std::span<const term> terms,
-                                      std::size_t& rounds) {
-  const std::vector<round_id> common = common_rounds(terms);
-  rounds = common.size();
-  interval_method kind = interval_method::bootstrap;
-  std::optional<stats::interval> interval = bootstrap_interval(terms, common);
-  if (!interval) {
-    kind = common.size() < 2 ? interval_method::none : interval_method::range;
-    interval = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
-  }
-  return {seconds, 0, seconds, std::min(seconds, interval->low), std::max(seconds, interval->high),
-          kind,    {}};
-}
+[[nodiscard]] step_time add_up(double seconds, std::span<const term> terms, std::size_t& rounds);
 
 /// The terms of the sum over a step, which must outlive them.
-[[nodiscard]] inline std::vector<term> terms(const std::vector<timed_primitive>& step) {
-  std::vector<term> all;
-  for (const timed_primitive& timed : step) {
-    all.push_back({static_cast<double>(timed.planned->count), &timed.rounds});
-  }
-  return all;
-}
-
-/// `time` with the framework's overhead added, which is the same in each round.
-[[nodiscard]] inline step_time with_overhead(step_time time, double overhead) {
-  time.overhead = overhead;
-  time.seconds += overhead;
-  time.sampling_low += overhead;
-  time.sampling_high += overhead;
-  return time;
-}
-
-/// The framework's overhead in a step. Primitives that a backend inserted have none.
-[[nodiscard]] inline double overhead(const planned_configuration& planned, const options& chosen) {
-  double executions = 0;
-  for (const result::planned& primitive : planned.step) {
-    if (!primitive.inserted) executions += static_cast<double>(primitive.count);
-  }
-  return chosen.overhead_per_step + executions * chosen.overhead_per_layer;
-}
-
-[[nodiscard]] inline std::vector<layer_time> layer_times(const std::vector<timed_primitive>& step,
-                                                         double total) {
-  std::vector<layer_time> layers;
-  for (const auto& [planned, timing, seconds] : step) {
-    const std::map<round_id, double> counted = timing.counted();
-    const auto values = std::views::values(counted);
-    const stats::interval interval = stats::mean_interval({values.begin(), values.end()});
-    layers.push_back({planned->layer, planned->op, planned->pass, planned->key, planned->count,
-                      planned->inserted, seconds,
-                      static_cast<double>(planned->count) * seconds / total, timing.flops,
-                      planned->chain_seconds, planned->part, std::min(seconds, interval.low),
-                      std::max(seconds, interval.high), timing.padded_flops, planned->traffic});
-  }
-  return layers;
-}
+[[nodiscard]] std::vector<term> terms(const std::vector<timed_primitive>& step);
 
 /// The part of a step that timings of one cache state cover.
 struct covered_step {
@@ -128,127 +59,26 @@ struct covered_step {
 
 /// Finds the timings of a case in a cache state. A primitive of unknown state only uses hot
 /// timings, because no other timing is known to match its state.
-[[nodiscard]] inline covered_step find_timings(const planned_configuration& planned,
-                                               const timings& measured, std::string_view cache) {
-  covered_step found;
-  for (const result::planned& primitive : planned.step) {
-    const std::string state = cache == "hot" ? "" : primitive.state;
-    auto timing = measured.find(result::identity(planned.configuration, primitive.op,
-                                                 primitive.pass, primitive.key, cache, state),
-                                planned.configuration);
-    const bool known = cache == "hot" || !primitive.state.empty() || !planned.derived;
-    if (timing && known) {
-      const double seconds = timing->seconds();
-      found.own = found.own || timing->own;
-      found.step.push_back({&primitive, std::move(*timing), seconds});
-    } else {
-      found.missing.push_back(model::call_name(primitive.layer, primitive.pass));
-    }
-  }
-  return found;
-}
-
-/// Executions measured / executions in a step.
-[[nodiscard]] inline double coverage(const planned_configuration& planned,
-                                     const std::vector<timed_primitive>& step) {
-  std::int64_t executions = 0;
-  std::int64_t covered = 0;
-  for (const result::planned& primitive : planned.step) executions += primitive.count;
-  for (const timed_primitive& timed : step) covered += timed.planned->count;
-  return static_cast<double>(covered) / static_cast<double>(executions);
-}
+[[nodiscard]] covered_step find_timings(const planned_configuration& planned,
+                                        const timings& measured, std::string_view cache);
 
 /// Share of the timings' rounds that were disturbed.
-[[nodiscard]] inline double disturbed_share(const std::vector<timed_primitive>& step) {
-  double rounds = 0;
-  double disturbed = 0;
-  for (const timed_primitive& timed : step) {
-    rounds += static_cast<double>(timed.rounds.rounds.size());
-    disturbed += static_cast<double>(timed.rounds.disturbed.size());
-  }
-  return rounds == 0 ? 0 : disturbed / rounds;
-}
-
-/// The peaks that apply to `files`. Throws bad_input for peaks of another device.
-[[nodiscard]] inline std::vector<peaks> peaks_for(const group& files, const options& chosen) {
-  if (chosen.peaks.empty()) return peaks_in(files);
-  for (const result::results& peak : chosen.peaks) {
-    if (peak.device() != files.front()->device()) {
-      throw bad_input(peak.file, "/context/device",
-                      fmt::format("has the peaks of another device ({}) than {} was measured on "
-                                  "({}); run bench_peak there",
-                                  peak.device(), files.front()->file, files.front()->device()));
-    }
-  }
-  return peaks_in(group_of(chosen.peaks));
-}
-
-/// The chosen parts of a planned step.
-[[nodiscard]] inline planned_configuration chosen_parts(planned_configuration planned,
-                                                        const options& chosen) {
-  if (chosen.parts.empty()) return planned;
-  std::erase_if(planned.step, [&](const result::planned& primitive) {
-    return std::ranges::find(chosen.parts, primitive.part) == chosen.parts.end();
-  });
-  return planned;
-}
+[[nodiscard]] double disturbed_share(const std::vector<timed_primitive>& step);
 
 /// Throws bad_input for files that only have aggregates, which would look like empty files.
-inline void require_rounds(const group& files) {
-  for (const result::results* file : files) {
-    const bool has_rounds = std::ranges::any_of(
-        file->rows, [](const result::measurement& row) { return row.error.empty(); });
-    if (has_rounds || file->aggregates == 0) continue;
-    throw bad_input(file->file, "/benchmarks",
-                    "has no rows of rounds, only aggregates, which cannot be added up; measure "
-                    "without --benchmark_report_aggregates_only");
-  }
-}
+void require_rounds(const group& files);
 
 }  // namespace detail
 
 /// Predicts one case from the timings measured in `files`.
-[[nodiscard]] inline prediction predict_configuration(const planned_configuration& planned,
-                                                      const timings& measured, const group& files,
-                                                      const options& chosen) {
-  prediction result;
-  result.configuration = planned.configuration;
-  result.derived = planned.derived;
-  result.threads = detail::threads(planned.configuration, files);
-  result.interrupted = detail::interrupted(files);
-  for (const result::results* file : files) result.files.push_back(file->file);
-
-  const detail::covered_step hot = detail::find_timings(planned, measured, "hot");
-  const detail::covered_step model = detail::find_timings(planned, measured, "model");
-  const bool as_in_model =
-      chosen.cache.empty() ? model.own || model.missing.empty() : chosen.cache == "model";
-  const detail::covered_step& used = as_in_model ? model : hot;
-  result.cache = as_in_model ? "model" : "hot";
-  result.method = as_in_model ? "sum of cache:model timings" : "naive hot sum";
-  result.missing = used.missing;
-  if (hot.missing.empty()) result.hot_sum_seconds = detail::sum(hot.step);
-  if (used.step.empty()) return result;
-
-  result.coverage = detail::coverage(planned, used.step);
-  result.disturbed = detail::disturbed_share(used.step);
-  step_time time = detail::add_up(detail::sum(used.step), detail::terms(used.step), result.rounds);
-  if (as_in_model) time.protocol_half_width = protocol_error::relative * time.layers;
-  result.layers = detail::layer_times(used.step, time.layers);
-  if (result.missing.empty() || chosen.allow_partial) {
-    result.step = detail::with_overhead(time, detail::overhead(planned, chosen));
-  }
-  return result;
-}
+[[nodiscard]] prediction predict_configuration(const planned_configuration& planned,
+                                               const timings& measured, const group& files,
+                                               const options& chosen);
 
 /// Whether the phase and the model of a configuration were chosen; `choices` is the result of
 /// select().
-[[nodiscard]] inline bool is_chosen(const result::configuration_name& configuration,
-                                    const options& chosen, std::span<const model_choice> choices) {
-  if (!chosen.phase.empty() && configuration.phase() != chosen.phase) return false;
-  return choices.empty() || std::ranges::any_of(choices, [&](const model_choice& one) {
-           return configuration.model == one.model;
-         });
-}
+[[nodiscard]] bool is_chosen(const result::configuration_name& configuration, const options& chosen,
+                             std::span<const model_choice> choices);
 
 /// Predicts every case of the files' manifests, or those of the chosen models: from a manifest that
 /// has the model, else from its shape file under every measured configuration. If no cache state is
@@ -257,25 +87,11 @@ inline void require_rounds(const group& files) {
 /// each group predicts separately. Throws nothing_matched, listing the cases, if a chosen model is
 /// unknown or there is no case, and bad_input for a file with aggregates but no rounds, or with the
 /// peaks of another device.
-[[nodiscard]] inline std::vector<prediction> predict(std::span<const result::results> files,
-                                                     const options& chosen = {}) {
-  detail::require_rounds(group_of(files));
-  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
-  std::vector<prediction> predictions;
-  for (const group& alike : group_by_context(files)) {
-    timings measured;
-    for (const result::results* file : alike) measured.add(*file);
-    const std::vector<peaks> known = detail::peaks_for(alike, chosen);
-    for (const planned_configuration& planned : configurations_of(alike, choices)) {
-      if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
-      predictions.push_back(
-          predict_configuration(detail::chosen_parts(planned, chosen), measured, alike, chosen));
-      set_limits(predictions.back(), known);
-    }
-  }
-  if (predictions.empty())
-    throw nothing_matched("nothing to predict: " + list_configurations(files));
-  return predictions;
-}
+[[nodiscard]] std::vector<prediction> predict(std::span<const result::results> files,
+                                              const options& chosen = {});
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/predict/predictor-inl.hpp>
+#endif

@@ -2,237 +2,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <layerbench/analysis/predict/layer_table.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/analysis/roofline/text.hpp>
-#include <layerbench/base/number_format.hpp>
+#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Predictions as text and as CSV.
 namespace layerbench::analysis {
 
 /// The conditions of a case: "resnet50 inference, onednn f32, batch 1, 2 threads".
-[[nodiscard]] inline std::string headline(const result::configuration_name& configuration,
-                                          std::int64_t threads) {
-  std::string text =
-      fmt::format("{} {}, {} {}, batch {}", configuration.model, configuration.phase(),
-                  configuration.backend, configuration.dtype, configuration.batch);
-  if (threads > 0) text += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
-  for (const auto& [name, value] : configuration.parameters) {
-    if (name != "phase" && name != "threads") text += fmt::format(", {} {}", name, value);
-  }
-  return text;
-}
-[[nodiscard]] inline std::string headline(const prediction& p) {
-  return headline(p.configuration, p.threads);
-}
-
-namespace detail {
-
-/// The interval that the rounds give a time.
-[[nodiscard]] inline std::string sampling_text(const step_time& step) {
-  using enum interval_method;
-  const std::string bounds =
-      fmt::format("between {} and {}", format::milliseconds(step.sampling_low),
-                  format::milliseconds(step.sampling_high));
-  if (step.kind == none) return "no interval";
-  return step.kind == bootstrap ? "95 % " + bounds
-                                : "rounds " + bounds + ": too few for a 95 % interval";
-}
-
-[[nodiscard]] inline std::string throughput_text(const prediction& p) {
-  if (!p.step) return "  no throughput: a step has layers that were not measured\n";
-  const step_time& step = *p.step;
-  const std::string interval =
-      step.protocol_half_width ? fmt::format("between {} and {}", format::milliseconds(step.low()),
-                                             format::milliseconds(step.high()))
-                               : sampling_text(step);
-  const std::string time = fmt::format(
-      "{} ms a step ({}), from {} round{}{}", format::milliseconds(step.seconds), interval,
-      p.rounds, p.rounds == 1 ? "" : "s", p.interrupted ? " (interrupted)" : "");
-  const std::string images = format::rate(p.images_per_second());
-  std::string text =
-      p.partial()
-          ? fmt::format(
-                "  PARTIAL, of the measured layers only: at least {}; at most {} images/s\n", time,
-                images)
-          : fmt::format("  {} images/s, {}\n", images, time);
-  if (step.protocol_half_width) {
-    text += fmt::format("  of which sampling: {}; protocol: +-{} ms ({:.2f} % of the layers)\n",
-                        sampling_text(step), format::milliseconds(*step.protocol_half_width),
-                        100 * *step.protocol_half_width / step.layers);
-  }
-  if (step.overhead > 0) {
-    text += fmt::format("  of which layers: {} ms; framework, as given: {} ms\n",
-                        format::milliseconds(step.layers), format::milliseconds(step.overhead));
-  }
-  return text;
-}
-
-/// The method of the prediction, and how the plain sum of hot timings compares.
-[[nodiscard]] inline std::string method_text(const prediction& p) {
-  if (!p.step) return "";
-  if (p.cache == "hot") {
-    return fmt::format(
-        "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
-        p.method);
-  }
-  std::string text = fmt::format("  {}: each operand as cached as in the model\n", p.method);
-  if (p.hot_sum_seconds && !p.partial()) {
-    const double lower = 1 - *p.hot_sum_seconds / p.step->layers;
-    text += fmt::format("  naive hot sum: {} ms, {:.1f} % {}\n",
-                        format::milliseconds(*p.hot_sum_seconds), std::abs(100 * lower),
-                        lower < 0 ? "higher" : "lower");
-  }
-  return text;
-}
-
-}  // namespace detail
+[[nodiscard]] std::string headline(const result::configuration_name& configuration,
+                                   std::int64_t threads);
+[[nodiscard]] std::string headline(const prediction& p);
 
 /// What the step lacks, or may lack; one line each.
-[[nodiscard]] inline std::string gaps_text(const prediction& p) {
-  std::string text;
-  if (p.derived) {
-    text += "  the step is from the shape file: what the backend inserts is not in it\n";
-  }
-  if (!p.missing.empty()) {
-    text += fmt::format("  coverage {}; not measured: {}\n", format::coverage(p.coverage),
-                        fmt::join(p.missing, " "));
-  }
-  return text;
-}
-
-namespace detail {
-
-[[nodiscard]] inline std::string caveats_text(const prediction& p) {
-  if (!p.much_disturbed()) return gaps_text(p);
-  return fmt::format(
-             "  disturbed: something else used the processors during {:.0f} % of the timings; "
-             "layers with fewer than three others may be too slow\n",
-             100 * p.disturbed) +
-         gaps_text(p);
-}
-
-}  // namespace detail
+[[nodiscard]] std::string gaps_text(const prediction& p);
 
 /// Throughput, method, breakdown, limits and caveats of a prediction; one line each.
-[[nodiscard]] inline std::string remarks(const prediction& p) {
-  return detail::throughput_text(p) + detail::method_text(p) + breakdown_text(p) + limits_text(p) +
-         detail::caveats_text(p);
-}
+[[nodiscard]] std::string remarks(const prediction& p);
 
 /// One row per prediction: its conditions, its throughput and its method.
-[[nodiscard]] inline table summary(std::span<const prediction> predictions) {
-  table t{{{"model"},
-           {"phase"},
-           {"backend"},
-           {"dtype"},
-           {"batch", align::right},
-           {"threads", align::right},
-           {"images/s", align::right},
-           {"ms/step", align::right},
-           {"coverage", align::right},
-           {"method"}},
-          {}};
-  for (const prediction& p : predictions) {
-    // A partial time is only a lower bound of the step's, so it gives no throughput.
-    t.rows.push_back(
-        {p.configuration.model, p.configuration.phase(), p.configuration.backend,
-         p.configuration.dtype, std::to_string(p.configuration.batch),
-         p.threads > 0 ? std::to_string(p.threads) : "",
-         p.partial() ? "partial" : format::rate(p.images_per_second()),
-         !p.step ? "refused" : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds),
-         format::coverage(p.coverage), p.method});
-  }
-  return t;
-}
+[[nodiscard]] table summary(std::span<const prediction> predictions);
 
 /// Each prediction with its heaviest layers, and a summary of several predictions.
-[[nodiscard]] inline std::string text(std::span<const prediction> predictions,
-                                      std::size_t most_layers = 10) {
-  std::string out;
-  for (const prediction& p : predictions) {
-    out += headline(p) + '\n' + remarks(p);
-    if (!p.layers.empty() && most_layers > 0) {
-      out += '\n' + text(heaviest_layers(p, most_layers));
-      if (p.limits) out += '\n' + text(worth_optimising_table(p, most_layers));
-    }
-    out += '\n';
-  }
-  if (predictions.size() > 1) out += text(summary(predictions));
-  return out;
-}
+[[nodiscard]] std::string text(std::span<const prediction> predictions,
+                               std::size_t most_layers = 10);
 
 /// The times of a prediction in seconds, under their names in JSON and CSV.
-[[nodiscard]] inline std::vector<std::pair<std::string, std::optional<double>>> times(
-    const prediction& p) {
-  const auto of_step = [&](auto&& member) {
-    return p.step ? std::optional<double>(std::invoke(member, *p.step)) : std::nullopt;
-  };
-  using step = step_time;
-  return {{"seconds_per_step", of_step(&step::seconds)},
-          {"seconds_low", of_step(&step::low)},
-          {"seconds_high", of_step(&step::high)},
-          {"sampling_low", of_step(&step::sampling_low)},
-          {"sampling_high", of_step(&step::sampling_high)},
-          {"protocol_half_width", p.step ? p.step->protocol_half_width : std::nullopt},
-          {"layers_seconds", of_step(&step::layers)},
-          {"overhead_seconds", of_step(&step::overhead)},
-          {"naive_seconds", p.hot_sum_seconds}};
-}
+[[nodiscard]] std::vector<std::pair<std::string, std::optional<double>>> times(const prediction& p);
 
 /// The kind of interval around the time, in one word; empty without a time.
-[[nodiscard]] inline std::string interval_name(const prediction& p) {
-  using enum interval_method;
-  if (!p.step) return "";
-  switch (p.step->kind) {
-    case none: return "none";
-    case range: return "range";
-    case bootstrap: return "bootstrap";
-  }
-  return "";
-}
+[[nodiscard]] std::string interval_name(const prediction& p);
 
 /// One row per prediction, without its layers; a missing number is an empty cell.
-[[nodiscard]] inline table records(std::span<const prediction> predictions) {
-  table t = table_with_columns(
-      "model phase backend dtype batch threads case cache method seconds_per_step "
-      "seconds_low seconds_high sampling_low sampling_high protocol_half_width "
-      "layers_seconds overhead_seconds naive_seconds interval rounds interrupted "
-      "images_per_second partial disturbed coverage missing");
-  const auto yes_no = [](bool value) { return value ? "true" : "false"; };
-  for (const prediction& p : predictions) {
-    std::vector<std::string> cells{p.configuration.model,
-                                   p.configuration.phase(),
-                                   p.configuration.backend,
-                                   p.configuration.dtype,
-                                   std::to_string(p.configuration.batch),
-                                   std::to_string(p.threads),
-                                   p.configuration.text(),
-                                   p.cache,
-                                   p.method};
-    for (const auto& [name, number] : times(p)) cells.push_back(format::exact(number));
-    cells.insert(cells.end(), {interval_name(p), std::to_string(p.rounds), yes_no(p.interrupted),
-                               format::exact(p.images_per_second()), yes_no(p.partial()),
-                               format::exact(p.disturbed), format::exact(p.coverage),
-                               fmt::format("{}", fmt::join(p.missing, " "))});
-    t.rows.push_back(std::move(cells));
-  }
-  return t;
-}
+[[nodiscard]] table records(std::span<const prediction> predictions);
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/predict/text-inl.hpp>
+#endif

@@ -3,21 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/analysis/scaling/overlap.hpp>
-#include <layerbench/analysis/scaling/scaling.hpp>
-#include <layerbench/base/stats.hpp>
 
 /// Validation of predictions by end-to-end runs: rows `chain/...`, in which whole models ran.
 namespace layerbench::analysis {
@@ -108,17 +100,7 @@ struct error_summary {
 };
 
 /// Summarizes errors; nothing if there are none.
-[[nodiscard]] inline std::optional<error_summary> summarize(const std::vector<double>& errors) {
-  if (errors.empty()) return std::nullopt;
-  std::vector<double> sizes;
-  for (const double error : errors) sizes.push_back(std::abs(error));
-  const auto within = [&](double bound) {
-    const auto count = std::ranges::count_if(sizes, [&](double value) { return value <= bound; });
-    return static_cast<double>(count) / static_cast<double>(sizes.size());
-  };
-  return error_summary{stats::mean(sizes),  stats::median(sizes), std::ranges::max(sizes),
-                       stats::mean(errors), within(0.02),         within(0.05)};
-}
+[[nodiscard]] std::optional<error_summary> summarize(const std::vector<double>& errors);
 
 /// The validated cases, and those that could not be validated.
 struct validation {
@@ -149,113 +131,15 @@ struct validation {
   }
 };
 
-namespace detail {
-
-/// The rows of a case's end-to-end run, from all files of a group.
-using chain_rows = std::vector<const result::measurement*>;
-
-/// The end-to-end runs in `files`, in their order.
-[[nodiscard]] inline std::vector<std::pair<result::configuration_name, chain_rows>> chains(
-    const group& files) {
-  std::vector<std::pair<result::configuration_name, chain_rows>> all;
-  for (const result::results* file : files) {
-    for (const result::measurement& row : file->chains) {
-      const auto same = std::ranges::find(all, row.name.configuration,
-                                          [](const auto& chain) { return chain.first; });
-      if (same == all.end()) {
-        all.push_back({row.name.configuration, {&row}});
-      } else {
-        same->second.push_back(&row);
-      }
-    }
-  }
-  return all;
-}
-
-/// The measured step; nothing if no row has a time.
-[[nodiscard]] inline std::optional<measured_step> measured_step_of(const chain_rows& rows) {
-  timing step;
-  for (const result::measurement* row : rows) {
-    if (!row->error.empty()) continue;
-    const round_id round{0, std::ssize(step.rounds)};
-    step.rounds.emplace(round, additive_seconds(*row));
-    if (row->disturbed()) step.disturbed.insert(round);
-  }
-  if (step.rounds.empty()) return std::nullopt;
-  std::size_t rounds = 0;
-  const step_time sum = add_up(step.seconds(), std::vector<term>{{1, &step}}, rounds);
-  const double disturbed = static_cast<double>(step.disturbed.size());
-  return measured_step{sum.seconds, sum.sampling_low, sum.sampling_high, rounds,
-                       disturbed / static_cast<double>(rounds)};
-}
-
-/// The prediction of a step that sends gradients while it computes, from the contention measured in
-/// `files`. Throws error if they have none, and what graph_of() and overlapped() throw.
-[[nodiscard]] inline prediction overlapped_prediction(prediction sequential, const group& files,
-                                                      const options& chosen) {
-  const auto known = contention_of(sequential.configuration, files, chosen.cache);
-  if (!known) {
-    throw error("no contention: rows of its backward part during all-reduces are missing");
-  }
-  const model::graph graph = graph_of(sequential.configuration, chosen);
-  return overlapped(std::move(sequential), known->factors, graph, training_of(files));
-}
-
-/// Adds a case to `all`: to the validated ones if possible, else to those left out.
-inline void validate_case(const result::configuration_name& configuration, const chain_rows& rows,
-                          const std::vector<planned_configuration>& cases, const timings& measured,
-                          const group& files, const options& chosen, validation& all) {
-  const auto planned = std::ranges::find(cases, without_all_reduces(configuration),
-                                         &planned_configuration::configuration);
-  const auto leave_out = [&](std::string reason) {
-    all.left_out.push_back({configuration, {}, std::move(reason)});
-    for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
-  };
-  const std::optional<measured_step> step = measured_step_of(rows);
-  if (!step) return leave_out("the chain failed: " + rows.front()->error);
-  if (planned == cases.end()) return leave_out("no manifest has the case");
-  prediction predicted = predict_configuration(*planned, measured, files, chosen);
-  if (!predicted.step) {
-    return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
-  }
-  if (!configuration.contended()) {
-    all.cases.push_back({std::move(predicted), *step});
-    return;
-  }
-  try {
-    all.cases.push_back({overlapped_prediction(std::move(predicted), files, chosen), *step});
-  } catch (const error& e) {
-    leave_out(e.what());
-  }
-}
-
-}  // namespace detail
-
 /// Validates the predictions of all cases that have an end-to-end run. Each group of files with the
 /// same context is validated on its own. Of `chosen` only models, phase, cache state and the
 /// directory of shape files count. Throws nothing_matched if no file has an end-to-end run, and
 /// what predict() throws.
-[[nodiscard]] inline validation validate(std::span<const result::results> files,
-                                         const options& chosen = {}) {
-  if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
-    throw nothing_matched(
-        "no measured step to validate against: the files have no rows chain/...; measure with "
-        "bench_model --chain");
-  }
-  detail::require_rounds(group_of(files));
-  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
-  const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
-  validation all;
-  for (const group& alike : group_by_context(files)) {
-    timings measured;
-    for (const result::results* file : alike) measured.add(*file);
-    const std::vector<planned_configuration> cases = planned_configurations(alike);
-    for (const auto& [configuration, rows] : detail::chains(alike)) {
-      if (!is_chosen(configuration, chosen, choices)) continue;
-      detail::validate_case(configuration, rows, cases, measured, alike, used, all);
-    }
-  }
-  return all;
-}
+[[nodiscard]] validation validate(std::span<const result::results> files,
+                                  const options& chosen = {});
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/predict/validation-inl.hpp>
+#endif

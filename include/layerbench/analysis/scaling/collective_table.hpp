@@ -21,6 +21,7 @@
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/result/read_results.hpp>
 
 namespace layerbench::analysis {
 

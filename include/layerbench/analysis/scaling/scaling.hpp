@@ -16,6 +16,7 @@
 
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 
 /// Prediction of training on several devices from the timings of one.

@@ -16,6 +16,7 @@
 
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/base/units.hpp>
 
 /// Training on many devices, and measured contention, as text and as CSV.

@@ -17,6 +17,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/totals.hpp>
 
 /// The runs of bench_model that measure the cells of a study.
 namespace layerbench::analysis {

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <layerbench/analysis/predict/configurations.hpp>
+#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/roofline/peaks.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/model/peak.hpp>
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// The fastest round of each benchmark of bench_peak, by its name. Other load on the machine can
+/// only make a round slower (McCalpin, STREAM, 1995).
+using peak_rows = std::map<std::string, const result::measurement*, std::less<>>;
+
+[[nodiscard]] inline double counter(const result::measurement& row, std::string_view name) {
+  const auto found = row.counters.find(name);
+  return found == row.counters.end() ? 0 : found->second;
+}
+
+/// Adds the bandwidth of stream `name` (<kind>_<level>); `seconds` excludes the overhead of a call.
+inline void add_stream(peaks& to, const std::string& name, double bytes, double seconds) {
+  const std::size_t end = name.find('_');
+  const auto kind = from_name<op::stream_kind>(name.substr(0, end));
+  if (!kind || end == std::string::npos) return;
+  const std::string level = name.substr(end + 1);
+  auto known = std::ranges::find(to.levels, level, &memory_level::name);
+  if (known == to.levels.end()) {
+    const bool unlimited = level == model::peak_memory;
+    const double capacity = unlimited ? std::numeric_limits<double>::infinity()
+                                      : bytes * static_cast<double>(model::peak_share);
+    known = to.levels.insert(to.levels.end(), {level, capacity});
+  }
+  switch (*kind) {
+    case op::stream_kind::read: known->read = bytes / seconds; break;
+    case op::stream_kind::write: known->write = bytes / seconds; break;
+    case op::stream_kind::copy: known->copy = bytes / seconds; break;
+  }
+}
+
+inline void add_rows(peaks& to, const peak_rows& rows) {
+  const auto call = rows.find(model::peak_call);
+  if (call != rows.end()) to.call = call->second->seconds;
+  for (const auto& [name, row] : rows) {
+    if (row->name.op == op::gemm::name) {
+      to.flops = std::max(to.flops, counter(*row, "flops_exact") / row->seconds);
+    } else if (name != model::peak_call && row->seconds > to.call) {
+      add_stream(to, name, counter(*row, "bytes"), row->seconds - to.call);
+    }
+  }
+  std::ranges::sort(to.levels, {}, &memory_level::capacity);
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::vector<peaks> peaks_in(const group& files) {
+  using conditions = std::pair<std::string, std::int64_t>;
+  struct rows_of_device {
+    std::map<std::string, detail::peak_rows> gemms;  ///< by data type
+    detail::peak_rows streams;
+  };
+  std::map<conditions, rows_of_device> all;
+  for (const result::results* file : files) {
+    for (const result::measurement& row : file->rows) {
+      const result::configuration_name& configuration = row.name.configuration;
+      if (configuration.model != model::peak_model || !row.error.empty()) continue;
+      rows_of_device& device = all[{configuration.backend, detail::threads(configuration, {file})}];
+      detail::peak_rows& gemms = device.gemms[configuration.dtype];
+      detail::peak_rows& rows = row.name.op == op::gemm::name ? gemms : device.streams;
+      const result::measurement*& best = rows.try_emplace(row.name.layer, &row).first->second;
+      if (row.seconds < best->seconds) best = &row;
+    }
+  }
+  std::vector<peaks> result;
+  for (const auto& [on, rows] : all) {
+    for (const auto& [type, gemms] : rows.gemms) {
+      result.push_back({on.first, type, on.second});
+      detail::add_rows(result.back(), gemms);
+      detail::add_rows(result.back(), rows.streams);
+    }
+  }
+  return result;
+}
+
+LAYERBENCH_INLINE void set_limits(prediction& of, const std::vector<peaks>& known) {
+  const auto found = std::ranges::find_if(known, [&](const peaks& one) {
+    return one.complete() && one.backend == of.configuration.backend &&
+           one.dtype == of.configuration.dtype && one.threads == of.threads;
+  });
+  if (found == known.end()) return;
+  of.limits = *found;
+  for (layer_time& layer : of.layers) {
+    if (layer.traffic.empty() || !layer.flops) continue;
+    layer.roofs =
+        roofs_of(*layer.flops, of.cache == "hot" ? hot(layer.traffic) : layer.traffic, *found);
+  }
+}
+
+}  // namespace layerbench::analysis
