@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,7 +65,13 @@ TEST(AllReduce, RefusesTwoModelsOfOneName) {
 
 TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
   const testing::tiny_directory directory;
-  const testing::outcome done = testing::bench("bench_allreduce", shortly(directory, {}));
+  if (testing::has_mpi) {
+    const testing::outcome refused = testing::bench("bench_allreduce", shortly(directory, {}));
+    EXPECT_EQ(refused.exit_code, 77);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("mpirun"), HasSubstr("--yes")));
+    EXPECT_FALSE(std::filesystem::exists(directory.results));
+  }
+  const testing::outcome done = testing::bench("bench_allreduce", shortly(directory, {"--yes"}));
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err,
               HasSubstr(testing::has_mpi ? "mpi: one rank, so nothing is communicated"
@@ -125,9 +132,9 @@ TEST(AllReduce, SaysWhichBackendsThereAre) {
 }
 
 TEST(AllReduce, WithoutMpiRefusesToRunOnIt) {
-  const testing::outcome done =
-      testing::bench("bench_allreduce", {"--backend=mpi", "--benchmark_filter=sweep/bytes_4/",
-                                         "--benchmark_min_time=0.001", "--max-time=0"});
+  const testing::outcome done = testing::bench(
+      "bench_allreduce", {"--backend=mpi", "--yes", "--benchmark_filter=sweep/bytes_4/",
+                          "--benchmark_min_time=0.001", "--max-time=0"});
   EXPECT_EQ(done.exit_code, testing::has_mpi ? 0 : 77) << done.err;
   EXPECT_EQ(done.err.find("LAYERBENCH_MPI=ON") == std::string::npos, testing::has_mpi);
 }

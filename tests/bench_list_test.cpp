@@ -158,7 +158,8 @@ TEST(Help, HasEveryOption) {
   const std::map<std::string, texts> of_some{{"--chain", {"bench_model"}},
                                              {"--ranks", {"bench_model", "bench_allreduce"}},
                                              {"--during", {"bench_model"}},
-                                             {"--out-of-place", {"bench_allreduce"}}};
+                                             {"--out-of-place", {"bench_allreduce"}},
+                                             {"--yes", {"bench_allreduce"}}};
   for (const std::string& program : testing::bench_programs) {
     const testing::outcome done = bench(program, {"--help"});
     EXPECT_EQ(done.exit_code, 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -10,6 +11,8 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+
+#include <layerbench/base/file_lock.hpp>
 
 #include "support/bench.hpp"
 
@@ -295,10 +298,51 @@ TEST(Output, OfTwoProgramsAtOnceIsThatOfOneOfThem) {
   };
   const auto first = start("1");
   const auto second = start("2");
-  EXPECT_EQ(first->wait().exit_code, 0);
-  EXPECT_EQ(second->wait().exit_code, 0);
+  // Whoever comes second is refused, unless the first has finished by then.
+  const std::set<int> codes{first->wait().exit_code, second->wait().exit_code};
+  EXPECT_THAT(codes, Contains(0));
+  EXPECT_THAT(codes, ::testing::Each(::testing::AnyOf(0, 2)));
   EXPECT_THAT(result::read(directory.results).rows, SizeIs(6 * 20));
   EXPECT_THAT(directory.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+}
+
+TEST(Output, IsRefusedWhileAnotherRunWritesToTheFile) {
+  const testing::tiny_directory directory;
+  const result::results before = directory.measure();
+  {
+    const file_lock other_run(directory.results);
+    const testing::outcome done =
+        directory.bench("bench_model", {"--benchmark_out=" + directory.results});
+    EXPECT_EQ(done.exit_code, 2);
+    EXPECT_THAT(done.err, HasSubstr(directory.results));
+    testing::expect_kept(before, result::read(directory.results));
+  }
+  EXPECT_THAT(directory.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+  static_cast<void>(directory.measure());
+}
+
+TEST(Output, HasRoundsAndVariationsInCsv) {
+  const testing::tiny_directory directory;
+  const testing::outcome done = directory.bench(
+      "bench_conv", {"--benchmark_format=csv", "--benchmark_display_aggregates_only=false",
+                     "--benchmark_out=" + directory.results});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const std::vector<texts> table = csv_of(done.out);
+  const texts& header = table.front();
+  const auto column = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(header, name) - header.begin());
+  };
+  texts numbers;
+  double variation = -1;
+  for (const texts& row : table) {
+    if (row.front().ends_with("_cv")) variation = std::stod(row.at(column("real_time")));
+    if (row.front().ends_with("/threads:1")) numbers.push_back(row.at(column("round")));
+  }
+  EXPECT_THAT(numbers, ::testing::UnorderedElementsAre("0", "1", "2"));
+  for (const json::value& row : directory.written()["benchmarks"]) {
+    if (row.value("aggregate_name", "") != "cv") continue;
+    EXPECT_NEAR(variation, row.at("real_time").get<double>(), 1e-4 * variation);
+  }
 }
 
 }  // namespace bench_output_test

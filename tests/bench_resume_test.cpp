@@ -162,5 +162,33 @@ TEST(Resume, RefusesFilesThatAreNoResults) {
   EXPECT_FALSE(std::filesystem::exists(absent));
 }
 
+TEST(Resume, SaysThatNothingIsLeftAndKeepsWhyItStopped) {
+  const testing::tiny_directory directory;
+  const result::results before = directory.measure();
+  const testing::outcome done = directory.bench("bench_model", {"--resume=" + directory.results});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("nothing left"), HasSubstr("--benchmark_repetitions")));
+  EXPECT_EQ(result::read(directory.results).context_value("stopped"),
+            before.context_value("stopped"));
+  const testing::outcome more = directory.bench(
+      "bench_model", {"--resume=" + directory.results, "--benchmark_repetitions=4"});
+  EXPECT_THAT(more.err, ::testing::Not(HasSubstr("nothing left")));
+}
+
+TEST(Resume, RefusesAFileOfOtherModels) {
+  const testing::tiny_directory directory;
+  static_cast<void>(directory.measure());
+  const std::string before = json::read_text(directory.results);
+  std::string text = testing::tiny_model;
+  text.replace(text.find("\"tiny\""), 6, "\"other\"");
+  const std::string other = directory.write("other.json", text).string();
+  const testing::outcome done =
+      directory.bench("bench_model", {"--resume=" + directory.results, "--model=" + other});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(directory.results), HasSubstr("/context/manifest"),
+                              HasSubstr("tiny")));
+  EXPECT_EQ(json::read_text(directory.results), before);
+}
+
 }  // namespace bench_resume_test
 }  // namespace layerbench

@@ -228,5 +228,16 @@ TEST(Programs, ExitAsUnmatchedWhenNoModelHasTheirLayers) {
   EXPECT_THAT(done.err, HasSubstr("bench_batchnorm"));
 }
 
+TEST(Usage, SuggestsAnOption) {
+  for (const auto& [given, meant] :
+       {std::pair<std::string, std::string>{"--filter=conv", "--benchmark_filter"},
+        {"--modle=resnet50", "--model"},
+        {"--bacth=1", "--batch"}}) {
+    const testing::outcome done = testing::bench("bench_conv", {given});
+    EXPECT_EQ(done.exit_code, 2);
+    EXPECT_THAT(done.err, HasSubstr(meant)) << given;
+  }
+}
+
 }  // namespace bench_usage_test
 }  // namespace layerbench

@@ -275,5 +275,15 @@ TEST_F(Compare, RefusesBadFiles) {
   EXPECT_THAT(done.err, mentions(aggregates, "--benchmark_report_aggregates_only"));
 }
 
+TEST_F(Compare, SaysThatAFileIsOfAnotherProgram) {
+  const std::string foreign = file("foreign.json", [](json::value& changed) {
+    changed["context"] = {{"date", "2026"}};
+    changed["benchmarks"] = {{{"name", "BM_other"}, {"real_time", 1.0}}};
+  });
+  const testing::outcome done = tool({"compare", golden, foreign});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(foreign), HasSubstr("/benchmarks")));
+}
+
 }  // namespace tools_compare_test
 }  // namespace layerbench

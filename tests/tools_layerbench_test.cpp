@@ -410,5 +410,56 @@ TEST(Output, ReportsAFullDisk) {
   EXPECT_THAT(done.err, HasSubstr("stdout"));
 }
 
+TEST(Tool, SuggestsAnOption) {
+  const testing::outcome done = tool({"predict", golden, "--modle", "tiny"});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, HasSubstr("--model"));
+}
+
+TEST(Show, RefusesWhatIsNoFileAndWhatATerminalWouldObey) {
+  const testing::outcome endless = tool({"show", "/dev/zero"});
+  EXPECT_EQ(endless.exit_code, 3);
+  EXPECT_THAT(endless.err, HasSubstr("/dev/zero"));
+  const testing::temporary_directory scratch;
+  const std::string bell = scratch
+                               .write("bell.json", R"({"name": "bell", "title": "a\u001b[31m",
+      "layers": [{"name": "a", "op": "add", "shape": {"dims": [1, 2]}, "after": []}]})")
+                               .string();
+  const testing::outcome done = tool({"show", bell});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("/title"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(Show, LeavesOutWhatAModelDoesNotSay) {
+  const testing::temporary_directory scratch;
+  const std::string model = scratch
+                                .write("bare.json", R"({"name": "bare", "layers": [
+      {"name": "a", "op": "softmax", "shape": {"dims": [1, 2]}}]})")
+                                .string();
+  const testing::outcome done = tool({"show", model});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, AllOf(Not(HasSubstr(": ,")), Not(HasSubstr("sizes from")),
+                              StartsWith("bare: inference")));
+}
+
+TEST(Predict, SaysThatCsvLacksWhatItNeeds) {
+  const testing::temporary_directory scratch;
+  const std::string file =
+      scratch.write("r.csv", "name,iterations,real_time,cpu_time,time_unit\n").string();
+  const testing::outcome done = tool({"predict", file});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(file), HasSubstr("--benchmark_out_format=json")));
+}
+
+TEST(Predict, RefusesAnotherVersionOfTheFormat) {
+  const testing::temporary_directory scratch;
+  json::value changed = json::value::parse(json::read_text(golden));
+  changed["context"]["layerbench_schema"] = "99";
+  const std::string file = scratch.write("r.json", changed.dump()).string();
+  const testing::outcome done = tool({"predict", file});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, AllOf(HasSubstr(file), HasSubstr("/context/layerbench_schema")));
+}
+
 }  // namespace tools_layerbench_test
 }  // namespace layerbench

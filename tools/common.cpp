@@ -41,7 +41,8 @@ void write(const common_options& common, const std::string& result) {
   if (is_file) return output_file(common.output).write(result);
   if (std::fwrite(result.data(), 1, result.size(), stdout) != result.size() ||
       std::fflush(stdout) != 0) {
-    throw error("cannot write to stdout: " + std::generic_category().message(errno));
+    throw error("writing to stdout failed; the output is truncated: " +
+                std::generic_category().message(errno));
   }
 }
 

@@ -143,10 +143,12 @@ std::string to_text(const shown_step& of, const model::totals& totals) {
   const std::string conditions =
       is_sweep(of.graph) ? "each row with its own batch"
                          : fmt::format("{}, batch {}", of.phase, model::batch(of.graph));
+  const std::string title = of.graph.title.empty() ? "" : of.graph.title + ", ";
+  const std::string source = of.graph.source.empty() ? "" : "sizes from: " + of.graph.source + '\n';
   return fmt::format(
-      "{}: {}, {}\nsizes from: {}\n{}{} parameters, {} MACs, {} activations; {} conv "
+      "{}: {}{}\n{}{}{} parameters, {} MACs, {} activations; {} conv "
       "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for f32\n\n{}",
-      of.graph.name, of.graph.title, conditions, of.graph.source, kind, totals.parameters, of.macs,
+      of.graph.name, title, conditions, source, kind, totals.parameters, of.macs,
       totals.activations, totals.conv_layers, totals.unique_conv_shapes,
       units::si(static_cast<double>(of.footprint), "B"), text(to_table(of, false)));
 }

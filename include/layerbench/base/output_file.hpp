@@ -50,8 +50,8 @@ class output_file {
   void write(std::string_view text) const {
     if (const int reason = write_temporary(text)) {
       discard();
-      throw error(path_.string() +
-                  ": cannot be written whole: " + std::generic_category().message(reason));
+      throw error(path_.string() + ": writing failed; the file is as it was before: " +
+                  std::generic_category().message(reason));
     }
     if (!replaceable_) return;
     std::error_code failed;

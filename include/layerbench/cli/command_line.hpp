@@ -211,6 +211,8 @@ inline void add_collective_options(CLI::App& app, options& o) {
          "--out-of-place", [&o] { o.in_place = {"none"}; },
          "have sums in other memory [where the arrays were, as in training]")
       ->envname("LAYERBENCH_OUT_OF_PLACE");
+  app.add_flag("--yes", o.yes, "measure although one rank sends nothing")
+      ->envname("LAYERBENCH_YES");
 }
 
 /// Works out what depends on several options. Throws usage_error.
@@ -282,8 +284,8 @@ inline void complete_options(options& o, const registry& known) {
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     throw usage_error(fmt::format(
-        "{}\nTry {} --help.", detail::about_variable(detail::parse_error_message(e), o.variables),
-        what.name));
+        "{}\nTry {} --help.",
+        detail::about_variable(detail::parse_error_message(e, app), o.variables), what.name));
   }
   detail::complete_options(o, known);
   return o;

@@ -19,6 +19,7 @@
 
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
 
 namespace layerbench::run {
@@ -39,7 +40,8 @@ namespace detail {
 
 /// What a result file says of the machine, the libraries and the settings (docs/formats.md).
 [[nodiscard]] inline description describe_run(const options& o, const registry& known) {
-  description facts{{"layerbench_schema", "1"}, {"layerbench_version", LAYERBENCH_VERSION}};
+  description facts{{"layerbench_schema", std::string(result::schema)},
+                    {"layerbench_version", LAYERBENCH_VERSION}};
   facts["device"] = detail::cpu_model();
   constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};
   for (std::size_t i = 0; i < caches.size(); ++i)

@@ -49,7 +49,7 @@ using program_runner = exit_code (*)(const options& o, char* self, const program
       code = run_program(*parsed, argv[0], what, known, after, make_ranks);
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw error("stdout takes no more: the output is not whole");
+      throw error("writing to stdout failed; the output is truncated");
     }
     return static_cast<int>(code);
   } catch (const error& e) {

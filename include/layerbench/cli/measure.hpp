@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <set>
 #include <string>
@@ -58,11 +59,19 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   const auto note_machine_state = [&] {
     sink.set_machine_state(measuring.slow_share(), measuring.core_latency());
   };
+  const auto measured = [&] { return sink.results().rows.size() + sink.results().chains.size(); };
+  const std::size_t before = measured();
   const bool interrupted = measuring.run(sink.results(), [&] {
     note_machine_state();
     sink.checkpoint();
   });
   note_machine_state();
+  if (!interrupted && before > 0 && measured() == before) {
+    note(
+        fmt::format("nothing left to do: every row of {} has its {} rounds; for more, raise "
+                    "--benchmark_repetitions",
+                    o.resume, o.repetitions));
+  }
   for (const auto& [configuration, ending] : measuring.endings()) {
     sink.results().context["stopped"] += fmt::format("{}: {}; ", configuration.text(), ending);
   }

@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/similar_names.hpp>
 
 /// Validators of options, and the error messages for what they refuse.
 namespace layerbench::run::detail {
@@ -94,8 +95,23 @@ namespace layerbench::run::detail {
   return variables;
 }
 
+/// "; did you mean --benchmark_filter?" where an option is spelt alike, or ends so.
+[[nodiscard]] inline std::string did_you_mean(const std::string& given, const CLI::App& app) {
+  const std::string option = given.substr(0, given.find_first_of("= "));
+  std::vector<std::string> known;
+  std::vector<std::string> longer;
+  for (const CLI::Option* one : app.get_options()) {
+    const std::string name = one->get_name();
+    const bool ends_so = option.size() > 3 && name.ends_with('_' + option.substr(2));
+    (ends_so ? longer : known).push_back(name);
+  }
+  if (longer.empty()) longer = similar_names(option, known);
+  return longer.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(longer, " or "));
+}
+
 /// CLI11's message, rewritten so that it begins with the option.
-[[nodiscard]] inline std::string parse_error_message(const CLI::ParseError& e) {
+[[nodiscard]] inline std::string parse_error_message(const CLI::ParseError& e,
+                                                     const CLI::App& app) {
   std::string text = e.what();
   const auto after = [&](std::string_view begin) {
     return text.starts_with(begin) ? text.substr(begin.size()) : std::string();
@@ -106,7 +122,8 @@ namespace layerbench::run::detail {
                        what.substr(std::min(equals, what.size() - 3) + 3));
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) {
-    return text.substr(text.find(": ") + 2) + ": no such option";
+    const std::string given = text.substr(text.find(": ") + 2);
+    return given + ": no such option" + did_you_mean(given, app);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr) {
     const bool missing = text.find("missing") != std::string::npos;

@@ -187,14 +187,34 @@ struct output_format {
   bool tabular = false;  ///< counters as columns on the console
 };
 
+namespace detail {
+
+/// Runs for Google Benchmark's CSV, which takes a cv for seconds and knows no rounds: the cv stays
+/// a number, and rounds get a column.
+[[nodiscard]] inline std::vector<google_run> for_csv(std::vector<google_run> runs) {
+  for (google_run& run : runs) {
+    const bool is_round = run.run_type == google_run::RT_Iteration;
+    if (is_round && !run.error_occurred) {
+      run.counters["round"] = static_cast<double>(run.repetition_index);
+    }
+    if (is_round || run.aggregate_unit != benchmark::kPercentage) continue;
+    const double to_unit = benchmark::GetTimeUnitMultiplier(run.time_unit);
+    run.real_accumulated_time *= static_cast<double>(run.iterations) / to_unit;
+    run.cpu_accumulated_time *= static_cast<double>(run.iterations) / to_unit;
+  }
+  return runs;
+}
+
+}  // namespace detail
+
 /// Formats `runs` with Google Benchmark's reporter; JSON gets `context` beside the reporter's own.
-[[nodiscard]] inline std::string render(const std::vector<google_run>& runs,
-                                        const output_format& form,
+[[nodiscard]] inline std::string render(std::vector<google_run> runs, const output_format& form,
                                         const context_fields& context = {}) {
   std::unique_ptr<benchmark::BenchmarkReporter> reporter;
   if (form.format == "json") {
     reporter = std::make_unique<benchmark::JSONReporter>();
   } else if (form.format == "csv") {
+    runs = detail::for_csv(std::move(runs));
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     reporter = std::make_unique<benchmark::CSVReporter>();

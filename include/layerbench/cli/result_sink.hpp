@@ -64,6 +64,10 @@ class result_sink {
     results_.manifest = all.manifest;
     if (!o.resume.empty()) {
       result::results earlier = resumed(o.resume, results_);
+      refuse_other_models(earlier.manifest);
+      if (const auto stopped = earlier.context_value("stopped")) {
+        results_.context["stopped"] = *stopped;
+      }
       results_.rows = std::move(earlier.rows);
       results_.chains = std::move(earlier.chains);
       refuse_other_shapes();
@@ -195,6 +199,18 @@ class result_sink {
       return std::pair(found == place.end() ? place.size() : found->second, row.round);
     };
     std::ranges::stable_sort(results_.rows, {}, key);
+  }
+
+  /// Refuses a file that has none of this run's models: it was hardly meant.
+  void refuse_other_models(const result::manifest& earlier) const {
+    std::set<std::string> there;
+    for (const auto& [configuration, step] : earlier) there.insert(configuration.model);
+    const auto known = [&](const auto& planned) { return there.contains(planned.first.model); };
+    if (there.empty() || std::ranges::any_of(all_.manifest, known)) return;
+    throw bad_input(o_.resume, "/context/manifest",
+                    fmt::format("has the models {}, none of which this run measures; measure into "
+                                "another file: predict, compare and report read several",
+                                fmt::join(there, " ")));
   }
 
   /// Refuses rows to resume whose model file has changed since: they have the same names, but other

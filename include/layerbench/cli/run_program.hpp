@@ -25,6 +25,7 @@
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/ranks/data_parallel.hpp>
 #include <layerbench/ranks/worker.hpp>
+#include <layerbench/session/backends.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/suite.hpp>
 
@@ -165,6 +166,18 @@ inline exit_code check_machine(const suite& planned,
   return result;
 }
 
+/// Throws unavailable if none of the all-reduces would send anything, unless the user insists.
+inline void require_communication(const options& o, const registry& known,
+                                  const std::vector<benchmark_case*>& selected) {
+  const auto sends = [&](const benchmark_case* row) {
+    return ranks_of(row->name().configuration.backend, known).value_or(2) > 1;
+  };
+  if (o.yes || std::ranges::any_of(selected, sends)) return;
+  throw unavailable(
+      "one rank sends nothing; start several with mpirun -np N, or time the calls alone with "
+      "--yes");
+}
+
 /// Does what the options ask for. `plan` is make_suite and `measure` is measure_suite: both may be
 /// compiled elsewhere.
 inline exit_code run_program(const options& o, char* self, const program& what,
@@ -204,6 +217,7 @@ inline exit_code run_program(const options& o, char* self, const program& what,
     return exit_code::done;
   }
   if (!ranks) require_one_copy(what, known);
+  if (what.collective) require_communication(o, known, selected);
   warn_of_crowding(resource_request);
   return measure(o, what, known, all, selected, resource_request, after);
 }

@@ -3,18 +3,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <filesystem>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/similar_names.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/shape/json.hpp>
@@ -73,33 +71,6 @@ namespace detail {
   return std::nullopt;
 }
 
-/// Characters to insert, remove or replace to get one text from the other (Levenshtein).
-[[nodiscard]] inline std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (const char c : from) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      const std::size_t replaced = diagonal + (c == to[i] ? 0 : 1);
-      diagonal = row[i + 1];
-      row[i + 1] = std::min({replaced, row[i] + 1, row[i + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-/// The names that may have been meant, the likeliest first.
-[[nodiscard]] inline std::vector<std::string> similar(const std::string& name,
-                                                      std::vector<std::string> known) {
-  constexpr std::size_t most_names = 5;
-  const std::size_t most_edits = std::max<std::size_t>(3, name.size() / 3);
-  const auto edits = [&](const std::string& other) { return edit_distance(name, other); };
-  std::erase_if(known, [&](const std::string& other) { return edits(other) > most_edits; });
-  std::ranges::stable_sort(known, {}, edits);
-  known.resize(std::min(known.size(), most_names));
-  return known;
-}
-
 }  // namespace detail
 
 LAYERBENCH_INLINE std::filesystem::path find(const std::string& name_or_path,
@@ -115,7 +86,7 @@ LAYERBENCH_INLINE std::filesystem::path find(const std::string& name_or_path,
   if (models.empty()) throw no_models(shapes);
   std::vector<std::string> known = models;
   std::ranges::copy(list(shapes, "sweeps"), std::back_inserter(known));
-  const std::vector<std::string> similar = detail::similar(name_or_path, known);
+  const std::vector<std::string> similar = similar_names(name_or_path, known);
   const std::string hint =
       similar.empty() ? "" : fmt::format("; similar: {}", fmt::join(similar, " "));
   throw nothing_matched(

@@ -191,8 +191,23 @@ class file_reader {
   bool close() {
     if (in_row_ && depth_ == row_depth) take_row();
     if (!open_.empty()) open_.pop_back();
-    if (--depth_ == 1) in_ = section::other;
+    if (--depth_ == 1) {
+      if (in_ == section::context) check_schema();
+      in_ = section::other;
+    }
     return true;
+  }
+
+  /// Throws bad_input for a file of another version of the format. Files of Google Benchmark's own
+  /// programs say none.
+  void check_schema() const {
+    const auto found = context_.find("layerbench_schema");
+    if (found == context_.end() || *found == schema) return;
+    throw bad_input(into_.file, "/context/layerbench_schema",
+                    fmt::format("is {}, this program reads \"{}\"; use the version that wrote the "
+                                "file (layerbench_version: {})",
+                                found->dump(), schema,
+                                context_.value("layerbench_version", nlohmann::json()).dump()));
   }
 
   /// Inserts a value into the context. Returns where it is.

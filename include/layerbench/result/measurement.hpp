@@ -92,6 +92,9 @@ inline constexpr double much_disturbed = 0.1;
                   row.label.state);
 }
 
+/// The version of the format of result files (docs/formats.md).
+inline constexpr std::string_view schema = "1";
+
 /// A result file.
 struct results {
   std::string file;

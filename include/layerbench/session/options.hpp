@@ -37,6 +37,7 @@ struct options {
       model::usually_in_place().begin(),
       model::usually_in_place().end()};  ///< ops that write over their source
   std::int64_t ranks = 2;                ///< of backends whose ranks are all in this process
+  bool yes = false;                      ///< run all-reduces although one rank sends nothing
   int device = 0;
   std::size_t workspace_limit = plan_request{}.workspace_limit;  ///< bytes
   std::string plans = "heuristic";                               ///< or measured, or a result file

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/file_lock.hpp>
 #include <layerbench/base/output_file.hpp>
 
 namespace layerbench::run {
@@ -21,10 +22,13 @@ namespace layerbench::run {
 class result_file {
  public:
   /// `resumed` names the file that the run resumes, if any. Throws usage_error when `path` cannot
-  /// be written, and when `<file>.partial` is needed but holds another run's rows.
+  /// be written, when another run writes to it, and when `<file>.partial` is needed but holds
+  /// another run's rows.
   explicit result_file(std::string path, const std::string& resumed = {})
       : path_(std::move(path)), whole_(path_) {
-    if (!whole_.replaceable() || !would_lose(path_, resumed)) return;
+    if (!whole_.replaceable()) return;
+    lock_.emplace(path_);
+    if (!would_lose(path_, resumed)) return;
     partial_.emplace(partial_path());
     if (!would_lose(partial_path(), resumed)) return;
     throw usage_error(fmt::format(
@@ -64,6 +68,7 @@ class result_file {
 
   std::string path_;
   output_file whole_;
+  std::optional<file_lock> lock_;
   std::optional<output_file> partial_;
 };
 

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -85,15 +86,28 @@ class duplicate_guard {
 
 }  // namespace detail
 
-/// The whole text of `path`. Throws bad_input when it is not a readable file.
+/// The most bytes that a JSON file of a user may have. The largest that comes with layerbench has
+/// 160 kB.
+inline constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+/// The whole text of `path`. Throws bad_input when it is not a readable file, or a larger one than
+/// `most_bytes`.
 [[nodiscard]] inline std::string read_text(const std::filesystem::path& path) {
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
     throw bad_input(path.string(), "", "is a directory; name a file in it");
   }
   std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.good() && !stream.eof()) {
+  std::string text;
+  std::array<char, 1 << 16> block{};
+  while (stream.read(block.data(), block.size()) || stream.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > most_bytes) {
+      throw bad_input(path.string(), "",
+                      fmt::format("has more than {} MiB; name a shape file", most_bytes >> 20));
+    }
+  }
+  if (!stream.eof()) {
     throw bad_input(path.string(), "", "cannot be read; check that it exists and its permissions");
   }
   return text;
@@ -146,7 +160,11 @@ class cursor {
   }
   [[nodiscard]] std::string text() const {
     if (!at_->is_string()) fail(fmt::format("expected a text, found {}", at_->type_name()));
-    return at_->get<std::string>();
+    const auto text = at_->get<std::string>();
+    // A terminal would obey them.
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
+    if (std::ranges::any_of(text, is_control)) fail("has a control character; remove it");
+    return text;
   }
 
   /// Throws bad_input for a key that is not in `known` and for a missing key of `required`.

@@ -185,6 +185,16 @@ inline void compare_models(const run_group& old, const run_group& now, compariso
   }
 }
 
+/// Throws bad_input for a file of another program.
+inline void require_rows(const group& files) {
+  for (const result::results* file : files) {
+    if (!file->rows.empty() || !file->chains.empty() || file->aggregates > 0) continue;
+    throw bad_input(file->file, "/benchmarks",
+                    "has no row of layerbench; the compare.py of Google Benchmark compares files "
+                    "of other programs");
+  }
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE comparison compare(const group& old, const group& now,
@@ -192,8 +202,10 @@ LAYERBENCH_INLINE comparison compare(const group& old, const group& now,
   if (chosen.paired && old.size() != now.size()) {
     throw usage_error(fmt::format("{} old and {} new files are no pairs", old.size(), now.size()));
   }
-  detail::require_rounds(old);
-  detail::require_rounds(now);
+  for (const group* side : {&old, &now}) {
+    detail::require_rounds(*side);
+    detail::require_rows(*side);
+  }
   const auto before_named = detail::named_threads(old);
   const auto after_named = detail::named_threads(now);
   if (before_named && after_named && before_named != after_named) {
