@@ -36,7 +36,7 @@ def markdown(header, rows, text_columns=1):
 
 
 def ablation(file):
-    """What each part of the protocol is worth: the output of tests/ablation.cpp, a line per case."""
+    """What each part of the protocol is worth: output of tests/ablation.cpp, a line per case."""
     cases = []
     for line in (ROOT / file).read_text().splitlines():
         head, _, ways = line.partition(": ")
