@@ -11,9 +11,13 @@ A page marks the place of a table by two lines:
   <!-- table: ablation results/ablation/2cpu_zen4.txt -->
   <!-- end of table -->
 
-The word after "table:" is a function below; what follows are its files.
+The word after "table:" is a function below; what follows are its arguments: a file, or runs of
+results/validation/runs.csv.
 """
 import argparse
+import csv
+import functools
+import json
 import math
 import pathlib
 import re
@@ -21,19 +25,20 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+VALIDATION = ROOT / "results" / "validation"
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: [^ >]+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 
-def markdown(header, rows):
-    """A table in Markdown: the first column is text, the others are numbers."""
-    rule = ["---"] + ["---:"] * (len(header) - 1)
+def markdown(header, rows, text_columns=1):
+    """A table in Markdown: the first columns are text, the others are numbers."""
+    rule = ["---"] * text_columns + ["---:"] * (len(header) - text_columns)
     return "".join("| " + " | ".join(row) + " |\n" for row in [header, rule, *rows])
 
 
-def ablation(path):
-    """What each part of the protocol is worth: the output of tests/ablation.cpp, one case a line."""
+def ablation(file):
+    """What each part of the protocol is worth: output of tests/ablation.cpp, a line per case."""
     cases = []
-    for line in path.read_text().splitlines():
+    for line in (ROOT / file).read_text().splitlines():
         head, _, ways = line.partition(": ")
         ratios = {}
         for way in ways.split("; ")[1:]:
@@ -55,13 +60,132 @@ def ablation(path):
                      "largest change, %"], rows)
 
 
-TABLES = {"ablation": ablation}
+@functools.cache
+def runs():
+    """Rows of runs.csv by the name of the run. Every file of results belongs to exactly one run."""
+    with open(VALIDATION / "runs.csv", newline="") as file:
+        rows = {row["run"]: row for row in csv.DictReader(file)}
+    named = sorted(name for row in rows.values() for name in row["files"].split())
+    files = sorted(path.stem for path in VALIDATION.glob("*.json"))
+    if named != files:
+        odd = sorted(set(named) ^ set(files)) or "a file that is named twice"
+        sys.exit(f"results/validation/runs.csv does not name each file once: {odd}")
+    return rows
+
+
+@functools.cache
+def cases_of(run):
+    """Cases of a run by their name. A later file replaces cases of an earlier one."""
+    cases = {}
+    for name in runs()[run]["files"].split():
+        for case in json.loads((VALIDATION / f"{name}.json").read_text())["cases"]:
+            cases[case["case"]] = case
+    return cases
+
+
+def percent(ratio, sign="+"):
+    return "-" if ratio is None else f"{100 * ratio:{sign}.1f}"
+
+
+def error(case):
+    """The error of the prediction; a star marks cases with many disturbed timings."""
+    return percent(case["error"]) + ("\\*" if case["disturbed"] else "")
+
+
+def mean(values):
+    known = [value for value in values if value is not None]
+    return statistics.mean(known) if known else None
+
+
+def magnitudes(values):
+    return [abs(value) for value in values if value is not None]
+
+
+def half_width(case):
+    return (case["predicted_high"] - case["predicted_low"]) / 2 / case["predicted_seconds"]
+
+
+def summary():
+    """A row per run: how far its predictions are from the measured steps."""
+    rows = []
+    for name, run in runs().items():
+        cases = list(cases_of(name).values())
+        errors = [case["error"] for case in cases]
+        naive = [case["naive_error"] for case in cases]
+        inside = statistics.mean(1 if case["covered"] else 0 for case in cases)
+        rows.append([f"`{name}`", run["machine"], run["date"], run["what"], str(len(cases)),
+                     percent(mean(magnitudes(errors)), ""),
+                     percent(statistics.median(magnitudes(errors)), ""),
+                     percent(max(magnitudes(errors)), ""), percent(mean(errors)),
+                     percent(mean(magnitudes(naive)), ""), f"{100 * inside:.0f}",
+                     percent(statistics.median(map(half_width, cases)), "")])
+    return markdown(["run", "machine", "date", "what", "cases", "mean", "median", "worst", "bias",
+                     "naive", "inside", "half-width"], rows, text_columns=4)
+
+
+def errors(*names):
+    """A row per model, batch and data type. For each number of threads: the errors of the runs that
+    have the case, in their order, and the mean error of the naive sum."""
+    def key(case):
+        return case["model"], case["batch"], case["dtype"]
+    found = [case for name in names for case in cases_of(name).values()]
+    threads = sorted({case["threads"] for case in found})
+    header = ["model", "batch", "type"]
+    for count in threads:
+        header += [f"{count} thread{'s' * (count > 1)}", "naive"]
+    rows = []
+    for which in dict.fromkeys(map(key, sorted(found, key=lambda case: case["batch"]))):
+        row = [which[0], str(which[1]), which[2]]
+        for count in threads:
+            here = [[case for case in cases_of(name).values()
+                     if key(case) == which and case["threads"] == count] for name in names]
+            naive = [case["naive_error"] for of_run in here for case in of_run]
+            row += [" ".join(error(case) for of_run in here for case in of_run[:1]) or "-",
+                    percent(mean(naive))]
+        rows.append(row)
+    order = list(dict.fromkeys(case["model"] for case in found))
+    rows.sort(key=lambda row: order.index(row[0]))
+    return markdown(header, rows, text_columns=3)
+
+
+def case_name(case):
+    ranks = [part for part in case["case"].split("/") if part.startswith(("ranks:", "during:"))]
+    threads = f"{case['threads']} thread{'s' * (case['threads'] > 1)}"
+    return ", ".join([case["model"], case["dtype"], f"batch {case['batch']}", threads, *ranks])
+
+
+def cases(*names):
+    """A row per case."""
+    def milliseconds(seconds):
+        return f"{1000 * seconds:.4g}"
+    rows = [[case_name(case), milliseconds(case["predicted_seconds"]),
+             milliseconds(case["measured_seconds"]), percent(case["error"]),
+             percent(case["naive_error"]), "yes" if case["covered"] else "no",
+             str(case["predicted_rounds"]), "yes" if case["disturbed"] else ""]
+            for name in names for case in cases_of(name).values()]
+    return markdown(["case", "predicted ms", "measured ms", "error %", "naive error %", "inside",
+                     "rounds", "disturbed"], rows)
+
+
+def parts(*names):
+    """A row per case of training: errors of the parts of the step, by clocks in the chain."""
+    order = ["forward", "backward", "update"]
+    rows = []
+    for case in (case for name in names for case in cases_of(name).values()):
+        by_part = {part["part"]: part["error"] for part in case["parts"]}
+        if by_part:
+            rows.append([case_name(case), *(percent(by_part.get(part)) for part in order)])
+    return markdown(["case", *(f"{part} %" for part in order)], rows)
+
+
+TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
+          "parts": parts}
 
 
 def updated(text):
     def table(match):
-        begin, name, files, end = match.groups()
-        return begin + TABLES[name](*(ROOT / file for file in files.split())) + end
+        begin, name, arguments, end = match.groups()
+        return begin + TABLES[name](*arguments.split()) + end
     return BLOCK.sub(table, text)
 
 

@@ -52,7 +52,7 @@ namespace layerbench {
 
 /// Page-aligned host memory; in huge pages where it is not small and the system lets programs ask
 /// for them. In small pages it depends on the luck of their places how fast memory is read and how
-/// much of it a cache holds (docs/measuring.md), which counts from sizes near a core's own cache
+/// much of it a cache holds (docs/method.md), which counts from sizes near a core's own cache
 /// on.
 class host_buffer {
  public:

@@ -198,7 +198,7 @@ class operand_ring {
 
  private:
   static constexpr std::int64_t bind_limit = 64;
-  /// Seconds after which two hosts had evicted all unused memory (docs/measuring.md).
+  /// Seconds after which two hosts had evicted all unused memory (docs/method.md).
   static constexpr double longest_turn = 0.025;
 
   void run(std::span<setup_op> ops, std::int64_t call) {
