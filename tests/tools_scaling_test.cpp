@@ -272,7 +272,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 }
 
 TEST(PublishedEfficiencies, AreThoseOfTheDocumentation) {
-  std::istringstream text(json::read_text(LAYERBENCH_SOURCE_DIR "/docs/scaling.md"));
+  std::istringstream text(json::read_text(LAYERBENCH_SOURCE_DIR "/docs/scaling_validation.md"));
   int rows = 0;
   for (std::string line; std::getline(text, line);) {
     // | system | framework | model | batch | one | network | devices | all | published | predicted
