@@ -39,7 +39,7 @@ TEST(Predict, AgreesWithTheProgramThatMeasured) {
   ASSERT_EQ(measured.exit_code, 0) << measured.err;
   const testing::outcome text = predict({directory.results});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(throughput_of(text.out), HasSubstr(" ms a step"));
+  EXPECT_THAT(throughput_of(text.out), HasSubstr(" ms per step"));
   EXPECT_EQ(throughput_of(text.out), throughput_of(measured.out));
 }
 

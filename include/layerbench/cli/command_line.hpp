@@ -53,47 +53,44 @@ inline CLI::Option* add_one(CLI::App& app, const char* names, auto& value, const
 
 /// What is measured.
 inline void add_case_options(CLI::App& app, options& o) {
-  add_list(app, "--model", o.models, "models or sweeps: names, or paths of shape files",
-           "LAYERBENCH_MODEL")
+  add_list(app, "--model", o.models,
+           "models or sweeps to measure, by name or by path of a shape file", "LAYERBENCH_MODEL")
       ->capture_default_str();
-  add_list(app, "--batch", o.batches, "images in a batch [each model file's own]",
-           "LAYERBENCH_BATCH")
+  add_list(app, "--batch", o.batches, "batch size [that of the shape file]", "LAYERBENCH_BATCH")
       ->check(whole_number(1, max_size));
   add_list(app, "--dtype", o.dtypes, "data types", "LAYERBENCH_DTYPE")
       ->check(one_of(dtype_names()))
       ->capture_default_str();
-  add_list(app, "--backend", o.backends,
-           "libraries [all that can run here; reference if no other can]", "LAYERBENCH_BACKEND");
+  add_list(app, "--backend", o.backends, "libraries [all that can run here; else reference]",
+           "LAYERBENCH_BACKEND");
   add_list(app, "--threads", o.threads,
-           fmt::format("threads [{}, one a processor]", o.default_threads), "LAYERBENCH_THREADS")
+           fmt::format("threads [{}, one per processor]", o.default_threads), "LAYERBENCH_THREADS")
       ->check(whole_number(1, 4096));
   add_list(app, "--cache", o.caches,
-           "states of the caches before each call [model; hot for sweeps]", "LAYERBENCH_CACHE")
+           "where operands are cached when a call starts [model; sweeps: hot]", "LAYERBENCH_CACHE")
       ->check(one_of(text_list(enum_names<cache_state>)));
-  app.add_option("--timing", o.timing,
-                 "of GPUs: a call a time, calls in a stream, or a graph of them [graph; stream in "
-                 "training]")
+  app.add_option(
+         "--timing", o.timing,
+         "how GPU calls are timed: single calls, in a stream, in a graph [graph; training: stream]")
       ->envname("LAYERBENCH_TIMING")
       ->check(one_of(text_list(enum_names<timing_mode>)));
   add_one(app, "--layout", o.order, "memory order of activations", "LAYERBENCH_LAYOUT")
       ->check(one_of(text_list(enum_names<layout>)));
   add_list(app, "--in-place", o.in_place,
-           "ops that write over their source where nobody else reads it, in chains too; or none",
+           "ops that write over their source if no other layer reads it; or none",
            "LAYERBENCH_IN_PLACE")
       ->check(one_of({"activation", "add", "none"}))
       ->capture_default_str();
-  add_one(app, "--device", o.device, "device number; CPU backends have one, 0", "LAYERBENCH_DEVICE")
+  add_one(app, "--device", o.device, "device number; a CPU is 0", "LAYERBENCH_DEVICE")
       ->check(whole_number(0, 1023));
   add_one(app, "--workspace-limit", o.workspace_limit,
-          "most bytes of scratch memory that a plan may need, such as 64MiB",
-          "LAYERBENCH_WORKSPACE_LIMIT")
+          "scratch memory that a plan may use, such as 64MiB", "LAYERBENCH_WORKSPACE_LIMIT")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
   add_one(app, "--plans", o.plans,
-          "heuristic: the library chooses among its plans; measured: the fastest of them; or a "
-          "result file, to use its plans again",
+          "heuristic: the library's choice; measured: the fastest; FILE: those of a result file",
           "LAYERBENCH_PLANS")
       ->type_name("heuristic|measured|FILE");
-  add_one(app, "--shapes", o.shapes, "folder with models/*.json and sweeps/*.json",
+  add_one(app, "--shapes", o.shapes, "directory with models/*.json and sweeps/*.json",
           "LAYERBENCH_SHAPES");
 }
 
@@ -102,21 +99,20 @@ inline void add_measuring_options(CLI::App& app, options& o) {
   add_one(app, "--seed", o.seed, "seed of the test data", "LAYERBENCH_SEED")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   app.add_flag("--verify", o.verify,
-               "check every output against the reference before timing [a sample of them]")
+               "check every output against the reference before timing [a sample]")
       ->envname("LAYERBENCH_VERIFY");
-  add_one(app, "--precision", o.precision,
-          "percent; rounds go on until half the 95 % interval is narrower", "LAYERBENCH_PRECISION")
+  add_one(app, "--precision", o.precision, "percent: stop when half the 95 % interval is narrower",
+          "LAYERBENCH_PRECISION")
       ->check(check_percent);
   add_one(app, "--max-time", o.most_time,
-          "or until a case has taken so many seconds, but all its least number of rounds",
+          "seconds per case: stop although less precise, but not before the least number of rounds",
           "LAYERBENCH_MAX_TIME")
       ->check(check_seconds);
-  app.add_option("--budget", o.budget, "seconds for the whole run, shared out among cases [none]")
+  app.add_option("--budget", o.budget, "seconds for the whole run, shared by its cases [none]")
       ->envname("LAYERBENCH_BUDGET")
       ->check(check_seconds);
   add_one(app, "--resume", o.resume,
-          "go on from this result file; also where results go unless "
-          "--benchmark_out is given",
+          "continue this result file; results go there, too, unless --benchmark_out is given",
           "LAYERBENCH_RESUME");
   app.add_flag("--list", o.list, "print the rows with counts, FLOPs and bytes; run nothing");
   app.add_flag("--backends", o.list_backends, "print each backend and whether it can run");
@@ -125,18 +121,19 @@ inline void add_measuring_options(CLI::App& app, options& o) {
 }
 
 inline void add_phase_options(CLI::App& app, options& o) {
-  app.add_option("--phase", o.phase, "what the model does")
+  app.add_option("--phase", o.phase, "inference or training")
       ->envname("LAYERBENCH_PHASE")
       ->check(one_of({"inference", "training"}))
       ->capture_default_str();
-  app.add_option("--optimizer", o.optimizer, "rule by which a training step updates the weights")
+  app.add_option("--optimizer", o.optimizer, "how a training step updates the weights")
       ->envname("LAYERBENCH_OPTIMIZER")
       ->check(one_of(text_list(op::optimizers)))
       ->capture_default_str();
-  app.add_flag("--fused-update", o.fused_update, "update all weights in one call [one a tensor]")
+  app.add_flag("--fused-update", o.fused_update,
+               "update all weights in one call [one call per tensor]")
       ->envname("LAYERBENCH_FUSED_UPDATE");
   app.add_flag("--zero-gradients", o.zero_gradients,
-               "set gradients to 0 and add to them [each step writes new ones]")
+               "set gradients to 0 and accumulate them [overwrite them]")
       ->envname("LAYERBENCH_ZERO_GRADIENTS");
 }
 
@@ -151,12 +148,12 @@ inline void add_google_options(CLI::App& app, options& o) {
     return app.add_flag(names, value, help)->envname(variable)->group("Google Benchmark");
   };
   const std::vector<std::string> formats{"console", "json", "csv"};
-  one("--benchmark_filter", o.filter, "regular expression of names; '-' in front excludes [all]",
-      "BENCHMARK_FILTER");
+  one("--benchmark_filter", o.filter,
+      "regular expression of row names; a leading '-' excludes [all]", "BENCHMARK_FILTER");
   flag("--benchmark_list_tests", o.list_tests, "print the names that match and stop",
        "BENCHMARK_LIST_TESTS");
-  one("--benchmark_out", o.out,
-      "file for the results; an older one is replaced when they are whole", "BENCHMARK_OUT");
+  one("--benchmark_out", o.out, "result file; an older one is replaced when the run is complete",
+      "BENCHMARK_OUT");
   one("--benchmark_out_format", o.out_format, "its format", "BENCHMARK_OUT_FORMAT")
       ->check(one_of(formats))
       ->capture_default_str();
@@ -171,18 +168,19 @@ inline void add_google_options(CLI::App& app, options& o) {
   app.add_option_function<bool>(
          "--benchmark_display_aggregates_only",
          [&o](const bool& only) { o.aggregates_only = only; },
-         "true: mean, median, stddev and cv on stdout; false: each round too [a line a row]")
+         "true: mean, median, stddev and cv on stdout; false: each round, too [one line per row]")
       ->envname("BENCHMARK_DISPLAY_AGGREGATES_ONLY")
       ->expected(0, 1)
       ->default_str("true")
       ->group("Google Benchmark");
   flag("--benchmark_report_aggregates_only", o.file_aggregates_only,
-       "no rows of single rounds, in the file neither", "BENCHMARK_REPORT_AGGREGATES_ONLY");
+       "no single rounds on stdout or in the file", "BENCHMARK_REPORT_AGGREGATES_ONLY");
   one("--benchmark_context", o.user_context, "key=value to store in the results",
       "BENCHMARK_CONTEXT")
       ->delimiter(',')
       ->take_all();
-  one("--benchmark_min_time", o.min_time, "least seconds a row is measured", "BENCHMARK_MIN_TIME")
+  one("--benchmark_min_time", o.min_time, "least seconds that a row is measured",
+      "BENCHMARK_MIN_TIME")
       ->check(check_seconds, "SECONDS")
       ->capture_default_str();
   one("--benchmark_repetitions", o.repetitions, "least number of rounds", "BENCHMARK_REPETITIONS")
@@ -203,13 +201,14 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
 
 inline void add_collective_options(CLI::App& app, options& o) {
   o.in_place = {std::string(op::allreduce::name)};
-  app.add_option("--ranks", o.ranks, "of backends whose ranks are all in this program (reference)")
+  app.add_option("--ranks", o.ranks,
+                 "number of ranks of a backend that has all of them in this program (reference)")
       ->envname("LAYERBENCH_RANKS")
       ->check(whole_number(1, 4096))
       ->capture_default_str();
   app.add_flag_callback(
          "--out-of-place", [&o] { o.in_place = {"none"}; },
-         "have sums in other memory [where the arrays were, as in training]")
+         "write sums to other memory [in place, as in training]")
       ->envname("LAYERBENCH_OUT_OF_PLACE");
   app.add_flag("--yes", o.yes, "measure although one rank sends nothing")
       ->envname("LAYERBENCH_YES");
@@ -257,16 +256,18 @@ inline void complete_options(options& o, const registry& known) {
   detail::add_phase_options(app, o);
   if (what.whole_model()) {
     app.add_flag("--chain{steps}", o.chain,
-                 "also run each model whole, to hold predictions against; =layers: with clocks "
-                 "between its layers too, to see where errors come from")
+                 "also run each model end to end, to validate predictions; =layers: with clocks "
+                 "between its layers, to see where errors come from")
         ->envname("LAYERBENCH_CHAIN")
         ->check(detail::one_of({"steps", "layers"}));
     app.add_flag("--ranks", o.data_parallel,
-                 "under mpirun: ranks train together, adding up their gradients (--phase=training)")
+                 "under mpirun: data-parallel training, with all-reduces of the gradients "
+                 "(--phase=training)")
         ->envname("LAYERBENCH_RANKS");
-    app.add_option("--during", o.during,
-                   "of ranks that train: time the backward layers also while they add up other "
-                   "numbers; with --chain, a step that sends gradients while it computes, too")
+    app.add_option(
+           "--during", o.during,
+           "allreduce: time the backward layers also during all-reduces; with --chain, also the "
+           "step that overlaps both")
         ->envname("LAYERBENCH_DURING")
         ->check(detail::one_of({std::string(op::allreduce::name)}));
   }

@@ -56,7 +56,7 @@ namespace detail {
 
 /// The legend of a case's bars, as a table.
 [[nodiscard]] inline markup ops_table(const analysis::prediction& p, const svg::palette& ops) {
-  table t{{{"op"}, {"share", align::right}, {"ms a step", align::right}}, {}};
+  table t{{{"op"}, {"share", align::right}, {"ms per step", align::right}}, {}};
   std::vector<markup> heads;
   for (const auto& [op, share] : analysis::shares_by_op(p)) {
     heads.push_back(ops.swatch(op) + escaped(op));

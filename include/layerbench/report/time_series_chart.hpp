@@ -102,8 +102,8 @@ namespace detail {
     if (step.low() < step.high()) marks += vertical_whisker(at, y(step.low()), y(step.high()));
     marks += detail::mark(of, i, at, y(step.seconds));
   }
-  return figure(bottom + 26, "ms a step by date, as in the table below",
-                "ms a step by date, with intervals; diamonds: changed since the date before, as "
+  return figure(bottom + 26, "ms per step by date, as in the table below",
+                "ms per step by date, with intervals; diamonds: changed since the date before, as "
                 "the intervals do not overlap",
                 detail::time_axis(y, left) + detail::date_axis(of, x, bottom + 18) +
                     path(steps, "trend") + marks);

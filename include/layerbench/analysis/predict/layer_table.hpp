@@ -60,7 +60,7 @@ namespace layerbench::analysis {
   table t{{{"layer"},
            {"op"},
            {"count", align::right},
-           {"time a call", align::right},
+           {"time per call", align::right},
            {"share", align::right},
            {"GFLOP/s (no padding)", align::right}},
           {}};

@@ -26,19 +26,57 @@
 
 namespace layerbench::analysis {
 
+namespace detail {
+
+/// The conditions of a case but for its model.
+[[nodiscard]] inline std::vector<std::string> conditions_of(
+    const result::configuration_name& configuration, std::int64_t threads) {
+  std::vector<std::string> parts{configuration.phase(),
+                                 configuration.backend + ' ' + configuration.dtype,
+                                 fmt::format("batch {}", configuration.batch)};
+  if (threads > 0) parts.push_back(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
+  for (const auto& [name, value] : configuration.parameters) {
+    if (name != "phase" && name != "threads") parts.push_back(name + ' ' + value);
+  }
+  return parts;
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE std::string headline(const result::configuration_name& configuration,
                                        std::int64_t threads) {
-  std::string text =
-      fmt::format("{} {}, {} {}, batch {}", configuration.model, configuration.phase(),
-                  configuration.backend, configuration.dtype, configuration.batch);
-  if (threads > 0) text += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
-  for (const auto& [name, value] : configuration.parameters) {
-    if (name != "phase" && name != "threads") text += fmt::format(", {} {}", name, value);
-  }
-  return text;
+  return fmt::format("{} {}", configuration.model,
+                     fmt::join(detail::conditions_of(configuration, threads), ", "));
 }
 LAYERBENCH_INLINE std::string headline(const prediction& p) {
   return headline(p.configuration, p.threads);
+}
+
+LAYERBENCH_INLINE headlines headlines_of(std::span<const prediction* const> cases) {
+  std::vector<std::vector<std::string>> conditions;
+  for (const prediction* one : cases) {
+    conditions.push_back(detail::conditions_of(one->configuration, one->threads));
+  }
+  const auto all_have = [&](const std::string& part) {
+    return std::ranges::all_of(conditions, [&](const std::vector<std::string>& parts) {
+      return std::ranges::find(parts, part) != parts.end();
+    });
+  };
+  headlines result;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::string own = cases[i]->configuration.model;
+    std::vector<std::string> shared;
+    for (const std::string& part : conditions[i]) {
+      if (all_have(part)) {
+        shared.push_back(part);
+      } else {
+        own += ", " + part;
+      }
+    }
+    result.shared = fmt::format("{}", fmt::join(shared, ", "));
+    result.own.push_back(std::move(own));
+  }
+  return result;
 }
 
 namespace detail {
@@ -62,7 +100,7 @@ namespace detail {
                                              format::milliseconds(step.high()))
                                : sampling_text(step);
   const std::string time = fmt::format(
-      "{} ms a step ({}), from {} round{}{}", format::milliseconds(step.seconds), interval,
+      "{} ms per step ({}), from {} round{}{}", format::milliseconds(step.seconds), interval,
       p.rounds, p.rounds == 1 ? "" : "s", p.interrupted ? " (interrupted)" : "");
   const std::string images = format::rate(p.images_per_second());
   std::string text =
@@ -120,8 +158,8 @@ namespace detail {
 [[nodiscard]] inline std::string caveats_text(const prediction& p) {
   if (!p.much_disturbed()) return gaps_text(p);
   return fmt::format(
-             "  disturbed: something else used the processors during {:.0f} % of the timings; "
-             "layers with fewer than three others may be too slow\n",
+             "  disturbed: other programs used the processors during {:.0f} % of the timings; "
+             "measure again when they are idle\n",
              100 * p.disturbed) +
          gaps_text(p);
 }

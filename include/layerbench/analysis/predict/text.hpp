@@ -21,6 +21,13 @@ namespace layerbench::analysis {
                                    std::int64_t threads);
 [[nodiscard]] std::string headline(const prediction& p);
 
+/// The conditions of several cases: what all share, and what each has besides, its model first.
+struct headlines {
+  std::string shared;  ///< "inference, onednn f32, batch 1"; may be empty
+  std::vector<std::string> own;
+};
+[[nodiscard]] headlines headlines_of(std::span<const prediction* const> cases);
+
 /// What the step lacks, or may lack; one line each.
 [[nodiscard]] std::string gaps_text(const prediction& p);
 

@@ -43,8 +43,9 @@ namespace detail {
                                               const std::optional<error_summary>& of) {
   if (!of) return what + ": no case\n";
   return fmt::format(
-      "{}: mean absolute error {:.1f} %, median {:.1f} %, worst {:.1f} %, bias {:+.1f} %; within "
-      "2 %: {:.0f} % of cases, within 5 %: {:.0f} %\n",
+      "{}: mean error {:.1f} %, median {:.1f} %, worst {:.1f} %, bias {:+.1f} %; within 2 %: "
+      "{:.0f} % "
+      "of cases, 5 %: {:.0f} %\n",
       what, 100 * of->mean_abs, 100 * of->median_abs, 100 * of->max_abs, 100 * of->bias,
       100 * of->within_2_percent, 100 * of->within_5_percent);
 }
@@ -126,9 +127,29 @@ namespace detail {
   return out;
 }
 
+namespace detail {
+
+/// The table of cases for a terminal: what all share stands above it, the intervals of the measured
+/// times only in CSV and JSON.
+[[nodiscard]] inline std::string cases_text(const validation& all) {
+  std::vector<const prediction*> cases;
+  for (const validated& entry : all.cases) cases.push_back(&entry.predicted);
+  const headlines names = headlines_of(cases);
+  table t = validation_table(all);
+  constexpr std::ptrdiff_t measured_interval = 4;
+  t.columns.erase(t.columns.begin() + measured_interval);
+  for (std::size_t i = 0; i < t.rows.size(); ++i) {
+    t.rows[i].erase(t.rows[i].begin() + measured_interval);
+    t.rows[i].front() = names.own[i];
+  }
+  return names.shared + ":\n" + text(t);
+}
+
+}  // namespace detail
+
 /// The table of cases and the remarks.
 [[nodiscard]] inline std::string text(const validation& all) {
-  return (all.cases.empty() ? "" : text(validation_table(all)) + '\n') + remarks(all);
+  return (all.cases.empty() ? "" : detail::cases_text(all) + '\n') + remarks(all);
 }
 
 /// One row per case. Cases that could not be validated have a reason instead of numbers.

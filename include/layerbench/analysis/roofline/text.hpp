@@ -67,7 +67,7 @@ namespace detail {
 [[nodiscard]] inline std::string what_if_text(const prediction& p) {
   std::vector<std::string> entries;
   for (const auto& [change, seconds] : what_ifs(p)) {
-    entries.push_back(fmt::format("{}: {} ms a step ({})", change, format::milliseconds(seconds),
+    entries.push_back(fmt::format("{}: {} ms per step ({})", change, format::milliseconds(seconds),
                                   format::signed_percent(seconds / p.step->seconds - 1)));
   }
   return entries.empty() ? "" : fmt::format("  what if: {}\n", fmt::join(entries, "; "));
@@ -109,11 +109,11 @@ namespace detail {
   table t{{{"worth optimising"},
            {"op"},
            {"count", align::right},
-           {"time a call", align::right},
+           {"time per call", align::right},
            {"at its peak", align::right},
            {"bound"},
            {"of peak", align::right},
-           {"ms a step to gain", align::right}},
+           {"ms per step to gain", align::right}},
           {}};
   for (const layer_time& layer : worth_optimising(p, most)) {
     t.rows.push_back({layer.call_name(), layer.op, std::to_string(layer.count),

@@ -80,7 +80,7 @@ namespace detail {
   const prediction& single = of.single;
   const step_time& step = *single.step;
   std::string lines =
-      fmt::format("  one device: {} images/s, {} ms a step ({})\n",
+      fmt::format("  one device: {} images/s, {} ms per step ({})\n",
                   format::rate(single.images_per_second()), format::milliseconds(step.seconds),
                   step.kind == interval_method::none
                       ? single.method

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Holds README and docs/ against the project: docs_test.py BUILD, a build folder with the programs.
+
+- Every link leads to a file, and to a heading of it.
+- Lines have at most 120 columns, but for rows of tables.
+- What follows a line `<!-- output: ARGUMENTS -->` is what the tool prints for these arguments; `...`
+  stands for lines that are left out.
+- The commands of docs/tutorial.md run, with fewer rounds than there.
+- The generated tables are up to date.
+"""
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+failures = []
+
+
+def anchors(page):
+    """The anchors that GitHub gives the headings of a page."""
+    seen = {}
+    for heading in re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE):
+        slug = re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).strip().lower())
+        slug = slug.replace(" ", "-")
+        number = seen.get(slug, -1) + 1
+        seen[slug] = number
+        yield slug if number == 0 else f"{slug}-{number}"
+
+
+def check_links(page):
+    for path, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text()):
+        if path.startswith("http"):
+            continue
+        target = page if path == "" else page.parent / path
+        if not target.exists():
+            failures.append(f"{page.name}: no file {path}")
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+            failures.append(f"{page.name}: {path or page.name} has no heading #{anchor}")
+
+
+def check_lines(page):
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if len(line) > 120 and not line.startswith("|") and "http" not in line:
+            failures.append(f"{page.name}:{number}: {len(line)} columns")
+
+
+def check_outputs(page, tool):
+    blocks = re.findall(r"<!-- output: (.*?) -->\n```\n(.*?)```", page.read_text(), re.DOTALL)
+    for arguments, shown in blocks:
+        done = subprocess.run([tool, *arguments.split()], cwd=ROOT, capture_output=True, text=True,
+                              check=False)
+        printed = iter(done.stdout.splitlines())
+        for line in shown.splitlines():
+            if line != "..." and line not in printed:  # goes on after the line before
+                failures.append(f"{page.name}: `layerbench {arguments}` does not print: {line}")
+                break
+    return len(blocks)
+
+
+def check_tutorial(build):
+    """Runs the commands in a scratch folder that has the build and the documentation's names."""
+    text = (ROOT / "docs/tutorial.md").read_text()
+    script = "set -e\n" + "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
+    script = script.replace("cmake --build --preset release --target bench_peak", ":")
+    script, changed = re.subn(r"--max-time=\d+",
+                              "--max-time=0 --benchmark_repetitions=2 --benchmark_min_time=0.002",
+                              script)
+    if changed < 3:
+        failures.append("tutorial.md: too few commands that measure")
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(f"{folder}/build")
+        os.symlink(build, f"{folder}/build/release")
+        done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            failures.append(f"tutorial.md: exit code {done.returncode}: {done.stderr[-2000:]}")
+        for file in ("mine_layers", "mine_prediction", "mine_chain", "mine_peaks"):
+            if not os.path.exists(f"{folder}/build/{file}.json"):
+                failures.append(f"tutorial.md: leaves no build/{file}.json")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    for page in PAGES:
+        check_links(page)
+        check_lines(page)
+    outputs = sum(check_outputs(page, build / "tools/layerbench") for page in PAGES)
+    if outputs < 2:
+        failures.append("README.md: its outputs are not marked")
+    check_tutorial(build)
+    current = subprocess.run([sys.executable, ROOT / "tools/update_docs.py", "--check"],
+                             capture_output=True, text=True, check=False)
+    if current.returncode != 0:
+        failures.append(current.stderr.strip())
+    print("\n".join(itertools.islice(failures, 50)) or "README and docs agree with the project")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
