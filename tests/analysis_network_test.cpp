@@ -46,7 +46,7 @@ TEST(Fit, FindsTheLinkOfExactTimes) {
     EXPECT_EQ(found.link.topology, how);
     EXPECT_NEAR(found.link.alpha, true_value.alpha, 1e-9 * true_value.alpha);
     EXPECT_NEAR(found.link.beta, true_value.beta, 1e-6 * true_value.beta);
-    EXPECT_LT(found.residual, 1e-9);
+    EXPECT_LT(found.residual.value(), 1e-9);
   }
 }
 
@@ -102,12 +102,24 @@ TEST(Table, HasAWiderIntervalWhereItExtrapolates) {
   std::vector<result::measurement> rows{reduced(2, 100, 1e-6), reduced(2, 10'000, 9e-6),
                                         reduced(2, 1'000'000, 100e-6)};
   const collective_table table(reduced_file(rows));
-  EXPECT_GT(table.model().residual, 0.01);
+  EXPECT_GT(table.model().residual.value(), 0.01);
   const collective_time known = table.time(10'000, 2);
   EXPECT_EQ(known.low, known.high);
   const collective_time scaled = table.time(10'000, 4);
   EXPECT_LT(scaled.low, scaled.seconds);
   EXPECT_GT(scaled.high, scaled.seconds);
+}
+
+TEST(Table, OfTwoTimingsHasAFitOfUnknownError) {
+  const collective_table table(
+      reduced_file({reduced(2, 100, 1e-6), reduced(2, 1'000'000, 100e-6)}));
+  EXPECT_FALSE(table.model().residual);
+  const collective_time scaled = table.time(10'000, 4);
+  EXPECT_GT(scaled.seconds, 0);
+  EXPECT_EQ(scaled.low, scaled.high);
+  network measured{"measured", "", "", {}, {}};
+  measured.how = table;
+  EXPECT_THAT(text(measured), ::testing::HasSubstr("unknown"));
 }
 
 TEST(Table, TakesRowsInPlaceWhereThereAreSome) {

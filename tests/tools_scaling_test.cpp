@@ -246,6 +246,7 @@ TEST_F(PredictDevices, RefusesWrongOptions) {
       {given({"--devices", "8", "--contention", "0.9"}), 2, {"--contention", "0.9"}},
       {given({"--devices", "8", "--dtype", "f31"}), 2, {"f31"}},
       {given({"--devices", "8", "--scaling", "strong"}), 2, {"--scaling", "--throughput"}},
+      {given({"--devices", "8", "--dtype", "s8"}), 2, {"--dtype", "s8"}},
       {given({"--devices", "8", "--format", "bmf"}), 2, {"text", "json", "csv"}},
       {given({"--devices", "4,8", "--trace", file}), 2, {"--trace"}}};
   for (const auto& [words, code, named] : wrong) {

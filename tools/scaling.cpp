@@ -65,6 +65,9 @@ analysis::data_parallel of_throughput(const scaling_request& given, const analys
         "a throughput has the framework's overhead in it already: --throughput goes "
         "without --overhead-per-layer and --overhead-per-step");
   }
+  if (traits(dtype_from(given.dtype).value()).bytes < 2) {
+    throw usage_error(fmt::format("--dtype={}: it has no training, only inference", given.dtype));
+  }
   const auto path = model::find(chosen.models.front(), chosen.shapes);
   const model::graph graph = model::load_model(path, given.batch);
   const analysis::prediction single =

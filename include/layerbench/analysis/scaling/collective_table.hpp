@@ -96,7 +96,7 @@ class collective_table {
   /// The time of an all-reduce. For a measured number of devices it is interpolated between
   /// measured sizes. For another number it is the time of the nearest smaller measured number (else
   /// of the nearest larger one), scaled by the ratio of the fitted model's times; the interval then
-  /// includes the error of the fit.
+  /// includes the error of the fit, and is unknown where that is.
   [[nodiscard]] collective_time time(double bytes, std::int64_t devices) const {
     auto nearest = sizes_.upper_bound(devices);
     if (nearest != sizes_.begin()) --nearest;
@@ -104,7 +104,10 @@ class collective_table {
     if (nearest->first == devices) return known;
     const double ratio =
         fitted_.link.seconds(bytes, devices) / fitted_.link.seconds(bytes, nearest->first);
-    const double fit_error = fitted_.residual * known.seconds;
+    if (!fitted_.residual) {
+      return detail::scaled({known.seconds, known.seconds, known.seconds}, ratio);
+    }
+    const double fit_error = *fitted_.residual * known.seconds;
     const double low = known.seconds - std::hypot(known.seconds - known.low, fit_error);
     const double high = known.seconds + std::hypot(known.high - known.seconds, fit_error);
     return detail::scaled({known.seconds, std::max(low, 0.0), high}, ratio);

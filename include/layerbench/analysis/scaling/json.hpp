@@ -28,7 +28,8 @@ namespace detail {
   } else if (const auto* table = std::get_if<collective_table>(&of.how)) {
     result["measured"] = table->devices();
     result["fitted"] = link_json(table->model().link);
-    result["fitted"]["residual"] = table->model().residual;
+    const std::optional<double> residual = table->model().residual;
+    result["fitted"]["residual"] = residual ? json::value(*residual) : json::value();
   } else {
     const analysis::nodes& nodes = *std::get<std::shared_ptr<const analysis::nodes>>(of.how);
     result["topology"] = "hierarchical";

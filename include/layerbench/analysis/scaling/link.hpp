@@ -6,7 +6,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -63,7 +65,9 @@ struct measured_allreduce {
 /// A link fitted to measured times, and the error of the fit.
 struct fitted_link {
   analysis::link link;
-  double residual = 0;  ///< root mean square of the relative errors
+  /// Root mean square of the relative errors; nothing where the timings are no more than the
+  /// parameters, alpha and beta, which then fit whatever was measured.
+  std::optional<double> residual;
 };
 
 namespace detail {
@@ -105,6 +109,8 @@ namespace detail {
         nearest.seconds(allreduce.bytes, allreduce.devices) / allreduce.seconds - 1;
     squares += error * error;
   }
+  constexpr std::size_t parameters = 2;
+  if (all.size() <= parameters) return {nearest, std::nullopt};
   return {nearest, std::sqrt(squares / static_cast<double>(all.size()))};
 }
 
@@ -112,7 +118,9 @@ namespace detail {
 [[nodiscard]] inline fitted_link fit(std::span<const measured_allreduce> all) {
   const fitted_link ring = fit(topology::ring, all);
   const fitted_link tree = fit(topology::tree, all);
-  return tree.residual < 0.999 * ring.residual ? tree : ring;
+  const bool tree_is_nearer =
+      tree.residual && ring.residual && *tree.residual < 0.999 * *ring.residual;
+  return tree_is_nearer ? tree : ring;
 }
 
 }  // namespace layerbench::analysis

@@ -102,10 +102,13 @@ inline void require_capacity(const network& in, std::int64_t devices) {
             ? ""
             : fmt::format("; something else used the processors during {:.0f} % of its timings",
                           100 * table->disturbed());
+    const std::optional<double> residual = table->model().residual;
     return fmt::format(
-        "measured for {} devices; for others scaled by a fitted {} (off by {:.0f} %){}",
+        "measured for {} devices; for others scaled by a fitted {} ({}){}",
         fmt::join(table->devices(), ", "), link_text(table->model().link),
-        100 * table->model().residual, disturbed);
+        residual ? fmt::format("off by {:.0f} %", 100 * *residual)
+                 : "by how much it is off is unknown: it has no more timings than parameters",
+        disturbed);
   }
   const nodes& hierarchy = *std::get<std::shared_ptr<const nodes>>(of.how);
   return fmt::format("nodes of {} devices: {}; between nodes, {} adapter{}: {}",
