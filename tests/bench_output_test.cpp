@@ -318,7 +318,9 @@ TEST(Output, IsRefusedWhileAnotherRunWritesToTheFile) {
     testing::expect_kept(before, result::read(directory.results));
   }
   EXPECT_THAT(directory.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
+  static_cast<void>(directory.write("results.json.lock", ""));  // of a run that crashed
   static_cast<void>(directory.measure());
+  EXPECT_THAT(directory.files(), ::testing::UnorderedElementsAre("tiny.json", "results.json"));
 }
 
 TEST(Output, HasRoundsAndVariationsInCsv) {
@@ -339,10 +341,14 @@ TEST(Output, HasRoundsAndVariationsInCsv) {
     if (row.front().ends_with("/threads:1")) numbers.push_back(row.at(column("round")));
   }
   EXPECT_THAT(numbers, ::testing::UnorderedElementsAre("0", "1", "2"));
-  for (const json::value& row : directory.written()["benchmarks"]) {
+  int found = 0;
+  const json::value file = directory.written();
+  for (const json::value& row : file.at("benchmarks")) {
     if (row.value("aggregate_name", "") != "cv") continue;
     EXPECT_NEAR(variation, row.at("real_time").get<double>(), 1e-4 * variation);
+    ++found;
   }
+  EXPECT_EQ(found, 1);
 }
 
 }  // namespace bench_output_test

@@ -56,11 +56,13 @@ def check_outputs(page, tool):
     for arguments, shown in blocks:
         done = subprocess.run([tool, *arguments.split()], cwd=ROOT, capture_output=True, text=True,
                               check=False)
-        printed = iter(done.stdout.splitlines())
-        for line in shown.splitlines():
-            if line != "..." and line not in printed:  # goes on after the line before
-                failures.append(f"{page.name}: `layerbench {arguments}` does not print: {line}")
-                break
+        if done.returncode != 0:
+            failures.append(f"{page.name}: `layerbench {arguments}`: {done.stderr}")
+        # Each line follows the one before, unless "..." stands between them; more may follow.
+        pattern = "".join("(?:.*\\n)*?" if line == "..." else re.escape(line) + "\\n"
+                          for line in shown.splitlines())
+        if not re.match(pattern, done.stdout):
+            failures.append(f"{page.name}: not what `layerbench {arguments}` prints:\n{shown}")
     return len(blocks)
 
 

@@ -428,6 +428,10 @@ TEST(Show, RefusesWhatIsNoFileAndWhatATerminalWouldObey) {
   const testing::outcome done = tool({"show", bell});
   EXPECT_EQ(done.exit_code, 3);
   EXPECT_THAT(done.err, AllOf(HasSubstr("/title"), Not(HasSubstr("\x1b"))));
+  const std::string key = scratch.write("key.json", R"({"name": "a", "\u001b[31m": 1})").string();
+  const testing::outcome unknown = tool({"show", key});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr(key), Not(HasSubstr("\x1b"))));
 }
 
 TEST(Show, LeavesOutWhatAModelDoesNotSay) {
@@ -440,6 +444,13 @@ TEST(Show, LeavesOutWhatAModelDoesNotSay) {
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, AllOf(Not(HasSubstr(": ,")), Not(HasSubstr("sizes from")),
                               StartsWith("bare: inference")));
+}
+
+TEST(Predict, ReadsFromAPipe) {
+  const testing::outcome done = testing::run(
+      "/bin/bash", {"-c", "exec \"$0\" predict <(cat \"$1\")", LAYERBENCH_TOOL, golden});
+  EXPECT_EQ(done.out, tool({"predict", golden}).out);
+  EXPECT_NE(done.out, "");
 }
 
 TEST(Predict, SaysThatCsvLacksWhatItNeeds) {

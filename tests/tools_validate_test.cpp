@@ -48,7 +48,8 @@ TEST(Validate, ComparesPredictionsWithMeasuredSteps) {
   const std::string path = scratch.write("r.json", file_of(names).dump()).string();
   const testing::outcome text = tool({"validate", path});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, AllOf(StartsWith("| "), mentions("tiny", "small", "3.100", "3.125"),
+  EXPECT_THAT(text.out, AllOf(StartsWith("inference, reference f32"),
+                              mentions("tiny", "small", "3.100", "3.125"),
                               mentions("15.4 %", "27.4 %"), Not(HasSubstr("batch:4"))));
   const testing::outcome form = tool({"validate", path, "--format", "json"});
   EXPECT_THAT(json::value::parse(form.out).at("cases"), SizeIs(2));

@@ -34,7 +34,9 @@ std::string option_names(const CLI::App& command) {
 /// "; did you mean --model?" where an option is spelt alike.
 std::string did_you_mean(const std::string& argument, const CLI::App& command) {
   std::vector<std::string> known;
-  for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->nonpositional()) known.push_back(option->get_name());
+  }
   const auto similar = similar_names(argument.substr(0, argument.find('=')), known);
   return similar.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(similar, " or "));
 }

@@ -26,7 +26,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VALIDATION = ROOT / "results" / "validation"
-BLOCK = re.compile(r"(<!-- table: (\w+)((?: [^ >]+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- table: (\w+)((?: [^ >]+)*) -->\n)"
+                   r"(?:(?!<!-- table).)*?(<!-- end of table -->)", re.DOTALL)
 
 
 def markdown(header, rows, text_columns=1):
@@ -186,7 +187,11 @@ def updated(text):
     def table(match):
         begin, name, arguments, end = match.groups()
         return begin + TABLES[name](*arguments.split()) + end
-    return BLOCK.sub(table, text)
+    result, tables = BLOCK.subn(table, text)
+    if tables != len(re.findall(r"<!-- (?:table|end of table)", text)) / 2:
+        sys.exit("a table's marker is wrong: each begins with <!-- table: NAME ARGUMENTS --> and "
+                 "ends with <!-- end of table -->")
+    return result
 
 
 def main():

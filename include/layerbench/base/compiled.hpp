@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Definitions in files named *-inl.hpp are part of the headers that declare them, unless
-/// LAYERBENCH_COMPILED is set: then one library of a project compiles them once
-/// (src/CMakeLists.txt).
+/// X.hpp declares, X-inl.hpp defines. Without LAYERBENCH_COMPILED the first includes the second,
+/// and all is inline. With it, one library of the project must compile every *-inl.hpp.
 #ifdef LAYERBENCH_COMPILED
 #define LAYERBENCH_INLINE
 #else

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <layerbench/base/error.hpp>
 
 namespace layerbench {
@@ -41,6 +43,9 @@ class output_file {
     }
   }
 
+  /// The file itself, where the given path is a symbolic link to it.
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
   /// Whether a later write() takes the place of an earlier one; in a pipe or a device it follows
   /// it.
   [[nodiscard]] bool replaceable() const { return replaceable_; }
@@ -50,8 +55,10 @@ class output_file {
   void write(std::string_view text) const {
     if (const int reason = write_temporary(text)) {
       discard();
-      throw error(path_.string() + ": writing failed; the file is as it was before: " +
-                  std::generic_category().message(reason));
+      throw error(
+          fmt::format("{}: writing failed; {}: {}", path_.string(),
+                      replaceable_ ? "the file is as it was before" : "the output is truncated",
+                      std::generic_category().message(reason)));
     }
     if (!replaceable_) return;
     std::error_code failed;

@@ -30,7 +30,7 @@ namespace layerbench {
 [[nodiscard]] inline std::vector<std::string> similar_names(std::string_view name,
                                                             std::vector<std::string> known) {
   constexpr std::size_t most_names = 5;
-  const std::size_t most_edits = std::max<std::size_t>(3, name.size() / 3);
+  const std::size_t most_edits = std::max<std::size_t>(2, name.size() / 3);
   const auto edits = [&](const std::string& other) { return edit_distance(name, other); };
   std::erase_if(known, [&](const std::string& other) { return edits(other) > most_edits; });
   std::ranges::stable_sort(known, {}, edits);

@@ -40,7 +40,7 @@ namespace detail {
 
 /// What a result file says of the machine, the libraries and the settings (docs/formats.md).
 [[nodiscard]] inline description describe_run(const options& o, const registry& known) {
-  description facts{{"layerbench_schema", std::string(result::schema)},
+  description facts{{"layerbench_schema", std::string(result::format_version)},
                     {"layerbench_version", LAYERBENCH_VERSION}};
   facts["device"] = detail::cpu_model();
   constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};

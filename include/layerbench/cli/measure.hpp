@@ -68,12 +68,12 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   note_machine_state();
   if (!interrupted && before > 0 && measured() == before) {
     note(
-        fmt::format("nothing left to do: every row of {} has its {} rounds; for more, raise "
+        fmt::format("nothing left to do: {} has {} rounds of every selected row; for more, raise "
                     "--benchmark_repetitions",
                     o.resume, o.repetitions));
   }
   for (const auto& [configuration, ending] : measuring.endings()) {
-    sink.results().context["stopped"] += fmt::format("{}: {}; ", configuration.text(), ending);
+    sink.set_ending(configuration, ending);
   }
   sink.finish(interrupted);
   return interrupted;

@@ -62,9 +62,11 @@ class result_sink {
         selected_(std::move(selected)),
         results_(std::move(results)) {
     results_.manifest = all.manifest;
+    if (!o.out.empty())
+      file_.emplace(o.out, o.resume);  // locked before the rows to resume are read
     if (!o.resume.empty()) {
       result::results earlier = resumed(o.resume, results_);
-      refuse_other_models(earlier.manifest);
+      refuse_other_models(earlier);
       if (const auto stopped = earlier.context_value("stopped")) {
         results_.context["stopped"] = *stopped;
       }
@@ -73,11 +75,22 @@ class result_sink {
       refuse_other_shapes();
       results_.manifest.merge(earlier.manifest);  // rows of other models still need theirs
     }
-    if (!o.out.empty()) file_.emplace(o.out, o.resume);
     if (file_ && file_->keeps_old()) {
       note(fmt::format("{} is there already: it is replaced at the end; until then rows go to {}",
                        file_->path(), file_->partial_path()));
     }
+  }
+
+  /// Notes what ended the rounds of a configuration, in place of what ended those of an earlier
+  /// run.
+  void set_ending(const result::configuration_name& configuration, const std::string& ending) {
+    std::string& all = results_.context["stopped"];
+    const std::string begin = configuration.text() + ": ";
+    constexpr std::string_view end = "; ";
+    if (const std::size_t at = all.find(begin); at != std::string::npos) {
+      all.erase(at, all.find(end, at) + end.size() - at);
+    }
+    all += fmt::format("{}{}{}", begin, ending, end);
   }
 
   /// All results; a runner adds to them.
@@ -202,12 +215,15 @@ class result_sink {
   }
 
   /// Refuses a file that has none of this run's models: it was hardly meant.
-  void refuse_other_models(const result::manifest& earlier) const {
+  void refuse_other_models(const result::results& earlier) const {
     std::set<std::string> there;
-    for (const auto& [configuration, step] : earlier) there.insert(configuration.model);
-    const auto known = [&](const auto& planned) { return there.contains(planned.first.model); };
-    if (there.empty() || std::ranges::any_of(all_.manifest, known)) return;
-    throw bad_input(o_.resume, "/context/manifest",
+    for (const auto& [configuration, step] : earlier.manifest) there.insert(configuration.model);
+    for (const result::measurement& row : earlier.rows) there.insert(row.name.configuration.model);
+    const auto known = [&](const benchmark_case* row) {
+      return there.contains(row->name().configuration.model);
+    };
+    if (there.empty() || std::ranges::any_of(selected_, known)) return;
+    throw bad_input(o_.resume, "/benchmarks",
                     fmt::format("has the models {}, none of which this run measures; measure into "
                                 "another file: predict, compare and report read several",
                                 fmt::join(there, " ")));

@@ -166,11 +166,11 @@ inline exit_code check_machine(const suite& planned,
   return result;
 }
 
-/// Throws unavailable if none of the all-reduces would send anything, unless the user insists.
+/// Throws unavailable if all all-reduces are of a single rank, unless the user insists.
 inline void require_communication(const options& o, const registry& known,
                                   const std::vector<benchmark_case*>& selected) {
   const auto sends = [&](const benchmark_case* row) {
-    return ranks_of(row->name().configuration.backend, known).value_or(2) > 1;
+    return ranks_of(row->name().configuration.backend, known).value_or(o.ranks) > 1;
   };
   if (o.yes || std::ranges::any_of(selected, sends)) return;
   throw unavailable(

@@ -202,11 +202,11 @@ class file_reader {
   /// programs say none.
   void check_schema() const {
     const auto found = context_.find("layerbench_schema");
-    if (found == context_.end() || *found == schema) return;
+    if (found == context_.end() || *found == format_version) return;
     throw bad_input(into_.file, "/context/layerbench_schema",
                     fmt::format("is {}, this program reads \"{}\"; use the version that wrote the "
                                 "file (layerbench_version: {})",
-                                found->dump(), schema,
+                                found->dump(), format_version,
                                 context_.value("layerbench_version", nlohmann::json()).dump()));
   }
 

@@ -93,7 +93,7 @@ inline constexpr double much_disturbed = 0.1;
 }
 
 /// The version of the format of result files (docs/formats.md).
-inline constexpr std::string_view schema = "1";
+inline constexpr std::string_view format_version = "1";
 
 /// A result file.
 struct results {

@@ -53,15 +53,11 @@ LAYERBENCH_INLINE results read(const std::filesystem::path& path) {
     throw bad_input(result.file, "",
                     "cannot be read; give a result file (--benchmark_out writes one)");
   }
-  std::string begin(5, ' ');
-  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin == "name,") {  // as Google Benchmark's CSV begins
+  if (stream.peek() == 'n') {  // Google Benchmark's CSV begins with "name,"
     throw bad_input(result.file, "",
-                    "is CSV, which lacks what predictions need; measure again with "
+                    "is CSV, not JSON, and lacks what predictions need; measure again with "
                     "--benchmark_out_format=json, which is the default");
   }
-  stream.clear();
-  stream.seekg(0);
   return detail::read_from(stream, std::move(result));
 }
 

@@ -27,9 +27,10 @@ class result_file {
   explicit result_file(std::string path, const std::string& resumed = {})
       : path_(std::move(path)), whole_(path_) {
     if (!whole_.replaceable()) return;
-    lock_.emplace(path_);
+    lock_.emplace(whole_.path());
     if (!would_lose(path_, resumed)) return;
     partial_.emplace(partial_path());
+    partial_lock_.emplace(partial_->path());
     if (!would_lose(partial_path(), resumed)) return;
     throw usage_error(fmt::format(
         "{1} has the rows of a run that was interrupted, and would be overwritten; go on with "
@@ -69,6 +70,7 @@ class result_file {
   std::string path_;
   output_file whole_;
   std::optional<file_lock> lock_;
+  std::optional<file_lock> partial_lock_;
   std::optional<output_file> partial_;
 };
 

@@ -26,14 +26,19 @@ using value = nlohmann::ordered_json;
 
 namespace detail {
 
-/// A key as part of a JSON pointer (RFC 6901).
+/// Whether a terminal may obey the character. Ends of lines and tabs do no harm.
+[[nodiscard]] inline bool is_control(char c) {
+  return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+}
+
+/// A key as part of a JSON pointer (RFC 6901); control characters become '?'.
 [[nodiscard]] inline std::string token(std::string_view key) {
   std::string escaped;
   for (const char c : key) {
     if (c == '~' || c == '/') {
       escaped += c == '~' ? "~0" : "~1";
     } else {
-      escaped += c;
+      escaped += is_control(c) ? '?' : c;
     }
   }
   return escaped;
@@ -86,12 +91,11 @@ class duplicate_guard {
 
 }  // namespace detail
 
-/// The most bytes that a JSON file of a user may have. The largest that comes with layerbench has
-/// 160 kB.
-inline constexpr std::size_t most_bytes = std::size_t{64} << 20;
+/// The most bytes that a JSON file may have that is held in memory as a whole.
+inline constexpr std::size_t most_file_bytes = std::size_t{64} << 20;
 
 /// The whole text of `path`. Throws bad_input when it is not a readable file, or a larger one than
-/// `most_bytes`.
+/// `most_file_bytes`.
 [[nodiscard]] inline std::string read_text(const std::filesystem::path& path) {
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
@@ -102,9 +106,10 @@ inline constexpr std::size_t most_bytes = std::size_t{64} << 20;
   std::array<char, 1 << 16> block{};
   while (stream.read(block.data(), block.size()) || stream.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > most_bytes) {
+    if (text.size() > most_file_bytes) {
       throw bad_input(path.string(), "",
-                      fmt::format("has more than {} MiB; name a shape file", most_bytes >> 20));
+                      fmt::format("has more than {} MiB, too many for a file of this kind",
+                                  most_file_bytes >> 20));
     }
   }
   if (!stream.eof()) {
@@ -162,8 +167,7 @@ class cursor {
     if (!at_->is_string()) fail(fmt::format("expected a text, found {}", at_->type_name()));
     const auto text = at_->get<std::string>();
     // A terminal would obey them.
-    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
-    if (std::ranges::any_of(text, is_control)) fail("has a control character; remove it");
+    if (std::ranges::any_of(text, detail::is_control)) fail("has a control character; remove it");
     return text;
   }
 

@@ -76,7 +76,7 @@ void require_rounds(const group& files);
                                                const options& chosen);
 
 /// Whether the phase and the model of a configuration were chosen; `choices` is the result of
-/// select().
+/// resolve_models().
 [[nodiscard]] bool is_chosen(const result::configuration_name& configuration, const options& chosen,
                              std::span<const model_choice> choices);
 

@@ -64,18 +64,15 @@ LAYERBENCH_INLINE headlines headlines_of(std::span<const prediction* const> case
   };
   headlines result;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::string own = cases[i]->configuration.model;
-    std::vector<std::string> shared;
+    std::string& own = result.own.emplace_back(cases[i]->configuration.model);
     for (const std::string& part : conditions[i]) {
-      if (all_have(part)) {
-        shared.push_back(part);
-      } else {
-        own += ", " + part;
-      }
+      if (!all_have(part)) own += ", " + part;
     }
-    result.shared = fmt::format("{}", fmt::join(shared, ", "));
-    result.own.push_back(std::move(own));
   }
+  if (conditions.empty()) return result;
+  std::vector<std::string> shared = conditions.front();
+  std::erase_if(shared, [&](const std::string& part) { return !all_have(part); });
+  result.shared = fmt::format("{}", fmt::join(shared, ", "));
   return result;
 }
 

@@ -142,7 +142,7 @@ namespace detail {
     t.rows[i].erase(t.rows[i].begin() + measured_interval);
     t.rows[i].front() = names.own[i];
   }
-  return names.shared + ":\n" + text(t);
+  return (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
 }
 
 }  // namespace detail

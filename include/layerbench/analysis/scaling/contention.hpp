@@ -50,7 +50,7 @@ struct measured_contention {
 
 /// The contention of each chosen case whose backward part was measured with and without overlapping
 /// all-reduces in the same file. If no cache state is chosen, `model` is preferred to `hot`. Files
-/// of one context are merged. Throws nothing_matched as select() does.
+/// of one context are merged. Throws nothing_matched as resolve_models() does.
 [[nodiscard]] std::vector<measured_contention> contentions(std::span<const result::results> files,
                                                            const options& chosen = {});
 
