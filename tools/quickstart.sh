@@ -17,6 +17,6 @@ mkdir -p "$(dirname "$results")"
 build/release/bench/bench_model --check-machine || true
 rm -f "$results.partial" # of a start that was interrupted
 build/release/bench/bench_model --model=resnet50,vgg16,alexnet --batch=1 --dtype=f32 \
-  --cache=model,hot --chain --budget=40 --benchmark_out="$results"
+  --cache=model,hot --chain --budget=30 --benchmark_out="$results"
 printf '\nEvery row, with its spread and what it ran on: %s\n' "$results"
 printf 'Look again: build/release/tools/layerbench predict %s\n' "$results"
