@@ -186,11 +186,11 @@ std::string header_of(const std::string& file) {
 /// Headers that include each other in a ring, the first one again at its end; empty: no ring.
 /// Headers include their own definitions, which include them.
 strings ring(const texts& all) {
-  texts files;
+  std::map<std::string, strings> headers;
   for (const auto& [file, text] : all) {
     for (const std::string& name : included(text)) {
       const bool own = file != name && header_of(file) == header_of(name);
-      if (!own) files[header_of(file)] += "#include <layerbench/" + header_of(name) + ">\n";
+      if (!own) headers[header_of(file)].push_back(header_of(name));
     }
   }
   std::set<std::string> finished;
@@ -201,14 +201,14 @@ strings ring(const texts& all) {
     if (closed) path.erase(path.begin(), begin);
     path.push_back(file);
     if (closed) return true;
-    if (!finished.contains(file) && files.contains(file)) {
-      if (std::ranges::any_of(included(files.at(file)), closes)) return true;
+    if (!finished.contains(file) && headers.contains(file)) {
+      if (std::ranges::any_of(headers.at(file), closes)) return true;
     }
     finished.insert(file);
     path.pop_back();
     return false;
   };
-  for (const auto& [file, text] : files) {
+  for (const auto& [file, names] : headers) {
     if (closes(file)) return path;
   }
   return {};

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,22 +32,16 @@ std::string option_names(const CLI::App& command) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// "; did you mean --model?" where an option is spelt alike.
-std::string did_you_mean(const std::string& argument, const CLI::App& command) {
-  std::vector<std::string> known;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->nonpositional()) known.push_back(option->get_name());
-  }
-  const auto similar = similar_names(argument.substr(0, argument.find('=')), known);
-  return similar.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(similar, " or "));
-}
-
 /// The message for an argument that `command` does not take.
 std::string unexpected_argument(const CLI::App& command, const std::string& argument,
                                 bool is_root) {
   if (argument.starts_with('-')) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command.get_options()) {
+      if (option->nonpositional()) known.push_back(option->get_name());
+    }
     return fmt::format("unknown option {}{}; there are: {}", argument,
-                       did_you_mean(argument, command), option_names(command));
+                       did_you_mean(argument, std::move(known)), option_names(command));
   }
   if (!is_root) {
     return fmt::format("'{}' takes no further argument: {}", command.get_name(), argument);

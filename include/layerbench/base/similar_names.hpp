@@ -7,7 +7,10 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace layerbench {
 
@@ -36,6 +39,20 @@ namespace layerbench {
   std::ranges::stable_sort(known, {}, edits);
   known.resize(std::min(known.size(), most_names));
   return known;
+}
+
+/// "; did you mean --benchmark_filter?" for an option that does not exist: the `known` ones that
+/// end so ("--filter"), else those that are spelt alike; empty where there are none.
+[[nodiscard]] inline std::string did_you_mean(std::string_view given,
+                                              std::vector<std::string> known) {
+  const std::string option(given.substr(0, given.find_first_of("= ")));
+  const auto ends_so = [&](const std::string& name) {
+    return option.size() > 3 && name.ends_with('_' + option.substr(2));
+  };
+  const auto others = std::ranges::stable_partition(known, ends_so);
+  std::vector<std::string> meant(known.begin(), others.begin());
+  if (meant.empty()) meant = similar_names(option, std::move(known));
+  return meant.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(meant, " or "));
 }
 
 }  // namespace layerbench

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -95,20 +96,6 @@ namespace layerbench::run::detail {
   return variables;
 }
 
-/// "; did you mean --benchmark_filter?" where an option is spelt alike, or ends so.
-[[nodiscard]] inline std::string did_you_mean(const std::string& given, const CLI::App& app) {
-  const std::string option = given.substr(0, given.find_first_of("= "));
-  std::vector<std::string> known;
-  std::vector<std::string> longer;
-  for (const CLI::Option* one : app.get_options()) {
-    const std::string name = one->get_name();
-    const bool ends_so = option.size() > 3 && name.ends_with('_' + option.substr(2));
-    (ends_so ? longer : known).push_back(name);
-  }
-  if (longer.empty()) longer = similar_names(option, known);
-  return longer.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(longer, " or "));
-}
-
 /// CLI11's message, rewritten so that it begins with the option.
 [[nodiscard]] inline std::string parse_error_message(const CLI::ParseError& e,
                                                      const CLI::App& app) {
@@ -123,7 +110,9 @@ namespace layerbench::run::detail {
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) {
     const std::string given = text.substr(text.find(": ") + 2);
-    return given + ": no such option" + did_you_mean(given, app);
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+    return given + ": no such option" + did_you_mean(given, std::move(known));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr) {
     const bool missing = text.find("missing") != std::string::npos;

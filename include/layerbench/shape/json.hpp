@@ -26,7 +26,7 @@ using value = nlohmann::ordered_json;
 
 namespace detail {
 
-/// Whether a terminal may obey the character. Ends of lines and tabs do no harm.
+/// Whether a terminal may take the character for a command. Ends of lines and tabs do no harm.
 [[nodiscard]] inline bool is_control(char c) {
   return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
 }
@@ -166,7 +166,6 @@ class cursor {
   [[nodiscard]] std::string text() const {
     if (!at_->is_string()) fail(fmt::format("expected a text, found {}", at_->type_name()));
     const auto text = at_->get<std::string>();
-    // A terminal would obey them.
     if (std::ranges::any_of(text, detail::is_control)) fail("has a control character; remove it");
     return text;
   }

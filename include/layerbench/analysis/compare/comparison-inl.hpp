@@ -81,8 +81,12 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
   set_verdicts(all.layers, all.margin);
 }
 
-LAYERBENCH_INLINE std::vector<contributor> top_contributors(const covered_step& old,
-                                                            const covered_step& now, bool paired) {
+/// The fewest primitives with the largest changes that make up half of all changes. For paired runs
+/// their times are geometric means over the runs, as in the ratio, so that slow runs do not
+/// dominate.
+[[nodiscard]] inline std::vector<contributor> top_contributors(const covered_step& old,
+                                                               const covered_step& now,
+                                                               bool paired) {
   std::map<std::string, contributor> by_work;
   const auto add = [&](const covered_step& from, double contributor::* seconds) {
     for (const timed_primitive& timed : from.step) {

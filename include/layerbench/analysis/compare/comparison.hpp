@@ -86,16 +86,6 @@ struct comparison {
   [[nodiscard]] bool has_runs() const { return old_files.size() + new_files.size() > 2; }
 };
 
-namespace detail {
-
-/// The fewest primitives with the largest changes that make up half of all changes. For paired runs
-/// their times are geometric means over the runs, as in the ratio, so that slow runs do not
-/// dominate.
-[[nodiscard]] std::vector<contributor> top_contributors(const covered_step& old,
-                                                        const covered_step& now, bool paired);
-
-}  // namespace detail
-
 /// Compares two sides, neither of them empty; each file is a run. Rows are compared where their
 /// identities agree, and predicted steps where both sides planned the case. Row names have a
 /// thread count only if it is not the default, so sides that each use a single count are compared

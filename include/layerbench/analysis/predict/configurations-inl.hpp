@@ -76,10 +76,6 @@ LAYERBENCH_INLINE std::int64_t threads(const result::configuration_name& configu
   return result::detail::count_of(configuration.parameter("threads", in_context)).value_or(0);
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// How complete a manifest's step is: the number of its entries, then of those with a cache state,
 /// with a time inside an end-to-end run, and with known traffic.
 [[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t>

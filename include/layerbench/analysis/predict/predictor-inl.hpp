@@ -28,12 +28,13 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-LAYERBENCH_INLINE bool interrupted(const group& files) {
+[[nodiscard]] inline bool interrupted(const group& files) {
   return std::ranges::any_of(files,
                              [](const result::results* file) { return file->interrupted(); });
 }
 
-LAYERBENCH_INLINE double sum(const std::vector<timed_primitive>& step) {
+/// The sum of count * mean.
+[[nodiscard]] inline double sum(const std::vector<timed_primitive>& step) {
   double seconds = 0;
   for (const timed_primitive& timed : step)
     seconds += static_cast<double>(timed.planned->count) * timed.seconds;

@@ -30,17 +30,12 @@ struct options {
 
 namespace detail {
 
-[[nodiscard]] bool interrupted(const group& files);
-
 /// A planned primitive, its timing and the mean of the timing.
 struct timed_primitive {
   const result::planned* planned;
   timing rounds;
   double seconds;
 };
-
-/// The sum of count * mean.
-[[nodiscard]] double sum(const std::vector<timed_primitive>& step);
 
 /// A step of `seconds`, the sum of `terms`, with an interval from the rounds that all primitives
 /// have; `rounds` becomes their number. If layers count in different rounds, the sum may lie

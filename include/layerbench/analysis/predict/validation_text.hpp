@@ -44,8 +44,7 @@ namespace detail {
   if (!of) return what + ": no case\n";
   return fmt::format(
       "{}: mean error {:.1f} %, median {:.1f} %, worst {:.1f} %, bias {:+.1f} %; within 2 %: "
-      "{:.0f} % "
-      "of cases, 5 %: {:.0f} %\n",
+      "{:.0f} % of cases, 5 %: {:.0f} %\n",
       what, 100 * of->mean_abs, 100 * of->median_abs, 100 * of->max_abs, 100 * of->bias,
       100 * of->within_2_percent, 100 * of->within_5_percent);
 }
