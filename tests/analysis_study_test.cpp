@@ -68,6 +68,7 @@ TEST(ShippedStudy, LoadsAndEveryModelIsThere) {
       const model::graph graph =
           model::load(model::find(cell.model, LAYERBENCH_SHAPES_DIR), cell.batch);
       EXPECT_EQ(graph.name, cell.model) << name;
+      EXPECT_THAT(graph.studies, ::testing::Contains(name)) << cell.model;
     }
   }
 }

@@ -352,7 +352,8 @@ def alexnet():
         'alexnet_ungrouped_227', 'AlexNet without groups, 227x227',
         'HewlettPackard/dlcookbook-dlbs models/bvlc_alexnet (there also called alexnet). '
         'NVIDIA/caffe models/alexnet_owt is the same without LRN; it is not the network of '
-        'arXiv:1404.5997', 'imagenet', (3, 227, 227), 'dlbs'), grouped, norm=1, ceil=True)
+        'arXiv:1404.5997', 'imagenet', (3, 227, 227), 'dlbs upv_2018'), grouped, norm=1,
+        ceil=True)
     yield alexnet_of(Network(
         'alexnet_tf_cnn_benchmarks_227', 'AlexNet of tf_cnn_benchmarks, 227x227, 1001 classes',
         'tensorflow/benchmarks tf_cnn_benchmarks alexnet: no LRN, 384 filters in conv4 '
@@ -943,9 +944,12 @@ def resnet():
     image = (3, 224, 224)
     he = 'He et al. 2015 (arXiv:1512.03385), '
     of_18 = 'cnn_benchmarks dlbs'
+    of_50 = ('cnn_benchmarks cntk dawnbench deep_learning_examples tf_cnn_benchmarks '
+             'upv_2018')
     for depth, studies, aliases in ((18, of_18, ''), (34, of_18, ''),
-                                    (50, 'cntk tf_cnn_benchmarks upv_2018', 'resnet50_v1.5'),
-                                    (101, '', 'resnet101_v1.5'), (152, '', 'resnet152_v1.5')):
+                                    (50, of_50, 'resnet50_v1.5'),
+                                    (101, 'cnn_benchmarks', 'resnet101_v1.5'),
+                                    (152, 'cnn_benchmarks dawnbench', 'resnet152_v1.5')):
         small = depth < 50
         title = f'ResNet-{depth}' + ('' if small else ' v1.5') + ', 224x224'
         if depth in (18, 50):
@@ -1037,15 +1041,17 @@ def resnet_cifar():
         yield cifar_resnet(Network(
             f'resnet{depth}_cifar_cntk', f'ResNet-{depth} of CNTK, 32x32',
             'microsoft/CNTK Examples/Image/Classification/ResNet: 1x1 projections with batchnorm',
-            'cifar10', image, 'cntk'), blocks, 10, shortcut='project')
+            'cifar10', image, 'cntk upv_2018' if depth == 20 else 'cntk'), blocks, 10,
+            shortcut='project')
     for blocks in (3, 5, 9):
         depth = 6 * blocks + 2
         yield cifar_resnet(Network(
             f'resnet{depth}_cifar_classification_nets',
             f'ResNet-{depth} of Classification_Nets, 32x32',
             'BobLiu20/Classification_Nets, Caffe: biases, 2x2 projections with batchnorm',
-            'cifar10', image, 'classification_nets'), blocks, 10, bias=True, shortcut='project',
-            projection=2)
+            'cifar10', image,
+            'classification_nets upv_2018' if depth == 56 else 'classification_nets'), blocks, 10,
+            bias=True, shortcut='project', projection=2)
     yield cifar_resnet(Network(
         'resnet56_cifar_dlbench_caffe', 'ResNet-56 of DLBench in Caffe, 32x32',
         'hclhkbu/dlbench: biases, batchnorm that learns nothing, 1x1 projections without '
