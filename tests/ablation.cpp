@@ -11,7 +11,6 @@
 // all          the whole protocol
 // again        the same once more: how far two ways differ by noise
 // no_producer  sources are copied to their place just before the call, by no producer
-// no_sources   the producers' own sources are where they happen to be
 // no_eviction  the cores' own caches are not filled with something else before
 // no_settling  the rings are not read before each visit
 // no_users     nobody uses before what is written last
@@ -47,9 +46,9 @@ namespace {
 
 using namespace layerbench;
 
-const std::vector<std::string> ways{"all",         "again",       "no_producer", "no_sources",
-                                    "no_eviction", "no_settling", "no_users",    "no_pacing",
-                                    "rotate",      "hot"};
+const std::vector<std::string> ways{"all",         "again",       "no_producer",
+                                    "no_eviction", "no_settling", "no_users",
+                                    "no_pacing",   "rotate",      "hot"};
 constexpr double row_seconds = 0.004;
 constexpr run::sampling chain_sampling{.least_time = 0.03, .most_time = 0.12};
 
@@ -65,10 +64,6 @@ run::op_in_context surroundings_of(run::planned_step& step, const model::primiti
     if (rotates) operand.distance.reset();
     if (!operand.distance) continue;
     if (way == "no_producer") operand.producer.reset();
-    if (way == "no_producer" || way == "no_sources") {
-      operand.overwritten.reset();
-      operand.producer_distances.clear();
-    }
   }
   return result;
 }

@@ -35,43 +35,6 @@ TEST_F(OperandRing, AnInPlaceOpWritesItsSource) {
   EXPECT_EQ(places("activation", 0), places("conv", 2));
 }
 
-TEST_F(OperandRing, AnInPlaceProducerWritesOverWhatWasCopiedThere) {
-  op_in_context how = after_relu(8 << 20);
-  how.operands.front().overwritten = 0;
-  how.operands.front().producer_distances = {1 << 20, std::nullopt};
-  operand_ring turns = turn(conv, how);
-  make_calls(turns, 10);
-  const auto read = places("activation", 0);
-  ASSERT_THAT(read, SizeIs(10));
-  EXPECT_EQ(read, places("activation", 1));
-  EXPECT_EQ(read, places("conv", 0));
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, read[i]))) << "or results would grow";
-  }
-}
-
-TEST_F(OperandRing, WhatAProducerReadsIsAsFreshAsInTheModel) {
-  // A whole number of windows: weights, the convolution's tensors, the relu's source, its copy's.
-  constexpr std::size_t touched = weights_bytes + 4 * tensor_bytes;
-  op_in_context how = after_relu(19 * touched);
-  how.operands.front().producer_distances = {0, std::nullopt};
-  operand_ring turns = turn(conv, how);
-  EXPECT_EQ(turns.setup_bytes(), 2 * tensor_bytes);
-  make_calls(turns, 10);
-  const auto read = places("activation", 0);
-  ASSERT_THAT(read, SizeIs(10));
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, read[i])));
-    EXPECT_NE(read[i], places("conv", 0)[i]);
-  }
-  how.operands.front().producer_distances = {1 << 20, std::nullopt};
-  operand_ring older = turn(conv, how);
-  make_calls(older, 1);
-  recorder::copies.clear();  // those that filled memory
-  make_calls(older, 10);
-  EXPECT_THAT(recorder::copies, IsEmpty()) << "no core's own cache has it any more";
-}
-
 TEST_F(OperandRing, AProducerReadsWhatNobodyWrites) {
   op_in_context how = after_relu(8 << 20);
   operand_ring turns = turn(conv, how);

@@ -213,25 +213,10 @@ class buffer_layout_builder {
       plan = plan_or_null(device_, *history.producer, request);
     }
     if (plan && !is_result(*plan, history.producer_output)) plan.reset();
-    const bool has_plan = plan != nullptr;
     setup_op producer(std::move(plan), history.producer_output, plan_.operands()[i].bytes,
                       *history.distance);
     const slice output = layout_.rings.add(buffer_kind::activations, producer.written_bytes());
-    std::map<std::size_t, slice> known;
-    for (std::size_t j = 0; has_plan && j < history.producer_distances.size(); ++j) {
-      const std::optional<std::int64_t>& distance = history.producer_distances[j];
-      const bool overwritten = history.overwritten == j;
-      if (producer.needs_values(j)) continue;
-      if (!distance || !(overwritten || in_private_caches(*distance))) continue;
-      // The producer evicts other lines when its source is cached, so a copy writes the source
-      // first. The copy also keeps the numbers valid: results of results would grow without bounds.
-      const std::size_t bytes = producer.operand_bytes(j);
-      known.emplace(j, overwritten ? output : layout_.rings.add(buffer_kind::activations, bytes));
-      setup_op copy(nullptr, 0, bytes, *history.distance);
-      layout_.touched_bytes += copy.reserve(layout_.rings, known.at(j)) + (overwritten ? 0 : bytes);
-      layout_.setup_ops.push_back(std::move(copy));
-    }
-    layout_.touched_bytes += producer.reserve(layout_.rings, output, std::move(known));
+    layout_.touched_bytes += producer.reserve(layout_.rings, output);
     layout_.setup_ops.push_back(std::move(producer));
     return output;
   }

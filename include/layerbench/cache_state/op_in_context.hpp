@@ -30,10 +30,6 @@ struct operand_history {
   std::optional<op::any> producer = {};
   op::pass producer_pass = op::pass::fwd;
   std::size_t producer_output = 0;  ///< the producer's operand that is this one
-  /// The producer's operand that it overwrites with this one, where it works in place.
-  std::optional<std::size_t> overwritten = {};
-  /// Reuse distances of the producer's sources, by operand of the producer.
-  std::vector<std::optional<std::int64_t>> producer_distances = {};
   /// An earlier operand of this call that lies in the same memory.
   std::optional<std::size_t> same_as = {};
   std::optional<previous_use> last_use = {};

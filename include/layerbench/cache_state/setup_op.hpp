@@ -59,13 +59,7 @@ class setup_op {
 
   /// Bytes that it writes for the call, which may use only some of them.
   [[nodiscard]] std::size_t written_bytes() const {
-    return plan_ ? std::max(bytes_, operand_bytes(output_)) : bytes_;
-  }
-  [[nodiscard]] bool needs_values(std::size_t operand) const {
-    return op::needs_values(plan_->operands()[operand].logical);
-  }
-  [[nodiscard]] std::size_t operand_bytes(std::size_t operand) const {
-    return plan_->operands()[operand].bytes;
+    return plan_ ? std::max(bytes_, plan_->operands()[output_].bytes) : bytes_;
   }
 
   /// Reserves memory in `rings` for all operands but the output, which lies at `output`, and those

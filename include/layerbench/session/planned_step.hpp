@@ -58,12 +58,6 @@ class planned_step {
       history.producer = producer.op;
       history.producer_pass = producer.pass;
       history.producer_output = state.written_as;
-      for (const model::operand_state& source : memory().state_of(*state.writer).operands) {
-        const bool is_output = history.producer_distances.size() == history.producer_output;
-        if (is_output && source.same_as) history.overwritten = source.same_as;
-        history.producer_distances.push_back(source.role == op::role::source ? source.distance
-                                                                             : std::nullopt);
-      }
     }
     return result;
   }
