@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <layerbench/backend/typed_span.hpp>
+#include <layerbench/backend/number_types.hpp>
 
 #include "support/random_ops.hpp"
 

@@ -12,7 +12,7 @@
 
 #include <cublasLt.h>
 
-#include <layerbench/backend/typed_span.hpp>
+#include <layerbench/backend/number_types.hpp>
 
 #include "host_cuda.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <cudnn.h>
 
-#include <layerbench/backend/typed_span.hpp>
+#include <layerbench/backend/number_types.hpp>
 
 #include "host_cuda.hpp"
 

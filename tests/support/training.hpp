@@ -62,7 +62,7 @@ class equal_ranks final : public run::any_plan {
    public:
     bound(const op::allreduce& sizes, address at) : sizes_(sizes), at_(at) {}
     void place(std::span<const address> places) override { at_ = places[1]; }
-    void prepare_calls(std::int64_t) override {}
+    void announce_calls(std::int64_t) override {}
     void run() override {
       const auto count = static_cast<std::size_t>(sizes_.count(dtype::f32));
       for (float& value : std::span(static_cast<float*>(at_), count)) {

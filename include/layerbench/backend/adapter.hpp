@@ -163,9 +163,9 @@ class plan_of final : public any_plan {
     bound(const layerbench::plan<B, Op>& plan, std::span<const address> operands, address workspace)
         : plan_(plan), binding_(plan.bind(operands, workspace)) {}
     void place(std::span<const address> operands) override { plan_.place(binding_, operands); }
-    void prepare_calls([[maybe_unused]] std::int64_t calls) override {
-      if constexpr (requires { plan_.prepare_calls(binding_, calls); })
-        plan_.prepare_calls(binding_, calls);
+    void announce_calls([[maybe_unused]] std::int64_t calls) override {
+      if constexpr (requires { plan_.announce_calls(binding_, calls); })
+        plan_.announce_calls(binding_, calls);
     }
     void run() override { plan_.run(binding_); }
 

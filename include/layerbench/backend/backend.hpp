@@ -98,7 +98,7 @@ concept backend = requires(B& device, address there, description& facts) {
 /// operand's elements in row-major order of its extents and its memory. `bind` ties memory, one
 /// address an operand, and `workspace_bytes` of scratch memory to a call; `place` moves the call to
 /// other operands; `run` enqueues it once, without allocating and without waiting for it. A plan
-/// that works together with other processes may have `prepare_calls(bound, calls)`: so many calls
+/// that works together with other processes may have `announce_calls(bound, calls)`: so many calls
 /// follow. One that keeps another number in memory than the op has may have `as_stored(operand,
 /// sum)`: what is expected there, with what the way back costs in precision. One whose library has
 /// several algorithms for the request may have `alternatives()`: the names of all of them, its own

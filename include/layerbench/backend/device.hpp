@@ -40,7 +40,7 @@ class bound_plan {
   /// Moves the call to other operands.
   virtual void place(std::span<const address> operands) = 0;
   /// Makes whoever else takes part in its calls ready for so many of them.
-  virtual void prepare_calls(std::int64_t calls) = 0;
+  virtual void announce_calls(std::int64_t calls) = 0;
   /// Enqueues one call.
   virtual void run() = 0;
 };

@@ -123,7 +123,7 @@ class operand_ring {
     if (cache_ == cache_state::model) {
       evict_instruction_cache(context_.device(), layout_.filler_blocks);
     }
-    bound_.front()->prepare_calls(calls);  // plans of several ranks bind one call only
+    bound_.front()->announce_calls(calls);  // plans of several ranks bind one call only
   }
 
   /// Runs the calls that were set up, and waits for their end, unless a device clock does that.

@@ -65,7 +65,7 @@ namespace detail {
   result["disturbed"] = p.disturbed;
   result["coverage"] = p.coverage;
   result["missing"] = p.missing;
-  add_limits(result, p);
+  add_bottlenecks(result, p);
   result["layers"] = std::move(layers);
   return result;
 }

@@ -86,7 +86,7 @@ struct timing {
 /// The time of one call that is added up to the time of a step: the mean without stalls if the row
 /// has it. Hot timings are added up by their medians, as is usual. Contended rows use the mean,
 /// because only the mean shows the time spent waiting for a processor.
-[[nodiscard]] inline double additive_seconds(const result::measurement& row) {
+[[nodiscard]] inline double estimated_seconds(const result::measurement& row) {
   const bool naive = row.name.cache == "hot" && !row.name.configuration.contended();
   return naive ? row.seconds : row.mean_seconds();
 }
@@ -100,7 +100,7 @@ namespace detail {
 }
 
 inline void add_round(const result::measurement& row, const round_id& round, timing& to) {
-  to.rounds.emplace(round, additive_seconds(row));
+  to.rounds.emplace(round, estimated_seconds(row));
   if (row.disturbed()) to.disturbed.insert(round);
   const auto copy = [&](std::string_view counter, std::optional<double>& into) {
     const auto found = row.counters.find(counter);

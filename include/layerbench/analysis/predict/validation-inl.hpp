@@ -64,7 +64,7 @@ using chain_rows = std::vector<const result::measurement*>;
   for (const result::measurement* row : rows) {
     if (!row->error.empty()) continue;
     const round_id round{0, std::ssize(step.rounds)};
-    step.rounds.emplace(round, additive_seconds(*row));
+    step.rounds.emplace(round, estimated_seconds(*row));
     if (row->disturbed()) step.disturbed.insert(round);
   }
   if (step.rounds.empty()) return std::nullopt;

@@ -30,7 +30,7 @@ namespace layerbench::analysis::detail {
 }
 
 /// Adds the members on limits to a prediction; they are null where no peaks are known.
-inline void add_limits(json::value& to, const prediction& p) {
+inline void add_bottlenecks(json::value& to, const prediction& p) {
   for (const char* name : {"peaks", "bounds", "what_if", "worth_optimising"}) to[name] = nullptr;
   if (!p.limits) return;
   to["peaks"] = peaks_json(*p.limits);

@@ -19,7 +19,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
-#include <layerbench/backend/typed_span.hpp>
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/op/reorder.hpp>
 
 namespace layerbench::cuda {

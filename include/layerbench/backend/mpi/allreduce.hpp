@@ -108,7 +108,7 @@ class plan<mpi::backend, op::allreduce> {
 
   /// Announces calls to the workers, and waits until all ranks are ready for them. In place, one
   /// warm-up call comes first: the copy into place fills the caches with more than a call does.
-  void prepare_calls(binding& bound, std::int64_t calls) const {
+  void announce_calls(binding& bound, std::int64_t calls) const {
     announce(bound, arrays_.in_place, calls);
   }
   void run(binding& bound) const {

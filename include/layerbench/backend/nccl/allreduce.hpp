@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/nccl/backend.hpp>
-#include <layerbench/backend/typed_span.hpp>
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/reorder.hpp>
 
@@ -78,7 +78,8 @@ class plan<nccl::backend, op::allreduce> {
   struct binding {
     address from;
     address to;
-    std::int64_t prepared_calls = 0;  ///< calls left for which prepare_calls() has copied the input
+    std::int64_t announced_calls =
+        0;  ///< calls left for which announce_calls() has copied the input
   };
   [[nodiscard]] static binding bind(std::span<const address> addresses, address /*workspace*/) {
     return {addresses[0], addresses[1]};
@@ -88,15 +89,15 @@ class plan<nccl::backend, op::allreduce> {
   }
 
   /// Copies each rank's values to its output if the op is in place.
-  void prepare_calls(binding& bound, std::int64_t calls) const {
-    bound.prepared_calls = calls;
+  void announce_calls(binding& bound, std::int64_t calls) const {
+    bound.announced_calls = calls;
     for (std::size_t rank = 0; op_.in_place && rank < device_.all().size(); ++rank) {
       copy(address_of(rank, 1, bound.to), address_of(rank, 0, bound.from), operands_[0].bytes);
     }
   }
   void run(binding& bound) const {
-    if (bound.prepared_calls == 0) prepare_calls(bound, 1);
-    --bound.prepared_calls;
+    if (bound.announced_calls == 0) announce_calls(bound, 1);
+    --bound.announced_calls;
     cuda::check(ncclGroupStart(), "ncclGroupStart");
     for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
       void* to = address_of(rank, 1, bound.to);

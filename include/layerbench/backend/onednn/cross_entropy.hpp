@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
-#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/cross_entropy.hpp>
 
 namespace layerbench {

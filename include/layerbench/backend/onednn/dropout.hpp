@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
-#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/dropout.hpp>
 
 namespace layerbench {

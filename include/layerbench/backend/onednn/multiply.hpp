@@ -11,8 +11,8 @@
 
 #include <omp.h>
 
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
-#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/multiply.hpp>
 
 namespace layerbench {

@@ -190,8 +190,8 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
           {DNNL_ARG_SRC_LAYER, DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER, bias,
            DNNL_ARG_DST_LAYER, DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_DST_LAYER, DNNL_ARG_DIFF_SRC_LAYER,
            DNNL_ARG_DIFF_WEIGHTS_LAYER, DNNL_ARG_DIFF_WEIGHTS_ITER, diff_bias},
-          {src, host_desc(1), host_desc(2), biases, dst, created.workspace_desc(), dst, src,
-           weights(1), weights(2), biases});
+          {src, backward_weights_desc(1), backward_weights_desc(2), biases, dst,
+           created.workspace_desc(), dst, src, weights(1), weights(2), biases});
       return;
     }
     if (!training) select(forward, request.algorithm);
@@ -207,7 +207,7 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
   }
 
   /// Weights with inputs and gates exchanged, as gradients read them.
-  [[nodiscard]] dnnl::memory::desc host_desc(std::size_t operand) const {
+  [[nodiscard]] dnnl::memory::desc backward_weights_desc(std::size_t operand) const {
     return onednn::in_order(extents(operand), type_, "abdec");
   }
   [[nodiscard]] dnnl::rnn_direction direction() const {
@@ -243,8 +243,8 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
                                                               const Hint& hint) const {
     constexpr auto kind = dnnl::prop_kind::backward;
     const dnnl::memory::desc none;
-    const dnnl::memory::desc layer = host_desc(1);
-    const dnnl::memory::desc iter = host_desc(2);
+    const dnnl::memory::desc layer = backward_weights_desc(1);
+    const dnnl::memory::desc iter = backward_weights_desc(2);
     const dnnl::memory::desc diff_layer = onednn::plain(extents(1), src.get_data_type());
     const dnnl::memory::desc diff_iter = onednn::plain(extents(2), src.get_data_type());
     if constexpr (std::is_same_v<Backward, dnnl::vanilla_rnn_backward>) {

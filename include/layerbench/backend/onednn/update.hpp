@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
-#include <layerbench/backend/typed_span.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench {

@@ -65,7 +65,7 @@ class collective_plan final : public any_plan {
       from_ = operands[0];
       to_ = operands[1];
     }
-    void prepare_calls(std::int64_t /*calls*/) override {}
+    void announce_calls(std::int64_t /*calls*/) override {}
     /// In a model both operands are the same memory, so that nothing is copied.
     void run() override { mpi::reduction(arrays_, from_, to_).run(); }
 
