@@ -54,7 +54,7 @@ TEST(CoreLatency, IsThatBetween_two_threads) {
   backend_device<threads_backend> device(2);
   threads_backend::at_once = true;
   if (CPU_COUNT(&usable) < 2) {
-    EXPECT_EQ(longest_core_round_trip(device), std::nullopt);
+    EXPECT_EQ(longest_core_to_core_latency(device), std::nullopt);
     return;
   }
   // Other programs may interrupt one of the threads, so that there is no result, or make a round
@@ -64,7 +64,7 @@ TEST(CoreLatency, IsThatBetween_two_threads) {
   double whole_call = 0;
   for (const double begin = stopwatch::now(); !latency && stopwatch::now() - begin < patience;) {
     const double start = stopwatch::now();
-    latency = longest_core_round_trip(device);
+    latency = longest_core_to_core_latency(device);
     whole_call = stopwatch::now() - start;
   }
   ASSERT_TRUE(latency) << "the threads never ran at once";
@@ -75,9 +75,9 @@ TEST(CoreLatency, IsThatBetween_two_threads) {
 TEST(CoreLatency, IsNotKnownOfThreadsThatDoNotRunAtOnce) {
   backend_device<threads_backend> device(2);
   threads_backend::at_once = false;
-  EXPECT_EQ(longest_core_round_trip(device), std::nullopt);
+  EXPECT_EQ(longest_core_to_core_latency(device), std::nullopt);
   backend_device<threads_backend> single(1);
-  EXPECT_EQ(longest_core_round_trip(single), std::nullopt);
+  EXPECT_EQ(longest_core_to_core_latency(single), std::nullopt);
 }
 
 }  // namespace machine_core_latency_test

@@ -131,7 +131,7 @@ inline std::vector<machine::check_result> probe_machine(
   const std::unique_ptr<frequency_probe> speed = frequency_probe_of((*most)->device());
   const double end = stopwatch::now() + 1;
   while (stopwatch::now() < end) static_cast<void>(speed->at_usual_speed());
-  return watch.check_results(speed->slow_share(), longest_core_round_trip((*most)->device()));
+  return watch.check_results(speed->slow_share(), longest_core_to_core_latency((*most)->device()));
 }
 
 /// Prints whether the machine is fit to measure, on one screen.

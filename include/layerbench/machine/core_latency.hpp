@@ -49,7 +49,7 @@ class shared_line {
 /// Seconds that a cache line takes from the device's first thread to another one and back: the
 /// maximum over the other threads. Nothing where there is one thread only, where the threads are
 /// not this program's, or where two of them did not run at the same time.
-[[nodiscard]] inline std::optional<double> longest_core_round_trip(compute_device& device) {
+[[nodiscard]] inline std::optional<double> longest_core_to_core_latency(compute_device& device) {
   if (!device.is_host()) return std::nullopt;
   std::optional<double> longest;
   device.activate();

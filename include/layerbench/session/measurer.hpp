@@ -123,7 +123,7 @@ class measurer {
   [[nodiscard]] std::optional<double> core_latency() const {
     std::optional<double> longest;
     for (const auto& [device, probe] : probes_) {
-      longest = std::max(longest, longest_core_round_trip(*device));
+      longest = std::max(longest, longest_core_to_core_latency(*device));
     }
     return longest;
   }
