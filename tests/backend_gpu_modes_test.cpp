@@ -89,7 +89,7 @@ TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
   const planned_step planned(model::step_of(lenet, "inference", dtype::f32, {}, {}),
                              {.order = layout::nchw}, memory_);
   const std::unique_ptr<chain> whole = planned.make_chain(3);
-  const pass_limits limits{.min_time = stopping_limits{}.min_time};
+  const pass_limits limits{.min_time = stopping_criterion({}).chain_pass_time()};
   layer_clocks clocks;
   measurer passes(frequency_probe_of);
   const auto layers = static_cast<double>(whole->layers());

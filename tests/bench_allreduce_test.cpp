@@ -26,7 +26,7 @@ const std::string own_backend = testing::has_mpi ? "mpi" : "reference";
 
 /// `arguments`, after those that measure the model shortly.
 texts shortly(const testing::tiny_directory& directory, const texts& arguments) {
-  texts all{"--model=" + directory.model, "--benchmark_min_time=0.003", "--benchmark_repetitions=3",
+  texts all{"--model=" + directory.model, "--benchmark_min_time=0.001", "--benchmark_repetitions=3",
             "--max-time=0", "--benchmark_out=" + directory.results};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;

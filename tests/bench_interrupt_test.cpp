@@ -28,7 +28,7 @@ using ::testing::UnorderedElementsAre;
 /// Measuring that would take minutes, stopped by a signal once `file` has rows.
 testing::outcome stopped(const testing::tiny_directory& directory, int signal,
                          const std::string& file, const texts& arguments = {}) {
-  texts all{"--benchmark_min_time=100", "--benchmark_repetitions=10000",
+  texts all{"--benchmark_min_time=0.01", "--benchmark_repetitions=10000",
             "--benchmark_out=" + directory.results};
   all.insert(all.end(), arguments.begin(), arguments.end());
   const auto written = [&] {
@@ -87,7 +87,7 @@ TEST_P(Interrupt, CanBeResumed) {
   const result::results before = interrupted();
   const std::size_t wanted = rounds_in(before) + 2;
   const testing::outcome done = directory_.bench(
-      "bench_model", {"--resume=" + directory_.results, "--benchmark_min_time=0.01",
+      "bench_model", {"--resume=" + directory_.results, "--benchmark_min_time=0.001",
                       "--benchmark_repetitions=" + std::to_string(wanted)});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results after = result::read(directory_.results);

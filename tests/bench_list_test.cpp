@@ -180,7 +180,7 @@ TEST(Help, HasDefaultsAndEnvironmentNames) {
               AllOf(HasSubstr("--ranks"), HasSubstr("--out-of-place")));
   EXPECT_THAT(bench("bench_conv", {"--help"}).out,
               AllOf(HasSubstr("resnet50,vgg16,alexnet"), HasSubstr("LAYERBENCH_BATCH"),
-                    HasSubstr("BENCHMARK_OUT"), HasSubstr("=0.05"), HasSubstr("=console")));
+                    HasSubstr("BENCHMARK_OUT"), HasSubstr("=0.005"), HasSubstr("=console")));
 }
 
 }  // namespace bench_list_test

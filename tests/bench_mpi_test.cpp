@@ -51,7 +51,7 @@ testing::outcome run(int ranks, const texts& arguments,
 class Ranks : public ::testing::TestWithParam<int> {
  protected:
   texts shortly(const texts& arguments) const {
-    texts all{"--model=" + directory_.model, "--benchmark_min_time=0.003",
+    texts all{"--model=" + directory_.model, "--benchmark_min_time=0.001",
               "--benchmark_repetitions=3", "--max-time=0", "--benchmark_out=" + directory_.results};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
@@ -123,7 +123,7 @@ class TrainingRanks : public ::testing::Test {
               "--threads=1",
               "--batch=2",
               "--backend=" + testing::usable_backend,
-              "--benchmark_min_time=0.003",
+              "--benchmark_min_time=0.001",
               "--benchmark_repetitions=3",
               "--max-time=0",
               "--chain=layers",
@@ -343,14 +343,14 @@ TEST_P(LongRun, KeepsWhatWasMeasuredWhenInterrupted) {
 texts training_with(const texts& options) {
   // The first of many short rounds is soon in the file.
   texts all{"--phase=training", "--ranks", "--threads=1", "--backend=" + testing::usable_backend,
-            "--benchmark_min_time=0.003"};
+            "--benchmark_min_time=0.001"};
   all.insert(all.end(), options.begin(), options.end());
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, LongRun,
-    ::testing::Values(long_run{"allreduces", "bench_allreduce", {"--benchmark_min_time=100"}, 3},
+    ::testing::Values(long_run{"allreduces", "bench_allreduce", {"--benchmark_min_time=4"}, 3},
                       long_run{"training", "bench_model", training_with({"--chain"}), 2},
                       long_run{"training_beside_allreduces", "bench_model",
                                training_with({"--during=allreduce"}), 2},

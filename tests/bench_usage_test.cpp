@@ -89,6 +89,7 @@ TEST_F(Refusal, SaysInPlainWordsWhatWouldBeRight) {
       {"--dtype=f31", "unknown value 'f31'; known: f32"},
       {"--verify=maybe", "'maybe' is neither true nor false"},
       {"--benchmark_min_time=soon", "'soon' is not a number of seconds, such as 0.2"},
+      {"--benchmark_min_time=100x", "'100x': the number of calls follows from their time"},
       {"--model=", "--model: a value is missing"},
       {"--seed", "--seed: a value is missing"}};
   for (const auto& [option, answer] : answers) {

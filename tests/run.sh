@@ -14,8 +14,9 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
                           and tests with warnings as errors: preset cuda, or dev where there is no
                           CUDA toolkit. At most 15 minutes on two cores.
   tests/run.sh --full     what a release needs: also the lint, the experiments, every header alone,
-                          the installed package, the preset without vendor libraries (reference) and
-                          all tests under sanitizers (asan). About an hour on two cores.
+                          the installed package, the newest Google Benchmark, the preset without
+                          vendor libraries (reference) and all tests under sanitizers (asan).
+                          About an hour on two cores.
   tests/run.sh PRESET...  only these presets (cuda, dev, reference, asan), with all their tests.
   tests/run.sh --full PRESET...
                           these presets, with the lint, the experiments and the slow tests.
@@ -68,6 +69,31 @@ lint() {
     xargs -P "$jobs" -n 1 clang-tidy-19 -p "build/$1" --quiet --checks=-bugprone-suspicious-include
 }
 
+# Debian has Google Benchmark 1.7. Builds one program, and the tests of all that uses Google
+# Benchmark, with a newer one, of GitHub or in the folder GOOGLE_BENCHMARK_SOURCE.
+newer_google_benchmark() {
+  local version=1.9.5 folder=build/google_benchmark
+  local source=${GOOGLE_BENCHMARK_SOURCE:-$folder/source}
+  say "build with Google Benchmark $version"
+  if [[ ! -e $source/CMakeLists.txt ]] &&
+    ! git clone --quiet --depth 1 --branch "v$version" https://github.com/google/benchmark "$source"; then
+    not_run+=("Google Benchmark $version: cannot be downloaded; set GOOGLE_BENCHMARK_SOURCE")
+    return
+  fi
+  cmake -G Ninja -S "$source" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release \
+    -DBENCHMARK_ENABLE_TESTING=OFF -DCMAKE_INSTALL_LIBDIR=lib \
+    -DCMAKE_INSTALL_PREFIX="$PWD/$folder/prefix" >/dev/null
+  cmake --build "$folder/build" -j "$jobs" --target install >/dev/null
+  cmake --preset dev -B "$folder/dev" -DLAYERBENCH_TESTS=ON \
+    -Dbenchmark_DIR="$PWD/$folder/prefix/lib/cmake/benchmark" >/dev/null
+  cmake --build "$folder/dev" -j "$jobs" --target bench_conv cli_tests google_tests
+  ctest --test-dir "$folder/dev" --output-on-failure --no-tests=error -R '^(cli|google)$'
+  # Selection and the writing and resuming of files, which run Google Benchmark's code.
+  local conv=("$folder/dev/bench/bench_conv" --model=lenet5 --max-time=0 --cache=hot)
+  "${conv[@]}" --benchmark_repetitions=1 --benchmark_filter=conv1 --benchmark_out="$folder/r.json"
+  "${conv[@]}" --benchmark_repetitions=2 --benchmark_filter=conv1 --resume="$folder/r.json"
+}
+
 build_and_test() {
   local preset=$1 targets=(all) selected=()
   if [[ $preset == reference ]]; then
@@ -106,9 +132,10 @@ if ((!${#presets[@]})); then
       "all tests under sanitizers: tests/run.sh asan")
   fi
 fi
-$full || not_run+=("lint, experiments, every header alone, the installed package: tests/run.sh --full")
+$full || not_run+=("lint, experiments, every header alone, the installed package, another Google Benchmark: tests/run.sh --full")
 
 for preset in "${presets[@]}"; do build_and_test "$preset"; done
+if $full; then newer_google_benchmark; fi
 
 say "all that ran passed"
 if ((${#not_run[@]})); then

@@ -138,12 +138,12 @@ TEST_F(Budget, GivesMoreTimeToRowsWithALargerShareOfTheStep) {
   add_row(configuration_of("f32", 1, "1"), "heavy");
   add_row(configuration_of("f32", 1, "1"), "light");
   const stopping_criterion criterion =
-      queue_rows({.min_rounds = 5, .min_time = 0.5, .sum_rows = true});
+      queue_rows({.min_rounds = 5, .min_time = 0.1, .sum_rows = true});
   const configuration_state& only = queue_.at(0).at(0);
   EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.1);
   add_round(queue_[0][0], 0, {3, 1});
-  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.15);
-  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[1]), 0.05);
+  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.1 * 1.5 * 1.5);
+  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[1]), 0.1) << "never less";
 }
 
 TEST_F(Budget, WithinACaseFollowsCountsWithinBounds) {
@@ -152,19 +152,18 @@ TEST_F(Budget, WithinACaseFollowsCountsWithinBounds) {
   add_row(configuration, "often", "model", 3);
   for (int i = 0; i < 8; ++i) add_row(configuration, "tiny" + std::to_string(i));
   const stopping_criterion criterion =
-      queue_rows({.min_rounds = 5, .min_time = 0.5, .sum_rows = true});
+      queue_rows({.min_rounds = 5, .min_time = 0.1, .sum_rows = true});
   configuration_state& only = queue_.at(0).at(0);
   add_round(only, 0, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
-  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.1 * 10 / 4);
-  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[1]), 0.1 * 4)
-      << "at most four times an equal share";
-  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[2]), 0.1 / 2) << "at least half of one";
+  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.1 * 1.5 * 10 / 4);
+  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[1]), 0.1 * 6) << "the most";
+  EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[2]), 0.1) << "never less";
 }
 
 TEST_F(Budget, IsEqualForRowsThatAreNotAddedUp) {
   add_row(configuration_of("f32", 1, "1"), "heavy");
   add_row(configuration_of("f32", 1, "1"), "light");
-  const stopping_criterion criterion = queue_rows({.min_rounds = 5, .min_time = 0.5});
+  const stopping_criterion criterion = queue_rows({.min_rounds = 5, .min_time = 0.1});
   configuration_state& only = queue_.at(0).at(0);
   add_round(only, 0, {3, 1});
   for (const row_state& row : only.rows) EXPECT_DOUBLE_EQ(criterion.pass_time(only, row), 0.1);

@@ -65,6 +65,33 @@ expect("${rows}" "^1$" "rows of bench_axpy")
 expect("${name}" "^axpy/fwd/loops/f32/blend/mix/" "its row")
 expect("${verified}" "^1" "verified")
 
+# expect_row(<index> <name> <field> <value>): of what own_kernel printed to `out`.
+function(expect_row index name field value)
+  string(JSON found GET "${out}" benchmarks ${index} name)
+  expect("${found}" "^${name}$" "row ${index} of own_kernel")
+  string(JSON found GET "${out}" benchmarks ${index} ${field})
+  expect("${found}" "${value}" "${field} of ${name}")
+endfunction()
+
+file(GLOB_RECURSE program ${work}/build/own_kernel)
+run(${program} --benchmark_format=json --benchmark_min_time=0.01)
+expect_row(0 own_gemm iterations "^[1-9]")
+set(verified 1)
+if(onednn)
+  list(APPEND verified 3 4)
+endif()
+set(names own reference no_model onednn onednn_cold)
+foreach(index ${verified})
+  list(GET names ${index} name)
+  set(name gemm/${name}/manual_time)
+  expect_row(${index} ${name} verified "^1")
+  expect_row(${index} ${name} flops "^221184")
+  expect_row(${index} ${name} flops_per_second "^[1-9]")
+  expect_row(${index} ${name} bytes_per_second "^[1-9]")
+  expect_row(${index} ${name} label "^key=m:48,n:48,k:48;algo=")
+endforeach()
+expect_row(2 gemm/no_model/manual_time error_message "cache:model needs a model")
+
 # The library alone installs without being built.
 set(ENV{CMAKE_PREFIX_PATH} ${dependencies})
 run(${configure} -S ${here}/../.. -B ${work}/library -DLAYERBENCH_ONEDNN=${onednn}

@@ -72,7 +72,7 @@ inline const environment::value_type may_leak{"ASAN_OPTIONS", "detect_leaks=0"};
   for (const auto& [option, value] :
        std::map<std::string, std::string>{{"--model=", model},
                                           {"--threads=", "1"},
-                                          {"--benchmark_min_time=", "0.003"},
+                                          {"--benchmark_min_time=", "0.001"},
                                           {"--benchmark_repetitions=", "3"},
                                           {"--max-time=", "0"}}) {
     const auto replaces = [&, name = option](const std::string& a) { return a.starts_with(name); };

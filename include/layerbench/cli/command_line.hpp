@@ -179,9 +179,10 @@ inline void add_google_options(CLI::App& app, options& o) {
       "BENCHMARK_CONTEXT")
       ->delimiter(',')
       ->take_all();
-  one("--benchmark_min_time", o.min_time, "least seconds that a row is measured",
+  one("--benchmark_min_time", o.min_time,
+      "least seconds that a row is timed in each round, such as 0.01 or 0.01s",
       "BENCHMARK_MIN_TIME")
-      ->check(check_seconds, "SECONDS")
+      ->check(check_min_time, "SECONDS")
       ->capture_default_str();
   one("--benchmark_repetitions", o.repetitions, "least number of rounds", "BENCHMARK_REPETITIONS")
       ->check(whole_number(1, 1'000'000))

@@ -80,9 +80,20 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
 }
 
 inline void add_user_context(const options& o, result::results& results) {
-  static const std::set<std::string, std::less<>> reserved{
-      "caches",   "cpu_scaling_enabled", "date",     "executable",  "host_name", "interrupted",
-      "load_avg", "library_build_type",  "manifest", "mhz_per_cpu", "num_cpus"};
+  static const std::set<std::string, std::less<>> reserved{"aslr_enabled",
+                                                           "caches",
+                                                           "cpu_scaling_enabled",
+                                                           "date",
+                                                           "executable",
+                                                           "host_name",
+                                                           "interrupted",
+                                                           "json_schema_version",
+                                                           "library_build_type",
+                                                           "library_version",
+                                                           "load_avg",
+                                                           "manifest",
+                                                           "mhz_per_cpu",
+                                                           "num_cpus"};
   for (const std::string& pair : o.user_context) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0) {

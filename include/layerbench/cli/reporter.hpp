@@ -65,6 +65,27 @@ using rounds = std::vector<const result::measurement*>;
   return all;
 }
 
+/// Marks `run` as failed. Google Benchmark 1.8 renamed the members; templates, since a member that
+/// a version lacks may be named in them alone.
+template <class Run>
+void set_error(Run& run, const std::string& why) {
+  if constexpr (requires { run.error_occurred; }) {
+    run.error_occurred = true;
+    run.error_message = why;
+  } else {
+    run.skipped = decltype(run.skipped)::SkippedWithError;
+    run.skip_message = why;
+  }
+}
+template <class Run>
+[[nodiscard]] bool has_error(const Run& run) {
+  if constexpr (requires { run.error_occurred; }) {
+    return run.error_occurred;
+  } else {
+    return run.skipped == decltype(run.skipped)::SkippedWithError;
+  }
+}
+
 [[nodiscard]] inline google_run round_run(const result::measurement& row, std::size_t family,
                                           std::size_t repetitions) {
   google_run run;
@@ -74,8 +95,7 @@ using rounds = std::vector<const result::measurement*>;
   run.repetition_index = row.round;
   run.repetitions = static_cast<std::int64_t>(repetitions);
   run.report_label = printable(row.label.text());
-  run.error_occurred = !row.error.empty();
-  run.error_message = printable(row.error);
+  if (!row.error.empty()) set_error(run, printable(row.error));
   run.time_unit = benchmark::kNanosecond;  // compare.py leaves out rows whose units differ
   run.statistics = nullptr;
   run.iterations = row.calls;
@@ -194,7 +214,7 @@ namespace detail {
 [[nodiscard]] inline std::vector<google_run> for_csv(std::vector<google_run> runs) {
   for (google_run& run : runs) {
     const bool is_round = run.run_type == google_run::RT_Iteration;
-    if (is_round && !run.error_occurred) {
+    if (is_round && !has_error(run)) {
       run.counters["round"] = static_cast<double>(run.repetition_index);
     }
     if (is_round || run.aggregate_unit != benchmark::kPercentage) continue;

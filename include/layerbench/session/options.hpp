@@ -63,7 +63,7 @@ struct options {
   std::optional<bool> aggregates_only;  ///< of the display; unset: one line per row
   bool file_aggregates_only = false;
   std::vector<std::string> user_context;
-  std::string min_time = "0.05";
+  std::string min_time = "0.005";
   int repetitions = 7;
 
   int default_threads = 1;  ///< as many as a backend of this build can use

@@ -301,7 +301,7 @@ class runner {
 
   /// The limits of a pass of the configuration's chain.
   [[nodiscard]] pass_limits limits_of(const configuration_state& configuration) const {
-    return {.min_time = criterion_.limits().min_time,
+    return {.min_time = criterion_.chain_pass_time(),
             .over_budget = criterion_.over_budget(configuration, queue_)};
   }
 

@@ -22,7 +22,7 @@ namespace layerbench::run {
 /// least number of rounds and is known precisely, or its time is up.
 struct stopping_limits {
   std::int64_t min_rounds = 7;
-  double min_time = 0.05;   ///< seconds that a row is sampled in those rounds
+  double min_time = 0.005;  ///< seconds that a row is sampled at least in each round
   double precision = 0.01;  ///< half the width of the 95 % interval / median
   double max_time = 15;     ///< seconds per configuration
   double budget = std::numeric_limits<double>::infinity();  ///< seconds of the whole run
@@ -54,14 +54,18 @@ class stopping_criterion {
   /// that all rows contribute about equally to the uncertainty of the sum.
   [[nodiscard]] double pass_time(const configuration_state& configuration,
                                  const row_state& row) const {
-    const double equal = limits_.min_time / static_cast<double>(limits_.min_rounds);
+    constexpr double of_equal_share = 1.5;
+    constexpr double most = 6;
     double sum = 0;
     for (const row_state& other : configuration.rows) sum += other.latest_step_seconds();
-    if (!limits_.sum_rows || !row.timed() || sum <= 0) return equal;
+    if (!limits_.sum_rows || !row.timed() || sum <= 0) return limits_.min_time;
     const double share =
         row.latest_step_seconds() / sum * static_cast<double>(configuration.rows.size());
-    return equal * std::clamp(share, 0.5, 4.0);
+    return limits_.min_time * std::clamp(of_equal_share * share, 1.0, most);
   }
+
+  /// Seconds that a pass of a chain samples at least: a step is as long as many rows together.
+  [[nodiscard]] double chain_pass_time() const { return 10 * limits_.min_time; }
 
   /// Whether the configuration has spent more than its rounds' share of its time. Then its passes
   /// are short and do not wait for the usual clock frequency.

@@ -136,6 +136,36 @@ namespace detail {
 
 }  // namespace detail
 
+/// Times `call(n)`, behind an untimed `set_up(n)`.
+template <class Stopwatch, class SetUp, class Call>
+[[nodiscard]] lap lap_of(Stopwatch& watch, SetUp&& set_up, Call&& call, std::int64_t n) {
+  set_up(n);
+  watch.start();
+  call(n);
+  return watch.stop();
+}
+
+/// Warms up as `how` asks, or until `stop` returns true. Returns how many calls a sample should
+/// have. The arguments are those of sample().
+template <class Stopwatch, class SetUp, class Call>
+[[nodiscard]] std::int64_t warm_up_calls(
+    Stopwatch& watch, SetUp&& set_up, Call&& call, const sampling& how,
+    bool (*stop)() = [] { return false; }) {
+  std::int64_t batch = 1;
+  double call_seconds = HUGE_VAL;  // the minimum, so that a stall does not make batches small
+  const double start = watch.now();
+  // Each batch is twice as large, so that calls shorter than the clock's cost are timed well. At
+  // least one batch runs.
+  for (bool warm = how.warm_up <= 0; !warm;) {
+    const lap timed = lap_of(watch, set_up, call, batch);
+    const double seconds = std::max(timed.seconds - watch.cost().seconds, 1e-10);
+    call_seconds = std::min(call_seconds, seconds / static_cast<double>(batch));
+    batch = std::min(batch > INT64_MAX / 2 ? batch : 2 * batch, how.most_calls);
+    warm = watch.now() - start >= how.warm_up || stop();
+  }
+  return detail::calls_per_sample(call_seconds, watch.cost().seconds, how);
+}
+
 /// Times `call(n)`, which runs the work n times and waits for it (or `watch` waits). `set_up(n)`
 /// runs before each and is not timed. Where `stop` returns true, ends after the current call,
 /// perhaps without a sample. Samples that began or ended at a lower speed than usual count only
@@ -144,26 +174,8 @@ template <class Stopwatch, class SetUp, class Call, class Speed = no_frequency_p
 [[nodiscard]] samples sample(
     Stopwatch& watch, SetUp&& set_up, Call&& call, const sampling& how,
     bool (*stop)() = [] { return false; }, Speed&& speed = {}) {
-  const auto lap_of = [&](std::int64_t calls) {
-    set_up(calls);
-    watch.start();
-    call(calls);
-    return watch.stop();
-  };
-  std::int64_t batch = 1;
-  double call_seconds = HUGE_VAL;  // the minimum, so that a stall does not make batches small
-  double start = watch.now();
-  // Each batch is twice as large, so that calls shorter than the clock's cost are timed well. At
-  // least one batch runs.
-  for (bool warm = how.warm_up <= 0; !warm;) {
-    const double seconds = std::max(lap_of(batch).seconds - watch.cost().seconds, 1e-10);
-    call_seconds = std::min(call_seconds, seconds / static_cast<double>(batch));
-    batch = std::min(batch > INT64_MAX / 2 ? batch : 2 * batch, how.most_calls);
-    warm = watch.now() - start >= how.warm_up || stop();
-  }
-
   samples none;
-  none.calls_per_sample = detail::calls_per_sample(call_seconds, watch.cost().seconds, how);
+  none.calls_per_sample = warm_up_calls(watch, set_up, call, how, stop);
   split_by_speed<samples> taken{none, none};
   double sampling_time = 0;  // without the waits for the usual speed
   const auto suffice = [&](std::size_t count) { return count >= how.least_samples; };
@@ -180,9 +192,10 @@ template <class Stopwatch, class SetUp, class Call, class Speed = no_frequency_p
   while (!stop() && !enough()) {
     monitor.begin();
     samples interval = none;
-    start = watch.now();
+    const double start = watch.now();
     do {
-      interval.add(lap_of(none.calls_per_sample).without(watch.cost()));
+      const lap timed = lap_of(watch, set_up, call, none.calls_per_sample);
+      interval.add(timed.without(watch.cost()));
     } while (watch.now() - start < speed.interval && !enough_of(interval) && !stop());
     sampling_time += watch.now() - start;
     taken.at(monitor.end()).append(interval);

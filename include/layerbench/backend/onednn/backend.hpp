@@ -84,6 +84,9 @@ class backend : public host_memory {
   }
 
   void activate() { omp_set_num_threads(threads_); }
+  /// The thread count of this thread, for those who put it back after activate().
+  static int max_threads() { return omp_get_max_threads(); }
+  static void set_max_threads(int threads) { omp_set_num_threads(threads); }
   /// Each thread copies a slice, which is then in the private cache of its core.
   void copy(address to, const void* from, std::size_t bytes) {
 #pragma omp parallel num_threads(threads_)
