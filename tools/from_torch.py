@@ -58,6 +58,9 @@ def options_of(arguments):
     options = parser.parse_args(arguments)
     if (options.model is None) == (options.from_export is None):
         parser.error('give either MODEL or --from-export')
+    if options.model and not re.fullmatch('[^:]+:[^:]+', options.model):
+        parser.error(f'{options.model!r} is not MODULE:CALLABLE, torchvision:NAME, timm:NAME or '
+                     'transformers:CONFIG')
     if options.from_export and (options.input or options.bind or options.export):
         parser.error('--from-export needs no --input, --bind or --export')
     if options.name is not None and not re.fullmatch('[a-z0-9_]+', options.name):
@@ -135,16 +138,21 @@ def report(conversion, name):
         calls = f'{missing.count} call{"s" * (missing.count > 1)}'
         print(f'no op computes {key}: {calls}, {share:.1f} % of the FLOPs, at {places}',
               file=sys.stderr)
+    if conversion.follows:
+        print('left out with them, since they read their results: ' + ', '.join(
+            f'{count} {base}' for base, count in sorted(conversion.follows.items())),
+              file=sys.stderr)
     for note, count in conversion.notes.items():
         print(f'note: {note}' + (f' ({count} times)' if count > 1 else ''), file=sys.stderr)
-    shared = sum(1 for count in conversion.used.values() if count > 1)
+    shared = sum(1 for calls in conversion.used.values() if len(calls) > 1)
     if shared:
         print(f'note: {shared} tensors of weights belong to several layers; the file counts them '
               'in each', file=sys.stderr)
-    known, unused = conversion.parameters()
+    known, missing, unread = conversion.parameters()
+    if unread:
+        print(f'note: inference does not read {unread} parameters of the module', file=sys.stderr)
     print(f'{name}: {len(conversion.layers)} layers, {known} parameters' +
-          (f'; {unused} parameters of the module are in no layer' if unused else ''),
-          file=sys.stderr)
+          (f' of {known + missing}' if missing else ''), file=sys.stderr)
 
 
 def exported(options):

@@ -25,6 +25,10 @@ class Unknown(Exception):
     """No op computes a call; the text is the reason, empty where the target says it all."""
 
 
+class Follows(Unknown):
+    """A call reads what another unknown call computes."""
+
+
 # --- Sizes -------------------------------------------------------------------------------------
 
 class Size(namedtuple('Size', 'count power', defaults=(0,))):
@@ -202,7 +206,7 @@ class Call:
         """A weight; None where the call has none."""
         value = self.tensor(key)
         if value is not None and value.kind == 'left_out':
-            raise Unknown('its weights are computed')
+            raise Follows()
         if value is not None and value.kind != 'weight':
             raise Unknown(f'{key} is not a weight')
         return value
@@ -579,6 +583,9 @@ def softmax(call, convert):
     if 'log' in call.base:
         convert.note('log_softmax is timed as softmax')
     dims = convert.element_dims(x)
+    # A matrix, where a layer wrote one: the loss of a training step replaces its softmax.
+    if axis == len(x.dims) - 1 and len(x.written) == 2 and x.written[-1] == x.dims[-1]:
+        dims = x.written
     if dims != x.dims:
         if axis != len(x.dims) - 1 or dims[-1] != x.dims[-1]:
             raise Unknown('over an axis that a view made')
@@ -704,6 +711,9 @@ VIEWS = {'view', 'reshape', '_unsafe_view', 'flatten', 'unflatten', 'squeeze', '
          'to', '_to_copy', 'type_as', 'identity', 'ravel', 'expand', 'expand_as', 'slice',
          'permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes', 'alpha_dropout',
          'feature_alpha_dropout', 'positive'}
+# Calls that read no values.
+CONSTANTS = {'new_zeros', 'new_ones', 'new_full', 'new_empty', 'zeros_like', 'ones_like',
+             'full_like', 'empty_like'}
 TRANSPOSES = {'permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes'}
 
 
@@ -788,15 +798,16 @@ class Missing:
 
 
 class Conversion:
-    """Layers of an export. `missing` has what no op computes, by target and reason."""
+    """Layers of an export. `missing` has what no op computes, by target and reason; `follows` has
+    what must be left out with it, by target."""
 
     def __init__(self, data):
         self.data = data
         self.values, self.calls = {}, {}
-        self.layers, self.missing = [], {}
+        self.layers, self.missing, self.follows = [], {}, Counter()
         self.notes = Counter()
         self.converted = 0
-        self.used = Counter()  # weights, by name: layers that have them
+        self.used = {}  # weights, by name: the calls of layers that have them
 
     # Reading.
 
@@ -872,6 +883,10 @@ class Conversion:
             try:
                 value = self.value_of(call)
                 self.converted += 1
+            except Follows:
+                del self.layers[kept:]
+                self.follows[call.base] += 1
+                value = self.left_out(call)
             except Unknown as reason:
                 del self.layers[kept:]
                 self.leave_out(call, str(reason))
@@ -889,12 +904,12 @@ class Conversion:
         operands = [self.values[name] for name in call.references() if name in self.values]
         if len(operands) < sum(1 for _ in call.references()):
             raise BadExport(f'{call.place}/args: reads what no call before it writes')
+        if call.base in CONSTANTS or all(value.kind == 'constant' for value in operands):
+            return Value('constant', call.dims)
         if call.writes_view:
             raise Unknown('that writes to a part of a tensor')
         if call.name in self.inside_norms:
             return self.left_out(call)
-        if all(value.kind == 'constant' for value in operands):
-            return Value('constant', call.dims)
         if call.base not in OPS or not call.target.startswith('aten.'):
             raise Unknown()
         return OPS[call.base](call, self)
@@ -936,16 +951,16 @@ class Conversion:
             if connects(value.written, dims):
                 return value.layer
             raise Unknown('of a tensor in another shape')
-        if value.kind == 'left_out':
-            for source in value.sources:
-                try:
-                    return self.source_of(source, dims, single)
-                except Unknown:
-                    continue
+        for source in value.sources if value.kind == 'left_out' else ():
+            try:
+                return self.source_of(source, dims, single)
+            except Unknown:
+                continue
         if single:
             return None
-        raise Unknown("of the model's input beside a layer" if value.kind == 'input' else
-                      'of what is left out')
+        if value.kind == 'left_out':
+            raise Follows()
+        raise Unknown("of the model's input beside a layer")
 
     def layer(self, call, name, sources, extents, shape, written, word=None):
         """Adds a layer; its value has the shape that torch gives it."""
@@ -954,8 +969,9 @@ class Conversion:
         if any(size.count < 1 or size.count > LARGEST for size in written):
             raise BadExport(f'{call.place}/dims: the result of {call.base} has no elements')
         self.layers.append(Layer({'op': name, 'shape': shape}, inputs, call.module, word or name))
-        self.used.update({self.values[one].name for one in call.references()
-                          if self.values[one].kind == 'weight'})
+        for one in call.references():
+            if self.values[one].kind == 'weight':
+                self.used.setdefault(self.values[one].name, set()).add(call.name)
         dims = call.dims if product(call.dims) == product(written) else written
         return Value('layer', dims, len(self.layers) - 1, written)
 
@@ -1007,16 +1023,20 @@ class Conversion:
     def coverage(self):
         """Share of the calls that became layers or vanished rightly."""
         left = sum(missing.count for missing in self.missing.values())
+        left += sum(self.follows.values())
         return self.converted / (self.converted + left) if self.converted + left else 0
 
     def all_flops(self):
         return sum(call.flops for call in self.calls.values())
 
     def parameters(self):
-        """Learned values that layers have, and those that no layer has."""
+        """Learned values that layers have, that only missing calls read, and that none reads."""
+        weights = {value.name: product(value.dims).count for value in self.values.values()
+                   if value.kind == 'weight'}
+        known = sum(weights[name] for name in self.used)
         total = self.data.get('parameters', 0)
-        known = sum(product(self.values[name].dims).count for name in self.used)
-        return known, max(0, total - known) if type(total) is int else 0
+        read = sum(weights.values())
+        return known, read - known, max(0, total - read) if type(total) is int else 0
 
     def text(self, name, title=''):
         layers = []

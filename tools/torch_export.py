@@ -135,16 +135,13 @@ def own_maker(module_name, path):
 
 def maker_of(model):
     """A function that makes the module, and the default inputs."""
-    kind, colon, name = model.partition(':')
-    if not colon or not kind or not name:
-        raise Usage(f'{model!r} is not MODULE:CALLABLE, torchvision:NAME, timm:NAME or '
-                    'transformers:CONFIG')
+    kind, _, name = model.partition(':')
     makers = {'torchvision': torchvision_maker, 'timm': timm_maker,
               'transformers': transformers_maker}
     return makers[kind](name) if kind in makers else own_maker(kind, name)
 
 
-def made(torch, make, device):
+def make_module(torch, make, device):
     """The module in inference, on the device; its weights are not allocated on 'meta'."""
     if device == 'meta':
         with without_weights(torch):
@@ -396,7 +393,7 @@ def first_line(error):
 
 
 def export_on(torch, make, inputs, device):
-    module = made(torch, make, device)
+    module = make_module(torch, make, device)
     graphs = []
     for batch in BATCHES:
         with torch.no_grad(), warnings.catch_warnings():
@@ -411,13 +408,13 @@ def export_on(torch, make, inputs, device):
 
 def export(model, inputs, bound, name):
     """The export of a model as the command line names it."""
+    read = [input_sizes(text, bound) for text in inputs]
     torch = package('torch')
     importlib.import_module('torch.utils.flop_counter')
     make, defaults = maker_of(model)
-    texts = inputs or defaults
-    if not texts:
+    read = read or [input_sizes(text, bound) for text in defaults]
+    if not read:
         raise Usage('give the sizes of what the model reads, such as --input 1x3x224x224')
-    read = [input_sizes(text, bound) for text in texts]
     data, reasons = None, []
     # On the processor, with weights, only if the model needs values of tensors while it is made.
     for device in ('meta', 'cpu'):
@@ -429,7 +426,7 @@ def export(model, inputs, bound, name):
         except Exception as error:  # pylint: disable=broad-exception-caught
             reasons.append(first_line(error))
     if data is None:
-        raise CannotExport('torch.export: ' + '; '.join(dict.fromkeys(reasons)))
+        raise CannotExport('cannot be traced: ' + '; '.join(dict.fromkeys(reasons)))
     kind = model.partition(':')[0]
     versions = [f'{one} {sys.modules[one].__version__}'
                 for one in dict.fromkeys([kind, 'torch']) if one in ('torchvision', 'timm',
