@@ -17,9 +17,12 @@ A size is a number, "batch" or ["batch", factor]. A tensor in `args` is its name
 Arguments that have the default of the call's schema are left out. `dims` is that of the result;
 `outputs` has one for each of several results. `flops` are those of torch.utils.flop_counter.
 """
+import contextlib
 import importlib
 import importlib.util
 import inspect
+import io
+import logging
 import math
 import operator
 import pathlib
@@ -418,13 +421,19 @@ def export(model, inputs, bound, name):
     data, reasons = None, []
     # On the processor, with weights, only if the model needs values of tensors while it is made.
     for device in ('meta', 'cpu'):
+        # The error has the reason, the output all of the graph; stdout is for the file.
+        logging.disable(logging.CRITICAL)
         try:
-            data = export_on(torch, make, read, device)
+            with contextlib.redirect_stdout(io.StringIO()), (
+                    contextlib.redirect_stderr(io.StringIO())):
+                data = export_on(torch, make, read, device)
             break
         except (Usage, CannotExport, Missing):
             raise
         except Exception as error:  # pylint: disable=broad-exception-caught
             reasons.append(first_line(error))
+        finally:
+            logging.disable(logging.NOTSET)
     if data is None:
         raise CannotExport('cannot be traced: ' + '; '.join(dict.fromkeys(reasons)))
     kind = model.partition(':')[0]
