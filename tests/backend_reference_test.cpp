@@ -162,6 +162,15 @@ TEST(reference_batchnorm, scales_and_shifts_only_if_it_learns_that) {
   EXPECT_THAT(reference_result(o, {{3, 5}, {2}, {1}, {0.75}}), ElementsAre(4, 8));
 }
 
+TEST(reference_layernorm, normalises_each_row_by_its_own_statistics) {
+  // Means 2 and 10, variances 1 and 4.
+  const op::layernorm o{.dims = {2, 2}, .epsilon = 1e-9};
+  EXPECT_THAT(reference_result(o, {{1, 3, 8, 12}, {2, 3}, {10, 20}}), ElementsAre(8, 23, 8, 23));
+  // The root mean square of 1 and 7 is 5.
+  const op::layernorm rms{.dims = {1, 2}, .kind = op::layernorm_kind::rms, .epsilon = 1e-9};
+  EXPECT_THAT(reference_result(rms, {{1, 7}, {5, 10}}), ElementsAre(1, 14));
+}
+
 struct curve {
   op::activation_kind kind;
   values at_samples;  ///< at -8, -1, 0, 1, 8

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -282,6 +283,33 @@ TEST(batchnorm, has_the_key_of_old_unless_something_is_not_learned) {
   EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5,scale:0");
   EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].name, "shift");
   EXPECT_EQ(o.operands(pass::bwd, dtype::f32).back().name, "diff_shift");
+}
+
+TEST(layernorm, has_operands_for_what_it_learns_and_keeps) {
+  const auto names = [](const layernorm& o, pass p) {
+    std::vector<std::string_view> all;
+    for (const operand& tensor : o.operands(p, dtype::bf16)) all.push_back(tensor.name);
+    return all;
+  };
+  using list_of = std::vector<std::string_view>;
+  layernorm o{.dims = {2, 3, 8}};
+  EXPECT_EQ(names(o, pass::fwd), (list_of{"src", "scale", "bias", "dst"}));
+  EXPECT_EQ(names(o, pass::fwd_training),
+            (list_of{"src", "scale", "bias", "dst", "mean", "variance"}));
+  EXPECT_EQ(names(o, pass::bwd), (list_of{"src", "diff_dst", "scale", "mean", "variance",
+                                          "diff_src", "diff_scale", "diff_bias"}));
+  EXPECT_EQ(o.operands(pass::fwd_training, dtype::bf16)[4].extents, (dims{2, 3}));
+  EXPECT_EQ(o.operands(pass::fwd, dtype::bf16)[1].type, dtype::f32);
+  EXPECT_EQ(any(o).key(), "dims:2x3x8");
+  EXPECT_EQ(o.work(pass::fwd).flops, 7 * 48);
+  o.kind = layernorm_kind::rms;
+  o.scale = false;
+  EXPECT_EQ(names(o, pass::fwd_training), (list_of{"src", "dst", "variance"}));
+  EXPECT_EQ(names(o, pass::bwd), (list_of{"src", "diff_dst", "variance", "diff_src"}));
+  EXPECT_EQ(any(o).key(), "dims:2x3x8,kind:rms,scale:0");
+  EXPECT_EQ(o.work(pass::bwd).flops, 9 * 48);
+  EXPECT_THROW((layernorm{.dims = {8}}.validate()), invalid_field);
+  EXPECT_THROW((layernorm{.dims = {2, 8}, .epsilon = 1}.validate()), invalid_field);
 }
 
 TEST(least_bytes, counts_every_operand_once) {

@@ -150,6 +150,16 @@ inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
           .k = d.pick({1.0, 2.0, 0.5})};
 }
 
+inline op::layernorm roll(dice& d, std::type_identity<op::layernorm> /*tag*/) {
+  op::layernorm o{.dims = tensor(d, 2)};
+  if (d.chance()) o.dims.back() = channels(d);
+  if (d.chance()) o.kind = op::layernorm_kind::rms;
+  o.epsilon = d.pick({1e-5, 1e-3, 0.125});
+  o.scale = !d.chance(3);
+  o.bias = !d.chance(3);
+  return o;
+}
+
 inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
   op::rnn o{.kind = d.pick({op::rnn_kind::vanilla, op::rnn_kind::lstm, op::rnn_kind::gru}),
             .batch = d.between(1, 5),

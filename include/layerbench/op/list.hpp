@@ -13,6 +13,7 @@
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/embedding.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/layernorm.hpp>
 #include <layerbench/op/lrn.hpp>
 #include <layerbench/op/multiply.hpp>
 #include <layerbench/op/pad.hpp>
@@ -26,8 +27,8 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin =
-    list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, rnn, activation, add, concat,
-         multiply, pad, softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
+using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn,
+                     activation, add, concat, multiply, pad, softmax, reorder, dropout,
+                     cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

@@ -12,6 +12,7 @@
 #include <layerbench/backend/onednn/dropout.hpp>
 #include <layerbench/backend/onednn/embedding.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
+#include <layerbench/backend/onednn/layernorm.hpp>
 #include <layerbench/backend/onednn/lrn.hpp>
 #include <layerbench/backend/onednn/multiply.hpp>
 #include <layerbench/backend/onednn/pad.hpp>
