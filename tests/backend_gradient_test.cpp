@@ -128,7 +128,7 @@ class gradient : public ::testing::Test {};
 
 using differentiable =
     ::testing::Types<op::conv, op::deconv, op::gemm, op::embedding, op::pool, op::batchnorm,
-                     op::lrn, op::layernorm, op::rnn, op::activation, op::concat,
+                     op::lrn, op::layernorm, op::rnn, op::attention, op::activation, op::concat,
                      op::multiply, op::pad, op::softmax, op::dropout>;
 TYPED_TEST_SUITE(gradient, differentiable);
 

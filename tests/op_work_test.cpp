@@ -312,6 +312,57 @@ TEST(layernorm, has_operands_for_what_it_learns_and_keeps) {
   EXPECT_THROW((layernorm{.dims = {2, 8}, .epsilon = 1}.validate()), invalid_field);
 }
 
+TEST(attention, counts_the_pairs_that_the_mask_leaves) {
+  dice d(25);
+  for (int i = 0; i < 1000; ++i) {
+    const attention o = random_op<attention>(d);
+    SCOPED_TRACE(key(o));
+    std::int64_t pairs = 0;
+    for (std::int64_t query = 0; query < o.q; ++query) {
+      for (std::int64_t token = 0; token < o.k; ++token) {
+        pairs += !o.causal || token <= query + o.k - o.q ? 1 : 0;
+      }
+    }
+    const std::int64_t products = 2 * o.n * o.heads * o.d;
+    ASSERT_EQ(o.work(pass::fwd).macs, products * o.q * o.k);
+    ASSERT_EQ(o.work(pass::fwd).flops, 2 * products * o.q * o.k);
+    ASSERT_EQ(o.work(pass::fwd).flops_exact, 2 * products * pairs);
+    ASSERT_EQ(o.work(pass::bwd).flops_exact, 2 * o.work(pass::fwd_training).flops_exact);
+  }
+}
+
+TEST(attention, shares_keys_and_values_in_groups) {
+  attention o{.n = 2, .heads = 8, .q = 3, .k = 5, .d = 16};
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].extents, (dims{2, 5, 8 * 16}));
+  o.kv_heads = 2;
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(o.group_size(), 4);
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[0].extents, (dims{2, 3, 8 * 16}));
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[2].extents, (dims{2, 5, 2 * 16}));
+  EXPECT_EQ(any(o).key(), "n:2,heads:8,q:3,k:5,d:16,kv_heads:2");
+  o.kv_heads = 3;
+  EXPECT_THROW(o.validate(), invalid_field);
+  o.kv_heads = 16;
+  EXPECT_THROW(o.validate(), invalid_field);
+  EXPECT_NO_THROW((attention{.q = 4, .k = 3}.validate()));
+  EXPECT_THROW((attention{.q = 4, .k = 3, .causal = true}.validate()), invalid_field);
+}
+
+TEST(attention, is_verified_on_few_sequences_and_tokens_where_it_is_large) {
+  const attention gpt2{.n = 64, .heads = 12, .q = 1024, .k = 1024, .d = 64, .causal = true};
+  const any smaller = any(gpt2).verified_as();
+  EXPECT_LE(smaller.work(pass::fwd).macs, std::int64_t{1} << 31U);
+  EXPECT_EQ(smaller.get<attention>()->n, 1);
+  EXPECT_EQ(smaller.get<attention>()->q, 1024);
+  attention llama{.n = 1, .heads = 32, .q = 4096, .k = 4096, .d = 128, .kv_heads = 8};
+  llama.causal = true;
+  const any shorter = any(llama).verified_as();
+  EXPECT_EQ(shorter.get<attention>()->q, 512);
+  EXPECT_NO_THROW(shorter.get<attention>()->validate());
+  const attention small{.n = 2, .heads = 2, .q = 8, .k = 8, .d = 4};
+  EXPECT_EQ(any(small).verified_as().key(), any(small).key());
+}
+
 TEST(least_bytes, counts_every_operand_once) {
   const auto bytes = [](const auto& o, dtype type) {
     return least_bytes(o.operands(pass::fwd, type));

@@ -175,6 +175,18 @@ inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
   return o;
 }
 
+inline op::attention roll(dice& d, std::type_identity<op::attention> /*tag*/) {
+  op::attention o{.n = d.between(1, 3), .q = d.between(1, 20), .d = channels(d)};
+  const std::int64_t groups = d.between(1, 3);
+  o.heads = groups * (d.chance() ? 1 : d.between(1, 4));
+  if (d.chance() || o.heads != groups) o.kv_heads = groups;
+  if (d.chance(3)) o.q = 1;
+  o.k = d.chance() ? o.q : o.q + d.between(0, 30);
+  o.causal = d.chance();
+  if (!o.causal && d.chance()) o.k = d.between(1, 40);
+  return o;
+}
+
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
   const auto kinds = static_cast<std::int64_t>(enum_names<op::activation_kind>.size());
   // Half of them relu, the one kind that every data type has.

@@ -5,6 +5,7 @@
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/attention.hpp>
 #include <layerbench/op/batchnorm.hpp>
 #include <layerbench/op/concat.hpp>
 #include <layerbench/op/conv.hpp>
@@ -27,7 +28,7 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn,
+using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention,
                      activation, add, concat, multiply, pad, softmax, reorder, dropout,
                      cross_entropy, update, stream, allreduce>;
 

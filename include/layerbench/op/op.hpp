@@ -74,7 +74,8 @@ struct operand {
 }
 
 /// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps
-/// in padding, as the libraries' benchmarks do; `flops_exact` does not.
+/// in padding and the masked pairs of attention, as the libraries' benchmarks do; `flops_exact`
+/// does not.
 struct work {
   std::int64_t macs;
   std::int64_t flops;

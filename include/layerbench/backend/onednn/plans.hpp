@@ -4,6 +4,7 @@
 
 #include <layerbench/backend/onednn/activation.hpp>
 #include <layerbench/backend/onednn/add.hpp>
+#include <layerbench/backend/onednn/attention.hpp>
 #include <layerbench/backend/onednn/batchnorm.hpp>
 #include <layerbench/backend/onednn/concat.hpp>
 #include <layerbench/backend/onednn/conv.hpp>

@@ -5,6 +5,7 @@
 #include <layerbench/backend/reference/activation.hpp>
 #include <layerbench/backend/reference/add.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
+#include <layerbench/backend/reference/attention.hpp>
 #include <layerbench/backend/reference/batchnorm.hpp>
 #include <layerbench/backend/reference/concat.hpp>
 #include <layerbench/backend/reference/conv.hpp>
