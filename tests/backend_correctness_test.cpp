@@ -78,9 +78,6 @@ bool is_known_gap(const op::deconv& o, const plan_request& request) {
   }
   return request.type == dtype::s8 && !all;
 }
-bool is_known_gap(const op::gemm& o, const plan_request& request) {
-  return request.pass != op::pass::fwd && o.a_transposed;
-}
 bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
   const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
                       (o.q() - 1) * o.stride.h + o.s > o.pad.left + o.w + o.pad.right;

@@ -161,6 +161,17 @@ TEST(gemm, counts_one_multiplication_and_addition_a_term) {
   }
 }
 
+TEST(gemm, of_a_batch_has_both_gradients_in_one_call) {
+  const gemm o{.m = 2, .n = 3, .k = 5, .batch = 7, .b_transposed = true, .bias = true};
+  EXPECT_EQ(o.passes(), (std::vector{pass::fwd, pass::bwd}));
+  const std::vector<operand> backward = o.operands(pass::bwd, dtype::f32);
+  ASSERT_EQ(backward.size(), 6U);
+  EXPECT_EQ(backward[3].name, "diff_src");
+  EXPECT_EQ(backward[4].name, "diff_weights");
+  EXPECT_EQ(backward[4].extents, (dims{7, 3, 5}));
+  EXPECT_EQ(o.work(pass::bwd).macs, 2 * o.work(pass::fwd).macs);
+}
+
 /// Outputs of a rounded-up pooling as PyTorch's pooling_output_shape computes them.
 std::int64_t rounded_up_outputs(std::int64_t size, std::int64_t before, std::int64_t after,
                                 std::int64_t window, std::int64_t stride) {

@@ -18,10 +18,14 @@
 namespace layerbench::onednn {
 
 /// Base class of plans that run several primitives, or loops of layerbench, one after the other.
-/// What one writes for the next lies in the workspace.
+/// What one writes for the next lies in the workspace. A plan that appends none is the single
+/// primitive of set_primitive().
 class primitive_sequence : public primitive_plan {
  public:
-  [[nodiscard]] std::size_t workspace_bytes() const { return scratchpads_at_ + scratchpad_bytes_; }
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    if (actions_.empty()) return primitive_plan::workspace_bytes();
+    return scratchpads_at_ + scratchpad_bytes_;
+  }
 
   /// The arguments of a primitive, or the addresses of a loop.
   struct bound_action {
@@ -66,6 +70,7 @@ class primitive_sequence : public primitive_plan {
   }
 
   void run(const binding& bound) const {
+    if (actions_.empty()) return primitive_plan::run(bound);
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       const bound_action& on = bound.actions[i];
       if (!actions_[i].primitive) {
