@@ -147,15 +147,20 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
 
   void build_rms_bwd() {
     with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
-    std::vector<location> operands_of_loop;
-    for (std::size_t i = 0; i < operands().size(); ++i) operands_of_loop.push_back(operand(i));
-    add_loop(operands_of_loop, [o = o_, type = type_](std::span<const address> at) {
+    std::vector<location> arguments;
+    for (std::size_t i = 0; i < operands().size(); ++i) arguments.push_back(operand(i));
+    arguments.push_back(
+        scratch(onednn::plain({row_blocks, o_.columns()}, dnnl::memory::data_type::f32)));
+    add_loop(arguments, [o = o_, type = type_](std::span<const address> at) {
       with_number(type, [&]<class T>(T /*tag*/) { rms_bwd<T>(o, at); });
     });
   }
 
-  /// Gradients as backend/reference/layernorm.hpp has them. Rows are divided among the threads for
-  /// the gradient of src, columns for that of the scale, so that no two write to the same element.
+  /// Rows are divided into so many blocks, each with its own sums of the scale's gradient: no two
+  /// threads write to the same element, and results do not depend on the number of threads.
+  static constexpr std::int64_t row_blocks = 64;
+
+  /// Gradients as backend/reference/layernorm.hpp has them.
   template <class T>
   static void rms_bwd(const op::layernorm& o, std::span<const address> at) {
     const std::size_t variance_operand = o.scale ? 3 : 2;
@@ -164,44 +169,57 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
     const auto* scale = o.scale ? static_cast<const float*>(at[2]) : nullptr;
     const auto* variance = static_cast<const float*>(at[variance_operand]);
     auto* diff_src = static_cast<T*>(at[variance_operand + 1]);
+    auto* sums = static_cast<float*>(at.back());
     const std::int64_t rows = elements(o.rows());
     const std::int64_t columns = o.columns();
     const auto epsilon = static_cast<float>(o.epsilon);
-    const auto inverse = [=](std::int64_t row) { return 1 / std::sqrt(variance[row] + epsilon); };
-    const auto number = [](T stored) { return static_cast<float>(stored); };
-    if (o.scale) {
-      constexpr std::int64_t block = 64;
-      auto* diff_scale = static_cast<float*>(at[variance_operand + 2]);
 #pragma omp parallel for
-      for (std::int64_t first = 0; first < columns; first += block) {
-        const std::int64_t end = std::min(columns, first + block);
-        for (std::int64_t i = first; i < end; ++i) diff_scale[i] = 0;
-        for (std::int64_t row = 0; row < rows; ++row) {
-          const float factor = inverse(row);
-#pragma omp simd
-          for (std::int64_t i = first; i < end; ++i) {
-            const std::int64_t j = row * columns + i;
-            diff_scale[i] += number(diff_dst[j]) * number(src[j]) * factor;
-          }
+    for (std::int64_t block = 0; block < row_blocks; ++block) {
+      float* sum = sums + block * columns;
+      if (scale != nullptr) std::fill_n(sum, columns, 0.0F);
+      for (std::int64_t row = rows * block / row_blocks; row < rows * (block + 1) / row_blocks;
+           ++row) {
+        const std::int64_t first = row * columns;
+        const float factor = 1 / std::sqrt(variance[row] + epsilon);
+        if (scale != nullptr) {
+          rms_row(
+              columns, factor, src + first, diff_dst + first, diff_src + first,
+              [=](std::int64_t i) { return scale[i]; },
+              [=](std::int64_t i, float gradient) { sum[i] += gradient; });
+        } else {
+          rms_row(
+              columns, factor, src + first, diff_dst + first, diff_src + first,
+              [](std::int64_t /*i*/) { return 1.0F; },
+              [](std::int64_t /*i*/, float /*gradient*/) {});
         }
       }
     }
-#pragma omp parallel for
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const T* x = src + row * columns;
-      const T* gradient = diff_dst + row * columns;
-      const float factor = inverse(row);
-      const auto scaled = [=](std::int64_t i) {
-        return number(gradient[i]) * (scale != nullptr ? scale[i] : 1);
-      };
-      float product = 0;
+    if (scale == nullptr) return;
+    auto* diff_scale = static_cast<float*>(at[variance_operand + 2]);
+#pragma omp parallel for simd
+    for (std::int64_t i = 0; i < columns; ++i) {
+      float total = 0;
+      for (std::int64_t block = 0; block < row_blocks; ++block) total += sums[block * columns + i];
+      diff_scale[i] = total;
+    }
+  }
+
+  /// One row; `add_to_scale(i, gradient)` takes its gradients of the scale.
+  template <class T, class Scale, class AddToScale>
+  static void rms_row(std::int64_t columns, float factor, const T* src, const T* diff_dst,
+                      T* diff_src, const Scale& scale, const AddToScale& add_to_scale) {
+    float product = 0;
 #pragma omp simd reduction(+ : product)
-      for (std::int64_t i = 0; i < columns; ++i) product += scaled(i) * number(x[i]);
-      product *= factor * factor / static_cast<float>(columns);
+    for (std::int64_t i = 0; i < columns; ++i) {
+      product += static_cast<float>(diff_dst[i]) * scale(i) * static_cast<float>(src[i]);
+    }
+    product *= factor * factor / static_cast<float>(columns);
 #pragma omp simd
-      for (std::int64_t i = 0; i < columns; ++i) {
-        diff_src[row * columns + i] = static_cast<T>(factor * (scaled(i) - number(x[i]) * product));
-      }
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const auto x = static_cast<float>(src[i]);
+      const auto gradient = static_cast<float>(diff_dst[i]);
+      diff_src[i] = static_cast<T>(factor * (gradient * scale(i) - x * product));
+      add_to_scale(i, gradient * x * factor);
     }
   }
 
