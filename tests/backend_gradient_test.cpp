@@ -164,6 +164,14 @@ TEST(gradient, of_the_loss_is_what_central_differences_say) {
   }
 }
 
+TEST(gradient, of_a_broadcast_sum_is_what_central_differences_say) {
+  dice d(44);
+  for (const bool broadcast : {true, false}) {
+    const op::add o{{3, 2, 5}, broadcast, !broadcast};
+    EXPECT_GE(training_call<op::add>(o, 7).check(d), 5);
+  }
+}
+
 TEST(gradient, is_handed_on_by_an_add_and_absent_from_a_reorder) {
   EXPECT_TRUE(op::any(op::add{{2}}).passes_gradient_through());
   const op::any reorder(op::reorder{{2, 3}, "ab", "ba"});

@@ -229,6 +229,8 @@ TEST(reference_allreduce, gives_each_rank_the_sum) {
 }
 
 TEST(reference_add, adds_element_by_element) {
+  EXPECT_THAT(reference_result(op::add{{2, 2}, true}, {{1, 2, 3, 4}, {10, 20}}),
+              ElementsAre(11, 22, 13, 24));
   EXPECT_THAT(reference_result(op::add{{2, 2}}, {{1, 2, 3, 4}, {10, 20, 30, -4}}),
               ElementsAre(11, 22, 33, 0));
 }

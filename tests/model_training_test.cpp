@@ -197,6 +197,24 @@ TEST_F(Training, GivesAttentionAndBatchedProductsAGradientPerSource) {
   EXPECT_EQ(calls[10], "mix attention bwd 3 5 5 6 7 17 20 21 22");
 }
 
+TEST_F(Training, SumsTheGradientOfABroadcastSumOverTheBatch) {
+  const graph g = load_layers(R"(
+      {"name": "fc", "op": "gemm", "shape": {"m": 6, "n": 4, "k": 4}},
+      {"name": "one", "op": "gemm", "after": [], "shape": {"m": 3, "n": 4, "k": 8}},
+      {"name": "sum", "op": "add", "after": ["fc", "one"],
+       "shape": {"dims": [2, 3, 4], "broadcast": true}},
+      {"name": "positions", "op": "add",
+       "shape": {"dims": [2, 3, 4], "broadcast": true, "learned": true}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[2], "sum add fwd 3 5 6");
+  EXPECT_EQ(calls[3], "positions add fwd 6 7 8");
+  EXPECT_EQ(calls[6], "positions add bwd 11 12");
+  EXPECT_EQ(calls[7], "sum add bwd 11 13");
+  EXPECT_EQ(calls[8], "one gemm bwd_weights 0 13 14");
+  EXPECT_EQ(calls[9], "fc gemm bwd_weights 0 11 15");
+  EXPECT_THAT(calls, SizeIs(13)) << "the positions are updated";
+}
+
 TEST_F(Training, OverwritesNoOperandOfAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},

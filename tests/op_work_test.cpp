@@ -264,6 +264,17 @@ TEST(concat, refuses_what_does_not_fit) {
   EXPECT_THROW((concat{.dims = {2, 65}, .sizes = dims(65, 1)}.validate()), invalid_field);
 }
 
+TEST(add, has_a_gradient_where_src1_is_broadcast_or_learned) {
+  EXPECT_EQ((add{{2, 3}}.passes()), std::vector{pass::fwd});
+  const add positions{.dims = {2, 3, 4}, .broadcast = true, .learned = true};
+  EXPECT_EQ(positions.passes(), (std::vector{pass::fwd, pass::bwd}));
+  EXPECT_EQ(positions.operands(pass::fwd, dtype::f32)[1].extents, (dims{1, 3, 4}));
+  EXPECT_EQ(positions.operands(pass::fwd, dtype::f32)[1].role, role::weights);
+  EXPECT_EQ(positions.operands(pass::bwd, dtype::f32)[1].name, "diff_src1");
+  EXPECT_EQ(any(positions).key(), "dims:2x3x4,broadcast:1,learned:1");
+  EXPECT_EQ(any(add{{2, 3}}).key(), "dims:2x3");
+}
+
 TEST(multiply, broadcasts_along_extents_of_1) {
   const multiply o{.dims = {2, 8, 4, 4}, .dims1 = {2, 8, 1, 1}};
   EXPECT_NO_THROW(o.validate());

@@ -195,7 +195,9 @@ inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) 
           tensor(d, 1)};
 }
 
-inline op::add roll(dice& d, std::type_identity<op::add> /*tag*/) { return {tensor(d, 1)}; }
+inline op::add roll(dice& d, std::type_identity<op::add> /*tag*/) {
+  return {tensor(d, 1), d.chance(3), d.chance(4)};
+}
 
 inline op::concat roll(dice& d, std::type_identity<op::concat> /*tag*/) {
   op::concat o{.dims = tensor(d, 2), .sizes = {}};

@@ -4,14 +4,17 @@
 
 namespace layerbench::testing {
 
-/// A transformer block, normalised before attention and feed-forward layers, with grouped queries
-/// and both kinds of normalization. It sorts each of four tokens into one of three classes.
+/// A transformer block behind an embedding of positions, normalised before attention and
+/// feed-forward layers, with grouped queries and both kinds of normalization. It sorts each of four
+/// tokens into one of three classes.
 inline constexpr auto transformer_block = R"({
   "name": "transformer_block",
   "parameters": {"batch": 2},
   "layers": [
     {"name": "tokens", "op": "gemm",
      "shape": {"m": ["batch", 4], "n": 16, "k": 8, "b_transposed": true, "bias": true}},
+    {"name": "positions", "op": "add",
+     "shape": {"dims": ["batch", 4, 16], "broadcast": true, "learned": true}},
     {"name": "norm1", "op": "layernorm", "shape": {"dims": ["batch", 4, 16]}},
     {"name": "query", "op": "gemm",
      "shape": {"m": ["batch", 4], "n": 16, "k": 16, "b_transposed": true, "bias": true}},
@@ -23,7 +26,7 @@ inline constexpr auto transformer_block = R"({
      "shape": {"n": "batch", "heads": 4, "kv_heads": 2, "q": 4, "k": 4, "d": 4, "causal": true}},
     {"name": "project", "op": "gemm",
      "shape": {"m": ["batch", 4], "n": 16, "k": 16, "b_transposed": true, "bias": true}},
-    {"name": "sum1", "op": "add", "after": ["project", "tokens"],
+    {"name": "sum1", "op": "add", "after": ["project", "positions"],
      "shape": {"dims": [["batch", 4], 16]}},
     {"name": "norm2", "op": "layernorm", "shape": {"dims": [["batch", 4], 16], "kind": "rms"}},
     {"name": "up", "op": "gemm",

@@ -115,7 +115,8 @@ template <class Op>
   return op;
 }
 
-/// Whether the gradient of each source of an op equals the gradient of its destination.
+/// Whether the gradient of a source equals the gradient of the destination where no backward pass
+/// of the op gives it.
 template <class Op>
 [[nodiscard]] constexpr bool passes_gradient_through() {
   if constexpr (requires { Op::passes_gradient_through; }) return Op::passes_gradient_through;
