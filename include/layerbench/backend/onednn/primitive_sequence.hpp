@@ -42,7 +42,7 @@ class primitive_sequence : public primitive_plan {
     for (const action& one : actions_) {
       bound_action& to = bound.actions.emplace_back();
       for (const argument& input : one.arguments) {
-        const address at = address_of(input.at, addresses, workspace);
+        address at = address_of(input.at, addresses, workspace);
         to.addresses.push_back(at);
         if (!one.primitive) continue;
         to.memories.emplace_back(input.stored, engine_, at);
@@ -161,10 +161,10 @@ class primitive_sequence : public primitive_plan {
   [[nodiscard]] address address_of(const location& at, std::span<const address> operands,
                                    address workspace) const {
     // Primitives only read constants: their interface has no pointer to const.
-    const address base = at.kind == memory_kind::operand ? operands[at.index]
-                         : at.kind == memory_kind::scratch
-                             ? workspace
-                             : const_cast<float*>(constants_[at.index].data());
+    address base = at.kind == memory_kind::operand ? operands[at.index]
+                   : at.kind == memory_kind::scratch
+                       ? workspace
+                       : const_cast<float*>(constants_[at.index].data());
     return static_cast<std::byte*>(base) + at.offset;
   }
 
