@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   return layerbench::programs::run_suite(
       argc, argv,
       {.name = "bench_batchnorm",
-       .purpose = "Times the batch and local response normalisations of deep-learning models.",
-       .ops = {"batchnorm", "lrn"}});
+       .purpose =
+           "Times the batch, layer and local response normalisations of deep-learning models.",
+       .ops = {"batchnorm", "lrn", "layernorm"}});
 }

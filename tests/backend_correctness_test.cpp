@@ -31,7 +31,8 @@ constexpr bool has_integers =
     !std::is_same_v<Op, op::softmax> && !std::is_same_v<Op, op::cross_entropy> &&
     !std::is_same_v<Op, op::update> && !std::is_same_v<Op, op::dropout> &&
     !std::is_same_v<Op, op::lrn> && !std::is_same_v<Op, op::rnn> &&
-    !std::is_same_v<Op, op::embedding>;
+    !std::is_same_v<Op, op::embedding> && !std::is_same_v<Op, op::layernorm> &&
+    !std::is_same_v<Op, op::attention>;
 template <class Op>
 bool is_known_gap(const Op& /*op*/, const plan_request& request) {
   return request.type == dtype::s8 && !has_integers<Op>;
@@ -76,9 +77,6 @@ bool is_known_gap(const op::deconv& o, const plan_request& request) {
     all = all && reached(x, o.s, o.dilation.h, o.pad.left, o.stride.h, o.w);
   }
   return request.type == dtype::s8 && !all;
-}
-bool is_known_gap(const op::gemm& o, const plan_request& request) {
-  return request.pass != op::pass::fwd && o.a_transposed;
 }
 bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
   const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||

@@ -126,9 +126,10 @@ class training_call {
 template <class Op>
 class gradient : public ::testing::Test {};
 
-using differentiable = ::testing::Types<op::conv, op::deconv, op::gemm, op::embedding, op::pool,
-                                        op::batchnorm, op::lrn, op::rnn, op::activation, op::concat,
-                                        op::multiply, op::pad, op::softmax, op::dropout>;
+using differentiable =
+    ::testing::Types<op::conv, op::deconv, op::gemm, op::embedding, op::pool, op::batchnorm,
+                     op::lrn, op::layernorm, op::rnn, op::attention, op::activation, op::concat,
+                     op::multiply, op::pad, op::softmax, op::dropout>;
 TYPED_TEST_SUITE(gradient, differentiable);
 
 TYPED_TEST(gradient, is_what_central_differences_say) {
@@ -160,6 +161,14 @@ TEST(gradient, of_the_loss_is_what_central_differences_say) {
     };
     const float x = known["src"][i];
     EXPECT_NEAR(gradient[i], (loss_at(x + step) - loss_at(x - step)) / (2 * step), 1e-4);
+  }
+}
+
+TEST(gradient, of_a_broadcast_sum_is_what_central_differences_say) {
+  dice d(44);
+  for (const bool broadcast : {true, false}) {
+    const op::add o{{3, 2, 5}, broadcast, !broadcast};
+    EXPECT_GE(training_call<op::add>(o, 7).check(d), 5);
   }
 }
 

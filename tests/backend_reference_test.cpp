@@ -15,6 +15,7 @@ namespace backend_reference_test {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
+using ::testing::FloatNear;
 using testing::reference_result;
 using testing::values;
 
@@ -162,6 +163,39 @@ TEST(reference_batchnorm, scales_and_shifts_only_if_it_learns_that) {
   EXPECT_THAT(reference_result(o, {{3, 5}, {2}, {1}, {0.75}}), ElementsAre(4, 8));
 }
 
+TEST(reference_layernorm, normalises_each_row_by_its_own_statistics) {
+  // Means 2 and 10, variances 1 and 4.
+  const op::layernorm o{.dims = {2, 2}, .epsilon = 1e-9};
+  EXPECT_THAT(reference_result(o, {{1, 3, 8, 12}, {2, 3}, {10, 20}}), ElementsAre(8, 23, 8, 23));
+  // The root mean square of 1 and 7 is 5.
+  const op::layernorm rms{.dims = {1, 2}, .kind = op::layernorm_kind::rms, .epsilon = 1e-9};
+  EXPECT_THAT(reference_result(rms, {{1, 7}, {5, 10}}), ElementsAre(1, 14));
+}
+
+TEST(reference_attention, weighs_values_by_the_softmax_of_the_scores) {
+  const op::attention o{.q = 1, .k = 2, .d = 4};
+  // Scores of 0 and ln 3: the root of 4 divides the products.
+  const float weight = 2 * std::log(3.0F);
+  EXPECT_THAT(
+      reference_result(o, {{1, 0, 0, 0}, {0, 5, 5, 5, weight, 0, 0, 0}, {4, 0, 8, 0, 8, 4, 8, 0}}),
+      ElementsAre(FloatNear(7, 1e-5F), FloatNear(3, 1e-5F), 8, 0));
+}
+
+TEST(reference_attention, sees_no_later_token_if_causal) {
+  const op::attention o{.q = 2, .k = 3, .d = 1, .causal = true};
+  EXPECT_THAT(reference_result(o, {{0, 0}, {1, 2, 3}, {3, 6, 9}}),
+              ElementsAre(FloatNear(4.5F, 1e-6F), FloatNear(6, 1e-6F)));
+}
+
+TEST(reference_attention, has_heads_side_by_side_in_a_token) {
+  op::attention o{.n = 2, .heads = 2, .k = 1, .d = 2};
+  EXPECT_THAT(reference_result(o, {values(8, 1), values(8, 1), counting(8)}),
+              ElementsAreArray(counting(8)));
+  o.kv_heads = 1;
+  EXPECT_THAT(reference_result(o, {values(8, 1), values(4, 1), counting(4)}),
+              ElementsAre(1, 2, 1, 2, 3, 4, 3, 4));
+}
+
 struct curve {
   op::activation_kind kind;
   values at_samples;  ///< at -8, -1, 0, 1, 8
@@ -195,6 +229,8 @@ TEST(reference_allreduce, gives_each_rank_the_sum) {
 }
 
 TEST(reference_add, adds_element_by_element) {
+  EXPECT_THAT(reference_result(op::add{{2, 2}, true}, {{1, 2, 3, 4}, {10, 20}}),
+              ElementsAre(11, 22, 13, 24));
   EXPECT_THAT(reference_result(op::add{{2, 2}}, {{1, 2, 3, 4}, {10, 20, 30, -4}}),
               ElementsAre(11, 22, 33, 0));
 }

@@ -178,6 +178,43 @@ TEST_F(Training, LearnsOfABatchNormWhatItHas) {
   EXPECT_THAT(calls, SizeIs(5)) << "shift alone is updated";
 }
 
+TEST_F(Training, GivesAttentionAndBatchedProductsAGradientPerSource) {
+  const graph g = load_layers(R"(
+      {"name": "q", "op": "gemm", "shape": {"m": 6, "n": 4, "k": 4}},
+      {"name": "v", "op": "gemm", "after": [], "shape": {"m": 6, "n": 4, "k": 4}},
+      {"name": "mix", "op": "attention", "after": ["q", "v", "v"],
+       "shape": {"n": 2, "heads": 2, "q": 3, "k": 3, "d": 2}},
+      {"name": "mean", "op": "layernorm", "shape": {"dims": [2, 3, 4], "bias": false}},
+      {"name": "pairs", "op": "gemm", "after": ["mean", "mix"],
+       "shape": {"m": 3, "n": 3, "k": 4, "batch": 2, "b_transposed": true}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[2], "mix attention fwd_training 3 5 5 6 7");
+  EXPECT_EQ(calls[3], "mean layernorm fwd_training 6 8 9 10 11");
+  EXPECT_EQ(calls[4], "pairs gemm fwd 9 6 12");
+  EXPECT_EQ(calls[7], "pairs gemm bwd 9 6 15 16 17");
+  EXPECT_EQ(calls[8], "mean layernorm bwd 6 16 8 10 11 18 19");
+  EXPECT_EQ(calls[9], "mix_grad add fwd 17 18 17");
+  EXPECT_EQ(calls[10], "mix attention bwd 3 5 5 6 7 17 20 21 22");
+}
+
+TEST_F(Training, SumsTheGradientOfABroadcastSumOverTheBatch) {
+  const graph g = load_layers(R"(
+      {"name": "fc", "op": "gemm", "shape": {"m": 6, "n": 4, "k": 4}},
+      {"name": "one", "op": "gemm", "after": [], "shape": {"m": 3, "n": 4, "k": 8}},
+      {"name": "sum", "op": "add", "after": ["fc", "one"],
+       "shape": {"dims": [2, 3, 4], "broadcast": true}},
+      {"name": "positions", "op": "add",
+       "shape": {"dims": [2, 3, 4], "broadcast": true, "learned": true}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[2], "sum add fwd 3 5 6");
+  EXPECT_EQ(calls[3], "positions add fwd 6 7 8");
+  EXPECT_EQ(calls[6], "positions add bwd 11 12");
+  EXPECT_EQ(calls[7], "sum add bwd 11 13");
+  EXPECT_EQ(calls[8], "one gemm bwd_weights 0 13 14");
+  EXPECT_EQ(calls[9], "fc gemm bwd_weights 0 11 15");
+  EXPECT_THAT(calls, SizeIs(13)) << "the positions are updated";
+}
+
 TEST_F(Training, OverwritesNoOperandOfAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},

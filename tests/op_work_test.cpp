@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -160,6 +161,17 @@ TEST(gemm, counts_one_multiplication_and_addition_a_term) {
   }
 }
 
+TEST(gemm, of_a_batch_has_both_gradients_in_one_call) {
+  const gemm o{.m = 2, .n = 3, .k = 5, .batch = 7, .b_transposed = true, .bias = true};
+  EXPECT_EQ(o.passes(), (std::vector{pass::fwd, pass::bwd}));
+  const std::vector<operand> backward = o.operands(pass::bwd, dtype::f32);
+  ASSERT_EQ(backward.size(), 6U);
+  EXPECT_EQ(backward[3].name, "diff_src");
+  EXPECT_EQ(backward[4].name, "diff_weights");
+  EXPECT_EQ(backward[4].extents, (dims{7, 3, 5}));
+  EXPECT_EQ(o.work(pass::bwd).macs, 2 * o.work(pass::fwd).macs);
+}
+
 /// Outputs of a rounded-up pooling as PyTorch's pooling_output_shape computes them.
 std::int64_t rounded_up_outputs(std::int64_t size, std::int64_t before, std::int64_t after,
                                 std::int64_t window, std::int64_t stride) {
@@ -252,6 +264,17 @@ TEST(concat, refuses_what_does_not_fit) {
   EXPECT_THROW((concat{.dims = {2, 65}, .sizes = dims(65, 1)}.validate()), invalid_field);
 }
 
+TEST(add, has_a_gradient_where_src1_is_broadcast_or_learned) {
+  EXPECT_EQ((add{{2, 3}}.passes()), std::vector{pass::fwd});
+  const add positions{.dims = {2, 3, 4}, .broadcast = true, .learned = true};
+  EXPECT_EQ(positions.passes(), (std::vector{pass::fwd, pass::bwd}));
+  EXPECT_EQ(positions.operands(pass::fwd, dtype::f32)[1].extents, (dims{1, 3, 4}));
+  EXPECT_EQ(positions.operands(pass::fwd, dtype::f32)[1].role, role::weights);
+  EXPECT_EQ(positions.operands(pass::bwd, dtype::f32)[1].name, "diff_src1");
+  EXPECT_EQ(any(positions).key(), "dims:2x3x4,broadcast:1,learned:1");
+  EXPECT_EQ(any(add{{2, 3}}).key(), "dims:2x3");
+}
+
 TEST(multiply, broadcasts_along_extents_of_1) {
   const multiply o{.dims = {2, 8, 4, 4}, .dims1 = {2, 8, 1, 1}};
   EXPECT_NO_THROW(o.validate());
@@ -282,6 +305,84 @@ TEST(batchnorm, has_the_key_of_old_unless_something_is_not_learned) {
   EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5,scale:0");
   EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].name, "shift");
   EXPECT_EQ(o.operands(pass::bwd, dtype::f32).back().name, "diff_shift");
+}
+
+TEST(layernorm, has_operands_for_what_it_learns_and_keeps) {
+  const auto names = [](const layernorm& o, pass p) {
+    std::vector<std::string_view> all;
+    for (const operand& tensor : o.operands(p, dtype::bf16)) all.push_back(tensor.name);
+    return all;
+  };
+  using list_of = std::vector<std::string_view>;
+  layernorm o{.dims = {2, 3, 8}};
+  EXPECT_EQ(names(o, pass::fwd), (list_of{"src", "scale", "bias", "dst"}));
+  EXPECT_EQ(names(o, pass::fwd_training),
+            (list_of{"src", "scale", "bias", "dst", "mean", "variance"}));
+  EXPECT_EQ(names(o, pass::bwd), (list_of{"src", "diff_dst", "scale", "mean", "variance",
+                                          "diff_src", "diff_scale", "diff_bias"}));
+  EXPECT_EQ(o.operands(pass::fwd_training, dtype::bf16)[4].extents, (dims{2, 3}));
+  EXPECT_EQ(o.operands(pass::fwd, dtype::bf16)[1].type, dtype::f32);
+  EXPECT_EQ(any(o).key(), "dims:2x3x8");
+  EXPECT_EQ(o.work(pass::fwd).flops, 7 * 48);
+  o.kind = layernorm_kind::rms;
+  o.scale = false;
+  EXPECT_EQ(names(o, pass::fwd_training), (list_of{"src", "dst", "variance"}));
+  EXPECT_EQ(names(o, pass::bwd), (list_of{"src", "diff_dst", "variance", "diff_src"}));
+  EXPECT_EQ(any(o).key(), "dims:2x3x8,kind:rms,scale:0");
+  EXPECT_EQ(o.work(pass::bwd).flops, 9 * 48);
+  EXPECT_THROW((layernorm{.dims = {8}}.validate()), invalid_field);
+  EXPECT_THROW((layernorm{.dims = {2, 8}, .epsilon = 1}.validate()), invalid_field);
+}
+
+TEST(attention, counts_the_pairs_that_the_mask_leaves) {
+  dice d(25);
+  for (int i = 0; i < 1000; ++i) {
+    const attention o = random_op<attention>(d);
+    SCOPED_TRACE(key(o));
+    std::int64_t pairs = 0;
+    for (std::int64_t query = 0; query < o.q; ++query) {
+      for (std::int64_t token = 0; token < o.k; ++token) {
+        pairs += !o.causal || token <= query + o.k - o.q ? 1 : 0;
+      }
+    }
+    const std::int64_t products = 2 * o.n * o.heads * o.d;
+    ASSERT_EQ(o.work(pass::fwd).macs, products * o.q * o.k);
+    ASSERT_EQ(o.work(pass::fwd).flops, 2 * products * o.q * o.k);
+    ASSERT_EQ(o.work(pass::fwd).flops_exact, 2 * products * pairs);
+    ASSERT_EQ(o.work(pass::bwd).flops_exact, 2 * o.work(pass::fwd_training).flops_exact);
+  }
+}
+
+TEST(attention, shares_keys_and_values_in_groups) {
+  attention o{.n = 2, .heads = 8, .q = 3, .k = 5, .d = 16};
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].extents, (dims{2, 5, 8 * 16}));
+  o.kv_heads = 2;
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(o.group_size(), 4);
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[0].extents, (dims{2, 3, 8 * 16}));
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[2].extents, (dims{2, 5, 2 * 16}));
+  EXPECT_EQ(any(o).key(), "n:2,heads:8,q:3,k:5,d:16,kv_heads:2");
+  o.kv_heads = 3;
+  EXPECT_THROW(o.validate(), invalid_field);
+  o.kv_heads = 16;
+  EXPECT_THROW(o.validate(), invalid_field);
+  EXPECT_NO_THROW((attention{.q = 4, .k = 3}.validate()));
+  EXPECT_THROW((attention{.q = 4, .k = 3, .causal = true}.validate()), invalid_field);
+}
+
+TEST(attention, is_verified_on_few_sequences_and_tokens_where_it_is_large) {
+  const attention gpt2{.n = 64, .heads = 12, .q = 1024, .k = 1024, .d = 64, .causal = true};
+  const any smaller = any(gpt2).verified_as();
+  EXPECT_LE(smaller.work(pass::fwd).macs, std::int64_t{1} << 31U);
+  EXPECT_EQ(smaller.get<attention>()->n, 1);
+  EXPECT_EQ(smaller.get<attention>()->q, 1024);
+  attention llama{.n = 1, .heads = 32, .q = 4096, .k = 4096, .d = 128, .kv_heads = 8};
+  llama.causal = true;
+  const any shorter = any(llama).verified_as();
+  EXPECT_EQ(shorter.get<attention>()->q, 512);
+  EXPECT_NO_THROW(shorter.get<attention>()->validate());
+  const attention small{.n = 2, .heads = 2, .q = 8, .k = 8, .d = 4};
+  EXPECT_EQ(any(small).verified_as().key(), any(small).key());
 }
 
 TEST(least_bytes, counts_every_operand_once) {

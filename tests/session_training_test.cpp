@@ -17,6 +17,7 @@
 
 #include "support/temporary_directory.hpp"
 #include "support/training.hpp"
+#include "support/transformer.hpp"
 
 /// Chains of training steps reduce the loss, by the same amounts on every backend.
 namespace layerbench::run {
@@ -176,6 +177,20 @@ TEST(TrainingChain, OfRecurrentLayersLearnsAlikeOnAllBackends) {
       train_everywhere(net, {op::update_rule::adam, false, 0.03}, 3);
     }
   }
+}
+
+TEST(TrainingChain, OfATransformerBlockLearnsAlikeOnAllBackends) {
+  const testing::temporary_directory directory;
+  const model::graph net =
+      model::load(directory.write("transformer_block.json", testing::transformer_block));
+  train_everywhere(net, {.rule = op::update_rule::momentum, .rate = 0.05}, 3);
+  const model::training how{.rule = op::update_rule::momentum, .rate = 0.05};
+  const auto end_to_end = train(testing::reference_backend(), net, taught(how, 3)).losses;
+  testing::on_all_backends([&](const backend_entry& backend) {
+    const auto context = testing::make_context(backend, 1);
+    if (!context->device().implements_op(op::any(op::attention{}))) return;
+    expect_alike(train(backend, net, taught(how, 3, dtype::bf16)).losses, end_to_end, 0.1);
+  });
 }
 
 TEST(TrainingChain, TakesNewLabelsEachStep) {

@@ -150,6 +150,16 @@ inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
           .k = d.pick({1.0, 2.0, 0.5})};
 }
 
+inline op::layernorm roll(dice& d, std::type_identity<op::layernorm> /*tag*/) {
+  op::layernorm o{.dims = tensor(d, 2)};
+  if (d.chance()) o.dims.back() = channels(d);
+  if (d.chance()) o.kind = op::layernorm_kind::rms;
+  o.epsilon = d.pick({1e-5, 1e-3, 0.125});
+  o.scale = !d.chance(3);
+  o.bias = !d.chance(3);
+  return o;
+}
+
 inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
   op::rnn o{.kind = d.pick({op::rnn_kind::vanilla, op::rnn_kind::lstm, op::rnn_kind::gru}),
             .batch = d.between(1, 5),
@@ -165,6 +175,18 @@ inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
   return o;
 }
 
+inline op::attention roll(dice& d, std::type_identity<op::attention> /*tag*/) {
+  op::attention o{.n = d.between(1, 3), .q = d.between(1, 20), .d = channels(d)};
+  const std::int64_t groups = d.between(1, 3);
+  o.heads = groups * (d.chance() ? 1 : d.between(1, 4));
+  if (d.chance() || o.heads != groups) o.kv_heads = groups;
+  if (d.chance(3)) o.q = 1;
+  o.k = d.chance() ? o.q : o.q + d.between(0, 30);
+  o.causal = d.chance();
+  if (!o.causal && d.chance()) o.k = d.between(1, 40);
+  return o;
+}
+
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
   const auto kinds = static_cast<std::int64_t>(enum_names<op::activation_kind>.size());
   // Half of them relu, the one kind that every data type has.
@@ -173,7 +195,9 @@ inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) 
           tensor(d, 1)};
 }
 
-inline op::add roll(dice& d, std::type_identity<op::add> /*tag*/) { return {tensor(d, 1)}; }
+inline op::add roll(dice& d, std::type_identity<op::add> /*tag*/) {
+  return {tensor(d, 1), d.chance(3), d.chance(4)};
+}
 
 inline op::concat roll(dice& d, std::type_identity<op::concat> /*tag*/) {
   op::concat o{.dims = tensor(d, 2), .sizes = {}};

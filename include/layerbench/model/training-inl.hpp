@@ -101,8 +101,8 @@ class training_builder {
     return std::nullopt;
   }
 
-  /// Whether a backward pass of the op reads a forward operand.
-  [[nodiscard]] static bool gradient_reads(const op::any& op, std::string_view name) {
+  /// Whether a backward pass of the op has the operand.
+  [[nodiscard]] static bool gradient_uses(const op::any& op, std::string_view name) {
     for (const op::pass pass : op.passes()) {
       if (!op::is_backward(pass)) continue;
       const std::vector<op::operand> operands = op.operands(pass, dtype::f32);
@@ -113,8 +113,8 @@ class training_builder {
 
   /// As in inference, but nothing is overwritten that a gradient needs.
   [[nodiscard]] bool overwrites(const layer& by) const {
-    return may_overwrite(graph_, by, readers_, in_place_) && !gradient_reads(by.op, "src") &&
-           !gradient_reads(graph_.layers[by.inputs.front()].op, "dst");
+    return may_overwrite(graph_, by, readers_, in_place_) && !gradient_uses(by.op, "src") &&
+           !gradient_uses(graph_.layers[by.inputs.front()].op, "dst");
   }
 
   void add(call next) {
@@ -214,12 +214,8 @@ class training_builder {
   void backward(std::size_t i) {
     const layer& next = graph_.layers[i];
     if (!gradients_[i]) return;  // the loss does not depend on it
-    if (next.op.passes_gradient_through()) {
-      for (const std::size_t from : next.inputs) add_gradient(from, *gradients_[i]);
-      gradients_[i].reset();  // last: until then no sum may overwrite it
-      return;
-    }
-    if (!gradient_reads(next.op, "diff_dst")) {
+    const bool passes_through = next.op.passes_gradient_through();
+    if (!passes_through && !gradient_uses(next.op, "diff_dst")) {
       throw unsupported(fmt::format("layer {}: {} has no gradient", next.name, next.op.name()));
     }
     for (const op::pass pass : next.op.passes()) {
@@ -228,9 +224,20 @@ class training_builder {
                                             static_cast<std::ptrdiff_t>(next.inputs.size());
       if (op::is_backward(pass) && wanted) differentiate(i, pass);
     }
-    gradients_[i].reset();
+    if (passes_through) pass_through(i);
+    gradients_[i].reset();  // last: until then no sum may overwrite it
     for (const auto& [to, gradient] : std::exchange(source_gradients_, {}))
       add_gradient(to, gradient);
+  }
+
+  /// Adds the gradient of layer `i` to those of its sources whose gradients no pass computes.
+  void pass_through(std::size_t i) {
+    const layer& next = graph_.layers[i];
+    const std::vector<op::operand> sources = of_role(next.op, op::role::source);
+    for (std::size_t source = 0; source < sources.size(); ++source) {
+      if (gradient_uses(next.op, fmt::format("diff_{}", sources[source].name))) continue;
+      add_gradient(next.inputs[source], *gradients_[i]);
+    }
   }
 
   /// One backward pass of layer `i`.

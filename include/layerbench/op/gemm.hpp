@@ -12,6 +12,7 @@ namespace layerbench::op {
 /// matrices. A fully connected layer is m = images, n = outputs, k = inputs. The transposed flags
 /// say that a matrix is stored the other way round: src as [k,m], weights as [n,k]. For inference
 /// weights may be packed beforehand; in training, where they change, they stay as they are stored.
+/// With a batch both factors are activations, and pass `bwd` gives both gradients.
 struct gemm {
   static constexpr std::string_view name = "gemm";
   static constexpr op::storage storage = op::storage::own;
@@ -32,7 +33,7 @@ struct gemm {
   void validate() const {}
 
   [[nodiscard]] std::vector<pass> passes() const {
-    if (batch != 1) return {pass::fwd};
+    if (batch != 1) return {pass::fwd, pass::bwd};
     return {pass::fwd, pass::fwd_training, pass::bwd_data, pass::bwd_weights};
   }
 
@@ -48,12 +49,16 @@ struct gemm {
     const operand weights{"weights", b_transposed ? matrix(n, k) : matrix(k, n),
                           batch == 1 ? role::weights : role::source, type};
     const operand diff_dst{"diff_dst", matrix(m, n), role::source, type};
-    if (p == pass::bwd_data) {
-      return {diff_dst, weights, {"diff_src", src.extents, role::destination, type}};
+    const operand diff_src{"diff_src", src.extents, role::destination, type};
+    const operand diff_weights{"diff_weights", weights.extents, role::destination, type};
+    if (p == pass::bwd_data) return {diff_dst, weights, diff_src};
+    if (p == pass::bwd) {
+      std::vector<operand> all{src, weights, diff_dst, diff_src, diff_weights};
+      if (bias) all.push_back({"diff_bias", {n}, role::destination, type});
+      return all;
     }
     if (p == pass::bwd_weights) {
-      std::vector<operand> all{
-          src, diff_dst, {"diff_weights", weights.extents, role::destination, type}};
+      std::vector<operand> all{src, diff_dst, diff_weights};
       if (bias) all.push_back({"diff_bias", {n}, role::destination, type});
       return all;
     }
@@ -64,9 +69,9 @@ struct gemm {
     return all;
   }
 
-  /// MACs: batch*m*n*k in each pass; the bias is not counted.
-  [[nodiscard]] op::work work(pass /*p*/) const {
-    const std::int64_t macs = checked_product({batch, m, n, k});
+  /// MACs: batch*m*n*k in each pass, twice that in `bwd`; the bias is not counted.
+  [[nodiscard]] op::work work(pass p) const {
+    const std::int64_t macs = checked_product({p == pass::bwd ? 2 : 1, batch, m, n, k});
     const std::int64_t flops = checked_multiply(2, macs);
     return {macs, flops, flops};
   }

@@ -5,6 +5,7 @@
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/attention.hpp>
 #include <layerbench/op/batchnorm.hpp>
 #include <layerbench/op/concat.hpp>
 #include <layerbench/op/conv.hpp>
@@ -13,6 +14,7 @@
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/embedding.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/layernorm.hpp>
 #include <layerbench/op/lrn.hpp>
 #include <layerbench/op/multiply.hpp>
 #include <layerbench/op/pad.hpp>
@@ -26,8 +28,8 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin =
-    list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, rnn, activation, add, concat,
-         multiply, pad, softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
+using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention,
+                     activation, add, concat, multiply, pad, softmax, reorder, dropout,
+                     cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

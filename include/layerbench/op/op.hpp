@@ -74,7 +74,8 @@ struct operand {
 }
 
 /// Arithmetic of one call. One multiply-accumulate (MAC) is two FLOPs. `flops` counts the taps
-/// in padding, as the libraries' benchmarks do; `flops_exact` does not.
+/// in padding and the masked pairs of attention, as the libraries' benchmarks do; `flops_exact`
+/// does not.
 struct work {
   std::int64_t macs;
   std::int64_t flops;
@@ -114,7 +115,8 @@ template <class Op>
   return op;
 }
 
-/// Whether the gradient of each source of an op equals the gradient of its destination.
+/// Whether the gradient of a source equals the gradient of the destination where no backward pass
+/// of the op gives it.
 template <class Op>
 [[nodiscard]] constexpr bool passes_gradient_through() {
   if constexpr (requires { Op::passes_gradient_through; }) return Op::passes_gradient_through;

@@ -102,6 +102,9 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   /// The op, if cuBLASLt supports it. In 8 bits both factors must have the axis of the sums last,
   /// and n and k must be multiples of 16. Throws unsupported.
   static op::gemm supported(op::gemm o, const plan_request& request) {
+    if (request.pass == op::pass::bwd) {
+      throw unsupported("layerbench has no cuBLAS plans for the gradients of a batch of products");
+    }
     if (request.type != dtype::f8_e4m3) return o;
     if (request.pass != op::pass::fwd) {
       throw unsupported("layerbench has cuBLAS plans in f8_e4m3 for inference only");

@@ -13,6 +13,9 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
   plan(const cudnn::backend& device, const op::add& o, const plan_request& request)
       : direct_plan(device, o.operands(request.pass, request.type), request, "cudnnOpTensor"),
         tensor_(tensor_descriptor_of(0)) {
+    if (o.broadcast || request.pass == op::pass::bwd) {
+      throw unsupported("layerbench has no cuDNN plans of sums with a broadcast or learned src1");
+    }
     cuda::check(cudnnSetOpTensorDescriptor(descriptor_.get(), CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT,
                                            CUDNN_PROPAGATE_NAN),
                 "cudnnSetOpTensorDescriptor");

@@ -2,26 +2,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/add.hpp>
 
 namespace layerbench {
 
+/// The library's binary primitive. The sum over the batch is a loop of layerbench: the library's
+/// reductions are fast along the last axis only.
 template <>
 class plan<onednn::backend, op::add> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::add& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)) {
+      : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
+    if (request.pass == op::pass::bwd) {
+      with_number(request.type, [](auto /*tag*/) {});  // throws if there is no loop for the type
+      const auto stored = [&](std::size_t i) {
+        return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
+      };
+      set_loop({stored(0), stored(1)});
+      return;
+    }
     using namespace dnnl;
     onednn::checked("addition", [&] {
       const memory::desc tensor =
           onednn::activations(device, extents(0), request.type, request.order);
-      const binary::primitive_desc result(device.engine(), algorithm::binary_add, tensor, tensor,
-                                          tensor, attributes());
+      const memory::desc addend =
+          onednn::activations(device, extents(1), request.type, request.order);
+      const binary::primitive_desc result(device.engine(), dnnl::algorithm::binary_add, tensor,
+                                          addend, tensor, attributes());
       set_primitive(result, {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST},
-                    {tensor, tensor, tensor});
+                    {tensor, addend, tensor});
     });
   }
+
+  void run(const binding& bound) const {
+    if (request_.pass != op::pass::bwd) return primitive_plan::run(bound);
+    with_number(request_.type, [&]<class T>(T /*tag*/) { sum_over_batch<T>(bound); });
+  }
+
+ private:
+  /// The batch is the slowest axis in every order. Each thread has some of the sums.
+  template <class T>
+  void sum_over_batch(const binding& bound) const {
+    constexpr std::int64_t block = 256;
+    const std::int64_t image = elements(o_.addends());
+    const std::int64_t all = elements(o_.dims);
+    const T* from = at<T>(bound, 0);
+    T* to = at<T>(bound, 1);
+#pragma omp parallel for
+    for (std::int64_t first = 0; first < image; first += block) {
+      std::array<float, block> sums{};
+      float* sum = sums.data();
+      const std::int64_t count = std::min(block, image - first);
+      for (std::int64_t i = first; i < all; i += image) {
+#pragma omp simd
+        for (std::int64_t j = 0; j < count; ++j) sum[j] += static_cast<float>(from[i + j]);
+      }
+      for (std::int64_t j = 0; j < count; ++j) to[first + j] = static_cast<T>(sum[j]);
+    }
+  }
+
+  op::add o_;
+  plan_request request_;
 };
 
 static_assert(implements<onednn::backend, op::add>);

@@ -2,7 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/number_types.hpp>
+#include <layerbench/backend/onednn/primitive_sequence.hpp>
 #include <layerbench/op/gemm.hpp>
 
 namespace layerbench {
@@ -10,15 +19,18 @@ namespace layerbench {
 /// Matrix product. For inference with batch 1 the weights are constant: they are packed once in the
 /// library's order, and b_transposed does not affect the time. With a larger batch both factors are
 /// activations and keep the order that the flags give. Training uses oneDNN's inner product, whose
-/// weights also keep that order, because they change in every step.
+/// weights also keep that order, because they change in every step. It has no transposed src: there
+/// the products are matrix products, as the gradients of a batch are. A loop of layerbench then
+/// gives the gradient of the bias.
 template <>
-class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
+class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
  public:
   plan(const onednn::backend& device, const op::gemm& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)) {
+      : primitive_sequence(device, o.operands(request.pass, request.type)) {
     onednn::checked("matrix product", [&] {
-      if (request.pass != op::pass::fwd && o.a_transposed) {
-        throw unsupported("oneDNN's inner product has no transposed source");
+      const bool by_products = o.a_transposed || request.pass == op::pass::bwd;
+      if (request.pass != op::pass::fwd && by_products) {
+        return build_products(device.engine(), o, request);
       }
       switch (request.pass) {
         case op::pass::fwd_training: return build_fwd_training(device, o, request);
@@ -96,6 +108,98 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_plan {
                   {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
                   {operation.src, operation.dst, operation.weights, operation.bias});
     if (!o.b_transposed) set_transposed_host_desc(2, o, o.n, o.k);
+  }
+
+  /// Products of the operands as they are stored. The gradient of a factor that is stored the other
+  /// way round is computed that way.
+  void build_products(const dnnl::engine& engine, const op::gemm& o, const plan_request& request) {
+    const auto type = onednn::data_type(request.type);
+    const auto src = [&](bool t) {
+      return t ? matrix(o, o.k, o.m, !o.a_transposed, type)
+               : matrix(o, o.m, o.k, o.a_transposed, type);
+    };
+    const auto weights = [&](bool t) {
+      return t ? matrix(o, o.n, o.k, !o.b_transposed, type)
+               : matrix(o, o.k, o.n, o.b_transposed, type);
+    };
+    const auto dst = [&](bool t) {
+      return t ? matrix(o, o.n, o.m, true, type) : matrix(o, o.m, o.n, false, type);
+    };
+    const auto multiply = [&](const dnnl::memory::desc& a, std::size_t first,
+                              const dnnl::memory::desc& b, std::size_t second,
+                              const dnnl::memory::desc& c, std::size_t result) {
+      add(dnnl::matmul::primitive_desc(engine, a, b, c, attributes()),
+          {{DNNL_ARG_SRC, a, operand(first)},
+           {DNNL_ARG_WEIGHTS, b, operand(second)},
+           {DNNL_ARG_DST, c, operand(result)}});
+    };
+    const auto source_gradient = [&](std::size_t of_dst, std::size_t factor, std::size_t result) {
+      if (o.a_transposed) {
+        multiply(weights(false), factor, dst(true), of_dst, src(true), result);
+      } else {
+        multiply(dst(false), of_dst, weights(true), factor, src(false), result);
+      }
+    };
+    const auto weights_gradient = [&](std::size_t factor, std::size_t of_dst, std::size_t result) {
+      if (o.b_transposed) {
+        multiply(dst(true), of_dst, src(false), factor, weights(true), result);
+      } else {
+        multiply(src(true), factor, dst(false), of_dst, weights(false), result);
+      }
+      if (o.bias) add_bias_gradient(o, request.type, of_dst, result + 1);
+    };
+    switch (request.pass) {
+      case op::pass::bwd_data: source_gradient(0, 1, 2); break;
+      case op::pass::bwd_weights: weights_gradient(0, 1, 2); break;
+      case op::pass::bwd:
+        source_gradient(2, 1, 3);
+        weights_gradient(0, 2, 4);
+        break;
+      default: add_product(engine, o, src(false), weights(false), dst(false));
+    }
+    std::vector<dnnl::memory::desc> stored;
+    for (std::size_t i = 0; i < operands().size(); ++i) {
+      stored.push_back(onednn::plain(extents(i), type));
+    }
+    finish(stored);
+  }
+
+  /// The forward product, with the bias.
+  void add_product(const dnnl::engine& engine, const op::gemm& o, const dnnl::memory::desc& src,
+                   const dnnl::memory::desc& weights, const dnnl::memory::desc& dst) {
+    const dnnl::memory::desc bias =
+        o.bias ? onednn::plain({1, o.n}, dst.get_data_type()) : dnnl::memory::desc();
+    std::vector<argument> arguments{{DNNL_ARG_SRC, src, operand(0)},
+                                    {DNNL_ARG_WEIGHTS, weights, operand(1)},
+                                    {DNNL_ARG_DST, dst, operand(o.bias ? 3 : 2)}};
+    if (o.bias) arguments.push_back({DNNL_ARG_BIAS, bias, operand(2)});
+    add(dnnl::matmul::primitive_desc(engine, src, weights, bias, dst, attributes()),
+        std::move(arguments));
+  }
+
+  /// Sums over the rows. Each thread has some of the columns, so that no two write to the same
+  /// element.
+  void add_bias_gradient(const op::gemm& o, dtype type, std::size_t of_dst, std::size_t result) {
+    with_number(type, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    add_loop({operand(of_dst), operand(result)}, [o, type](std::span<const address> at) {
+      with_number(type, [&]<class T>(T /*tag*/) {
+        constexpr std::int64_t block = 64;
+        const auto* rows = static_cast<const T*>(at[0]);
+        auto* sums = static_cast<T*>(at[1]);
+#pragma omp parallel for
+        for (std::int64_t first = 0; first < o.n; first += block) {
+          std::array<float, block> sum{};
+          const std::int64_t count = std::min(block, o.n - first);
+          float* to = sum.data();
+          for (std::int64_t row = 0; row < o.batch * o.m; ++row) {
+            const T* from = rows + row * o.n + first;
+#pragma omp simd
+            for (std::int64_t i = 0; i < count; ++i) to[i] += static_cast<float>(from[i]);
+          }
+          for (std::int64_t i = 0; i < count; ++i) sums[first + i] = static_cast<T>(to[i]);
+        }
+      });
+    });
   }
 
   /// `o.batch` matrices rows*columns, stored columns*rows if `transposed`.

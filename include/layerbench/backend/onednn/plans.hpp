@@ -4,6 +4,7 @@
 
 #include <layerbench/backend/onednn/activation.hpp>
 #include <layerbench/backend/onednn/add.hpp>
+#include <layerbench/backend/onednn/attention.hpp>
 #include <layerbench/backend/onednn/batchnorm.hpp>
 #include <layerbench/backend/onednn/concat.hpp>
 #include <layerbench/backend/onednn/conv.hpp>
@@ -12,6 +13,7 @@
 #include <layerbench/backend/onednn/dropout.hpp>
 #include <layerbench/backend/onednn/embedding.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
+#include <layerbench/backend/onednn/layernorm.hpp>
 #include <layerbench/backend/onednn/lrn.hpp>
 #include <layerbench/backend/onednn/multiply.hpp>
 #include <layerbench/backend/onednn/pad.hpp>

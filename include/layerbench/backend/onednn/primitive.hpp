@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <oneapi/dnnl/dnnl_debug.h>
@@ -175,9 +176,10 @@ class primitive_plan {
     set_loop(stored);
   }
   /// For a loop of the suite's own, on operands that lie as `stored` says.
-  void set_loop(const std::vector<dnnl::memory::desc>& stored) {
+  void set_loop(const std::vector<dnnl::memory::desc>& stored,
+                std::string algorithm = "layerbench:loop") {
     store(std::vector<int>(stored.size(), not_an_argument), stored);
-    algorithm_ = "layerbench:loop";
+    algorithm_ = std::move(algorithm);
   }
 
   /// Address of an operand.

@@ -11,9 +11,15 @@ template <>
 struct formula<op::gemm> {
   [[nodiscard]] static sum at(const op::gemm& o, op::pass pass, tensors in, std::size_t output,
                               std::int64_t index) {
-    if (pass == op::pass::bwd_data) return source_gradient(o, in, index);
+    if (pass == op::pass::bwd) {
+      if (output == 3) return source_gradient(o, in[2], in[1], index);
+      return output == 4 ? weights_gradient(o, in[0], in[2], index)
+                         : bias_gradient(o, in[2], index);
+    }
+    if (pass == op::pass::bwd_data) return source_gradient(o, in[0], in[1], index);
     if (pass == op::pass::bwd_weights) {
-      return output == 2 ? weights_gradient(o, in, index) : bias_gradient(o, in, index);
+      return output == 2 ? weights_gradient(o, in[0], in[1], index)
+                         : bias_gradient(o, in[1], index);
     }
     const std::int64_t n = index % o.n;
     const std::int64_t m = index / o.n % o.m;
@@ -37,29 +43,38 @@ struct formula<op::gemm> {
     return o.b_transposed ? n * o.k + k : k * o.n + n;
   }
 
-  static sum source_gradient(const op::gemm& o, tensors in, std::int64_t index) {
-    const std::int64_t m = o.a_transposed ? index % o.m : index / o.k;
-    const std::int64_t k = o.a_transposed ? index / o.m : index % o.k;
+  using values = std::span<const float>;
+
+  static sum source_gradient(const op::gemm& o, values diff_dst, values weights,
+                             std::int64_t index) {
+    const std::int64_t m = o.a_transposed ? index % o.m : index / o.k % o.m;
+    const std::int64_t k = o.a_transposed ? index / o.m % o.k : index % o.k;
+    const std::int64_t batch = index / (o.m * o.k);
     sum total;
     for (std::int64_t n = 0; n < o.n; ++n) {
-      total.add(product(in[0], m * o.n + n, in[1], weight(o, k, n)));
+      total.add(product(diff_dst, (batch * o.m + m) * o.n + n, weights,
+                        batch * o.n * o.k + weight(o, k, n)));
     }
     return total;
   }
 
-  static sum weights_gradient(const op::gemm& o, tensors in, std::int64_t index) {
-    const std::int64_t k = o.b_transposed ? index % o.k : index / o.n;
-    const std::int64_t n = o.b_transposed ? index / o.k : index % o.n;
+  static sum weights_gradient(const op::gemm& o, values src, values diff_dst, std::int64_t index) {
+    const std::int64_t k = o.b_transposed ? index % o.k : index / o.n % o.k;
+    const std::int64_t n = o.b_transposed ? index / o.k % o.n : index % o.n;
+    const std::int64_t batch = index / (o.n * o.k);
     sum total;
     for (std::int64_t m = 0; m < o.m; ++m) {
-      total.add(product(in[0], source(o, m, k), in[1], m * o.n + n));
+      total.add(
+          product(src, batch * o.m * o.k + source(o, m, k), diff_dst, (batch * o.m + m) * o.n + n));
     }
     return total;
   }
 
-  static sum bias_gradient(const op::gemm& o, tensors in, std::int64_t n) {
+  static sum bias_gradient(const op::gemm& o, values diff_dst, std::int64_t n) {
     sum total;
-    for (std::int64_t m = 0; m < o.m; ++m) total.add(in[1][static_cast<std::size_t>(m * o.n + n)]);
+    for (std::int64_t row = 0; row < o.batch * o.m; ++row) {
+      total.add(diff_dst[static_cast<std::size_t>(row * o.n + n)]);
+    }
     return total;
   }
 };

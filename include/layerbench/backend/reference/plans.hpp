@@ -5,6 +5,7 @@
 #include <layerbench/backend/reference/activation.hpp>
 #include <layerbench/backend/reference/add.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
+#include <layerbench/backend/reference/attention.hpp>
 #include <layerbench/backend/reference/batchnorm.hpp>
 #include <layerbench/backend/reference/concat.hpp>
 #include <layerbench/backend/reference/conv.hpp>
@@ -13,6 +14,7 @@
 #include <layerbench/backend/reference/dropout.hpp>
 #include <layerbench/backend/reference/embedding.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
+#include <layerbench/backend/reference/layernorm.hpp>
 #include <layerbench/backend/reference/lrn.hpp>
 #include <layerbench/backend/reference/multiply.hpp>
 #include <layerbench/backend/reference/pad.hpp>

@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "suite.hpp"
+
+int main(int argc, char** argv) {
+  return layerbench::programs::run_suite(argc, argv,
+                                         {.name = "bench_attention",
+                                          .purpose = "Times the attention of deep-learning models.",
+                                          .ops = {"attention"}});
+}

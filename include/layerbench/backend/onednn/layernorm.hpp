@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/number_types.hpp>
+#include <layerbench/backend/onednn/primitive_sequence.hpp>
+#include <layerbench/op/layernorm.hpp>
+
+namespace layerbench {
+
+/// oneDNN's layer normalization. It has no normalization by the root mean square: kind `rms` is the
+/// primitives that a framework without a fused kernel calls (square, mean, inverse root, two
+/// products), and its gradients are loops of layerbench.
+template <>
+class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
+ public:
+  plan(const onednn::backend& device, const op::layernorm& o, const plan_request& request)
+      : primitive_sequence(device, o.operands(request.pass, request.type)),
+        o_(o),
+        pass_(request.pass),
+        type_(request.type) {
+    if (type_ == dtype::s8) throw unsupported("layerbench has no layer normalisation of integers");
+    onednn::checked("layer normalisation", [&] {
+      if (o.kind == op::layernorm_kind::layer) {
+        build_layer(device.engine());
+      } else if (pass_ == op::pass::bwd) {
+        build_rms_bwd();
+      } else {
+        build_rms_fwd(device.engine());
+      }
+    });
+    std::vector<dnnl::memory::desc> stored;
+    for (std::size_t i = 0; i < operands().size(); ++i) stored.push_back(desc(i));
+    finish(stored);
+  }
+
+ private:
+  [[nodiscard]] dnnl::memory::desc desc(std::size_t i) const {
+    return onednn::plain(extents(i), onednn::data_type(operands()[i].logical.type));
+  }
+
+  void build_layer(const dnnl::engine& engine) {
+    using namespace dnnl;
+    using flags = normalization_flags;
+    const flags learned = (o_.scale ? flags::use_scale : flags::none) |
+                          (o_.has_bias() ? flags::use_shift : flags::none);
+    const memory::desc tensor = desc(0);
+    const memory::desc statistics = onednn::plain(o_.rows(), memory::data_type::f32);
+    const auto epsilon = static_cast<float>(o_.epsilon);
+    const auto kind =
+        pass_ == op::pass::fwd ? prop_kind::forward_inference : prop_kind::forward_training;
+    const layer_normalization_forward::primitive_desc forward(
+        engine, kind, tensor, tensor, statistics, epsilon, learned, attributes());
+    if (pass_ != op::pass::bwd) {
+      return add(forward, all({DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_DST,
+                               DNNL_ARG_MEAN, DNNL_ARG_VARIANCE}));
+    }
+    const bool has_weights = o_.scale || o_.has_bias();
+    const layer_normalization_backward::primitive_desc backward(
+        engine, has_weights ? prop_kind::backward : prop_kind::backward_data, tensor, tensor,
+        tensor, statistics, epsilon, learned, forward, attributes());
+    std::vector<argument> arguments =
+        all({DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_SCALE, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
+             DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT});
+    // The library wants the bias, although no gradient depends on it.
+    if (o_.has_bias()) {
+      const std::vector<float> zeros(static_cast<std::size_t>(o_.columns()));
+      arguments.push_back(
+          {DNNL_ARG_SHIFT, onednn::plain({o_.columns()}, memory::data_type::f32), constant(zeros)});
+    }
+    add(backward, std::move(arguments));
+  }
+
+  /// All operands, as these arguments; those of what is not learned are left out.
+  [[nodiscard]] std::vector<argument> all(std::vector<int> names) const {
+    const bool backward = pass_ == op::pass::bwd;
+    if (!o_.scale) std::erase(names, DNNL_ARG_SCALE);
+    if (!o_.scale) std::erase(names, DNNL_ARG_DIFF_SCALE);
+    if (!o_.has_bias()) std::erase(names, backward ? DNNL_ARG_DIFF_SHIFT : DNNL_ARG_SHIFT);
+    std::vector<argument> result;
+    for (std::size_t i = 0; i < operands().size(); ++i) {
+      result.push_back({names[i], desc(i), operand(i)});
+    }
+    return result;
+  }
+
+  /// In 16 bits the first and the last primitive convert to f32 and back: products of mixed types
+  /// are slow in oneDNN.
+  void build_rms_fwd(const dnnl::engine& engine) {
+    using namespace dnnl;
+    const auto f32 = memory::data_type::f32;
+    const std::int64_t rows = elements(o_.rows());
+    const memory::desc stored = onednn::plain({rows, o_.columns()}, onednn::data_type(type_));
+    const memory::desc tensor = onednn::plain(stored.get_dims(), f32);
+    const memory::desc statistics = onednn::plain({rows, 1}, f32);
+    const std::size_t dst_operand = o_.scale ? 2 : 1;
+    const bool converts = type_ != dtype::f32;
+    const location src = converts ? scratch(tensor) : operand(0);
+    const location dst = converts ? src : operand(dst_operand);
+    const location variance =
+        pass_ == op::pass::fwd ? scratch(statistics) : operand(dst_operand + 1);
+    const location inverse = scratch(statistics);
+    const auto convert = [&](const memory::desc& from, const location& source,
+                             const memory::desc& to, const location& destination) {
+      add(reorder::primitive_desc(engine, from, engine, to, attributes()),
+          {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, destination}});
+    };
+    const auto multiply = [&](const location& source, const memory::desc& factors,
+                              const location& factor) {
+      add(binary::primitive_desc(engine, algorithm::binary_mul, tensor, factors, tensor,
+                                 attributes()),
+          {{DNNL_ARG_SRC_0, tensor, source},
+           {DNNL_ARG_SRC_1, factors, factor},
+           {DNNL_ARG_DST, tensor, dst}});
+    };
+    if (converts) convert(stored, operand(0), tensor, src);
+    // The library has no mean of one element.
+    const location squares = o_.columns() == 1 ? variance : scratch(tensor);
+    add(eltwise_forward::primitive_desc(engine, prop_kind::forward_inference,
+                                        algorithm::eltwise_square, tensor, tensor, attributes()),
+        {{DNNL_ARG_SRC, tensor, src}, {DNNL_ARG_DST, tensor, squares}});
+    if (o_.columns() > 1) {
+      add(reduction::primitive_desc(engine, algorithm::reduction_mean, tensor, statistics, 0, 0,
+                                    attributes()),
+          {{DNNL_ARG_SRC, tensor, squares}, {DNNL_ARG_DST, statistics, variance}});
+    }
+    const auto map = [&](dnnl::algorithm function, float alpha, float beta,
+                         const location& source) {
+      add(eltwise_forward::primitive_desc(engine, prop_kind::forward_inference, function,
+                                          statistics, statistics, alpha, beta, attributes()),
+          {{DNNL_ARG_SRC, statistics, source}, {DNNL_ARG_DST, statistics, inverse}});
+    };
+    map(algorithm::eltwise_linear, 1, static_cast<float>(o_.epsilon), variance);
+    map(algorithm::eltwise_pow, 1, -0.5F, inverse);
+    multiply(src, statistics, inverse);
+    if (o_.scale) multiply(dst, onednn::plain({1, o_.columns()}, f32), operand(1));
+    if (converts) convert(tensor, dst, stored, operand(dst_operand));
+  }
+
+  void build_rms_bwd() {
+    with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    std::vector<location> arguments;
+    for (std::size_t i = 0; i < operands().size(); ++i) arguments.push_back(operand(i));
+    arguments.push_back(
+        scratch(onednn::plain({row_blocks, o_.columns()}, dnnl::memory::data_type::f32)));
+    add_loop(arguments, [o = o_, type = type_](std::span<const address> at) {
+      with_number(type, [&]<class T>(T /*tag*/) { rms_bwd<T>(o, at); });
+    });
+  }
+
+  /// Rows are divided into so many blocks, each with its own sums of the scale's gradient: no two
+  /// threads write to the same element, and results do not depend on the number of threads.
+  static constexpr std::int64_t row_blocks = 64;
+
+  /// Gradients as backend/reference/layernorm.hpp has them.
+  template <class T>
+  static void rms_bwd(const op::layernorm& o, std::span<const address> at) {
+    const std::size_t variance_operand = o.scale ? 3 : 2;
+    const auto* src = static_cast<const T*>(at[0]);
+    const auto* diff_dst = static_cast<const T*>(at[1]);
+    const auto* scale = o.scale ? static_cast<const float*>(at[2]) : nullptr;
+    const auto* variance = static_cast<const float*>(at[variance_operand]);
+    auto* diff_src = static_cast<T*>(at[variance_operand + 1]);
+    auto* sums = static_cast<float*>(at.back());
+    const std::int64_t rows = elements(o.rows());
+    const std::int64_t columns = o.columns();
+    const auto epsilon = static_cast<float>(o.epsilon);
+#pragma omp parallel for
+    for (std::int64_t block = 0; block < row_blocks; ++block) {
+      float* sum = sums + block * columns;
+      if (scale != nullptr) std::fill_n(sum, columns, 0.0F);
+      for (std::int64_t row = rows * block / row_blocks; row < rows * (block + 1) / row_blocks;
+           ++row) {
+        const std::int64_t first = row * columns;
+        const float factor = 1 / std::sqrt(variance[row] + epsilon);
+        if (scale != nullptr) {
+          rms_row(
+              columns, factor, src + first, diff_dst + first, diff_src + first,
+              [=](std::int64_t i) { return scale[i]; },
+              [=](std::int64_t i, float gradient) { sum[i] += gradient; });
+        } else {
+          rms_row(
+              columns, factor, src + first, diff_dst + first, diff_src + first,
+              [](std::int64_t /*i*/) { return 1.0F; },
+              [](std::int64_t /*i*/, float /*gradient*/) {});
+        }
+      }
+    }
+    if (scale == nullptr) return;
+    auto* diff_scale = static_cast<float*>(at[variance_operand + 2]);
+#pragma omp parallel for simd
+    for (std::int64_t i = 0; i < columns; ++i) {
+      float total = 0;
+      for (std::int64_t block = 0; block < row_blocks; ++block) total += sums[block * columns + i];
+      diff_scale[i] = total;
+    }
+  }
+
+  /// One row; `add_to_scale(i, gradient)` takes its gradients of the scale.
+  template <class T, class Scale, class AddToScale>
+  static void rms_row(std::int64_t columns, float factor, const T* src, const T* diff_dst,
+                      T* diff_src, const Scale& scale, const AddToScale& add_to_scale) {
+    float product = 0;
+#pragma omp simd reduction(+ : product)
+    for (std::int64_t i = 0; i < columns; ++i) {
+      product += static_cast<float>(diff_dst[i]) * scale(i) * static_cast<float>(src[i]);
+    }
+    product *= factor * factor / static_cast<float>(columns);
+#pragma omp simd
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const auto x = static_cast<float>(src[i]);
+      const auto gradient = static_cast<float>(diff_dst[i]);
+      diff_src[i] = static_cast<T>(factor * (gradient * scale(i) - x * product));
+      add_to_scale(i, gradient * x * factor);
+    }
+  }
+
+  op::layernorm o_;
+  op::pass pass_;
+  dtype type_;
+};
+
+static_assert(implements<onednn::backend, op::layernorm>);
+
+}  // namespace layerbench

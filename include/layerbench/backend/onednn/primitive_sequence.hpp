@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/backend/onednn/primitive.hpp>
+
+namespace layerbench::onednn {
+
+/// Base class of plans that run several primitives, or loops of layerbench, one after the other.
+/// What one writes for the next lies in the workspace. A plan that appends none is the single
+/// primitive of set_primitive().
+class primitive_sequence : public primitive_plan {
+ public:
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    if (actions_.empty()) return primitive_plan::workspace_bytes();
+    return scratchpads_at_ + scratchpad_bytes_;
+  }
+
+  /// The arguments of a primitive, or the addresses of a loop.
+  struct bound_action {
+    std::vector<dnnl::memory> memories;
+    std::vector<dnnl_exec_arg_t> arguments;
+    std::vector<address> addresses;
+  };
+  struct binding : primitive_plan::binding {
+    std::vector<bound_action> actions;
+  };
+
+  [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
+    binding bound{primitive_plan::bind(addresses, workspace), {}};
+    for (const action& one : actions_) {
+      bound_action& to = bound.actions.emplace_back();
+      for (const argument& input : one.arguments) {
+        address at = address_of(input.at, addresses, workspace);
+        to.addresses.push_back(at);
+        if (!one.primitive) continue;
+        to.memories.emplace_back(input.stored, engine_, at);
+        to.arguments.push_back({input.name, to.memories.back().get()});
+      }
+      if (!one.primitive) continue;
+      to.memories.emplace_back(one.scratchpad, engine_,
+                               static_cast<std::byte*>(workspace) + scratchpads_at_);
+      to.arguments.push_back({DNNL_ARG_SCRATCHPAD, to.memories.back().get()});
+    }
+    return bound;
+  }
+
+  void place(binding& bound, std::span<const address> addresses) const {
+    primitive_plan::place(bound, addresses);
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+      bound_action& to = bound.actions[i];
+      for (std::size_t j = 0; j < actions_[i].arguments.size(); ++j) {
+        const location& at = actions_[i].arguments[j].at;
+        if (at.kind != memory_kind::operand) continue;
+        to.addresses[j] = address_of(at, addresses, nullptr);
+        if (actions_[i].primitive) to.memories[j].set_data_handle(to.addresses[j]);
+      }
+    }
+  }
+
+  void run(const binding& bound) const {
+    if (actions_.empty()) return primitive_plan::run(bound);
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+      const bound_action& on = bound.actions[i];
+      if (!actions_[i].primitive) {
+        actions_[i].loop(on.addresses);
+        continue;
+      }
+      const dnnl_status_t status =
+          dnnl_primitive_execute(actions_[i].primitive.get(), stream_.get(),
+                                 static_cast<int>(on.arguments.size()), on.arguments.data());
+      if (status != dnnl_success) {
+        throw api_error("oneDNN", "dnnl_primitive_execute", dnnl_status2str(status));
+      }
+    }
+  }
+
+ protected:
+  enum class memory_kind { operand, scratch, constant };
+  /// Where an argument lies.
+  struct location {
+    memory_kind kind;
+    std::size_t index;   ///< of an operand or a constant
+    std::size_t offset;  ///< in bytes
+  };
+  /// An argument of a primitive: DNNL_ARG_*, the view that the primitive has, where it lies.
+  struct argument {
+    int name;
+    dnnl::memory::desc stored;
+    location at;
+  };
+
+  primitive_sequence(const backend& device, std::vector<op::operand> logical)
+      : primitive_plan(device, std::move(logical)),
+        engine_(device.engine()),
+        stream_(device.stream()) {}
+
+  [[nodiscard]] static location operand(std::size_t index, std::size_t offset = 0) {
+    return {memory_kind::operand, index, offset};
+  }
+  /// New memory in the workspace.
+  [[nodiscard]] location scratch(const dnnl::memory::desc& stored) {
+    constexpr std::size_t line = 64;
+    const location result{memory_kind::scratch, 0, scratchpads_at_};
+    scratchpads_at_ += (stored.get_size() + line - 1) / line * line;
+    return result;
+  }
+  /// Values that primitives only read.
+  [[nodiscard]] location constant(std::vector<float> values) {
+    constants_.push_back(std::move(values));
+    return {memory_kind::constant, constants_.size() - 1, 0};
+  }
+
+  /// Appends a primitive.
+  template <class Descriptor>
+  void add(const Descriptor& descriptor, std::vector<argument> arguments) {
+    const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
+    scratchpad_bytes_ = std::max(scratchpad_bytes_, scratchpad.get_size());
+    const std::string implementation = descriptor.impl_info_str();
+    if (std::ranges::find(implementations_, implementation) == implementations_.end()) {
+      implementations_.push_back(implementation);
+    }
+    actions_.push_back(
+        {dnnl::primitive(descriptor.get()), scratchpad, nullptr, std::move(arguments)});
+  }
+
+  using loop_body = std::function<void(std::span<const address>)>;
+  /// Appends a loop, which gets the addresses of `arguments`.
+  void add_loop(const std::vector<location>& arguments, loop_body body) {
+    action next{{}, {}, std::move(body), {}};
+    for (const location& at : arguments) next.arguments.push_back({not_an_argument, {}, at});
+    actions_.push_back(std::move(next));
+  }
+
+  /// To be called last. `stored` says how the operands lie.
+  void finish(const std::vector<dnnl::memory::desc>& stored) {
+    set_loop(stored, implementations_.empty()
+                         ? "layerbench:loop"
+                         : fmt::format("{}", fmt::join(implementations_, "+")));
+  }
+
+ private:
+  struct action {
+    dnnl::primitive primitive;  ///< empty: it is a loop
+    dnnl::memory::desc scratchpad;
+    loop_body loop;
+    std::vector<argument> arguments;
+  };
+
+  [[nodiscard]] address address_of(const location& at, std::span<const address> operands,
+                                   address workspace) const {
+    // Primitives only read constants: their interface has no pointer to const.
+    address base = at.kind == memory_kind::operand ? operands[at.index]
+                   : at.kind == memory_kind::scratch
+                       ? workspace
+                       : const_cast<float*>(constants_[at.index].data());
+    return static_cast<std::byte*>(base) + at.offset;
+  }
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  std::vector<action> actions_;
+  std::vector<std::vector<float>> constants_;
+  std::vector<std::string> implementations_;  ///< distinct names of the library
+  std::size_t scratchpads_at_ = 0;            ///< behind the scratch memory
+  std::size_t scratchpad_bytes_ = 0;
+};
+
+}  // namespace layerbench::onednn
