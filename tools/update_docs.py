@@ -179,8 +179,30 @@ def parts(*names):
     return markdown(["case", *(f"{part} %" for part in order)], rows)
 
 
+def imports(file):
+    """A row per set of calls that no op computes: the models of tests/torch_coverage.py that have it."""
+    with open(ROOT / file, newline="") as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    groups = {}
+    for row in rows:
+        missing = [part.rpartition(" ")[0] for part in row["missing"].split("; ") if part]
+        groups.setdefault(", ".join(missing) or "none", []).append(row)
+
+    def same(group):
+        return all(row["parameters"] == row["torch_parameters"] and row["macs"] == row["torch_macs"]
+                   for row in group)
+
+    return markdown(["calls that no op computes", "models", "share of calls converted",
+                     "totals equal torch's", "number"],
+                    [[missing, " ".join(row["model"] for row in group),
+                      f"{100 * min(float(row['coverage']) for row in group):.0f} %",
+                      "yes" if same(group) else "no", str(len(group))]
+                     for missing, group in sorted(groups.items(), key=lambda one: -len(one[1]))],
+                    text_columns=4)
+
+
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
-          "parts": parts}
+          "parts": parts, "imports": imports}
 
 
 def updated(text):

@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Small networks that are exported to the files of this folder; tests/from_torch_test.py says how.
+
+They have the calls that the exports of torchvision's models lack.
+"""
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Image(nn.Module):
+    """Every op that reads images; sizes of which each is different where that is possible."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, (5, 3), stride=(2, 1), padding=(2, 0), bias=False)
+        self.same = nn.Conv2d(16, 16, 4, padding='same', dilation=(1, 2), groups=4)
+        self.norm = nn.BatchNorm2d(16, eps=1e-3, affine=False)
+        self.local = nn.LocalResponseNorm(5, alpha=2e-4, beta=0.5, k=2)
+        self.act = nn.ModuleList([nn.LeakyReLU(), nn.ELU(), nn.Hardtanh(0, 6), nn.GELU(), nn.SiLU(),
+                                  nn.Tanh(), nn.Hardswish(inplace=True)])
+        self.ceil = nn.MaxPool2d(3, 2, ceil_mode=True)
+        self.average = nn.AvgPool2d(3, 2, 1, count_include_pad=False)
+        self.up = nn.ConvTranspose2d(16, 12, 3, stride=2, padding=1, output_padding=1, groups=2)
+        self.gate = nn.Linear(12, 12)
+        self.shrink = nn.AdaptiveAvgPool2d((3, 4))
+        self.weight = nn.Parameter(torch.empty(288, 10))
+
+    def forward(self, x):
+        x = self.norm(self.same(self.stem(x)))
+        for act in self.act:
+            x = act(x)
+        x = self.average(self.ceil(self.local(x)))
+        x = self.up(F.pad(x, (1, 0, 2, 1)))
+        x = x * torch.sigmoid(self.gate(x.mean((2, 3))))[:, :, None, None]
+        x = F.dropout(self.shrink(torch.cat([x, torch.tanh(x)], 1)), 0.1, self.training)
+        x = torch.cat([x.amax(1, keepdim=True).expand_as(x), x], 1) if self.training else x
+        return torch.matmul(x.flatten(1), self.weight).log_softmax(1)
+
+
+class Sequence(nn.Module):
+    """Recurrent layers, embeddings and one-dimensional convolutions."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(1000, 24)
+        self.lstm = nn.LSTM(24, 32, 2, batch_first=True, bidirectional=True, dropout=0.1)
+        self.gru = nn.GRU(64, 32, batch_first=True)
+        self.rnn = nn.RNN(32, 32, 3, batch_first=True)
+        self.out = nn.Linear(32, 1000)
+
+    def forward(self, x):
+        x, _ = self.lstm(self.words(x))
+        x, _ = self.rnn(self.gru(x)[0])
+        return self.out(F.relu(x)).softmax(-1)
+
+
+class Signal(nn.Module):
+    """One-dimensional convolutions and pools."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv1d(4, 8, 5, 2, 2), nn.BatchNorm1d(8), nn.ReLU(True),
+                                    nn.MaxPool1d(2), nn.ConvTranspose1d(8, 6, 3, 2), nn.AvgPool1d(3),
+                                    nn.Conv1d(6, 6, 3, padding='same'), nn.AdaptiveAvgPool1d(1),
+                                    nn.Flatten(), nn.Linear(6, 5), nn.BatchNorm1d(5))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class InPlace(nn.Module):
+    """Names that stand for memory that is overwritten later: both sums read what relu_ wrote."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 4, 1), nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        before = self.first(x)
+        same = before.view(before.shape)
+        F.relu(before, inplace=True)
+        return self.second(same) + same + before
+
+
+class Attention(nn.Module):
+    """What no op computes yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.qkv, self.out = nn.LayerNorm(16), nn.Linear(16, 48), nn.Linear(16, 16)
+        self.scale = nn.Parameter(torch.empty(16))
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm(x)).view(-1, 9, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(-1, 9, 16)
+        return x + self.out(y) * self.scale
+
+
+class Unrolled(nn.Module):
+    """Has as many layers as images: no graph with a batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x):
+        return torch.stack([self.conv(one[None]) for one in x])
+
+
+class DataDependent(nn.Module):
+    """Sizes that depend on values."""
+
+    def forward(self, x):
+        return x[x > 0]

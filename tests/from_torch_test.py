@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tests tools/from_torch.py on stored exports, without torch: from_torch_test.py TOOL, the program
+`layerbench`.
+
+- Exports of torchvision's models become what the shipped shape files have: the same layers with the
+  same edges, but for names, and the same totals.
+- Small networks have the totals that torch counts.
+- A call that no op computes, a wrong export and a wrong command line end with their exit codes, and
+  leave no file.
+
+With --export the stored exports are made again, which needs torch and torchvision.
+"""
+import collections
+import copy
+import io
+import contextlib
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = ROOT / "tests/data/torch"
+SCRIPT = ROOT / "tools/from_torch.py"
+sys.path.insert(0, str(ROOT / "tools"))
+import from_torch  # noqa: E402 pylint: disable=wrong-import-position
+import torch_export  # noqa: E402 pylint: disable=wrong-import-position
+
+TOOL = None
+SHIPPED = {"resnet18": "resnet18", "mobilenet_v2": "mobilenet_v2",
+           "efficientnet_b0": "efficientnet_b0", "googlenet": "googlenet_torchvision_bn"}
+# Sizes of the input; parameters and MACs of one image by torch. torch does not count recurrent layers:
+# their MACs are the elements of their weight matrices, times the steps.
+SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1x4x64", 493, 8642),
+         "InPlace": ("in_place", "1x3x8x8", 36, 1792),
+         "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
+MISSING = {"Attention": ("attention", "1x9x16")}
+
+
+def run(*arguments, **options):
+    return subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], capture_output=True,
+                          text=True, check=False, **options)
+
+
+def show(file, *arguments):
+    done = subprocess.run([TOOL, "show", file, "--format=json", *arguments], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def convert(data):
+    """Converts in this process, which is faster: exit code, stdout, stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "export.json"
+        file.write_text(data if isinstance(data, str) else json.dumps(data))
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = from_torch.main(["--from-export", str(file)])
+    return code, out.getvalue(), err.getvalue()
+
+
+def stored(name):
+    return json.loads((DATA / f"{name}.json").read_text())
+
+
+def layers_of(file):
+    """The layers without names, counted: each as a text of its op, shape and what it reads."""
+    seen, before, found = {}, None, collections.Counter()
+    for layer in json.loads(pathlib.Path(file).read_text())["layers"]:
+        shape = dict(layer["shape"])
+        if layer["op"] in ("activation", "dropout"):
+            # The shape before or after it is flattened.
+            while shape["dims"][-1] == 1:
+                shape["dims"] = shape["dims"][:-1]
+        reads = [seen[name] for name in layer.get("after", [before] if before else [])]
+        if layer["op"] == "add":
+            reads.sort()
+        text = json.dumps([layer["op"], shape], sort_keys=True)
+        before = layer["name"]
+        seen[before] = hash((text, *reads))
+        found[text, seen[before]] += 1
+    return found
+
+
+class Conversion(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.file = self.folder / "mine.json"
+
+    def test_models_of_torchvision_are_the_shipped_ones(self):
+        for name, shipped in SHIPPED.items():
+            with self.subTest(name):
+                done = run("--from-export", DATA / f"{name}.json", "-o", self.file)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(layers_of(self.file),
+                                 layers_of(ROOT / f"shapes/models/{shipped}.json"))
+                for phase in ("inference", "training"):
+                    ours, theirs = (show(model, f"--phase={phase}", "--batch=3")
+                                    for model in (self.file, shipped))
+                    for total in ("parameters", "macs", "activations", "conv_layers"):
+                        self.assertEqual(ours[total], theirs[total], (phase, total))
+
+    def test_small_networks_have_the_totals_of_torch(self):
+        for name, _, parameters, macs in SMALL.values():
+            with self.subTest(name):
+                done = run("--from-export", DATA / f"{name}.json", "-o", self.file)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for batch in (1, 5):
+                    found = show(self.file, f"--batch={batch}")
+                    self.assertEqual((found["parameters"], found["macs"]), (parameters, batch * macs))
+
+    def test_every_op_that_has_calls_in_torch_is_covered(self):
+        ops = set()
+        for file in DATA.glob("*.json"):
+            code, out, err = convert(file.read_text())
+            if code == 0:
+                ops |= {layer["op"] for layer in json.loads(out)["layers"]}
+            else:
+                self.assertIn("no op computes", err)
+        self.assertEqual(ops, {"conv", "deconv", "gemm", "embedding", "pool", "batchnorm", "lrn", "rnn",
+                               "activation", "add", "multiply", "concat", "pad", "softmax", "dropout"})
+
+    def test_readers_of_overwritten_memory_read_what_was_written_last(self):
+        _, out, _ = convert(stored("in_place"))
+        reads = {layer["name"]: layer.get("after") for layer in json.loads(out)["layers"]}
+        self.assertEqual(reads, {"first": None, "relu": None, "second": None,
+                                 "add": ["second", "relu"], "add_2": ["add", "relu"]})
+
+    def test_an_unknown_call_is_named_with_its_place_and_share(self):
+        done = run("--from-export", DATA / "attention.json", "-o", self.file)
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stderr, r"layer_norm: 1 call, 0.0 % .* at norm, networks.py:\d+")
+        self.assertRegex(done.stderr, r"scaled_dot_product_attention: 1 call, [1-9]\d*\.\d %")
+        self.assertFalse(self.file.exists())
+
+    def test_a_partial_file_says_that_it_is_one(self):
+        done = run("--from-export", DATA / "attention.json", "-o", self.file, "--allow-partial")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("layer_norm", done.stderr)
+        self.assertRegex(show(self.file)["source"], r"incomplete, without .*layer_norm \(1\)")
+
+    def test_no_softmax(self):
+        export = DATA / "resnet18.json"
+        last = [json.loads(run("--from-export", export, *more).stdout)["layers"][-1]["op"]
+                for more in ([], ["--no-softmax"])]
+        self.assertEqual(last, ["softmax", "gemm"])
+
+    def test_names(self):
+        _, out, _ = convert(stored("resnet18"))
+        names = [layer["name"] for layer in json.loads(out)["layers"]]
+        self.assertEqual(names[4:11], ["layer1_0_conv1", "layer1_0_bn1", "layer1_0_relu",
+                                       "layer1_0_conv2", "layer1_0_bn2", "layer1_0_add",
+                                       "layer1_0_relu_2"])
+        done = run("--from-export", DATA / "resnet18.json", "--name=mine", "--title=My title")
+        self.assertEqual([json.loads(done.stdout)[key] for key in ("name", "title")],
+                         ["mine", "My title"])
+
+
+class Batch(unittest.TestCase):
+    """Two exports of different batches become one."""
+
+    def test_sizes_that_differ_are_multiples_of_the_batch(self):
+        first, second = ([batch, 3, 7 * batch, [6, True, None, "6", 0.5]]
+                         for batch in torch_export.BATCHES)
+        self.assertEqual(torch_export.merged(first, second, "place"),
+                         ["batch", 3, ["batch", 7], [6, True, None, "6", 0.5]])
+
+    def test_other_differences_are_refused(self):
+        for first, second in ((3, 4), (2, 2.0), (1, True), ([2], [2, 2]), ({"a": 1}, {"b": 1}),
+                              (0.5, 0.25), ("a", "b"), (4, 5)):
+            with self.subTest((first, second)):
+                with self.assertRaisesRegex(torch_export.CannotExport, "place"):
+                    torch_export.merged(first, second, "place")
+
+    def test_another_number_of_calls_is_refused(self):
+        def graph(*targets):
+            return {"inputs": {}, "calls": [{"name": target, "target": target} for target in targets]}
+
+        for targets in (("a",), ("a", "c"), ("a", "b", "b")):
+            with self.assertRaises(torch_export.CannotExport):
+                torch_export.both(graph("a", "b"), graph(*targets))
+
+    def test_named_sizes(self):
+        read = torch_export.input_sizes
+        self.assertEqual(read("4x3x8", {}), ([4, 3, 8], 0, "float32"))
+        self.assertEqual(read("20xbatchxh:int64", {"h": 7}), ([20, 1, 7], 1, "int64"))
+        with self.assertRaisesRegex(torch_export.Usage, "--bind h=SIZE"):
+            read("1xh", {})
+
+
+class Refusals(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def test_wrong_exports(self):
+        def edited(**changes):
+            return {**stored("in_place"), **changes}
+
+        def call(i, **changes):
+            data = stored("in_place")
+            data["calls"][i].update(changes)
+            return data
+
+        calls = stored("in_place")["calls"]
+        for word, data in (
+                ("JSON", ""), ("JSON", "{"), ("JSON", "[" * 100000), ("NaN", '{"a": NaN}'),
+                ("layerbench_torch_export", []), ("layerbench_torch_export", {}),
+                ("layerbench_torch_export", edited(layerbench_torch_export=2)),
+                ("/calls", edited(calls={})), ("/calls", edited(calls=[])),
+                ("/calls/0", edited(calls=[1])), ("/calls/1/name", edited(calls=[calls[0]] * 2)),
+                ("/outputs", edited(outputs=[1])), ("/outputs", edited(outputs=["nobody"])),
+                ("/inputs", edited(inputs=[])), ("/inputs/x", edited(inputs={"x": {"dims": 3}})),
+                ("/weights/w", edited(weights={"w": [-1]})), ("/name", edited(name=7)),
+                ("/batch", edited(batch=0)), ("/batch", edited(batch="2")),
+                ("/calls/0/dims", call(0, dims=["batch", 2**40, 8, 8])),
+                ("/calls/0/dims/0", call(0, dims=[["batch", 2, 3], 4, 8, 8])),
+                ("/calls/0/dims", call(0, dims=["batch", 5, 8, 8])),
+                ("/calls/0/dims", call(0, dims=[1] * 17)), ("/calls/0/args", call(0, args=[])),
+                ("/calls/0/args/stride", call(0, args={**calls[0]["args"], "stride": [0, 0]})),
+                ("/calls/0/args/groups", call(0, args={**calls[0]["args"], "groups": 3})),
+                ("/calls/0/args", call(0, args={"input": "%x", "weight": "%nobody"})),
+                ("/calls/0/args/weight", call(0, args={"input": "%x"})),
+                ("/calls/0/args", call(0, args={"input": "%" + calls[-1]["name"]})),
+                ("/calls/0/flops", call(0, flops="many"))):
+            with self.subTest(word=word, data=str(data)[:80]):
+                code, out, err = convert(data)
+                self.assertEqual((code, out), (3, ""), err)
+                self.assertIn(word, err)
+
+    def test_random_damage_never_ends_in_a_traceback(self):
+        dice = random.Random(7)
+        junk = [None, True, 0, -1, 3, 2**70, 1.5, "", "%x", "batch", [], {}, ["batch", 2], "%", [[]],
+                [0], [2, 2], [-1, 1], "same"]
+
+        def damage(value):
+            """Replaces or removes something in a value."""
+            if isinstance(value, (dict, list)) and value and dice.random() < 0.9:
+                key = dice.choice(list(value) if isinstance(value, dict) else range(len(value)))
+                if dice.random() < 0.1:
+                    del value[key]
+                else:
+                    value[key] = damage(value[key])
+                return value
+            return copy.deepcopy(dice.choice(junk))
+
+        codes = collections.Counter()
+        for name in ("image", "sequence", "signal", "in_place", "attention"):
+            data = stored(name)
+            for _ in range(300):
+                wrong = copy.deepcopy(data)
+                wrong["calls"] = damage(wrong["calls"]) if dice.random() < 0.8 else wrong["calls"]
+                wrong = damage(wrong) if dice.random() < 0.3 else wrong
+                codes[convert(wrong)[0]] += 1
+        self.assertEqual(set(codes), {0, 3, 4})
+
+    def test_command_lines(self):
+        export = DATA / "in_place.json"
+        for arguments in ([], ["net.py:make", "--from-export", export],
+                          ["--from-export", export, "--input=1x3"], ["--nonsense"], ["net.py"],
+                          ["net.py:make", "--input=1x3xh"], ["net.py:make", "--input=0x3"],
+                          ["--from-export", export, "--name=Mine"],
+                          ["--from-export", export, "--bind=x=0"],
+                          ["--from-export", export, "-o", self.folder / "none" / "mine.json"]):
+            with self.subTest(arguments):
+                self.assertEqual(run(*arguments).returncode, 2)
+        self.assertEqual(run("--from-export", self.folder / "none.json").returncode, 3)
+
+    def test_an_old_file_remains_if_the_new_one_fails(self):
+        file = self.folder / "mine.json"
+        file.write_text("old")
+        for name in ("attention", "none"):
+            self.assertNotEqual(run("--from-export", DATA / f"{name}.json", "-o", file).returncode, 0)
+            self.assertEqual(file.read_text(), "old")
+        self.assertEqual(run("--from-export", DATA / "in_place.json", "-o", file).returncode, 0)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["mine.json"])
+        self.assertEqual(file.read_text(), run("--from-export", DATA / "in_place.json").stdout)
+
+    def test_stdout_that_is_full(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([sys.executable, SCRIPT, "--from-export", DATA / "in_place.json"],
+                                  stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("stdout", done.stderr)
+
+    def test_without_torch(self):
+        (self.folder / "torch.py").write_text("raise ImportError('no torch')")
+        done = run("torchvision:resnet18", env={**os.environ, "PYTHONPATH": str(self.folder)})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("pip install torch", done.stderr)
+
+
+def export_again():
+    """Makes the stored exports again. Run it with a Python that has torch and torchvision."""
+    os.chdir(ROOT)
+    models = [(f"torchvision:{name}", name, []) for name in SHIPPED]
+    models += [(f"tests/data/torch/networks.py:{kind}", name, [f"--input={sizes}"])
+               for kind, (name, sizes, *_) in {**SMALL, **MISSING}.items()]
+    for model, name, inputs in models:
+        code = from_torch.main([model, *inputs, f"--name={name}", f"--export={DATA / name}.json"])
+        if code:
+            sys.exit(code)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--export"]:
+        export_again()
+    else:
+        TOOL = sys.argv.pop(1)
+        unittest.main()

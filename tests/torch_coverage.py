@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Converts all classification models of torchvision and compares their totals with torch's.
+
+  tests/torch_coverage.py build/release/tools/layerbench [-o results/torch_import/torchvision.csv]
+
+Needs torch and torchvision. Takes about ten minutes, so it is run by hand; no data or weights are
+downloaded. tools/update_docs.py makes the table of docs/import.md of the file. Exit code 1: totals of a
+model that converts completely are not those of torch.
+
+  coverage    share of the calls of a forward pass that the shape file has
+  parameters  of the shape file; torch_parameters: those that inference reads; unread: the others
+  macs        of the shape file at batch 1; torch_macs: half the FLOPs of torch.utils.flop_counter
+  missing     calls that no op computes, with their numbers
+"""
+import argparse
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import torch_convert  # noqa: E402 pylint: disable=wrong-import-position
+import torch_export  # noqa: E402 pylint: disable=wrong-import-position
+
+COLUMNS = ("model", "input", "layers", "coverage", "parameters", "torch_parameters", "unread", "macs",
+           "torch_macs", "missing")
+
+
+def torch_macs(torch, make, sizes):
+    """MACs of a whole forward pass as torch counts them."""
+    module = torch_export.make_module(torch, make, "meta")
+    counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    with torch.no_grad(), counter:
+        module(torch.empty(sizes, device="meta"))
+    return counter.get_total_flops() // 2
+
+
+def totals(tool, text):
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([tool, "show", file.name, "--format=json"], capture_output=True,
+                              text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def row(torch, tool, name):
+    make, (sizes,) = torch_export.maker_of(f"torchvision:{name}")
+    data = torch_export.export(f"torchvision:{name}", [], {}, None)
+    conversion = torch_convert.Conversion(data).run()
+    shown = totals(tool, conversion.text(name))
+    known, missing, unread = conversion.parameters()
+    return {"model": name, "input": sizes, "layers": len(conversion.layers),
+            "coverage": f"{conversion.coverage():.4f}", "parameters": shown["parameters"],
+            "torch_parameters": known + missing, "unread": unread, "macs": shown["macs"],
+            "torch_macs": torch_macs(torch, make, [int(one) for one in sizes.split("x")]),
+            "missing": "; ".join(f"{key} {one.count}"
+                                 for key, one in sorted(conversion.missing.items()))}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool", type=pathlib.Path)
+    parser.add_argument("-o", "--output", type=pathlib.Path,
+                        default=ROOT / "results/torch_import/torchvision.csv")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch = torch_export.package("torch")
+    models = torch_export.package("torchvision").models
+    wrong, rows = [], []
+    for name in sorted(models.list_models(module=models)):
+        found = row(torch, options.tool, name)
+        rows.append(found)
+        print(name, found["coverage"], flush=True)
+        same = (found["parameters"] == found["torch_parameters"] and
+                found["macs"] == found["torch_macs"])
+        if not found["missing"] and not same:
+            wrong.append(name)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    with options.output.open("w", newline="") as file:
+        file.write(f"# torch {torch.__version__.partition('+')[0]}, torchvision "
+                   f"{sys.modules['torchvision'].__version__.partition('+')[0]}\n")
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    sys.exit(f"totals differ from torch's: {' '.join(wrong)}" if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1072 @@
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Converts an export of torch_export.py to the layers of a shape file. Needs no torch.
+
+Each function with @op converts the calls of some targets. It raises `Unknown` for a call that no op
+of the project computes. Calls that only rename memory, such as views, become no layer.
+"""
+import json
+import math
+import re
+from collections import Counter, namedtuple
+
+from make_models import one_line, shortest_pads, shortest_pair
+
+VERSION = 1
+LARGEST = 2**31 - 1
+MOST_CALLS = 200000
+
+
+class BadExport(Exception):
+    """The export is not what torch_export.py writes; the text says where."""
+
+
+class Unknown(Exception):
+    """No op computes a call; the text is the reason, empty where the target says it all."""
+
+
+class Follows(Unknown):
+    """A call reads what another unknown call computes."""
+
+
+# --- Sizes -------------------------------------------------------------------------------------
+
+class Size(namedtuple('Size', 'count power', defaults=(0,))):
+    """count * batch ** power."""
+
+    def __mul__(self, other):
+        return Size(self.count * other.count, self.power + other.power)
+
+    def json(self):
+        factors = ['batch'] * self.power + ([self.count] if self.count != 1 else [])
+        if not factors:
+            return 1
+        return factors[0] if len(factors) == 1 else factors
+
+    def __str__(self):
+        return 'x'.join(map(str, self.json())) if isinstance(self.json(), list) else str(
+            self.json())
+
+
+BATCH = Size(1, 1)
+ONE = Size(1)
+
+
+def product(sizes):
+    return math.prod(sizes, start=ONE)
+
+
+def plain(size):
+    """A size that must not depend on the batch."""
+    if size.power:
+        raise Unknown('a size other than the first depends on the batch')
+    return size.count
+
+
+def dims_json(dims):
+    return [size.json() for size in dims]
+
+
+def dims_text(dims):
+    return '(' + ', '.join(map(str, dims)) + ')'
+
+
+def read_size(value, place):
+    def count(one):
+        if type(one) is not int or not 0 <= one <= LARGEST:
+            raise BadExport(f'{place}: {json.dumps(one)[:40]} is no size')
+        return one
+    if value == 'batch':
+        return BATCH
+    if isinstance(value, list):
+        if len(value) != 2 or value[0] != 'batch':
+            raise BadExport(f'{place}: a size is a number, "batch" or ["batch", factor]')
+        return Size(count(value[1]), 1)
+    return Size(count(value))
+
+
+def read_dims(value, place):
+    if not isinstance(value, list) or len(value) > 16:
+        raise BadExport(f'{place}: is no list of sizes')
+    return tuple(read_size(size, f'{place}/{i}') for i, size in enumerate(value))
+
+
+def connects(source, dims):
+    """Whether a layer may read what another wrote as a tensor of these extents: the rule of
+    model/shape_file-inl.hpp."""
+    if source == dims:
+        return True
+    flat, deep = sorted((source, dims), key=len)
+    same_last = len(deep) == 3 and flat[-1:] == deep[-1:]
+    return len(flat) == 2 and (flat[0] == deep[0] or same_last) and (
+        product(flat) == product(deep))
+
+
+# --- Values and calls --------------------------------------------------------------------------
+
+class Value:
+    """What a call reads or writes.
+
+    kind: 'layer' wrote it; 'input' of the model; 'weight'; 'constant'; 'left_out': by an unknown
+    call. `dims` is its shape in torch, `written` that of the layer's result.
+    """
+
+    def __init__(self, kind, dims, layer=None, written=None, sources=(), parts=(), name=None,
+                 transposed=False, dtype='float32'):
+        self.kind, self.dims, self.layer = kind, dims, layer
+        self.written = dims if written is None else written
+        self.sources, self.parts, self.name = sources, parts, name
+        self.transposed, self.dtype = transposed, dtype
+
+    def viewed(self, dims, transposed=None):
+        return Value(self.kind, dims, self.layer, self.written, self.sources, self.parts,
+                     self.name, self.transposed if transposed is None else transposed, self.dtype)
+
+    @property
+    def is_data(self):
+        return self.kind in ('layer', 'input', 'left_out')
+
+
+class Call:
+    """One call of the export, with checked access to its arguments."""
+
+    def __init__(self, line, place, values):
+        if not isinstance(line, dict):
+            raise BadExport(f'{place}: is no object')
+        self.place, self.values = place, values
+        self.name = self.text(line, 'name')
+        self.target = self.text(line, 'target')
+        self.module = self.text(line, 'module', '')
+        self.at = self.text(line, 'at', '')
+        self.dtype = self.text(line, 'dtype', 'float32')
+        self.args = line.get('args')
+        if not isinstance(self.args, dict):
+            raise BadExport(f'{place}/args: is no object')
+        self.outputs = None
+        if 'outputs' in line:
+            outputs = line['outputs']
+            if not isinstance(outputs, list) or not outputs:
+                raise BadExport(f'{place}/outputs: is no list of dims')
+            self.outputs = [read_dims(dims, f'{place}/outputs/{i}')
+                            for i, dims in enumerate(outputs)]
+        self.dims = self.outputs[0] if self.outputs else read_dims(line.get('dims'),
+                                                                   f'{place}/dims')
+        self.flops = read_flops(line.get('flops', 0), f'{place}/flops')
+        self.writes_view = line.get('writes_view', False) is True
+
+    def text(self, line, key, default=None):
+        value = line.get(key, default)
+        if not isinstance(value, str) or (default is None and not value):
+            raise BadExport(f'{self.place}/{key}: is no text')
+        return value
+
+    @property
+    def base(self):
+        """aten.relu_.default -> relu"""
+        match = re.fullmatch(r'aten\.(\w+?)_?\.\w+', self.target)
+        return match[1] if match else self.target
+
+    def wrong(self, key, what):
+        return BadExport(f'{self.place}/args/{key}: {what}')
+
+    def references(self):
+        """Names of the tensors that the call reads."""
+        def search(value, depth=0):
+            if isinstance(value, str) and value.startswith('%'):
+                yield value[1:]
+            elif isinstance(value, list) and depth < 8:
+                for one in value:
+                    yield from search(one, depth + 1)
+        for value in self.args.values():
+            yield from search(value)
+
+    def value(self, reference, key):
+        if not isinstance(reference, str) or not reference.startswith('%'):
+            raise self.wrong(key, 'is no tensor')
+        if reference[1:] not in self.values:
+            raise self.wrong(key, f'no call before it is named {reference[1:40]!r}')
+        return self.values[reference[1:]]
+
+    def tensor(self, key):
+        """The tensor of an argument; None where it has none."""
+        reference = self.args.get(key)
+        return None if reference is None else self.value(reference, key)
+
+    def source(self, key):
+        """A tensor that a layer reads. Unknown where it is not computed by the step."""
+        found = self.args.get(key)
+        if isinstance(found, (bool, int, float)):
+            raise Unknown('with a number')
+        value = self.value(found, key)
+        if not value.is_data:
+            raise Unknown('of a weight' if value.kind == 'weight' else 'of a constant')
+        return value
+
+    def weight(self, key):
+        """A weight; None where the call has none."""
+        value = self.tensor(key)
+        if value is not None and value.kind == 'left_out':
+            raise Follows()
+        if value is not None and value.kind != 'weight':
+            raise Unknown(f'{key} is not a weight')
+        return value
+
+    def filters(self, key):
+        """Weights that the call cannot do without."""
+        value = self.weight(key)
+        if value is None:
+            raise self.wrong(key, 'is missing')
+        return value
+
+    def tensors(self, key):
+        listed = self.args.get(key)
+        if not isinstance(listed, list):
+            raise self.wrong(key, 'is no list of tensors')
+        return [self.value(reference, key) for reference in listed]
+
+    def integer(self, key, default=None):
+        value = self.args.get(key, default)
+        if type(value) is not int or abs(value) > 2**63:
+            raise self.wrong(key, 'is no whole number')
+        return value
+
+    def number(self, key, default=None):
+        value = self.args.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.wrong(key, 'is no number')
+        return value
+
+    def flag(self, key, default=False):
+        value = self.args.get(key, default)
+        if not isinstance(value, bool):
+            raise self.wrong(key, 'is neither true nor false')
+        return value
+
+    def pair(self, key, default, axes=2, least=0):
+        """Sizes along height and width; with one axis the height has `least`."""
+        value = self.args.get(key)
+        if value is None or value == []:
+            value = default
+        values = value if isinstance(value, list) else [value]
+        if len(values) == 1:
+            values = values * axes
+        if len(values) != axes or any(type(one) is not int or not least <= one <= LARGEST
+                                      for one in values):
+            raise self.wrong(key, f'is not {axes} sizes')
+        return tuple(values) if axes == 2 else (least, values[0])
+
+
+def read_flops(value, place):
+    """FLOPs of one image, or of the call."""
+    if isinstance(value, list) and len(value) == 2 and value[0] == 'batch':
+        value = value[1]
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise BadExport(f'{place}: is no number of FLOPs')
+    return value
+
+
+# --- Ops ---------------------------------------------------------------------------------------
+
+OPS = {}
+# A layer and the positions of what it reads (None: the model's input); of its name: module, word.
+Layer = namedtuple('Layer', 'line inputs module word')
+
+
+def op(*bases):
+    """Of a function of (call, convert) that returns the value of the call."""
+    def add(function):
+        for base in bases:
+            OPS[base] = function
+        return function
+    return add
+
+
+def image(dims, axes=2):
+    """n c h w of an image, or of a sequence, which is an image of height 1."""
+    if len(dims) != axes + 2:
+        raise Unknown(f'of a tensor with {len(dims)} axes')
+    n, c, *rest = dims
+    h, w = (1, rest[0]) if axes == 1 else rest
+    return n, plain(c), *(one if isinstance(one, int) else plain(one) for one in (h, w))
+
+
+def image_fields(n, c, h, w):
+    return {'n': n.json(), 'c': c, 'h': h, 'w': w}
+
+
+def two(a, b):
+    return (Size(a), Size(b))
+
+
+def convolution_fields(shape, stride, pad, dilation, groups, bias):
+    for key, value, default in (('stride', shortest_pair(stride), 1),
+                                ('pad', shortest_pads(pad), 0),
+                                ('dilation', shortest_pair(dilation), 1), ('groups', groups, 1),
+                                ('bias', bias, False)):
+        if value != default:
+            shape[key] = value
+    return shape
+
+
+def same_pads(call, size, dilation):
+    if call.args.get('padding') == 'valid':
+        return 0, 0, 0, 0
+    if call.args.get('padding') != 'same':
+        raise call.wrong('padding', 'is neither sizes nor "same" nor "valid"')
+    rows, columns = (spread * (taps - 1) for taps, spread in zip(size, dilation))
+    return rows // 2, rows - rows // 2, columns // 2, columns - columns // 2
+
+
+@op('conv1d', 'conv2d', 'convolution')
+def convolution(call, convert):
+    if call.base == 'convolution' and call.flag('transposed'):
+        return transposed_convolution(call, convert)
+    x, w = call.source('input'), call.filters('weight')
+    axes = len(w.dims) - 2
+    if axes not in (1, 2) or w.transposed:
+        raise Unknown(f'of {axes} axes')
+    n, c, height, width = image(x.dims, axes)
+    k, _, r, s = image(w.dims, axes)
+    k = plain(k)
+    stride = call.pair('stride', 1, axes, 1)
+    dilation = call.pair('dilation', 1, axes, 1)
+    groups = call.integer('groups', 1)
+    if isinstance(call.args.get('padding'), str):
+        pad = same_pads(call, (r, s), dilation)
+    else:
+        vertical, horizontal = call.pair('padding', 0, axes)
+        pad = (vertical, vertical, horizontal, horizontal)
+    p = (height + pad[0] + pad[1] - dilation[0] * (r - 1) - 1) // stride[0] + 1
+    q = (width + pad[2] + pad[3] - dilation[1] * (s - 1) - 1) // stride[1] + 1
+    if groups < 1 or c % groups or k % groups or plain(w.dims[1]) * groups != c:
+        raise call.wrong('groups', 'does not fit the channels')
+    shape = {**image_fields(n, c, height, width), 'k': k, 'r': r, 's': s}
+    convolution_fields(shape, stride, pad, dilation, groups, call.weight('bias') is not None)
+    return convert.layer(call, 'conv', [x], [(n, *two(c, height), Size(width))], shape,
+                         (n, *two(k, p), Size(q)))
+
+
+@op('conv_transpose1d', 'conv_transpose2d')
+def transposed_convolution(call, convert):
+    x, w = call.source('input'), call.filters('weight')
+    axes = len(w.dims) - 2
+    if axes not in (1, 2) or w.transposed:
+        raise Unknown(f'of {axes} axes')
+    n, c, height, width = image(x.dims, axes)
+    _, per_group, r, s = image(w.dims, axes)
+    groups = call.integer('groups', 1)
+    k = per_group * groups
+    stride = call.pair('stride', 1, axes, 1)
+    dilation = call.pair('dilation', 1, axes, 1)
+    vertical, horizontal = call.pair('padding', 0, axes)
+    more = call.pair('output_padding', 0, axes)
+    p = (height - 1) * stride[0] + dilation[0] * (r - 1) + 1 - 2 * vertical + more[0]
+    q = (width - 1) * stride[1] + dilation[1] * (s - 1) + 1 - 2 * horizontal + more[1]
+    shape = {**image_fields(n, c, height, width), 'k': k, 'r': r, 's': s}
+    convolution_fields(shape, stride, (vertical, vertical, horizontal, horizontal), dilation,
+                       groups, call.weight('bias') is not None)
+    if any(more):
+        shape['output_pad'] = shortest_pair(more)
+    return convert.layer(call, 'deconv', [x], [(n, *two(c, height), Size(width))], shape,
+                         (n, *two(k, p), Size(q)))
+
+
+def matrix_product(call, convert, x, weight, bias):
+    """x times a weight that is stored as [k, n], or transposed as [n, k]."""
+    if len(weight.dims) != 2 or len(x.dims) < 2:
+        raise Unknown('of other than a matrix and weights')
+    transposed = weight.transposed
+    k, n = weight.dims[::-1] if transposed == 'linear' else weight.dims
+    if x.dims[-1] != k:
+        raise call.wrong('weight', 'does not fit the tensor')
+    m = product(x.dims[:-1])
+    shape = {'m': m.json(), 'n': plain(n), 'k': plain(k)}
+    if transposed:
+        shape['b_transposed'] = True
+    if bias:
+        shape['bias'] = True
+    return convert.layer(call, 'gemm', [x], [(m, k)], shape, (m, n))
+
+
+@op('linear')
+def linear(call, convert):
+    weight = call.filters('weight')
+    if weight.transposed:
+        raise Unknown('with transposed weights')
+    return matrix_product(call, convert, call.source('input'),
+                          weight.viewed(weight.dims, 'linear'), call.weight('bias') is not None)
+
+
+@op('mm', 'matmul', 'addmm')
+def matmul(call, convert):
+    names = {'mm': ('self', 'mat2'), 'matmul': ('self', 'other'), 'addmm': ('mat1', 'mat2')}
+    first, second = names[call.base]
+    x, weight = call.source(first), call.tensor(second)
+    if weight is None or weight.kind != 'weight':
+        raise Unknown('of two activations')
+    bias = call.base == 'addmm'
+    if bias:
+        added = call.filters('self')
+        if added.dims != (weight.dims[-1],) or call.number('beta', 1) != 1 or (
+                call.number('alpha', 1) != 1):
+            raise Unknown('with other than a bias')
+    return matrix_product(call, convert, x, weight, bias)
+
+
+@op('embedding')
+def embedding(call, convert):
+    table, indices = call.filters('weight'), call.tensor('indices')
+    if len(table.dims) != 2 or indices is None:
+        raise call.wrong('weight', 'is no table')
+    rows, columns = map(plain, table.dims)
+    if rows > 2**24:
+        raise Unknown('with more than 2^24 rows')
+    if indices.kind == 'constant':
+        indices = Value('input', indices.dims)
+    n = product(indices.dims)
+    return convert.layer(call, 'embedding', [indices], [indices.dims],
+                         {'n': n.json(), 'rows': rows, 'columns': columns}, (n, Size(columns)))
+
+
+def one_pool(call, convert, x, kind, size, stride, pad=(0, 0), ceil=False, count_padding=True):
+    axes = len(x.dims) - 2
+    n, c, h, w = image(x.dims, axes)
+
+    def outputs(extent, before, window, step):
+        taps = extent + 2 * before - window
+        count = (-(-taps // step) if ceil else taps // step) + 1
+        return count - 1 if ceil and (count - 1) * step >= extent + before else count
+
+    p, q = (outputs(*one) for one in zip((h, w), pad, size, stride))
+    shape = {'kind': kind, **image_fields(n, c, h, w), 'r': size[0], 's': size[1],
+             'stride': shortest_pair(stride)}
+    if any(pad):
+        shape['pad'] = shortest_pair(pad)
+    floors = tuple((extent + 2 * before - window) // step + 1
+                   for extent, before, window, step in zip((h, w), pad, size, stride))
+    if (p, q) != floors:
+        shape['ceil'] = True
+    if not count_padding and any(pad):
+        shape['count_padding'] = False
+    return convert.layer(call, 'pool', [x], [(n, *two(c, h), Size(w))], shape,
+                         (n, *two(c, p), Size(q)))
+
+
+@op('max_pool1d', 'max_pool2d', 'max_pool2d_with_indices', 'avg_pool1d', 'avg_pool2d')
+def pool(call, convert):
+    x = call.source('self')
+    axes = 1 if '1d' in call.base else 2
+    if len(x.dims) != axes + 2:
+        raise Unknown('without a batch')
+    size = call.pair('kernel_size', None, axes, 1)
+    stride = call.pair('stride', list(size[-axes:]), axes, 1)
+    pad = call.pair('padding', 0, axes)
+    kind = 'average' if call.base.startswith('avg') else 'max'
+    if call.pair('dilation', 1, axes, 1) != (1, 1):
+        raise Unknown('with a dilation')
+    if call.args.get('divisor_override') is not None:
+        raise Unknown('with a divisor')
+    return one_pool(call, convert, x, kind, size, stride, pad, call.flag('ceil_mode'),
+                    call.flag('count_include_pad', True))
+
+
+def fixed_window(extent, outputs):
+    """Window and stride of an adaptive pool along one axis; Unknown where windows differ."""
+    if not 1 <= outputs <= extent:
+        raise Unknown(f'from {extent} to {outputs}')
+    if extent % outputs == 0:
+        return extent // outputs, 1 if outputs == 1 else extent // outputs
+    if outputs > 4096:
+        raise Unknown(f'to {outputs}')
+    starts = [i * extent // outputs for i in range(outputs)]
+    ends = [-(-(i + 1) * extent // outputs) for i in range(outputs)]
+    sizes = {end - start for start, end in zip(starts, ends)}
+    steps = {after - before for before, after in zip(starts, starts[1:])} or {1}
+    if len(sizes) > 1 or len(steps) > 1:
+        raise Unknown(f'from {extent} to {outputs}, with windows that differ')
+    return sizes.pop(), steps.pop()
+
+
+@op('adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d')
+def adaptive_pool(call, convert):
+    x = call.source('self')
+    axes = 1 if '1d' in call.base else 2
+    _, _, h, w = image(x.dims, axes)
+    if len(call.dims) != axes + 2:
+        raise call.wrong('output_size', 'does not fit the result')
+    _, _, p, q = image(call.dims, axes)
+    if (p, q) == (h, w):
+        return x.viewed(call.dims)
+    (r, v), (s, u) = fixed_window(h, p), fixed_window(w, q)
+    kind = 'max' if 'max' in call.base else 'average'
+    return one_pool(call, convert, x, kind, (r, s), (v, u))
+
+
+@op('mean')
+def mean(call, convert):
+    x = call.source('self')
+    listed = call.args.get('dim')
+    axes = {axis % len(x.dims) for axis in listed if type(axis) is int} if isinstance(
+        listed, list) and x.dims else set()
+    if len(x.dims) not in (3, 4) or axes != set(range(2, len(x.dims))):
+        raise Unknown('over other than height and width')
+    _, _, h, w = image(x.dims, len(x.dims) - 2)
+    return one_pool(call, convert, x, 'average', (h, w), (1, 1))
+
+
+@op('batch_norm', '_native_batch_norm_legit_no_training')
+def batchnorm(call, convert):
+    x = call.source('input')
+    if call.base == 'batch_norm' and (call.flag('training') or
+                                      call.args.get('running_mean') is None):
+        raise Unknown('with statistics of the batch')
+    dims = x.dims + (ONE, ONE) if len(x.dims) == 2 else x.dims
+    n, c, h, w = image(dims, len(dims) - 2)
+    shape = image_fields(n, c, h, w)
+    epsilon = call.number('eps', 1e-5)
+    if epsilon != 1e-5:
+        shape['epsilon'] = epsilon
+    if call.weight('weight') is None:
+        shape['scale'] = False
+    if call.weight('bias') is None:
+        shape['shift'] = False
+    written = (n, *two(c, h), Size(w))
+    return convert.layer(call, 'batchnorm', [x], [written], shape, written)
+
+
+# Kind of the activation, and conditions: argument, default, value. What differs is refused, or noted
+# where the time is the same.
+ACTIVATIONS = {
+    'relu': ('relu', ()), 'relu6': ('relu6', ()), 'sigmoid': ('sigmoid', ()),
+    'tanh': ('tanh', ()), 'silu': ('swish', ()), 'hardswish': ('hardswish', ()),
+    'gelu': ('gelu', (('approximate', 'none', 'none', 'refused'),)),
+    'hardtanh': ('relu6', (('min_val', -1, 0, 'refused'), ('max_val', 1, 6, 'refused'))),
+    'clamp': ('relu6', (('min', None, 0, 'refused'), ('max', None, 6, 'refused'))),
+    'clamp_min': ('relu', (('min', None, 0, 'refused'),)),
+    'leaky_relu': ('leaky_relu', (('negative_slope', 0.01, 0.01, 'noted'),)),
+    'elu': ('elu', (('alpha', 1, 1, 'noted'), ('scale', 1, 1, 'refused'),
+                    ('input_scale', 1, 1, 'refused')))}
+
+
+@op(*ACTIVATIONS)
+def activation(call, convert):
+    kind, conditions = ACTIVATIONS[call.base]
+    for key, default, value, otherwise in conditions:
+        found = call.args.get(key, default)
+        if found != value and otherwise == 'refused':
+            raise Unknown(f'with {key} {found}')
+        if found != value:
+            convert.note(f'{call.base} with {key} {found} is timed as with {value}')
+    return convert.elementwise(call, 'activation', call.source('self'), {'kind': kind}, kind)
+
+
+@op('dropout', 'feature_dropout')
+def dropout(call, convert):
+    x = call.source('input' if 'input' in call.args else 'self')
+    rate = call.number('p')
+    if not 0 <= rate < 1:
+        raise Unknown(f'with a rate of {rate}')
+    if rate == 0:
+        return x.viewed(call.dims)
+    if call.base == 'feature_dropout':
+        convert.note('dropout of whole channels is timed as dropout of elements')
+    return convert.elementwise(call, 'dropout', x, {} if rate == 0.5 else {'rate': rate})
+
+
+@op('softmax', '_softmax', 'log_softmax', '_log_softmax')
+def softmax(call, convert):
+    x = call.source('self')
+    axis = call.integer('dim')
+    axis = axis + len(x.dims) if axis < 0 else axis
+    if not 0 <= axis < len(x.dims):
+        raise call.wrong('dim', 'is no axis')
+    if 'log' in call.base:
+        convert.note('log_softmax is timed as softmax')
+    dims = convert.element_dims(x)
+    # A matrix, where a layer wrote one: the loss of a training step replaces its softmax.
+    if axis == len(x.dims) - 1 and len(x.written) == 2 and x.written[-1] == x.dims[-1]:
+        dims = x.written
+    if dims != x.dims:
+        if axis != len(x.dims) - 1 or dims[-1] != x.dims[-1]:
+            raise Unknown('over an axis that a view made')
+        axis = len(dims) - 1
+    if axis < 1:
+        raise Unknown('over the batch')
+    shape = {'dims': dims_json(dims)}
+    if axis != 1:
+        shape['axis'] = axis
+    return convert.layer(call, 'softmax', [x], [dims], shape, dims)
+
+
+@op('add')
+def add(call, convert):
+    x, y = call.source('self'), call.source('other')
+    if call.number('alpha', 1) != 1:
+        raise Unknown('with a factor')
+    if x.dims != y.dims:
+        raise Unknown('of tensors with different sizes')
+    dims = x.dims
+    if not (connects(x.written, dims) and connects(y.written, dims)):
+        dims = x.written
+    return convert.layer(call, 'add', [x, y], [dims, dims], {'dims': dims_json(dims)}, dims)
+
+
+@op('mul')
+def multiply(call, convert):
+    x, y = call.source('self'), call.source('other')
+    if x.dims != call.dims:
+        x, y = y, x
+    if x.dims != call.dims:
+        raise Unknown('of two tensors that are both repeated')
+    factors = (ONE,) * (len(x.dims) - len(y.dims)) + y.dims
+    dims = x.dims
+    if factors == dims and not (connects(x.written, dims) and connects(y.written, dims)):
+        dims = factors = x.written
+    shape = {'dims': dims_json(dims)}
+    if factors != dims:
+        shape['dims1'] = dims_json(factors)
+    return convert.layer(call, 'multiply', [x, y], [dims, factors], shape, dims)
+
+
+@op('cat', 'concat')
+def concat(call, convert):
+    parts = [part for part in call.tensors('tensors') if part.dims != (Size(0),)]
+    axis = call.integer('dim', 0)
+    axis = axis + len(call.dims) if axis < 0 else axis
+    if len(parts) == 1:
+        return parts[0].viewed(call.dims)
+    if not all(part.is_data for part in parts):
+        raise Unknown('of a weight or a constant')
+    if axis == 0:
+        raise Unknown('along the batch')
+    if len(parts) > 64:
+        raise Unknown('of more than 64 tensors')
+    if any(len(part.dims) != len(call.dims) for part in parts) or not 0 < axis < len(call.dims):
+        raise call.wrong('dim', 'does not fit the tensors')
+    shape = {'dims': dims_json(call.dims), 'axis': axis,
+             'sizes': [plain(part.dims[axis]) for part in parts]}
+    return convert.layer(call, 'concat', parts, [part.dims for part in parts], shape, call.dims)
+
+
+@op('pad', 'constant_pad_nd')
+def pad_zeros(call, convert):
+    x = call.source('self')
+    if call.args.get('mode', 'constant') != 'constant' or call.args.get('value') not in (None, 0):
+        raise Unknown(f'with other than zeros ({call.args.get("mode", "constant")})')
+    listed = call.args.get('pad')
+    if not isinstance(listed, list) or len(listed) % 2 or len(listed) > 2 * len(x.dims) or any(
+            type(one) is not int for one in listed):
+        raise call.wrong('pad', 'is no list of pairs')
+    if not any(listed):
+        return x.viewed(call.dims)
+    if min(listed) < 0:
+        raise Unknown('that cuts off')
+    missing = [0] * (len(x.dims) - len(listed) // 2)
+    before, after = missing + listed[-2::-2], missing + listed[::-2]
+    shape = {'dims': dims_json(x.dims), 'before': before, 'after': after}
+    return convert.layer(call, 'pad', [x], [x.dims], shape, call.dims)
+
+
+@op('lstm', 'gru', 'rnn_tanh')
+def recurrent(call, convert):
+    x = call.source('input')
+    if not call.flag('has_biases'):
+        raise Unknown('without biases')
+    states = call.tensors('hx') if isinstance(call.args.get('hx'), list) else [call.tensor('hx')]
+    if any(state is None or state.kind != 'constant' for state in states):
+        raise Unknown('with an initial state')
+    ways = 2 if call.flag('bidirectional') else 1
+    depth = call.integer('num_layers')
+    weights = call.tensors('params')
+    if depth < 1 or len(weights) != 4 * depth * ways or len(x.dims) != 3:
+        raise Unknown('with projections' if len(weights) == 5 * depth * ways else 'of packed data')
+    if any(weight.kind != 'weight' or len(weight.dims) < 1 for weight in weights):
+        raise Unknown('its weights are computed')
+    hidden = plain(weights[1].dims[-1])
+    steps, batch = x.dims[:2]
+    if call.flag('batch_first'):
+        steps, batch = batch, steps
+    if call.number('dropout', 0) and depth > 1:
+        convert.note(f'dropout between the layers of {call.base} is left out')
+    inputs = plain(x.dims[2])
+    parts = [(inputs, 1), (ways * hidden, depth - 1)]
+    if depth == 1 or inputs == ways * hidden:
+        parts = [(inputs, depth)]
+    for inputs, layers in parts:
+        shape = {'kind': {'rnn_tanh': 'vanilla'}.get(call.base, call.base), 'batch': batch.json(),
+                 'steps': plain(steps), 'inputs': inputs, 'hidden': hidden}
+        shape.update({'layers': layers} if layers > 1 else {})
+        shape.update({'bidirectional': True} if ways == 2 else {}, biases=2)
+        x = convert.layer(call, 'rnn', [x], [(steps, batch, Size(inputs))], shape,
+                          (steps, batch, Size(ways * hidden)), word=call.base)
+    states = [Value('left_out', dims, sources=(x,), name=f'the last state of {call.base}')
+              for dims in (call.outputs or [call.dims])[1:]]
+    x.parts = (x.viewed(call.dims), *states)
+    return x
+
+
+# Calls that only name memory in another way.
+VIEWS = {'view', 'reshape', '_unsafe_view', 'flatten', 'unflatten', 'squeeze', 'unsqueeze',
+         'contiguous', 'clone', 'detach', 'alias', 'lift_fresh_copy', 'view_as', 'reshape_as',
+         'to', '_to_copy', 'type_as', 'identity', 'ravel', 'expand', 'expand_as', 'slice',
+         'permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes', 'alpha_dropout',
+         'feature_alpha_dropout', 'positive'}
+# Calls that read no values.
+CONSTANTS = {'new_zeros', 'new_ones', 'new_full', 'new_empty', 'zeros_like', 'ones_like',
+             'full_like', 'empty_like'}
+TRANSPOSES = {'permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes'}
+
+
+@op(*VIEWS)
+def view(call, convert):
+    """What changes neither values nor their order."""
+    key = next((one for one in ('self', 'input') if one in call.args), 'self')
+    x = call.tensor(key)
+    if x is None:
+        raise call.wrong(key, 'is no tensor')
+    if x.kind == 'constant':
+        return x.viewed(call.dims)
+    if x.dtype != call.dtype and x.kind in ('layer', 'left_out'):
+        raise Unknown(f'to {call.dtype}')
+    if product(x.dims) != product(call.dims):
+        raise Unknown()
+    if call.base in TRANSPOSES:
+        moved = [size for size in x.dims if size != ONE] != [size for size in call.dims
+                                                             if size != ONE]
+        square = len({size for size in x.dims if size != ONE}) < len(
+            [size for size in x.dims if size != ONE])
+        if x.kind == 'weight' and len(x.dims) == 2 and (moved or square):
+            return x.viewed(call.dims, not x.transposed)
+        if moved or square:
+            raise Unknown('that moves data')
+    if 'alpha_dropout' in call.base and call.number('p'):
+        raise Unknown()
+    del convert
+    return x.viewed(call.dims)
+
+
+def is_local_norm(call):
+    """The parts of x / (k + alpha * mean of squares over channels) ** beta, as F.local_response_norm
+    computes them; None for another quotient."""
+    found = {}
+    steps = [('pow', 'self'), ('add', 'self'), ('mul', 'self'), ('pool', 'self'), ('pad', 'self'),
+             ('square', 'self')]
+    inner = call.calls.get(str(call.args.get('other'))[1:])
+    for name, key in steps:
+        for _ in range(4):
+            if inner is not None and inner.base in ('view', 'squeeze', 'unsqueeze', 'reshape'):
+                inner = inner.calls.get(str(inner.args.get('self'))[1:])
+        bases = {'pool': ('avg_pool2d', 'avg_pool3d'), 'square': ('mul',),
+                 'pad': ('pad', 'constant_pad_nd')}.get(name, (name,))
+        if inner is None or inner.base not in bases:
+            return None
+        found[name] = inner
+        inner = inner.calls.get(str(inner.args.get(key))[1:])
+    square = found['square']
+    same = square.args.get('self') == square.args.get('other') == call.args.get('self')
+    return found if same else None
+
+
+@op('div')
+def local_norm(call, convert):
+    x = call.source('self')
+    found = is_local_norm(call)
+    if found is None or len(x.dims) not in (3, 4):
+        raise Unknown()
+    size = found['pool'].args.get('kernel_size')
+    size = size[0] if isinstance(size, list) and size else None
+    if type(size) is not int or size % 2 == 0 or size < 1:
+        raise Unknown('over an even number of channels')
+    n, c, h, w = image(x.dims, len(x.dims) - 2)
+    shape = {**image_fields(n, c, h, w), 'size': size, 'alpha': found['mul'].number('other'),
+             'beta': found['pow'].number('exponent'), 'k': found['add'].number('other')}
+    written = (n, *two(c, h), Size(w))
+    return convert.layer(call, 'lrn', [x], [written], shape, written, word='lrn')
+
+
+# --- The conversion ----------------------------------------------------------------------------
+
+def legal(text):
+    return re.sub(r'[^a-z0-9_]', '_', text.lower())
+
+
+class Missing:
+    """Calls of one kind that no op computes."""
+
+    def __init__(self):
+        self.count, self.flops, self.places = 0, 0, []
+
+
+class Conversion:
+    """Layers of an export. `missing` has what no op computes, by target and reason; `follows` has
+    what must be left out with it, by target."""
+
+    def __init__(self, data):
+        self.data = data
+        self.values, self.calls = {}, {}
+        self.layers, self.missing, self.follows = [], {}, Counter()
+        self.notes = Counter()
+        self.converted = 0
+        self.used = {}  # weights, by name: the calls of layers that have them
+
+    # Reading.
+
+    def run(self, softmax=True):
+        data = self.data
+        if not isinstance(data, dict) or data.get('layerbench_torch_export') != VERSION:
+            raise BadExport(f'/layerbench_torch_export: is not {VERSION}; export the model again')
+        for key in ('inputs', 'weights', 'buffers'):
+            self.read_tensors(key)
+        calls = data.get('calls')
+        if not isinstance(calls, list) or not calls or len(calls) > MOST_CALLS:
+            raise BadExport('/calls: is no list of calls')
+        for i, line in enumerate(calls):
+            call = Call(line, f'/calls/{i}', self.values)
+            if call.name in self.calls or call.name in self.values:
+                raise BadExport(f'/calls/{i}/name: {call.name[:40]!r} stands above already')
+            call.calls = self.calls
+            self.calls[call.name] = call
+        outputs = data.get('outputs')
+        if not isinstance(outputs, list) or not all(isinstance(one, str) for one in outputs):
+            raise BadExport('/outputs: is no list of names')
+        self.convert(self.reached(outputs))
+        if softmax:
+            self.end_with_softmax(outputs)
+        self.name_layers()
+        return self
+
+    def read_tensors(self, key):
+        tensors = self.data.get(key, {})
+        if not isinstance(tensors, dict):
+            raise BadExport(f'/{key}: is no object')
+        for name, value in tensors.items():
+            kind, dtype = {'inputs': 'input', 'weights': 'weight', 'buffers': 'constant'}[key], ''
+            if kind == 'input':
+                if not isinstance(value, dict):
+                    raise BadExport(f'/{key}/{name[:40]}: is no object')
+                value, dtype = value.get('dims'), value.get('dtype')
+            dims = read_dims(value, f'/{key}/{name[:40]}')
+            self.values[name] = Value(kind, dims, name=name, dtype=str(dtype or 'float32'))
+
+    def reached(self, outputs):
+        """Names of the calls that the outputs depend on."""
+        found = set()
+        waiting = [*outputs, *(call.name for call in self.calls.values() if call.writes_view)]
+        for name in outputs:
+            if name not in self.calls and name not in self.values:
+                raise BadExport(f'/outputs: no call is named {name[:40]!r}')
+        while waiting:
+            name = waiting.pop()
+            if name in self.calls and name not in found:
+                found.add(name)
+                waiting += self.calls[name].references()
+        return found
+
+    def parts_of_norms(self, calls):
+        """Names of the calls that a local response normalization consists of."""
+        readers = {}
+        for call in calls:
+            for name in call.references():
+                readers.setdefault(name, set()).add(call.base)
+        parts = set()
+        for call in calls:
+            found = is_local_norm(call) if call.base == 'div' else None
+            if found and all(len(readers.get(part.name, ())) == 1 for part in found.values()):
+                parts |= {part.name for part in found.values()}
+        return parts
+
+    def convert(self, reached):
+        calls = [call for call in self.calls.values() if call.name in reached]
+        self.inside_norms = self.parts_of_norms(calls)
+        for call in calls:
+            kept = len(self.layers)
+            try:
+                value = self.value_of(call)
+                self.converted += 1
+            except Follows:
+                del self.layers[kept:]
+                self.follows[call.base] += 1
+                value = self.left_out(call)
+            except Unknown as reason:
+                del self.layers[kept:]
+                self.leave_out(call, str(reason))
+                value = self.left_out(call)
+            if value.dims != call.dims and product(value.dims) != product(call.dims):
+                raise BadExport(f'{call.place}/dims: {dims_text(call.dims)} is not the result, '
+                                f'which has {dims_text(value.dims)}')
+            if value.kind != 'weight':
+                value.dtype = call.dtype
+            self.values[call.name] = value
+
+    def value_of(self, call):
+        if call.target == 'getitem':
+            return self.part_of(call)
+        operands = [self.values[name] for name in call.references() if name in self.values]
+        if len(operands) < sum(1 for _ in call.references()):
+            raise BadExport(f'{call.place}/args: reads what no call before it writes')
+        if call.base in CONSTANTS or all(value.kind == 'constant' for value in operands):
+            return Value('constant', call.dims)
+        if call.writes_view:
+            raise Unknown('that writes to a part of a tensor')
+        if call.name in self.inside_norms:
+            return self.left_out(call)
+        if call.base not in OPS or not call.target.startswith('aten.'):
+            raise Unknown()
+        return OPS[call.base](call, self)
+
+    @staticmethod
+    def part_of(call):
+        source, index = call.value(call.args.get('0'), '0'), call.args.get('1')
+        if type(index) is not int:
+            raise call.wrong('1', 'is no index')
+        if source.kind == 'constant':
+            return Value('constant', call.dims)
+        if 0 <= index < len(source.parts):
+            return source.parts[index].viewed(call.dims)
+        if source.kind == 'left_out' or index == 0:
+            return source.viewed(call.dims)
+        raise Unknown('a second result')
+
+    def left_out(self, call):
+        sources = tuple(self.values[name] for name in call.references()
+                        if name in self.values and self.values[name].is_data)
+        return Value('left_out', call.dims, sources=sources, name=call.name)
+
+    def leave_out(self, call, reason):
+        base = call.base
+        key = f'{base} {reason}' if reason else base
+        missing = self.missing.setdefault(key, Missing())
+        missing.count += 1
+        missing.flops += call.flops
+        missing.places.append(', '.join(filter(None, [call.module, call.at])) or call.name)
+
+    def note(self, text):
+        self.notes[text] += 1
+
+    # Writing.
+
+    def source_of(self, value, dims, single):
+        """The layer that writes what is read, or None for the model's input."""
+        if value.kind == 'layer':
+            if connects(value.written, dims):
+                return value.layer
+            raise Unknown('of a tensor in another shape')
+        for source in value.sources if value.kind == 'left_out' else ():
+            try:
+                return self.source_of(source, dims, single)
+            except Unknown:
+                continue
+        if single:
+            return None
+        if value.kind == 'left_out':
+            raise Follows()
+        raise Unknown("of the model's input beside a layer")
+
+    def layer(self, call, name, sources, extents, shape, written, word=None):
+        """Adds a layer; its value has the shape that torch gives it."""
+        inputs = [self.source_of(value, dims, len(sources) == 1)
+                  for value, dims in zip(sources, extents)]
+        if any(size.count < 1 or size.count > LARGEST for size in written):
+            raise BadExport(f'{call.place}/dims: the result of {call.base} has no elements')
+        self.layers.append(Layer({'op': name, 'shape': shape}, inputs, call.module, word or name))
+        for one in call.references():
+            if self.values[one].kind == 'weight':
+                self.used.setdefault(self.values[one].name, set()).add(call.name)
+        dims = call.dims if product(call.dims) == product(written) else written
+        return Value('layer', dims, len(self.layers) - 1, written)
+
+    def element_dims(self, x):
+        """Extents of a layer that reads x by element: those of torch, if the edge allows them."""
+        if x.kind != 'layer' or connects(x.written, x.dims):
+            return x.dims
+        return x.written
+
+    def elementwise(self, call, name, x, fields, word=None):
+        dims = self.element_dims(x)
+        return self.layer(call, name, [x], [dims], {**fields, 'dims': dims_json(dims)}, dims, word)
+
+    def end_with_softmax(self, outputs):
+        """A classifier ends with a softmax, which the loss of a training step replaces."""
+        if len(outputs) != 1 or self.values[outputs[0]].kind != 'layer':
+            return
+        value = self.values[outputs[0]]
+        if self.layers[value.layer].line['op'] == 'softmax' or len(value.dims) != 2 or (
+                value.dims[0] != BATCH or not connects(value.written, value.dims)):
+            return
+        self.layers.append(Layer({'op': 'softmax', 'shape': {'dims': dims_json(value.dims)}},
+                                 [value.layer], '', 'softmax'))
+
+    def name_layers(self):
+        """Names after the modules; a call of a module with other calls has that of its op, too."""
+        inner, words = {''}, {}
+        for layer in self.layers:
+            words.setdefault(layer.module, set()).add(layer.word)
+            parent = layer.module.rpartition('.')[0]
+            while parent not in inner:
+                inner.add(parent)
+                parent = parent.rpartition('.')[0]
+        taken = set()
+        for layer in self.layers:
+            parts = [layer.module] if layer.module else []
+            if layer.module in inner or len(words[layer.module]) > 1:
+                parts.append(layer.word)
+            name = base = legal('_'.join(parts))
+            count = 1
+            while name in taken:
+                count += 1
+                name = f'{base}_{count}'
+            taken.add(name)
+            layer.line['name'] = name
+
+    # The file.
+
+    def coverage(self):
+        """Share of the calls that became layers or vanished rightly."""
+        left = sum(missing.count for missing in self.missing.values())
+        left += sum(self.follows.values())
+        return self.converted / (self.converted + left) if self.converted + left else 0
+
+    def all_flops(self):
+        return sum(call.flops for call in self.calls.values())
+
+    def parameters(self):
+        """Learned values that layers have, that only missing calls read, and that none reads."""
+        weights = {value.name: product(value.dims).count for value in self.values.values()
+                   if value.kind == 'weight'}
+        known = sum(weights[name] for name in self.used)
+        total = self.data.get('parameters', 0)
+        read = sum(weights.values())
+        return known, read - known, max(0, total - read) if type(total) is int else 0
+
+    def text(self, name, title=''):
+        layers = []
+        for index, layer in enumerate(self.layers):
+            entry = {'name': layer.line['name'], 'op': layer.line['op']}
+            if layer.inputs != ([index - 1] if index else [None]):
+                entry['after'] = [self.layers[i].line['name'] for i in layer.inputs
+                                  if i is not None]
+            entry['shape'] = layer.line['shape']
+            layers.append('    ' + one_line(entry))
+        batch = self.data.get('batch', 1)
+        if type(batch) is not int or not 1 <= batch <= LARGEST:
+            raise BadExport('/batch: is no size')
+        source = str(self.data.get('source', ''))
+        if self.missing:
+            source += '; incomplete, without ' + ', '.join(
+                f'{key} ({missing.count})' for key, missing in sorted(self.missing.items()))
+        sizes = ', '.join(dims_text(value.dims[1:]) for value in self.values.values()
+                          if value.kind == 'input')
+        header = {'name': legal(name), 'title': title or f'{name}, input {sizes}',
+                  'source': source, 'parameters': {'batch': batch}}
+        lines = [f'  {json.dumps(key)}: {one_line(value)},\n' for key, value in header.items()]
+        return '{\n' + ''.join(lines) + '  "layers": [\n' + ',\n'.join(layers) + '\n  ]\n}\n'
+
+
+def parse(text):
+    """The export in a text. Everything that is no JSON raises BadExport."""
+    def refuse(constant):
+        raise BadExport(f'{constant} is no number of JSON')
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise BadExport(f'is no JSON: {error}') from error

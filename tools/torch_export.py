@@ -1,0 +1,446 @@
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Traces a PyTorch module and writes its calls as plain data, which torch_convert.py reads.
+
+The export is a dictionary that JSON can hold:
+
+  layerbench_torch_export   1
+  name, source              the model's name; where it comes from and by which versions
+  batch                     the value of the parameter `batch`
+  parameters                learned values of the module, used or not
+  inputs                    by name: dims, dtype
+  weights, buffers          by name: dims; those that a call reads
+  calls                     in order: name, target, module, at, args, dims or outputs, dtype, flops
+  outputs                   what the module returns
+
+A size is a number, "batch" or ["batch", factor]. A tensor in `args` is its name behind a "%".
+Arguments that have the default of the call's schema are left out. `dims` is that of the result;
+`outputs` has one for each of several results. `flops` are those of torch.utils.flop_counter.
+"""
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import io
+import logging
+import math
+import operator
+import pathlib
+import re
+import sys
+import warnings
+
+VERSION = 1
+# Batches of the two exports. Neither is 1, which torch.export may treat as a constant.
+BATCHES = (2, 3)
+# Calls that torch's counter knows the FLOPs of.
+COUNTED = re.compile(r'conv|linear|matmul|\bmm\b|bmm|addmm|mv|dot|einsum|lstm|gru|rnn|bilinear')
+# Composite calls that return their argument without a word in their schema.
+RETURNS_ARGUMENT = re.compile(r'^aten\.(feature_|alpha_|feature_alpha_)?dropout\.')
+
+
+class CannotExport(Exception):
+    """The model cannot be exported; the text says why."""
+
+
+class Missing(Exception):
+    """A package is not installed; the text is its name."""
+
+
+class Usage(Exception):
+    """The command line names something that is not there."""
+
+
+def package(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise Missing(name) from error
+
+
+# --- The module --------------------------------------------------------------------------------
+
+def without_weights(torch):
+    """A scope in which torch.empty, which layers take their weights from, allocates nothing."""
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            if function in (torch.empty, torch.empty_strided):
+                kwargs['device'] = 'meta'
+            return function(*args, **kwargs)
+    return Mode()
+
+
+def torchvision_maker(name):
+    models = package('torchvision').models
+    if name not in models.list_models():
+        raise Usage(f'torchvision has no model {name!r}; torchvision.models.list_models() lists '
+                    'them')
+    sizes = [weights.transforms.keywords.get('crop_size')
+             for weights in models.get_model_weights(name)
+             if hasattr(weights.transforms, 'keywords')]
+    side = min((size for size in sizes if isinstance(size, int)), default=224)
+    # Models with a backbone would download its weights.
+    builder = inspect.signature(models.get_model_builder(name)).parameters
+    more = {key: None for key in ('weights', 'weights_backbone') if key in builder}
+    return lambda: models.get_model(name, **more), [f'1x3x{side}x{side}']
+
+
+def timm_maker(name):
+    timm = package('timm')
+    if not timm.is_model(name):
+        raise Usage(f'timm has no model {name!r}; timm.list_models() lists them')
+
+    def make():
+        return timm.create_model(name, pretrained=False)
+
+    config = timm.get_pretrained_cfg(name)
+    size = getattr(config, 'input_size', None) or (3, 224, 224)
+    return make, ['1x' + 'x'.join(map(str, size))]
+
+
+def transformers_maker(name):
+    transformers = package('transformers')
+    if pathlib.Path(name).exists():
+        config = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+    elif name.endswith('Config') and hasattr(transformers, name):
+        config = getattr(transformers, name)()
+    else:
+        raise Usage(f'{name!r} is neither a folder or file with a configuration nor the class of '
+                    'one, such as BertConfig')
+    config.use_cache = False
+    return lambda: transformers.AutoModel.from_config(config), []
+
+
+def own_maker(module_name, path):
+    """Of MODULE:CALLABLE; MODULE is what Python imports, or a file."""
+    sys.path.insert(0, '')
+    if module_name.endswith('.py'):
+        spec = importlib.util.spec_from_file_location(pathlib.Path(module_name).stem, module_name)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+    try:
+        if module_name.endswith('.py'):
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(module_name)
+    except (ImportError, OSError, SyntaxError) as error:
+        raise Usage(f'cannot import {module_name!r}: {error}') from error
+    try:
+        found = operator.attrgetter(path)(module)
+    except AttributeError as error:
+        raise Usage(f'{module_name!r} has no {path!r}') from error
+    if not callable(found):
+        raise Usage(f'{module_name}:{path} is not callable')
+    is_module = hasattr(found, 'state_dict') and not isinstance(found, type)
+    return (lambda: found) if is_module else found, []
+
+
+def maker_of(model):
+    """A function that makes the module, and the default inputs."""
+    kind, _, name = model.partition(':')
+    makers = {'torchvision': torchvision_maker, 'timm': timm_maker,
+              'transformers': transformers_maker}
+    return makers[kind](name) if kind in makers else own_maker(kind, name)
+
+
+def make_module(torch, make, device):
+    """The module in inference, on the device; its weights are not allocated on 'meta'."""
+    if device == 'meta':
+        with without_weights(torch):
+            module = make()
+    else:
+        module = make()
+    if not isinstance(module, torch.nn.Module):
+        raise Usage(f'what it returns is no torch.nn.Module, but {type(module).__name__}')
+    return module.eval().to(device)
+
+
+# --- Inputs ------------------------------------------------------------------------------------
+
+def input_sizes(text, bound):
+    """Sizes, which of them is the batch, and the data type of --input."""
+    extents, _, dtype = text.partition(':')
+    words = extents.split('x')
+    sizes, batch_axis = [], 0
+    for axis, word in enumerate(words):
+        if word == 'batch':
+            batch_axis, word = axis, str(bound.get('batch', 1))
+        elif word in bound:
+            word = str(bound[word])
+        if not re.fullmatch(r'[1-9]\d{0,9}', word):
+            raise Usage(f'--input {text}: {word!r} is no size' + (
+                f'; give it one with --bind {word}=SIZE' if word.isidentifier() else ''))
+        sizes.append(int(word))
+    return sizes, batch_axis, dtype or 'float32'
+
+
+def example(torch, inputs, batch, device):
+    tensors = []
+    for sizes, axis, dtype in inputs:
+        kind = getattr(torch, dtype, None)
+        if not isinstance(kind, torch.dtype):
+            raise Usage(f'--input: {dtype!r} is no data type of torch')
+        extents = [batch if i == axis else size for i, size in enumerate(sizes)]
+        tensors.append(torch.zeros(extents, dtype=kind, device=device))
+    return tuple(tensors)
+
+
+# --- The graph ---------------------------------------------------------------------------------
+
+def place_of(node):
+    """File and line of the innermost frame outside of torch."""
+    frames = re.findall(r'File "(.*?)", line (\d+)', node.meta.get('stack_trace') or '')
+    torch = str(pathlib.Path(sys.modules['torch'].__file__).parent)
+    frames = [frame for frame in frames if not frame[0].startswith(torch)] or frames
+    if not frames:
+        return None
+    file, line = frames[-1]
+    inside = file.rpartition('-packages/')[2]
+    return f'{pathlib.Path(file).name if inside == file else inside}:{line}'
+
+
+def module_of(node):
+    stack = list((node.meta.get('nn_module_stack') or {}).values())
+    return re.sub(r'@\d+', '', stack[-1][0]) if stack else ''
+
+
+class Graph:
+    """Turns the graph of one torch.export into plain data."""
+
+    def __init__(self, torch, program):
+        self.torch, self.program = torch, program
+        self.refs = {}      # by node: the name that its readers use
+        self.base = {}      # by node: the node whose memory it views
+        self.data = {'inputs': {}, 'weights': {}, 'buffers': {}, 'calls': [], 'outputs': []}
+
+    def run(self):
+        signature = self.program.graph_signature
+        weights = {'weights': signature.inputs_to_parameters,
+                   'buffers': {**signature.inputs_to_buffers,
+                               **signature.inputs_to_lifted_tensor_constants}}
+        for node in self.program.graph.nodes:
+            if node.op == 'placeholder':
+                self.placeholder(node, weights)
+            elif node.op == 'output':
+                flat = self.torch.utils._pytree.tree_leaves(node.args[0])
+                self.data['outputs'] = [self.refs[one] for one in flat if one in self.refs]
+            elif node.op == 'call_function':
+                self.call(node)
+            else:
+                raise CannotExport(f'the graph has a node of kind {node.op}: {node.name}')
+        read = ' '.join(map(str, (call['args'] for call in self.data['calls'])))
+        for kind in ('weights', 'buffers'):
+            self.data[kind] = {name: dims for name, dims in self.data[kind].items()
+                               if f"'%{name}'" in read}
+        return self.data
+
+    def placeholder(self, node, weights):
+        value = node.meta.get('val')
+        for kind, names in weights.items():
+            if node.name in names:
+                self.refs[node] = names[node.name]
+                self.data[kind][names[node.name]] = list(value.shape)
+                return
+        if isinstance(value, self.torch.Tensor):
+            self.refs[node] = node.name
+            self.data['inputs'][node.name] = {'dims': self.dims(node, value),
+                                              'dtype': self.dtype(value)}
+
+    @staticmethod
+    def dtype(value):
+        return str(value.dtype).removeprefix('torch.')
+
+    @staticmethod
+    def dims(node, value):
+        dims = list(value.shape)
+        if not all(isinstance(size, int) for size in dims):
+            raise CannotExport(f'{place_of(node) or node.name}: the result of {node.target} has '
+                               f'sizes that depend on data: {dims}')
+        return dims
+
+    def plain(self, value):
+        """An argument without torch's types."""
+        if isinstance(value, self.torch.fx.Node):
+            return '%' + self.refs[value] if value in self.refs else None
+        if isinstance(value, (list, tuple)):
+            return [self.plain(one) for one in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        return str(value).removeprefix('torch.')
+
+    def arguments(self, node):
+        schema = getattr(node.target, '_schema', None)
+        if schema is None:
+            return {str(i): self.plain(value) for i, value in enumerate(node.args)}
+        values = dict(zip((argument.name for argument in schema.arguments), node.args))
+        values.update(node.kwargs)
+        found = {}
+        for argument in schema.arguments:
+            if argument.name not in values or argument.name in ('device', 'pin_memory', 'layout'):
+                continue
+            value = values[argument.name]
+            if argument.has_default_value() and argument.default_value == value:
+                continue
+            found[argument.name] = self.plain(value)
+        return found
+
+    def call(self, node):
+        value = node.meta.get('val')
+        results = [one for one in (value if isinstance(value, (list, tuple)) else [value])
+                   if isinstance(one, self.torch.Tensor)]
+        if not results:
+            return  # an assertion, or a size
+        target = ('getitem' if node.target is operator.getitem else str(node.target))
+        call = {'name': node.name, 'target': target, 'module': module_of(node)}
+        if place_of(node):
+            call['at'] = place_of(node)
+        call['args'] = self.arguments(node)
+        if isinstance(value, (list, tuple)):
+            call['outputs'] = [self.dims(node, one) for one in results]
+        else:
+            call['dims'] = self.dims(node, value)
+        if self.dtype(results[0]) != 'float32':
+            call['dtype'] = self.dtype(results[0])
+        flops = self.flops(node, target)
+        if flops:
+            call['flops'] = flops
+        self.refs[node] = node.name
+        if self.aliases(node, target):
+            call['writes_view'] = True
+        self.data['calls'].append(call)
+
+    def aliases(self, node, target):
+        """Keeps account of views; whether the call writes to memory that is read in another form.
+
+        What reads the written memory later reads the result of this call.
+        """
+        schema = getattr(node.target, '_schema', None)
+        source = node.args[0] if node.args else None
+        if schema is None or not isinstance(source, self.torch.fx.Node):
+            return False
+        first = schema.arguments[0].alias_info
+        written = bool(first and first.is_write)
+        if not (first or RETURNS_ARGUMENT.match(target)):
+            return False
+        base = self.base[node] = self.base.get(source, source)
+        if not written:
+            return False
+        odd = False
+        for other in [base, *(one for one, root in self.base.items() if root is base)]:
+            if other is node or not any(user > node for user in other.users):
+                continue
+            if other.meta['val'].shape == node.meta['val'].shape:
+                self.refs[other] = node.name
+            else:
+                odd = True
+        return odd
+
+    def flops(self, node, target):
+        """FLOPs of the call, as torch counts them."""
+        if not COUNTED.search(target):
+            return 0
+        torch = self.torch
+
+        def tensor(one):
+            value = one.meta['val']
+            return torch.empty(value.shape, dtype=value.dtype, device='meta')
+
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), tensor)
+        counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+        try:
+            with counter, torch.no_grad():
+                node.target(*args, **kwargs)
+        except (RuntimeError, NotImplementedError):
+            return 0
+        return counter.get_total_flops()
+
+
+def merged(first, second, where):
+    """What both exports have; sizes that differ become multiples of the batch."""
+    if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
+        return {key: merged(value, second[key], f'{where} {key}' if key != 'args' else where)
+                for key, value in first.items()}
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        return [merged(one, other, where) for one, other in zip(first, second)]
+    if type(first) is type(second) and first == second:
+        return first
+    if type(first) is int and type(second) is int and first % BATCHES[0] == 0 and (
+            first * BATCHES[1] == second * BATCHES[0]):
+        factor = first // BATCHES[0]
+        return 'batch' if factor == 1 else ['batch', factor]
+    raise CannotExport(f'{where}: {str(first)[:60]} at batch {BATCHES[0]}, but {str(second)[:60]} '
+                       f'at batch {BATCHES[1]}; the batch may only be a factor of sizes')
+
+
+def both(first, second):
+    calls, others = first.pop('calls'), second.pop('calls')
+    for one, other in zip(calls, others):
+        if one['target'] != other['target']:
+            raise CannotExport(f'{one.get("at") or one["name"]}: {one["target"]} at batch '
+                               f'{BATCHES[0]}, but {other["target"]} at batch {BATCHES[1]}')
+    if len(calls) != len(others):
+        raise CannotExport(f'{len(calls)} calls at batch {BATCHES[0]}, but {len(others)} at batch '
+                           f'{BATCHES[1]}')
+    result = merged(first, second, 'the inputs')
+    result['calls'] = [merged(one, other, one.get('at') or one['name'])
+                       for one, other in zip(calls, others)]
+    return result
+
+
+def first_line(error):
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f'{type(error).__name__}: {lines[0][:300] if lines else ""}'
+
+
+def export_on(torch, make, inputs, device):
+    module = make_module(torch, make, device)
+    graphs = []
+    for batch in BATCHES:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            program = torch.export.export(module, example(torch, inputs, batch, device),
+                                          strict=False)
+        graphs.append(Graph(torch, program).run())
+    result = both(*graphs)
+    result['parameters'] = sum(one.numel() for one in module.parameters())
+    return result
+
+
+def export(model, inputs, bound, name):
+    """The export of a model as the command line names it."""
+    read = [input_sizes(text, bound) for text in inputs]
+    torch = package('torch')
+    importlib.import_module('torch.utils.flop_counter')
+    make, defaults = maker_of(model)
+    read = read or [input_sizes(text, bound) for text in defaults]
+    if not read:
+        raise Usage('give the sizes of what the model reads, such as --input 1x3x224x224')
+    data, reasons = None, []
+    # On the processor, with weights, only if the model needs values of tensors while it is made.
+    for device in ('meta', 'cpu'):
+        # The error has the reason, the output all of the graph; stdout is for the file.
+        logging.disable(logging.CRITICAL)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), (
+                    contextlib.redirect_stderr(io.StringIO())):
+                data = export_on(torch, make, read, device)
+            break
+        except (Usage, CannotExport, Missing):
+            raise
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            reasons.append(first_line(error))
+        finally:
+            logging.disable(logging.NOTSET)
+    if data is None:
+        raise CannotExport('cannot be traced: ' + '; '.join(dict.fromkeys(reasons)))
+    kind = model.partition(':')[0]
+    versions = [f'{one} {sys.modules[one].__version__}'
+                for one in dict.fromkeys([kind, 'torch']) if one in ('torchvision', 'timm',
+                                                                     'transformers', 'torch')]
+    source = pathlib.Path(model).name if kind.endswith('.py') else model
+    sizes, axis, _ = read[0]
+    return {'layerbench_torch_export': VERSION, 'name': name or model.rpartition(':')[2],
+            'source': f'{source} ({", ".join(versions)})', 'batch': sizes[axis], **data}
