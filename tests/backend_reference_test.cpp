@@ -220,6 +220,13 @@ TEST(reference_pad, puts_zeros_around_its_source) {
   EXPECT_THAT(reference_result(o, {{1, 2, 3, 4}}), ElementsAre(0, 1, 2, 0, 3, 4, 0, 0, 0));
 }
 
+TEST(reference_slice, takes_positions_along_its_axis) {
+  const op::slice o{{2, 3}, {1}, {1}, 2};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4, 5, 6}}), ElementsAre(2, 3, 5, 6));
+  const op::slice first{{2, 3}, {0}, {0}, 1};
+  EXPECT_THAT(reference_result(first, {{1, 2, 3, 4, 5, 6}}), ElementsAre(1, 2, 3));
+}
+
 TEST(reference_softmax, sums_to_one_along_its_axis) {
   const float l2 = std::log(2.0F);
   const float l3 = std::log(3.0F);

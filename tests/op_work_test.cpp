@@ -275,6 +275,25 @@ TEST(pad, has_a_size_for_each_side_of_each_axis) {
   EXPECT_THROW((pad{{2, 8}, {{0, 0}}, {{0}}}.validate()), invalid_field);
 }
 
+TEST(slice, is_the_gradient_of_a_padding) {
+  const slice o{{2, 8, 4, 4}, {1}, {2}, 3};
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(any(o).key(), "dims:2x8x4x4,begin:2,size:3");
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].extents, (dims{2, 3, 4, 4}));
+  EXPECT_EQ(o.operands(pass::bwd, dtype::f32)[1].extents, o.dims);
+  EXPECT_EQ(o.padding().padded(), o.dims);
+  EXPECT_EQ(key(o.padding()), "dims:2x3x4x4,before:0x2x0x0,after:0x3x0x0");
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+}
+
+TEST(slice, refuses_what_does_not_fit) {
+  EXPECT_NO_THROW((slice{{2, 3}, {0}, {1}, 1}.validate()));
+  EXPECT_NO_THROW((slice{{2, 3}, {1}, {0}, 3}.validate()));
+  EXPECT_THROW((slice{{2, 3}, {2}, {0}, 1}.validate()), invalid_field);
+  EXPECT_THROW((slice{{2, 3}, {1}, {3}, 1}.validate()), invalid_field);
+  EXPECT_THROW((slice{{2, 3}, {1}, {1}, 3}.validate()), invalid_field);
+}
+
 TEST(batchnorm, has_the_key_of_old_unless_something_is_not_learned) {
   batchnorm o{2, 3, 4, 5};
   EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5");

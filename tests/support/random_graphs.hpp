@@ -73,7 +73,7 @@ class graph_dice {
 
   void add_layer() {
     const node from = source();
-    switch (d_.between(1, 11)) {
+    switch (d_.between(1, 12)) {
       case 1: return add_conv(from);
       case 2: return add_pool(from);
       case 3: return add_batchnorm(from);
@@ -84,6 +84,7 @@ class graph_dice {
       case 8: return add_multiply(from);
       case 9: return add_pad(from);
       case 10: return add_deconv(from);
+      case 11: return add_slice(from);
       default: return from.name.empty() ? add_conv(from) : add_dropout(from);
     }
   }
@@ -189,6 +190,14 @@ class graph_dice {
     const dims& x = from.extents;
     op::pad o{x, {{0, d_.between(0, 3), 0, 0}}, {{0, d_.between(0, 3), 0, d_.between(0, 1)}}};
     add(o, {from}, o.padded());
+  }
+
+  void add_slice(const node& from) {
+    op::slice o{.dims = from.extents};
+    o.axis.value = d_.chance(4) ? d_.between(2, 3) : 1;
+    o.begin.value = d_.between(0, o.extent() - 1);
+    o.size = d_.between(1, o.extent() - o.begin.value);
+    add(o, {from}, o.cut());
   }
 
   void add_deconv(const node& from) {

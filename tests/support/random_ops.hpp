@@ -210,6 +210,20 @@ inline op::pad roll(dice& d, std::type_identity<op::pad> /*tag*/) {
   return o;
 }
 
+inline op::slice roll(dice& d, std::type_identity<op::slice> /*tag*/) {
+  op::slice o{.dims = tensor(d, 1)};
+  o.axis.value = d.between(0, static_cast<std::int64_t>(o.dims.size()) - 1);
+  if (o.dims.size() > 1 && d.chance()) o.axis.value = 1;
+  o.begin.value = d.chance(3) ? 0 : d.between(0, o.extent() - 1);
+  o.size = d.between(1, o.extent() - o.begin.value);
+  if (o.dims.size() == 4 && d.chance()) {  // equal parts of the channels
+    const std::int64_t part = d.chance() ? 16 : d.between(1, 9);
+    o = {{o.dims[0], part * d.between(1, 4), o.dims[2], o.dims[3]}, {1}, {0}, part};
+    o.begin.value = part * d.between(0, o.dims[1] / part - 1);
+  }
+  return o;
+}
+
 inline op::softmax roll(dice& d, std::type_identity<op::softmax> /*tag*/) {
   op::softmax o{tensor(d, 2)};
   o.axis = d.between(1, static_cast<std::int64_t>(o.dims.size()) - 1);

@@ -19,6 +19,7 @@
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/rnn.hpp>
+#include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/stream.hpp>
 #include <layerbench/op/update.hpp>
@@ -28,6 +29,6 @@ namespace layerbench::op {
 /// Every op of the library: what shape files may contain.
 using builtin =
     list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, rnn, activation, add, concat,
-         multiply, pad, softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
+         multiply, pad, slice, softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op
