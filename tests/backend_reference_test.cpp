@@ -227,6 +227,15 @@ TEST(reference_slice, takes_positions_along_its_axis) {
   EXPECT_THAT(reference_result(first, {{1, 2, 3, 4, 5, 6}}), ElementsAre(1, 2, 3));
 }
 
+TEST(reference_transpose, permutes_axes) {
+  const op::transpose o{{2, 3}, {}, {{1, 0}}, {}};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4, 5, 6}}), ElementsAre(1, 4, 2, 5, 3, 6));
+  const op::transpose turned{{2, 1, 2, 2}, {}, {{3, 0, 1, 2}}, {}};
+  EXPECT_THAT(reference_result(turned, {counting(8)}), ElementsAre(1, 3, 5, 7, 2, 4, 6, 8));
+  const op::transpose shuffle{{1, 6, 1, 1}, {1, 2, 3, 1, 1}, {{0, 2, 1, 3, 4}}, {1, 6, 1, 1}};
+  EXPECT_THAT(reference_result(shuffle, {counting(6)}), ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
 TEST(reference_softmax, sums_to_one_along_its_axis) {
   const float l2 = std::log(2.0F);
   const float l3 = std::log(3.0F);

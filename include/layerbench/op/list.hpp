@@ -22,6 +22,7 @@
 #include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/stream.hpp>
+#include <layerbench/op/transpose.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::op {
@@ -29,6 +30,7 @@ namespace layerbench::op {
 /// Every op of the library: what shape files may contain.
 using builtin =
     list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, rnn, activation, add, concat,
-         multiply, pad, slice, softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
+         multiply, pad, slice, transpose, softmax, reorder, dropout, cross_entropy, update, stream,
+         allreduce>;
 
 }  // namespace layerbench::op

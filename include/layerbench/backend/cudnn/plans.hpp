@@ -19,4 +19,5 @@
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/slice.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>
+#include <layerbench/backend/cudnn/transpose.hpp>
 #include <layerbench/backend/cudnn/update.hpp>

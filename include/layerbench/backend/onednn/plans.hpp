@@ -21,4 +21,5 @@
 #include <layerbench/backend/onednn/slice.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
 #include <layerbench/backend/onednn/stream.hpp>
+#include <layerbench/backend/onednn/transpose.hpp>
 #include <layerbench/backend/onednn/update.hpp>

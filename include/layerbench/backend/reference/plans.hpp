@@ -22,4 +22,5 @@
 #include <layerbench/backend/reference/slice.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
 #include <layerbench/backend/reference/stream.hpp>
+#include <layerbench/backend/reference/transpose.hpp>
 #include <layerbench/backend/reference/update.hpp>
