@@ -179,7 +179,8 @@ TEST(reference_activation, has_the_known_values_of_each_function) {
       {tanh, {-0.99999977F, -0.76159416F, 0, 0.76159416F, 0.99999977F}},
       {gelu, {-4.9765e-15F, -0.15865525F, 0, 0.84134475F, 8}},
       {swish, {-0.00268280F, -0.26894142F, 0, 0.73105858F, 7.9973172F}},
-      {hardswish, {0, -1.0F / 3, 0, 2.0F / 3, 8}}};
+      {hardswish, {0, -1.0F / 3, 0, 2.0F / 3, 8}},
+      {hardsigmoid, {0, 1.0F / 3, 0.5F, 2.0F / 3, 1}}};
   ASSERT_EQ(curves.size(), enum_names<op::activation_kind>.size());
   for (const curve& item : curves) {
     const values found = reference_result(op::activation{item.kind, {5}}, {samples});
