@@ -34,7 +34,8 @@ import torch_export  # noqa: E402 pylint: disable=wrong-import-position
 
 TOOL = None
 SHIPPED = {"resnet18": "resnet18", "mobilenet_v2": "mobilenet_v2",
-           "efficientnet_b0": "efficientnet_b0", "googlenet": "googlenet_torchvision_bn"}
+           "efficientnet_b0": "efficientnet_b0", "googlenet": "googlenet_torchvision_bn",
+           "shufflenet_v2_x1_0": "shufflenet_v2_x1_0"}
 # Sizes of the input; parameters and MACs of one image by torch. torch does not count recurrent layers:
 # their MACs are the elements of their weight matrices, times the steps.
 SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1x4x64", 493, 8642),
