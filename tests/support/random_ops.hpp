@@ -238,8 +238,7 @@ inline op::transpose roll(dice& d, std::type_identity<op::transpose> /*tag*/) {
     return more;
   };
   const auto any_axis = [&](const dims& extents) {
-    return static_cast<std::size_t>(
-        d.between(0, static_cast<std::int64_t>(extents.size()) - 1));
+    return static_cast<std::size_t>(d.between(0, static_cast<std::int64_t>(extents.size()) - 1));
   };
   if (d.chance()) o.view = split(o.dims, o.dims.size() == 4 && d.chance() ? 1 : any_axis(o.dims));
   for (std::size_t i = 0; i < o.viewed().size(); ++i) {

@@ -81,9 +81,8 @@ struct named_value {
 };
 
 /// The value of a field. These are the types that a field may have.
-using field_value =
-    std::variant<std::int64_t, bool, double, std::string, pair, pads, dims, margins, position,
-                 named_value>;
+using field_value = std::variant<std::int64_t, bool, double, std::string, pair, pads, dims, margins,
+                                 position, named_value>;
 
 /// One field of a record without the record's type: what JSON readers and writers work on.
 struct record_field {
