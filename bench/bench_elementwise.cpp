@@ -8,5 +8,6 @@ int main(int argc, char** argv) {
       {.name = "bench_elementwise",
        .purpose =
            "Times the elementwise ops of deep-learning models, and those that copy elements.",
-       .ops = {"activation", "add", "multiply", "concat", "pad", "embedding"}});
+       .ops = {"activation", "add", "multiply", "concat", "pad", "slice", "transpose",
+               "embedding"}});
 }

@@ -22,6 +22,8 @@
 #include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
+#include <layerbench/backend/cudnn/slice.hpp>
+#include <layerbench/backend/cudnn/transpose.hpp>
 #include <layerbench/backend/cudnn/update.hpp>
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/session/verify.hpp>
@@ -124,6 +126,12 @@ TEST(Kernels, OfProductsAgreeWithTheReference) {
 }
 
 TEST(Kernels, OfPaddingAgreeWithTheReference) { expect_right_in<op::pad>({fwd, bwd}, as_it_is); }
+
+TEST(Kernels, OfSlicesAgreeWithTheReference) { expect_right_in<op::slice>({fwd, bwd}, as_it_is); }
+
+TEST(Kernels, OfTransposesAgreeWithTheReference) {
+  expect_right_in<op::transpose>({fwd, bwd}, as_it_is);
+}
 
 TEST(Kernels, OfEmbeddingsAgreeWithTheReference) {
   expect_right_in<op::embedding>({fwd, bwd_weights}, as_it_is);

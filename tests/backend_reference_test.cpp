@@ -213,7 +213,8 @@ TEST(reference_activation, has_the_known_values_of_each_function) {
       {tanh, {-0.99999977F, -0.76159416F, 0, 0.76159416F, 0.99999977F}},
       {gelu, {-4.9765e-15F, -0.15865525F, 0, 0.84134475F, 8}},
       {swish, {-0.00268280F, -0.26894142F, 0, 0.73105858F, 7.9973172F}},
-      {hardswish, {0, -1.0F / 3, 0, 2.0F / 3, 8}}};
+      {hardswish, {0, -1.0F / 3, 0, 2.0F / 3, 8}},
+      {hardsigmoid, {0, 1.0F / 3, 0.5F, 2.0F / 3, 1}}};
   ASSERT_EQ(curves.size(), enum_names<op::activation_kind>.size());
   for (const curve& item : curves) {
     const values found = reference_result(op::activation{item.kind, {5}}, {samples});
@@ -254,6 +255,22 @@ TEST(reference_multiply, broadcasts_the_second_source) {
 TEST(reference_pad, puts_zeros_around_its_source) {
   const op::pad o{{2, 2}, {{0, 1}}, {{1, 0}}};
   EXPECT_THAT(reference_result(o, {{1, 2, 3, 4}}), ElementsAre(0, 1, 2, 0, 3, 4, 0, 0, 0));
+}
+
+TEST(reference_slice, takes_positions_along_its_axis) {
+  const op::slice o{{2, 3}, {1}, {1}, 2};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4, 5, 6}}), ElementsAre(2, 3, 5, 6));
+  const op::slice first{{2, 3}, {0}, {0}, 1};
+  EXPECT_THAT(reference_result(first, {{1, 2, 3, 4, 5, 6}}), ElementsAre(1, 2, 3));
+}
+
+TEST(reference_transpose, permutes_axes) {
+  const op::transpose o{{2, 3}, {}, {{1, 0}}, {}};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4, 5, 6}}), ElementsAre(1, 4, 2, 5, 3, 6));
+  const op::transpose turned{{2, 1, 2, 2}, {}, {{3, 0, 1, 2}}, {}};
+  EXPECT_THAT(reference_result(turned, {counting(8)}), ElementsAre(1, 3, 5, 7, 2, 4, 6, 8));
+  const op::transpose shuffle{{1, 6, 1, 1}, {1, 2, 3, 1, 1}, {{0, 2, 1, 3, 4}}, {1, 6, 1, 1}};
+  EXPECT_THAT(reference_result(shuffle, {counting(6)}), ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
 TEST(reference_softmax, sums_to_one_along_its_axis) {

@@ -34,11 +34,14 @@ import torch_export  # noqa: E402 pylint: disable=wrong-import-position
 
 TOOL = None
 SHIPPED = {"resnet18": "resnet18", "mobilenet_v2": "mobilenet_v2",
-           "efficientnet_b0": "efficientnet_b0", "googlenet": "googlenet_torchvision_bn"}
+           "efficientnet_b0": "efficientnet_b0", "googlenet": "googlenet_torchvision_bn",
+           "shufflenet_v2_x1_0": "shufflenet_v2_x1_0"}
 # Sizes of the input; parameters and MACs of one image by torch. torch does not count recurrent layers:
 # their MACs are the elements of their weight matrices, times the steps.
 SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1x4x64", 493, 8642),
          "InPlace": ("in_place", "1x3x8x8", 36, 1792),
+         "Shuffle": ("shuffle", "1x8x6x10", 533, 28800),
+         "LastStep": ("last_step", "1x7:int64", 2098, 10752 + 32),
          "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
 MISSING = {"Attention": ("attention", "1x9x16")}
 
@@ -129,7 +132,28 @@ class Conversion(unittest.TestCase):
             else:
                 self.assertIn("no op computes", err)
         self.assertEqual(ops, {"conv", "deconv", "gemm", "embedding", "pool", "batchnorm", "lrn", "rnn",
-                               "activation", "add", "multiply", "concat", "pad", "softmax", "dropout"})
+                               "activation", "add", "multiply", "concat", "pad", "slice", "transpose", "softmax",
+                               "dropout"})
+
+    def test_slices_and_transposes(self):
+        _, out, _ = convert(stored("shuffle"))
+        layers = {layer["name"]: (layer["shape"], layer.get("after"))
+                  for layer in json.loads(out)["layers"]}
+        image = ["batch", 12, 6, 10]
+        self.assertEqual(layers["transpose"],
+                         ({"dims": image, "view": ["batch", 3, 4, 6, 10], "order": [0, 2, 1, 3, 4],
+                           "reshape": image}, None))
+        self.assertEqual([layers[name] for name in ("slice", "slice_2", "slice_3", "slice_4")],
+                         [({"dims": image, "size": 6}, None),
+                          ({"dims": image, "begin": 6, "size": 6}, ["transpose"]),
+                          ({"dims": image, "begin": 2, "size": 6}, ["transpose"]),
+                          ({"dims": ["batch", 18, 6, 10], "axis": 2, "begin": 1, "size": 4}, None)])
+        self.assertEqual(layers["transpose_2"],
+                         ({"dims": ["batch", 18, 4, 10], "order": [0, 2, 3, 1],
+                           "reshape": [["batch", 40], 18]}, None))
+        _, out, _ = convert(stored("last_step"))
+        last = [layer["shape"] for layer in json.loads(out)["layers"] if layer["op"] == "slice"]
+        self.assertEqual(last, [{"dims": [7, "batch", 16], "axis": 0, "begin": 6, "size": 1}])
 
     def test_readers_of_overwritten_memory_read_what_was_written_last(self):
         _, out, _ = convert(stored("in_place"))
@@ -257,7 +281,7 @@ class Refusals(unittest.TestCase):
             return copy.deepcopy(dice.choice(junk))
 
         codes = collections.Counter()
-        for name in ("image", "sequence", "signal", "in_place", "attention"):
+        for name in ("image", "sequence", "signal", "in_place", "attention", "shuffle", "last_step"):
             data = stored(name)
             for _ in range(300):
                 wrong = copy.deepcopy(data)

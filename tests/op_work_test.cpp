@@ -298,6 +298,78 @@ TEST(pad, has_a_size_for_each_side_of_each_axis) {
   EXPECT_THROW((pad{{2, 8}, {{0, 0}}, {{0}}}.validate()), invalid_field);
 }
 
+TEST(slice, is_the_gradient_of_a_padding) {
+  const slice o{{2, 8, 4, 4}, {1}, {2}, 3};
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(any(o).key(), "dims:2x8x4x4,begin:2,size:3");
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].extents, (dims{2, 3, 4, 4}));
+  EXPECT_EQ(o.operands(pass::bwd, dtype::f32)[1].extents, o.dims);
+  EXPECT_EQ(o.padding().padded(), o.dims);
+  EXPECT_EQ(key(o.padding()), "dims:2x3x4x4,before:0x2x0x0,after:0x3x0x0");
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+}
+
+TEST(slice, refuses_what_does_not_fit) {
+  EXPECT_NO_THROW((slice{{2, 3}, {0}, {1}, 1}.validate()));
+  EXPECT_NO_THROW((slice{{2, 3}, {1}, {0}, 3}.validate()));
+  EXPECT_THROW((slice{{2, 3}, {2}, {0}, 1}.validate()), invalid_field);
+  EXPECT_THROW((slice{{2, 3}, {1}, {3}, 1}.validate()), invalid_field);
+  EXPECT_THROW((slice{{2, 3}, {1}, {1}, 3}.validate()), invalid_field);
+}
+
+TEST(transpose, has_extents_of_its_view_in_the_order) {
+  const transpose o{{2, 8, 4, 5}, {}, {{0, 2, 3, 1}}, {}};
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(any(o).key(), "dims:2x8x4x5,order:0x2x3x1");
+  EXPECT_EQ(o.operands(pass::fwd, dtype::f32)[1].extents, (dims{2, 4, 5, 8}));
+  EXPECT_EQ(o.operands(pass::bwd, dtype::f32)[1].extents, o.dims);
+  EXPECT_EQ(o.inverse().order.sizes, (dims{0, 3, 1, 2}));
+  const transpose shuffle{{2, 6, 4, 5}, {2, 2, 3, 4, 5}, {{0, 2, 1, 3, 4}}, {2, 6, 4, 5}};
+  EXPECT_NO_THROW(shuffle.validate());
+  EXPECT_EQ(shuffle.operands(pass::fwd, dtype::f32)[1].extents, shuffle.dims);
+  EXPECT_EQ(shuffle.inverse().viewed(), (dims{2, 3, 2, 4, 5}));
+  const transpose heads{{6, 8}, {2, 3, 4, 2}, {{0, 2, 1, 3}}, {}};
+  EXPECT_NO_THROW(heads.validate());
+  EXPECT_EQ(heads.result(), (dims{2, 4, 3, 2}));
+}
+
+TEST(transpose, copies_by_few_loops) {
+  const transpose shuffle{{2, 6, 4, 5}, {2, 2, 3, 4, 5}, {{0, 2, 1, 3, 4}}, {2, 6, 4, 5}};
+  const auto text = [&](const dims& strides) {
+    std::string all;
+    for (const auto& [extent, from, to] : shuffle.loops(strides, strides)) {
+      all += std::to_string(extent) + ':' + std::to_string(from) + '>' + std::to_string(to) + ' ';
+    }
+    return all;
+  };
+  EXPECT_EQ(text({120, 20, 5, 1}), "2:120>120 3:20>40 2:60>20 20:1>1 ") << "nchw";
+  EXPECT_EQ(text({120, 1, 30, 6}), "40:6>6 3:1>2 2:3>1 ") << "nhwc";
+  const transpose none{{2, 3}, {}, {{0, 1}}, {}};
+  EXPECT_EQ(none.loops({3, 1}, {3, 1}).size(), 1U);
+  const transpose single{{1, 1}, {}, {{1, 0}}, {}};
+  EXPECT_EQ(single.loops({1, 1}, {1, 1}).size(), 1U);
+}
+
+TEST(transpose, refuses_what_does_not_fit) {
+  const auto refused = [](const transpose& o) {
+    try {
+      o.validate();
+    } catch (const invalid_field& e) {
+      return e.field;
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused({{2, 3}, {}, {{1, 0}}, {2, 3}}), "reshape");
+  EXPECT_EQ(refused({{2, 3}, {}, {{1, 0}}, {6}}), "accepted");
+  EXPECT_EQ(refused({{2, 3}, {}, {{0, 1}}, {6}}), "accepted");
+  EXPECT_EQ(refused({{2, 3}, {}, {{0, 0}}, {}}), "order");
+  EXPECT_EQ(refused({{2, 3}, {}, {{1, 2}}, {}}), "order");
+  EXPECT_EQ(refused({{2, 3}, {}, {{0}}, {}}), "order");
+  EXPECT_EQ(refused({{4, 6}, {6, 4}, {{1, 0}}, {}}), "view");
+  EXPECT_EQ(refused({{4, 6}, {4, 5}, {{1, 0}}, {}}), "view");
+  EXPECT_EQ(refused({{4, 6}, {24}, {{0}}, {4, 6}}), "accepted");
+}
+
 TEST(batchnorm, has_the_key_of_old_unless_something_is_not_learned) {
   batchnorm o{2, 3, 4, 5};
   EXPECT_EQ(any(o).key(), "n:2,c:3,h:4,w:5");

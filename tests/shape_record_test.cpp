@@ -128,6 +128,16 @@ TEST(read_record, takes_pads_in_three_forms) {
   EXPECT_EQ(pad("0"), (pads{0, 0, 0, 0}));
 }
 
+TEST(read_record, takes_positions_from_0_on) {
+  const auto slice = [](const std::string& begin) {
+    return read<op::slice>(R"({"dims":[2,3],"axis":0,"size":1,"begin":)" + begin + "}");
+  };
+  EXPECT_EQ(slice("0").begin, position{0});
+  EXPECT_EQ(slice("1").begin, position{1});
+  EXPECT_EQ(slice("1").axis, position{0});
+  EXPECT_THROW(static_cast<void>(slice("-1")), bad_input);
+}
+
 TEST(read_record, takes_sizes_as_numbers_names_and_products) {
   const auto read_dims = [](const std::string& form) {
     return read<op::add>(R"({"dims":)" + form + "}", {{"batch", 7}}).dims;
@@ -156,6 +166,9 @@ TEST(record_schema, says_what_each_kind_of_field_may_be) {
   EXPECT_EQ(conv["pad"]["$ref"], "#/$defs/pads");
   EXPECT_EQ(conv["pad"]["default"], 0);
   EXPECT_EQ(conv["bias"]["type"], "boolean");
+  const json::value begin = json::record_schema<op::slice>()["properties"]["begin"];
+  EXPECT_EQ(begin["$ref"], "#/$defs/padding");
+  EXPECT_EQ(begin["default"], 0);
   const json::value kind = json::record_schema<op::pool>()["properties"]["kind"];
   EXPECT_THAT(kind["enum"].get<std::vector<std::string>>(),
               ::testing::ElementsAre("max", "average"));

@@ -173,6 +173,20 @@ class Network:
         return self.layer(name, 'concat', inputs, dims,
                           {'dims': ['batch', *dims], 'axis': 1, 'sizes': sizes})
 
+    def slice_channels(self, x, name, begin, k):
+        """k channels, from `begin` on."""
+        c, h, w = x.dims
+        shape = {'dims': ['batch', c, h, w], **({'begin': begin} if begin else {}), 'size': k}
+        return self.layer(name, 'slice', [x], (k, h, w), shape)
+
+    def shuffle_channels(self, x, name, groups):
+        """Channels of groups that follow each other, in turns."""
+        c, h, w = x.dims
+        image = ['batch', c, h, w]
+        return self.layer(name, 'transpose', [x], x.dims,
+                          {'dims': image, 'view': ['batch', groups, c // groups, h, w],
+                           'order': [0, 2, 1, 3, 4], 'reshape': image})
+
     def pad_channels(self, x, name, k):
         """Zeros before and after the channels, so that there are k."""
         c, h, w = x.dims
@@ -1132,11 +1146,86 @@ def mobilenet():
     yield net
 
 
-def squeeze_excite(net, x, name, squeezed):
+@family('shufflenet')
+def shufflenet():
+    net = Network('shufflenet_v2_x1_0', 'ShuffleNet V2, width 1.0, 224x224',
+                  'Ma et al. 2018 (arXiv:1807.11164), as torchvision.models.shufflenet_v2_x1_0',
+                  'imagenet', (3, 224, 224))
+    x = net.max_pool(net.conv_bn(net.input, 'conv1', 24, 3, 2, 1), 'maxpool', 3, 2, 1)
+
+    def depthwise(x, name, k, stride):
+        y = net.conv_bn(x, name + '_depthwise', x.dims[0], 3, stride, 1, groups=x.dims[0],
+                        kind=None)
+        return net.conv_bn(y, name + '_project', k, 1)
+
+    for stage, (k, count) in enumerate(((116, 4), (232, 8), (464, 4)), 2):
+        half = k // 2
+        for i in range(count):
+            name = f'stage{stage}_{i}'
+            if i == 0:  # downsampling: both branches read all channels
+                shortcut, y = depthwise(x, name + '_branch1', half, 2), x
+            else:
+                shortcut = net.slice_channels(x, name + '_slice1', 0, half)
+                y = net.slice_channels(x, name + '_slice2', half, half)
+            y = net.conv_bn(y, name + '_branch2_expand', half, 1)
+            y = depthwise(y, name + '_branch2', half, 1 if i else 2)
+            x = net.shuffle_channels(net.concat([shortcut, y], name + '_concat'),
+                                     name + '_shuffle', 2)
+    x = net.global_pool(net.conv_bn(x, 'conv5', 1024, 1))
+    net.softmax(net.fc(x, 'fc', 1000))
+    yield net
+
+
+def squeeze_excite(net, x, name, squeezed, kind='swish', gate='sigmoid'):
     y = net.global_pool(x, name + '_pool')
-    y = net.activation(net.conv(y, name + '_fc1', squeezed, 1, bias=True), name + '_swish', 'swish')
+    y = net.activation(net.conv(y, name + '_fc1', squeezed, 1, bias=True), f'{name}_{kind}', kind)
     y = net.conv(y, name + '_fc2', x.dims[0], 1, bias=True)
-    return net.multiply(x, net.activation(y, name + '_sigmoid', 'sigmoid'), name + '_multiply')
+    return net.multiply(x, net.activation(y, f'{name}_{gate}', gate), name + '_multiply')
+
+
+def mobilenet_v3_of(net, blocks, last):
+    """Blocks: window, channels inside and behind, squeeze-and-excite, activation, stride."""
+    net.epsilon = 0.001
+    x = net.conv_bn(net.input, 'stem', 16, 3, 2, 1, kind='hardswish')
+    for number, (size, wide, k, squeezes, kind, stride) in enumerate(blocks, 1):
+        name, y = f'block{number}', x
+        if wide != x.dims[0]:
+            y = net.conv_bn(y, name + '_expand', wide, 1, kind=kind)
+        y = net.conv_bn(y, name + '_depthwise', wide, size, stride, size // 2, groups=wide,
+                        kind=kind)
+        if squeezes:
+            # A fourth, rounded to a multiple of 8, but never down by more than a tenth.
+            squeezed = max(8, (wide // 4 + 4) // 8 * 8)
+            squeezed += 8 if squeezed < 0.9 * (wide // 4) else 0
+            y = squeeze_excite(net, y, name + '_se', squeezed, 'relu', 'hardsigmoid')
+        y = net.conv_bn(y, name + '_project', k, 1, kind=None)
+        x = net.add(y, x, name + '_add') if y.dims == x.dims else y
+    x = net.global_pool(net.conv_bn(x, 'conv_last', 6 * x.dims[0], 1, kind='hardswish'))
+    x = net.activation(net.fc(x, 'fc1', last), 'fc1_hardswish', 'hardswish')
+    net.softmax(net.fc(net.dropout(x, 'dropout', 0.2), 'fc2', 1000))
+    return net
+
+
+@family('mobilenet')
+def mobilenet_v3():
+    source = 'Howard et al. 2019 (arXiv:1905.02244), as torchvision.models.mobilenet_v3_'
+    relu, hard = 'relu', 'hardswish'
+    yield mobilenet_v3_of(
+        Network('mobilenet_v3_large', 'MobileNetV3-Large, 224x224', source + 'large', 'imagenet',
+                (3, 224, 224)),
+        [(3, 16, 16, False, relu, 1), (3, 64, 24, False, relu, 2), (3, 72, 24, False, relu, 1),
+         (5, 72, 40, True, relu, 2), (5, 120, 40, True, relu, 1), (5, 120, 40, True, relu, 1),
+         (3, 240, 80, False, hard, 2), (3, 200, 80, False, hard, 1), (3, 184, 80, False, hard, 1),
+         (3, 184, 80, False, hard, 1), (3, 480, 112, True, hard, 1), (3, 672, 112, True, hard, 1),
+         (5, 672, 160, True, hard, 2), (5, 960, 160, True, hard, 1), (5, 960, 160, True, hard, 1)],
+        1280)
+    yield mobilenet_v3_of(
+        Network('mobilenet_v3_small', 'MobileNetV3-Small, 224x224', source + 'small', 'imagenet',
+                (3, 224, 224)),
+        [(3, 16, 16, True, relu, 2), (3, 72, 24, False, relu, 2), (3, 88, 24, False, relu, 1),
+         (5, 96, 40, True, hard, 2), (5, 240, 40, True, hard, 1), (5, 240, 40, True, hard, 1),
+         (5, 120, 48, True, hard, 1), (5, 144, 48, True, hard, 1), (5, 288, 96, True, hard, 2),
+         (5, 576, 96, True, hard, 1), (5, 576, 96, True, hard, 1)], 1024)
 
 
 @family('efficientnet')

@@ -91,6 +91,22 @@ def read_dims(value, place):
     return tuple(read_size(size, f'{place}/{i}') for i, size in enumerate(value))
 
 
+def are_parts(source, dims):
+    """Whether a view splits or joins axes, at every batch: the rule of op/transpose.hpp."""
+    a, b = ([size.count * 1000003 ** size.power for size in one] for one in (source, dims))
+    left_a = left_b = 1
+    while a or b or left_a * left_b > 1:
+        while left_a == 1 and a:
+            left_a = a.pop(0)
+        while left_b == 1 and b:
+            left_b = b.pop(0)
+        part = min(left_a, left_b)
+        if part < 1 or left_a % part or left_b % part or (part == 1 and left_a != left_b):
+            return False
+        left_a, left_b = left_a // part, left_b // part
+    return True
+
+
 def connects(source, dims):
     """Whether a layer may read what another wrote as a tensor of these extents: the rule of
     model/shape_file-inl.hpp."""
@@ -117,6 +133,7 @@ class Value:
         self.written = dims if written is None else written
         self.sources, self.parts, self.name = sources, parts, name
         self.transposed, self.dtype = transposed, dtype
+        self.cut = None  # of calls that return slices: the tensor, the axis, where they begin
 
     def viewed(self, dims, transposed=None):
         return Value(self.kind, dims, self.layer, self.written, self.sources, self.parts,
@@ -539,6 +556,7 @@ def batchnorm(call, convert):
 ACTIVATIONS = {
     'relu': ('relu', ()), 'relu6': ('relu6', ()), 'sigmoid': ('sigmoid', ()),
     'tanh': ('tanh', ()), 'silu': ('swish', ()), 'hardswish': ('hardswish', ()),
+    'hardsigmoid': ('hardsigmoid', ()),
     'gelu': ('gelu', (('approximate', 'none', 'none', 'refused'),)),
     'hardtanh': ('relu6', (('min_val', -1, 0, 'refused'), ('max_val', 1, 6, 'refused'))),
     'clamp': ('relu6', (('min', None, 0, 'refused'), ('max', None, 6, 'refused'))),
@@ -708,13 +726,11 @@ def recurrent(call, convert):
 # Calls that only name memory in another way.
 VIEWS = {'view', 'reshape', '_unsafe_view', 'flatten', 'unflatten', 'squeeze', 'unsqueeze',
          'contiguous', 'clone', 'detach', 'alias', 'lift_fresh_copy', 'view_as', 'reshape_as',
-         'to', '_to_copy', 'type_as', 'identity', 'ravel', 'expand', 'expand_as', 'slice',
-         'permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes', 'alpha_dropout',
+         'to', '_to_copy', 'type_as', 'identity', 'ravel', 'expand', 'expand_as', 'alpha_dropout',
          'feature_alpha_dropout', 'positive'}
 # Calls that read no values.
 CONSTANTS = {'new_zeros', 'new_ones', 'new_full', 'new_empty', 'zeros_like', 'ones_like',
              'full_like', 'empty_like'}
-TRANSPOSES = {'permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes'}
 
 
 @op(*VIEWS)
@@ -730,19 +746,129 @@ def view(call, convert):
         raise Unknown(f'to {call.dtype}')
     if product(x.dims) != product(call.dims):
         raise Unknown()
-    if call.base in TRANSPOSES:
-        moved = [size for size in x.dims if size != ONE] != [size for size in call.dims
-                                                             if size != ONE]
-        square = len({size for size in x.dims if size != ONE}) < len(
-            [size for size in x.dims if size != ONE])
-        if x.kind == 'weight' and len(x.dims) == 2 and (moved or square):
-            return x.viewed(call.dims, not x.transposed)
-        if moved or square:
-            raise Unknown('that moves data')
     if 'alpha_dropout' in call.base and call.number('p'):
         raise Unknown()
+    return convert.seen_as(x, call.dims)
+
+
+def axis_of(call, value, axes, key):
+    """The number of an axis, from 0 on."""
+    if type(value) is not int or not -axes <= value < axes:
+        raise call.wrong(key, 'is no axis')
+    return value % axes
+
+
+def permutation(call, axes):
+    """For each axis of the result its number in the source."""
+    order = list(range(axes))
+    if call.base == 'permute':
+        listed = call.args.get('dims')
+        if not isinstance(listed, list) or len(listed) != axes:
+            raise call.wrong('dims', 'is no list of all axes')
+        order = [axis_of(call, axis, axes, 'dims') for axis in listed]
+        if len(set(order)) != axes:
+            raise call.wrong('dims', 'has an axis twice')
+    elif call.base in ('transpose', 'swapaxes'):
+        keys = ('dim0', 'dim1') if call.base == 'transpose' else ('axis0', 'axis1')
+        one, other = (axis_of(call, call.args.get(key), axes, key) for key in keys)
+        order[one], order[other] = other, one
+    elif call.base == 'movedim':
+        moved = []
+        for key in ('source', 'destination'):
+            listed = call.args.get(key)
+            moved.append([axis_of(call, axis, axes, key)
+                          for axis in (listed if isinstance(listed, list) else [listed])])
+        if any(len(set(one)) != len(moved[0]) for one in moved):
+            raise call.wrong('destination', 'does not fit the source')
+        order = [axis for axis in order if axis not in moved[0]]
+        for target, axis in sorted(zip(moved[1], moved[0])):
+            order.insert(target, axis)
+    else:
+        order.reverse()
+    return order
+
+
+@op('permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes')
+def transpose(call, convert):
+    """A transpose that moves data is a layer. torch's is a view, which the next call that computes
+    reads in an order of its own or copies."""
+    x = call.tensor('self')
+    if x is None:
+        raise call.wrong('self', 'is no tensor')
+    if x.kind == 'constant':
+        return x.viewed(call.dims)
+    order = permutation(call, len(x.dims))
+    if tuple(x.dims[axis] for axis in order) != call.dims:
+        raise call.wrong('self', 'does not have the axes of the result')
+    left = [axis for axis in order if x.dims[axis] != ONE]
+    if left == sorted(left):
+        return x.viewed(call.dims)
+    if x.kind == 'weight' and len(x.dims) == 2:
+        return x.viewed(call.dims, not x.transposed)
+    x = call.source('self')
+    shape = {'dims': dims_json(x.written)}
+    if x.dims != x.written:
+        if not are_parts(x.written, x.dims):
+            raise Unknown('of a tensor in another shape')
+        shape['view'] = dims_json(x.dims)
+    shape['order'] = order
+    return convert.layer(call, 'transpose', [x], [x.written], shape, call.dims)
+
+
+def slice_of(call, convert, x, axis, begin):
+    """A slice of x along an axis, of the extents of the call; x itself where that is all of it."""
+    if product(x.dims) == product(call.dims):
+        return x.viewed(call.dims)
+    dims = x.dims
+    if len(dims) == 3 and x.written == (dims[1], dims[0], dims[2]):
+        # A recurrent layer, batch first in torch: its steps come first.
+        dims, axis = x.written, (1, 0, 2)[axis]
+    if dims[axis].power:
+        raise Unknown('along the batch')
+    others = product(dims[:axis] + dims[axis + 1:])
+    size = product(call.dims).count // max(1, others.count)
+    if others * Size(size) != product(call.dims) or not 0 <= begin < begin + size <= plain(
+            dims[axis]):
+        raise call.wrong('self', 'does not have these positions')
+    shape = {'dims': dims_json(dims)}
+    shape.update({'axis': axis} if axis != 1 else {})
+    shape.update({'begin': begin} if begin else {}, size=size)
+    written = (*dims[:axis], Size(size), *dims[axis + 1:])
+    return convert.layer(call, 'slice', [x], [dims], shape, written)
+
+
+@op('slice', 'narrow', 'select')
+def one_slice(call, convert):
+    x = call.tensor('self')
+    if x is None:
+        raise call.wrong('self', 'is no tensor')
+    if x.kind == 'constant' or product(x.dims) == product(call.dims):
+        return x.viewed(call.dims)
+    x = call.source('self')
+    axis = axis_of(call, call.args.get('dim', 0), len(x.dims), 'dim')
+    if call.integer('step', 1) != 1:
+        raise Unknown('with a step')
+    begin = call.args.get('index' if call.base == 'select' else 'start')
+    begin = 0 if begin is None else begin
+    if type(begin) is not int:
+        raise Unknown('from a computed position')
+    if begin < 0:
+        begin = max(0, begin + plain(x.dims[axis]))
+    return slice_of(call, convert, x, axis, begin)
+
+
+@op('chunk', 'split', 'split_with_sizes', 'unsafe_chunk', 'unsafe_split', 'tensor_split', 'unbind')
+def split(call, convert):
+    """Each part that is read becomes a slice."""
     del convert
-    return x.viewed(call.dims)
+    x = call.source('self')
+    axis = axis_of(call, call.args.get('dim', 0), len(x.dims), 'dim')
+    begins = [0]
+    for dims in call.outputs or [call.dims]:
+        begins.append(begins[-1] + (1 if call.base == 'unbind' else plain(dims[axis])))
+    value = x.viewed(call.dims)
+    value.cut = (x, axis, begins)
+    return value
 
 
 def is_local_norm(call):
@@ -808,6 +934,7 @@ class Conversion:
         self.notes = Counter()
         self.converted = 0
         self.used = {}  # weights, by name: the calls of layers that have them
+        self.results, self.read = {}, set()  # of layers: extents of the result, whether it is read
 
     # Reading.
 
@@ -914,13 +1041,17 @@ class Conversion:
             raise Unknown()
         return OPS[call.base](call, self)
 
-    @staticmethod
-    def part_of(call):
+    def part_of(self, call):
         source, index = call.value(call.args.get('0'), '0'), call.args.get('1')
         if type(index) is not int:
             raise call.wrong('1', 'is no index')
         if source.kind == 'constant':
             return Value('constant', call.dims)
+        if source.cut:
+            x, axis, begins = source.cut
+            if not 0 <= index < len(begins) - 1:
+                raise call.wrong('1', 'is no part')
+            return slice_of(call, self, x, axis, begins[index])
         if 0 <= index < len(source.parts):
             return source.parts[index].viewed(call.dims)
         if source.kind == 'left_out' or index == 0:
@@ -948,7 +1079,9 @@ class Conversion:
     def source_of(self, value, dims, single):
         """The layer that writes what is read, or None for the model's input."""
         if value.kind == 'layer':
-            if connects(value.written, dims):
+            if not connects(value.written, dims):
+                value = self.seen_as(value, dims)
+            if connects(value.written, dims) and self.results[value.layer] == value.written:
                 return value.layer
             raise Unknown('of a tensor in another shape')
         for source in value.sources if value.kind == 'left_out' else ():
@@ -972,8 +1105,26 @@ class Conversion:
         for one in call.references():
             if self.values[one].kind == 'weight':
                 self.used.setdefault(self.values[one].name, set()).add(call.name)
+        self.read.update(inputs)
+        self.results[len(self.layers) - 1] = written
         dims = call.dims if product(call.dims) == product(written) else written
         return Value('layer', dims, len(self.layers) - 1, written)
+
+    def seen_as(self, x, dims):
+        """A view of x. A transpose that nothing has read yet writes what the view sees."""
+        line = self.layers[x.layer].line if x.kind == 'layer' else {}
+        if line.get('op') != 'transpose' or x.layer in self.read:
+            return x.viewed(dims)
+        shape = line['shape']
+        viewed = shape.get('view', shape['dims'])
+        permuted = tuple(read_dims([viewed[axis]], '')[0] for axis in shape['order'])
+        if not are_parts(permuted, dims):
+            return x.viewed(dims)
+        shape.pop('reshape', None)
+        if dims != permuted:
+            shape['reshape'] = dims_json(dims)
+        self.results[x.layer] = dims
+        return Value('layer', dims, x.layer, dims, dtype=x.dtype)
 
     def element_dims(self, x):
         """Extents of a layer that reads x by element: those of torch, if the edge allows them."""

@@ -73,7 +73,7 @@ class graph_dice {
 
   void add_layer() {
     const node from = source();
-    switch (d_.between(1, 11)) {
+    switch (d_.between(1, 13)) {
       case 1: return add_conv(from);
       case 2: return add_pool(from);
       case 3: return add_batchnorm(from);
@@ -84,6 +84,8 @@ class graph_dice {
       case 8: return add_multiply(from);
       case 9: return add_pad(from);
       case 10: return add_deconv(from);
+      case 11: return add_slice(from);
+      case 12: return add_transpose(from);
       default: return from.name.empty() ? add_conv(from) : add_dropout(from);
     }
   }
@@ -189,6 +191,26 @@ class graph_dice {
     const dims& x = from.extents;
     op::pad o{x, {{0, d_.between(0, 3), 0, 0}}, {{0, d_.between(0, 3), 0, d_.between(0, 1)}}};
     add(o, {from}, o.padded());
+  }
+
+  void add_slice(const node& from) {
+    op::slice o{.dims = from.extents};
+    o.axis.value = d_.chance(4) ? d_.between(2, 3) : 1;
+    o.begin.value = d_.between(0, o.extent() - 1);
+    o.size = d_.between(1, o.extent() - o.begin.value);
+    add(o, {from}, o.cut());
+  }
+
+  /// Of height and width, or a channel shuffle.
+  void add_transpose(const node& from) {
+    const dims& x = from.extents;
+    if (d_.chance()) {
+      const op::transpose o{x, {}, {{0, 1, 3, 2}}, {}};
+      return add(o, {from}, o.result());
+    }
+    const std::int64_t groups = std::gcd(x[1], d_.between(2, 4));
+    add(op::transpose{x, {x[0], groups, x[1] / groups, x[2], x[3]}, {{0, 2, 1, 3, 4}}, x}, {from},
+        x);
   }
 
   void add_deconv(const node& from) {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <numeric>
 #include <random>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <layerbench/op/list.hpp>
 
@@ -230,6 +232,51 @@ inline op::pad roll(dice& d, std::type_identity<op::pad> /*tag*/) {
     const bool none = channels_alone && axis != 1;
     o.before.sizes.push_back(none || d.chance() ? 0 : d.between(0, 8));
     o.after.sizes.push_back(none || d.chance() ? 0 : d.between(0, 8));
+  }
+  return o;
+}
+
+inline op::slice roll(dice& d, std::type_identity<op::slice> /*tag*/) {
+  op::slice o{.dims = tensor(d, 1)};
+  o.axis.value = d.between(0, static_cast<std::int64_t>(o.dims.size()) - 1);
+  if (o.dims.size() > 1 && d.chance()) o.axis.value = 1;
+  o.begin.value = d.chance(3) ? 0 : d.between(0, o.extent() - 1);
+  o.size = d.between(1, o.extent() - o.begin.value);
+  if (o.dims.size() == 4 && d.chance()) {  // equal parts of the channels
+    const std::int64_t part = d.chance() ? 16 : d.between(1, 9);
+    o = {{o.dims[0], part * d.between(1, 4), o.dims[2], o.dims[3]}, {1}, {0}, part};
+    o.begin.value = part * d.between(0, o.dims[1] / part - 1);
+  }
+  return o;
+}
+
+/// At most 6 loops, in every memory order.
+inline op::transpose roll(dice& d, std::type_identity<op::transpose> /*tag*/) {
+  op::transpose o{.dims = tensor(d, 1), .view = {}, .order = {}, .reshape = {}};
+  const auto split = [&](dims& extents, std::size_t axis) {  // as heads and groups are
+    const std::int64_t parts = d.between(1, 4);
+    extents[axis] *= parts;
+    dims more = extents;
+    more[axis] /= parts;
+    more.insert(more.begin() + static_cast<std::ptrdiff_t>(axis), parts);
+    return more;
+  };
+  const auto any_axis = [&](const dims& extents) {
+    return static_cast<std::size_t>(d.between(0, static_cast<std::int64_t>(extents.size()) - 1));
+  };
+  if (d.chance()) o.view = split(o.dims, o.dims.size() == 4 && d.chance() ? 1 : any_axis(o.dims));
+  for (std::size_t i = 0; i < o.viewed().size(); ++i) {
+    o.order.sizes.push_back(static_cast<std::int64_t>(i));
+  }
+  for (std::size_t i = o.order.sizes.size(); i-- > 1;) {
+    const auto other = static_cast<std::size_t>(d.between(0, static_cast<std::int64_t>(i)));
+    std::swap(o.order.sizes[i], o.order.sizes[other]);
+  }
+  if (!o.view.empty() && d.chance()) {  // a channel shuffle, of rank 4 as its source
+    o.reshape = o.permuted();
+    const std::size_t at = o.reshape.size() > 2 ? 1 : 0;
+    o.reshape[at] *= o.reshape[at + 1];
+    o.reshape.erase(o.reshape.begin() + static_cast<std::ptrdiff_t>(at) + 1);
   }
   return o;
 }

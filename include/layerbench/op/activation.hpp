@@ -8,15 +8,27 @@ namespace layerbench::op {
 
 /// relu max(x,0); relu6 min(max(x,0),6); leaky_relu x or 0.01 x below 0; elu x or e^x-1 below 0;
 /// sigmoid 1/(1+e^-x); tanh; gelu x/2 (1+erf(x/sqrt 2)); swish x*sigmoid(x);
-/// hardswish x*min(max(x+3,0),6)/6.
-enum class activation_kind { relu, relu6, leaky_relu, elu, sigmoid, tanh, gelu, swish, hardswish };
+/// hardswish x*min(max(x+3,0),6)/6; hardsigmoid min(max(x+3,0),6)/6.
+enum class activation_kind {
+  relu,
+  relu6,
+  leaky_relu,
+  elu,
+  sigmoid,
+  tanh,
+  gelu,
+  swish,
+  hardswish,
+  hardsigmoid
+};
 
 }  // namespace layerbench::op
 
 template <>
-inline constexpr std::array<std::string_view, 9>
+inline constexpr std::array<std::string_view, 10>
     layerbench::enum_names<layerbench::op::activation_kind>{
-        "relu", "relu6", "leaky_relu", "elu", "sigmoid", "tanh", "gelu", "swish", "hardswish"};
+        "relu", "relu6", "leaky_relu", "elu",       "sigmoid",
+        "tanh", "gelu",  "swish",      "hardswish", "hardsigmoid"};
 
 namespace layerbench::op {
 

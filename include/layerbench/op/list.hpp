@@ -21,15 +21,17 @@
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/rnn.hpp>
+#include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/stream.hpp>
+#include <layerbench/op/transpose.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention,
-                     activation, add, concat, multiply, pad, softmax, reorder, dropout,
+using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, rnn, activation, add,
+                     concat, multiply, pad, slice, transpose, softmax, reorder, dropout,
                      cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

@@ -36,6 +36,12 @@ struct margins {
   friend bool operator==(const margins&, const margins&) = default;
 };
 
+/// The number of an axis, or a position along one: from 0 on.
+struct position {
+  std::int64_t value;
+  friend bool operator==(const position&, const position&) = default;
+};
+
 /// Largest accepted size. The vendor libraries count in 32 bits.
 inline constexpr std::int64_t max_size = INT32_MAX;
 

@@ -81,8 +81,8 @@ struct named_value {
 };
 
 /// The value of a field. These are the types that a field may have.
-using field_value =
-    std::variant<std::int64_t, bool, double, std::string, pair, pads, dims, margins, named_value>;
+using field_value = std::variant<std::int64_t, bool, double, std::string, pair, pads, dims, margins,
+                                 position, named_value>;
 
 /// One field of a record without the record's type: what JSON readers and writers work on.
 struct record_field {
@@ -128,6 +128,7 @@ void assign(T& member, const field_value& value) {
 [[nodiscard]] inline std::string key_text(named_value value) { return std::string(value.name()); }
 [[nodiscard]] inline std::string key_text(const dims& sizes) { return joined(sizes, "x"); }
 [[nodiscard]] inline std::string key_text(const margins& all) { return key_text(all.sizes); }
+[[nodiscard]] inline std::string key_text(position at) { return key_text(at.value); }
 [[nodiscard]] inline std::string key_text(pair value) {
   return value.v == value.h ? key_text(value.v) : key_text(dims{value.v, value.h});
 }

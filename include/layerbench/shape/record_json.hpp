@@ -114,6 +114,9 @@ inline void read_value(const cursor& at, const parameters& named, dims& out) {
 inline void read_value(const cursor& at, const parameters& named, margins& out) {
   read_sizes(at, named, out.sizes, 0);
 }
+inline void read_value(const cursor& at, const parameters& named, position& out) {
+  out = {read_size(at, named, 0)};
+}
 inline void read_value(const cursor& at, const parameters& /*named*/, named_value& out) {
   const std::string text = at.text();
   const auto known = std::ranges::find(out.names, text);
@@ -133,6 +136,7 @@ inline void read_value(const cursor& at, const parameters& /*named*/, named_valu
   return to_value(pair{p.top, p.left});
 }
 [[nodiscard]] inline value to_value(const margins& all) { return all.sizes; }
+[[nodiscard]] inline value to_value(position at) { return at.value; }
 [[nodiscard]] inline value to_value(const named_value& chosen) { return chosen.name(); }
 template <class T>
 [[nodiscard]] value to_value(const T& plain) {
@@ -209,6 +213,7 @@ namespace detail {
 [[nodiscard]] inline value schema_of(const margins& /*tag*/) {
   return {{"type", "array"}, {"items", reference_to("padding")}, {"minItems", 1}};
 }
+[[nodiscard]] inline value schema_of(position /*tag*/) { return reference_to("padding"); }
 [[nodiscard]] inline value schema_of(named_value choice) {
   value names = value::array();
   for (const std::string_view name : choice.names) names.push_back(name);

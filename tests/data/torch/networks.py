@@ -70,6 +70,33 @@ class Signal(nn.Module):
         return self.layers(x)
 
 
+class Shuffle(nn.Module):
+    """A channel shuffle, parts of tensors, and an order of axes that a layer reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(8, 12, 1), nn.Conv2d(6, 6, 3, padding=1)
+        self.third = nn.Linear(18, 5)
+
+    def forward(self, x):
+        x = self.first(x).view(-1, 3, 4, 6, 10).transpose(1, 2).contiguous().view(-1, 12, 6, 10)
+        before, behind = x.chunk(2, 1)
+        x = torch.cat([self.second(before), F.hardsigmoid(behind), x.narrow(1, 2, 6)], 1)
+        return self.third(x[:, :, 1:5].permute(0, 2, 3, 1))
+
+
+class LastStep(nn.Module):
+    """A recurrent network that classifies sequences."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.lstm = nn.Embedding(50, 8), nn.LSTM(8, 16, batch_first=True)
+        self.out = nn.Linear(16, 2)
+
+    def forward(self, x):
+        return self.out(self.lstm(self.words(x))[0][:, -1])
+
+
 class InPlace(nn.Module):
     """Names that stand for memory that is overwritten later: both sums read what relu_ wrote."""
 

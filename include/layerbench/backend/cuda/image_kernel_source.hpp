@@ -123,18 +123,18 @@ extern "C" __global__ void pool_max_gradient(const number* gradient, const signe
 }
 
 // Extents in the order of the destination, slowest first, and the strides of the source along them.
-struct reorder_axes {
-  i64 extents[4];
-  i64 strides[4];
+template <int N>
+struct axes_of {
+  i64 extents[N];
+  i64 strides[N];
 };
 
-template <class Index>
-void reorder_by(const number* from, number* to, Index size,
-                const reorder_axes& o) {
+template <int N, class Index>
+void reorder_by(const number* from, number* to, Index size, const axes_of<N>& o) {
   for (i64 i = first(); i < static_cast<i64>(size); i += stride()) {
     Index rest = static_cast<Index>(i);
     i64 offset = 0;
-    for (int axis = 3; axis > 0; --axis) {
+    for (int axis = N - 1; axis > 0; --axis) {
       const Index extent = static_cast<Index>(o.extents[axis]);
       offset += static_cast<i64>(rest % extent) * o.strides[axis];
       rest /= extent;
@@ -143,12 +143,20 @@ void reorder_by(const number* from, number* to, Index size,
   }
 }
 
-extern "C" __global__ void reorder(const number* from, number* to, i64 size, reorder_axes o) {
+template <int N>
+void reorder_axes(const number* from, number* to, i64 size, const axes_of<N>& o) {
   if (size <= 0x7FFFFFFF) {  // 32-bit division is several times faster
     reorder_by(from, to, static_cast<unsigned>(size), o);
   } else {
     reorder_by(from, to, size, o);
   }
+}
+
+extern "C" __global__ void reorder(const number* from, number* to, i64 size, axes_of<4> o) {
+  reorder_axes(from, to, size, o);
+}
+extern "C" __global__ void transpose(const number* from, number* to, i64 size, axes_of<6> o) {
+  reorder_axes(from, to, size, o);
 }
 
 // Sums over the images and pixels of each channel in two steps: gridDim.y partial sums per channel,

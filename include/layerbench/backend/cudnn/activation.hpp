@@ -59,7 +59,8 @@ class plan<cudnn::backend, op::activation> : public cudnn::direct_plan {
       case op::activation_kind::swish: return {CUDNN_ACTIVATION_SWISH};
       case op::activation_kind::leaky_relu:
       case op::activation_kind::gelu:
-      case op::activation_kind::hardswish: break;
+      case op::activation_kind::hardswish:
+      case op::activation_kind::hardsigmoid: break;
     }
     throw unsupported("cuDNN has no function for this activation");
   }

@@ -17,5 +17,7 @@
 #include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
+#include <layerbench/backend/cudnn/slice.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>
+#include <layerbench/backend/cudnn/transpose.hpp>
 #include <layerbench/backend/cudnn/update.hpp>

@@ -38,7 +38,7 @@ class plan<cudnn::backend, op::reorder> : public cudnn::direct_plan {
   }
 
  private:
-  /// reorder_axes of the kernel: extents in the order of the destination, slowest first, and the
+  /// axes_of<4> of the kernel: extents in the order of the destination, slowest first, and the
   /// strides of the source along them, in elements.
   struct axes {
     std::array<std::int64_t, 4> extents{1, 1, 1, 1};

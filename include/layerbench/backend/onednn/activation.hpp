@@ -62,6 +62,8 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
       case op::activation_kind::swish: return {eltwise_swish, eltwise_swish, 1};
       case op::activation_kind::hardswish:
         return {eltwise_hardswish, eltwise_hardswish, 1.0F / 6, 0.5F};
+      case op::activation_kind::hardsigmoid:
+        return {eltwise_hardsigmoid, eltwise_hardsigmoid, 1.0F / 6, 0.5F};
     }
     throw unsupported("oneDNN does not have this activation");
   }

@@ -12,32 +12,35 @@
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/pad.hpp>
 
-namespace layerbench {
+namespace layerbench::onednn {
 
-/// A loop of the suite's own: the library has a reorder into a part of a tensor, but nothing that
-/// writes the zeros around it.
-template <>
-class plan<onednn::backend, op::pad> : public onednn::primitive_plan {
+/// Base class of plans by a loop of layerbench that copies between a tensor and one with zeros
+/// around it. The library has a reorder into a part of a tensor, but nothing that writes the zeros.
+class padding_plan : public primitive_plan {
  public:
-  plan(const onednn::backend& device, const op::pad& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)),
-        backward_(request.pass == op::pass::bwd) {
-    const auto stored = [&](std::size_t i) {
-      return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
-    };
-    onednn::checked("padding", [&] {
-      set_loop({stored(0), stored(1)});
-      const auto element = static_cast<std::int64_t>(traits(request.type).bytes);
-      find_runs(o, element, stored(backward_ ? 1 : 0), stored(backward_ ? 0 : 1));
-    });
-  }
-
   void run(const binding& bound) const {
-    if (backward_) {
+    if (removes_) {
       slice(at<char>(bound, 0), at<char>(bound, 1));
     } else {
       pad(at<char>(bound, 0), at<char>(bound, 1));
     }
+  }
+
+ protected:
+  using primitive_plan::primitive_plan;
+
+  /// `removes`: operand 0 is the padded tensor, else operand 1.
+  void set_padding(const backend& device, const op::pad& o, bool removes,
+                   const plan_request& request) {
+    removes_ = removes;
+    const auto stored = [&](std::size_t i) {
+      return plain_or_nhwc_activations(device, extents(i), request.type, request.order);
+    };
+    checked("padding", [&] {
+      set_loop({stored(0), stored(1)});
+      const auto element = static_cast<std::int64_t>(traits(request.type).bytes);
+      find_runs(o, element, stored(removes ? 1 : 0), stored(removes ? 0 : 1));
+    });
   }
 
  private:
@@ -117,13 +120,26 @@ class plan<onednn::backend, op::pad> : public onednn::primitive_plan {
     std::memset(to, 0, static_cast<std::size_t>(bytes));
   }
 
-  bool backward_;
+  bool removes_ = false;
   std::vector<axis> axes_;  ///< outside of the runs, slowest first
   std::int64_t runs_ = 1;
   std::int64_t padded_runs_ = 1;
   std::int64_t run_ = 1;     ///< bytes of a run of the source
   std::int64_t before_ = 0;  ///< bytes of zeros before it
   std::int64_t after_ = 0;
+};
+
+}  // namespace layerbench::onednn
+
+namespace layerbench {
+
+template <>
+class plan<onednn::backend, op::pad> : public onednn::padding_plan {
+ public:
+  plan(const onednn::backend& device, const op::pad& o, const plan_request& request)
+      : padding_plan(device, o.operands(request.pass, request.type)) {
+    set_padding(device, o, request.pass == op::pass::bwd, request);
+  }
 };
 
 static_assert(implements<onednn::backend, op::pad>);

@@ -20,6 +20,8 @@
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
 #include <layerbench/backend/onednn/rnn.hpp>
+#include <layerbench/backend/onednn/slice.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
 #include <layerbench/backend/onednn/stream.hpp>
+#include <layerbench/backend/onednn/transpose.hpp>
 #include <layerbench/backend/onednn/update.hpp>

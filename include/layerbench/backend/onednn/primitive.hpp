@@ -83,8 +83,9 @@ class primitive_plan {
     binding bound;
     bound.scales.reserve(scaled_.size());  // oneDNN keeps pointers to the elements
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      dnnl::memory operand{ports_[i].stored, engine_, addresses[i]};
-      if (ports_[i].argument != not_an_argument) bound.pass(ports_[i].argument, operand);
+      const port& at = ports_[i];
+      dnnl::memory operand{at.passed.is_zero() ? at.stored : at.passed, engine_, addresses[i]};
+      if (at.argument != not_an_argument) bound.pass(at.argument, operand);
       bound.memories.push_back(std::move(operand));
     }
     for (const std::size_t operand : scaled_) {
@@ -123,7 +124,8 @@ class primitive_plan {
   struct port {
     int argument;
     dnnl::memory::desc stored;
-    dnnl::memory::desc host_desc;  ///< in upload() and download(); s8 for s8 operands, else f32
+    dnnl::memory::desc host_desc;    ///< in upload() and download(); s8 for s8 operands, else f32
+    dnnl::memory::desc passed = {};  ///< what the primitive sees of it; `stored` if empty
   };
 
   primitive_plan(const backend& device, std::vector<op::operand> logical)
@@ -197,6 +199,11 @@ class primitive_plan {
     const bool as_stored = operand.stored.get_inner_nblks() == 0 &&
                            operand.stored.get_strides() == operand.host_desc.get_strides();
     if (as_stored) operands_[i].order = op::plain_order(extents(i));
+  }
+
+  /// Passes operand `i` to the primitive as a part of it, or with other axes.
+  void set_passed_desc(std::size_t i, const dnnl::memory::desc& passed) {
+    ports_[i].passed = passed;
   }
 
   /// Attributes of all primitives. The scratchpad comes from the caller, which reports and shares

@@ -22,6 +22,7 @@ namespace layerbench::reference {
     case gelu: return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
     case swish: return x / (1 + std::exp(-x));
     case hardswish: return x * std::clamp(x + 3, 0.0, 6.0) / 6;
+    case hardsigmoid: return std::clamp(x + 3, 0.0, 6.0) / 6;
   }
   throw unsupported("unknown activation");
 }
@@ -43,6 +44,7 @@ namespace layerbench::reference {
              x * std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
     case swish: return logistic * (1 + x * (1 - logistic));
     case hardswish: return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
+    case hardsigmoid: return x > -3 && x < 3 ? 1.0 / 6 : 0;
   }
   throw unsupported("unknown activation");
 }

@@ -21,6 +21,8 @@
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/rnn.hpp>
+#include <layerbench/backend/reference/slice.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
 #include <layerbench/backend/reference/stream.hpp>
+#include <layerbench/backend/reference/transpose.hpp>
 #include <layerbench/backend/reference/update.hpp>

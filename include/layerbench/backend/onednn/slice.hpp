@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/onednn/pad.hpp>
+#include <layerbench/op/slice.hpp>
+
+namespace layerbench {
+
+/// Forward is a reorder of a part of the source. The gradient is the loop of a padding: by the
+/// library it would be two passes over memory, zeros and a reorder into a part of them.
+template <>
+class plan<onednn::backend, op::slice> : public onednn::padding_plan {
+ public:
+  plan(const onednn::backend& device, const op::slice& o, const plan_request& request)
+      : padding_plan(device, o.operands(request.pass, request.type)),
+        backward_(request.pass == op::pass::bwd) {
+    if (backward_) {
+      set_padding(device, o.padding(), false, request);
+    } else {
+      onednn::checked("slice", [&] { build_fwd(device, o, request); });
+    }
+  }
+
+  void run(const binding& bound) const {
+    if (backward_) {
+      padding_plan::run(bound);
+    } else {
+      primitive_plan::run(bound);
+    }
+  }
+
+ private:
+  void build_fwd(const onednn::backend& device, const op::slice& o, const plan_request& request) {
+    dims offsets(o.dims.size(), 0);
+    offsets[static_cast<std::size_t>(o.axis.value)] = o.begin.value;
+    constexpr bool allow_empty = true;  // where the cut is inside of a block
+    dnnl::memory::desc whole = onednn::activations(device, o.dims, request.type, request.order);
+    dnnl::memory::desc part = whole.submemory_desc(o.cut(), offsets, allow_empty);
+    if (part.is_zero()) {
+      whole = onednn::plain_or_nhwc_activations(device, o.dims, request.type, request.order);
+      part = whole.submemory_desc(o.cut(), offsets);
+    }
+    const dnnl::reorder::primitive_desc result(
+        device.engine(), part, device.engine(),
+        onednn::activations(device, o.cut(), request.type, request.order), attributes());
+    set_primitive(result, {DNNL_ARG_FROM, DNNL_ARG_TO}, {whole, result.dst_desc()});
+    set_passed_desc(0, part);
+  }
+
+  bool backward_;
+};
+
+static_assert(implements<onednn::backend, op::slice>);
+
+}  // namespace layerbench
