@@ -24,7 +24,8 @@ namespace layerbench::units {
   step = std::clamp(step, -unity, static_cast<int>(prefixes.size()) - 1 - unity);
   const double scaled = value / std::pow(1000.0, step);
   const int digits = std::abs(scaled) >= 99.95 ? 0 : std::abs(scaled) >= 9.995 ? 1 : 2;
-  const std::string_view prefix = prefixes.at(static_cast<std::size_t>(step + unity));
+  const int place = step + unity;
+  const std::string_view prefix = prefixes.at(static_cast<std::size_t>(place));
   return fixed_decimal(scaled, digits) + ' ' + std::string(prefix) + std::string(unit);
 }
 

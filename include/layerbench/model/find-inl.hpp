@@ -58,7 +58,7 @@ namespace detail {
 [[nodiscard]] inline std::optional<std::filesystem::path> find_alias(
     const std::string& alias, const std::filesystem::path& shapes) {
   for (const std::string& name : list(shapes)) {
-    const std::filesystem::path path = shapes / "models" / (name + ".json");
+    std::filesystem::path path = shapes / "models" / (name + ".json");
     const std::string text = json::read_text(path);
     if (text.find('"' + alias + '"') == std::string::npos) continue;
     const json::value file = json::parse_text(text, path.string());

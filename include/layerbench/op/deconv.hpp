@@ -102,8 +102,8 @@ struct deconv {
     if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
     all.push_back({"dst", diff_dst.extents, role::destination, type});
     // Keeps a sum of as many random products as an output has terms in range.
-    const double terms =
-        static_cast<double>(c / groups * r * s) / static_cast<double>(stride.v * stride.h);
+    const std::int64_t products = c / groups * r * s;
+    const double terms = static_cast<double>(products) / static_cast<double>(stride.v * stride.h);
     all.back().scale *= std::sqrt(std::max(1.0, terms));
     return all;
   }

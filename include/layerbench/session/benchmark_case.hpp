@@ -42,7 +42,9 @@ class benchmark_case {
  public:
   benchmark_case(case_spec what, std::shared_ptr<device_context> memory)
       : spec_(std::move(what)), memory_(std::move(memory)) {}
+  benchmark_case(const benchmark_case&) = delete;
   benchmark_case(benchmark_case&&) = default;
+  benchmark_case& operator=(const benchmark_case&) = delete;
   benchmark_case& operator=(benchmark_case&&) = delete;
   virtual ~benchmark_case() = default;
 

@@ -107,7 +107,9 @@ class chain {
     for (std::size_t i = 0; i < inputs_.size(); ++i) make_versions(i, seed);
     write_inputs();  // allocates memory, too
   }
+  chain(const chain&) = delete;
   chain(chain&&) = default;
+  chain& operator=(const chain&) = delete;
   chain& operator=(chain&&) = delete;
   virtual ~chain() = default;
 

@@ -303,6 +303,12 @@ class suite_builder {
   std::set<std::pair<result::configuration_name, std::string>> added_;  ///< with the sweep's row
 };
 
+/// The batches that were asked for; nothing: the shape file's own.
+[[nodiscard]] inline std::vector<std::optional<std::int64_t>> batches_of(const options& o) {
+  if (o.batches.empty()) return {std::nullopt};
+  return {o.batches.begin(), o.batches.end()};
+}
+
 /// Throws usage_error where something was asked for that only models have.
 inline void require_rows_only(const options& o, const model::graph& sweep) {
   if (o.phase != "inference") {
@@ -334,8 +340,7 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
   }
   const timing_mode timing = detail::timing_of(o, what, backends, known);
   detail::suite_builder maker(o, what, known, all, ranks, timing, wanted);
-  std::vector<std::optional<std::int64_t>> batches(o.batches.begin(), o.batches.end());
-  if (batches.empty()) batches.emplace_back(std::nullopt);
+  const std::vector<std::optional<std::int64_t>> batches = detail::batches_of(o);
   const auto add_cases = [&](auto&& graph_of) {
     for (const std::string& backend_name : backends) {
       for (const std::string& type : o.dtypes) {
