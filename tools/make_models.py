@@ -1334,6 +1334,13 @@ def recurrent_of(net, kind, vocabulary, width, hidden, depth, steps, biases=1):
     return net.layer(kind, 'rnn', [x], (steps, hidden), shape)
 
 
+def last_step(net, x):
+    """What a recurrent layer writes in its last step, of tokens in the order step, image."""
+    steps, hidden = x.dims
+    return net.layer('last', 'slice', [x], (hidden,),
+                     {'dims': [steps, 'batch', hidden], 'axis': 0, 'begin': steps - 1, 'size': 1})
+
+
 def language_model(net, vocabulary, width, depth, steps):
     x = recurrent_of(net, 'lstm', vocabulary, width, width, depth, steps)
     tokens = ['batch', steps]
@@ -1357,16 +1364,113 @@ def recurrent():
     net = Network(
         'gru_imdb_ilkarman', 'GRU that classifies reviews of 150 words',
         'ilkarman/DeepLearningFrameworks, IMDB; two biases per gate, as in cuDNN. The README gives '
-        'an embedding of 150x125, the notebooks have 30000x125. Left out: the 100->2 layer on the '
-        'last step (202 parameters)', 'imdb', (), 'ilkarman')
-    recurrent_of(net, 'gru', 30000, 125, 100, 1, 150, 2)
+        'an embedding of 150x125, the notebooks have 30000x125', 'imdb', (), 'ilkarman')
+    x = recurrent_of(net, 'gru', 30000, 125, 100, 1, 150, 2)
+    net.softmax(net.fc(last_step(net, x), 'fc', 2))
     yield net
     net = Network(
         'lstm_imdb_elshawi', 'LSTM that classifies reviews of 500 words',
-        'DataSystemsGroupUT/DLBench (Elshawi et al.), IMDB; one bias per gate. Left out: the '
-        '100->1 layer on the last step (101 parameters)', 'imdb', (), 'dlbench_tartu')
-    recurrent_of(net, 'lstm', 5000, 32, 100, 1, 500)
+        'DataSystemsGroupUT/DLBench (Elshawi et al.), IMDB; one bias per gate', 'imdb', (),
+        'dlbench_tartu')
+    x = recurrent_of(net, 'lstm', 5000, 32, 100, 1, 500)
+    net.activation(net.fc(last_step(net, x), 'fc', 1), 'sigmoid', 'sigmoid')
     yield net
+
+
+# --- Transformers ------------------------------------------------------------------------------
+
+class Text:
+    """A network over `tokens` tokens of `width` values, in the order sequence, token."""
+
+    def __init__(self, net, tokens, width, heads, inner, kind='gelu'):
+        self.net, self.tokens, self.width, self.heads = net, tokens, width, heads
+        self.inner, self.kind = inner, kind
+
+    def embedding(self, name, rows, per_sequence=True):
+        """Rows of a table for all tokens of the batch, or for those of one sequence alone."""
+        n = ['batch', self.tokens] if per_sequence else self.tokens
+        return self.net.layer(name, 'embedding', [self.net.input], (self.tokens, self.width),
+                              {'n': n, 'rows': rows, 'columns': self.width})
+
+    def linear(self, x, name, outputs):
+        tokens, inputs = x.dims
+        return self.net.layer(name, 'gemm', [x], (tokens, outputs),
+                              {'m': ['batch', tokens], 'n': outputs, 'k': inputs,
+                               'b_transposed': True, 'bias': True})
+
+    def add(self, x, y, name, broadcast=False):
+        shape = {'dims': ['batch', *x.dims]}
+        return self.net.layer(name, 'add', [x, y], x.dims,
+                              {**shape, 'broadcast': True} if broadcast else shape)
+
+    def norm(self, x, name, epsilon):
+        return self.net.layer(name, 'layernorm', [x], x.dims,
+                              {'dims': ['batch', *x.dims], 'epsilon': epsilon})
+
+    def attention(self, x, name, causal):
+        """Projections of query, key and value, attention, and the projection of its result."""
+        heads = [self.linear(x, f'{name}_{part}', self.width) for part in ('query', 'key', 'value')]
+        shape = {'n': 'batch', 'heads': self.heads, 'q': self.tokens, 'k': self.tokens,
+                 'd': self.width // self.heads}
+        if causal:
+            shape['causal'] = True
+        y = self.net.layer(name, 'attention', heads, x.dims, shape)
+        return self.linear(y, name + '_output', self.width)
+
+    def perceptron(self, x, name):
+        x = self.linear(x, name + '_fc1', self.inner)
+        x = self.net.activation(x, f'{name}_{self.kind}', self.kind)
+        return self.linear(x, name + '_fc2', self.width)
+
+    def token(self, x, name, index):
+        """One token of each sequence."""
+        return self.net.layer(name, 'slice', [x], (1, self.width),
+                              {'dims': ['batch', *x.dims], 'axis': 1, 'begin': index, 'size': 1})
+
+
+def bert(net, tokens=128, width=768, depth=12, heads=12):
+    text = Text(net, tokens, width, heads, 4 * width)
+    x = text.add(text.embedding('words', 30522), text.embedding('types', 2), 'words_add')
+    x = text.add(x, text.embedding('positions', 512, per_sequence=False), 'positions_add', True)
+    x = text.norm(x, 'embedding_norm', 1e-12)
+    for i in range(depth):
+        x = text.add(text.attention(x, f'layer{i}_attention', False), x, f'layer{i}_attention_add')
+        x = text.norm(x, f'layer{i}_attention_norm', 1e-12)
+        x = text.add(text.perceptron(x, f'layer{i}'), x, f'layer{i}_add')
+        x = text.norm(x, f'layer{i}_norm', 1e-12)
+    x = text.linear(text.token(x, 'first', 0), 'pooler', width)
+    net.activation(x, 'pooler_tanh', 'tanh')
+    return net
+
+
+def gpt2(net, tokens=128, width=768, depth=12, heads=12, vocabulary=50257):
+    text = Text(net, tokens, width, heads, 4 * width)
+    x = text.add(text.embedding('words', vocabulary),
+                 text.embedding('positions', 1024, per_sequence=False), 'positions_add', True)
+    for i in range(depth):
+        y = text.attention(text.norm(x, f'layer{i}_norm1', 1e-5), f'layer{i}_attention', True)
+        x = text.add(y, x, f'layer{i}_attention_add')
+        y = text.perceptron(text.norm(x, f'layer{i}_norm2', 1e-5), f'layer{i}')
+        x = text.add(y, x, f'layer{i}_add')
+    x = text.token(text.norm(x, 'norm', 1e-5), 'last', tokens - 1)
+    net.layer('output', 'gemm', [x], (1, vocabulary),
+              {'m': 'batch', 'n': vocabulary, 'k': width, 'b_transposed': True})
+    return net
+
+
+@family('transformer')
+def transformer():
+    yield bert(Network(
+        'bert_base', 'BERT-base, 128 tokens',
+        'Devlin et al. 2018 (arXiv:1810.04805), as transformers.BertModel with bert-base-uncased: '
+        'word, type and position embeddings, pooled first token, no head of a task', 'text', (),
+        aliases='bert-base-uncased'))
+    yield gpt2(Network(
+        'gpt2', 'GPT-2 small, prompt of 128 tokens',
+        'Radford et al. 2019, as transformers.GPT2LMHeadModel when it reads a prompt: logits of '
+        'the last token alone. The output has the words\' weights, which count twice here '
+        '(38597376). Query, key and value are three products, one of three times the width there',
+        'text', ()))
 
 
 def main():
