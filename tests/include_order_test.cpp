@@ -45,7 +45,8 @@ const room_order below = [] {
   };
   add("analysis", {"result"});
   add("report", {"analysis"});
-  add("tools", {"report"});
+  add("help", {"base"});
+  add("tools", {"help", "report"});
   add("backend", {"op"});
   // timing/measurement_pass.hpp and machine/telemetry.hpp fill in result::measurement.
   add("timing", {"backend", "result"});
@@ -55,7 +56,7 @@ const room_order below = [] {
   all["cache_state"].erase("model");
   add("session", {"cache_state", "machine", "result"});
   add("ranks", {"session"});
-  add("cli", {"ranks", "report"});
+  add("cli", {"help", "ranks", "report"});
   add("google", {"session"});
   add("bench", {"cli"});
   return all;
@@ -73,7 +74,7 @@ const std::vector<permission> other_headers{
     {"nlohmann/",
      {"shape/json.hpp", "result/google_json_reader.hpp", "result/manifest_json-inl.hpp",
       "result/read_results-inl.hpp", "cli/reporter.hpp"}},
-    {"CLI/", {"cli/", "tools/"}},
+    {"CLI/", {"cli/", "help/", "tools/"}},
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/"}},

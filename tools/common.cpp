@@ -28,11 +28,14 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
   command.add_option("--format", common->format, "Form of the result")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
-  command.add_option("-o,--output", common->output, "File for the result; - or nothing: stdout");
-  command.add_option("--shapes", common->shapes, "Directory of the shape files")
+  command.add_option("-o,--output", common->output, "File for the result; - or nothing: stdout")
+      ->type_name("FILE");
+  command
+      .add_option("--shapes", common->shapes,
+                  "Directory of the shape files [the one that came with the tool]")
+      ->type_name("DIR")
       ->envname("LAYERBENCH_SHAPES")
-      ->check(CLI::ExistingDirectory)
-      ->capture_default_str();
+      ->check(CLI::ExistingDirectory);
   return common;
 }
 

@@ -63,7 +63,8 @@ void add_deepbench(CLI::App& app) {
       ->required();
   command
       ->add_option("--model", options->sweeps,
-                   "Sweeps, by name or path of a shape file; default: all that were measured")
+                   "Sweeps, by name or path of a shape file [all that were measured]")
+      ->type_name("NAME|FILE")
       ->delimiter(',')
       ->allow_extra_args(false);
   const std::shared_ptr<const common_options> common = add_common(*command);

@@ -201,7 +201,10 @@ void add_list(CLI::App& app) {
   const std::shared_ptr<const common_options> common = add_common(*command);
   const auto wanted = std::make_shared<selection>();
   const auto add_filter = [&](const char* name, texts& values, const char* help) {
-    command->add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
+    command->add_option(name, values, help)
+        ->type_name("NAME")
+        ->delimiter(',')
+        ->allow_extra_args(false);
   };
   add_filter("--family", wanted->families,
              "Only models of these families, such as resnet or resnet,vgg");

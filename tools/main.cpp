@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/help/formatter.hpp>
 
 #include "command_line.hpp"
 #include "commands.hpp"
@@ -34,11 +36,12 @@ exit_code run(int argc, char** argv) {
   const std::vector<std::string> commands = take_commands(argc, argv);
   CLI::App app("Models and results of layerbench: what a model consists of, how fast it will be.",
                "layerbench");
+  app.formatter(std::make_shared<layerbench::help::formatter>());
   app.set_version_flag("--version", "layerbench " LAYERBENCH_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done, 1 failure, 2 usage, 3 bad input file, 4 incomplete, 5 nothing "
-      "matched, 77 the backend cannot run here, 130 interrupted.");
+      "Exit codes: 0 done, 1 failure, 2 usage, 3 bad input file, 4 incomplete, 5 nothing matched,\n"
+      "77 the backend cannot run here, 130 interrupted.");
   layerbench::tool::add_list(app);
   layerbench::tool::add_show(app);
   layerbench::tool::add_predict(app);

@@ -167,7 +167,7 @@ void add_show(CLI::App& app) {
   const auto options = std::make_shared<show_options>();
   command->add_option("model", options->model, "Name of a model or sweep, or path of a shape file")
       ->required();
-  command->add_option("--batch", options->batch, "Images in a batch; default: the shape file's")
+  command->add_option("--batch", options->batch, "Images in a batch [the shape file's]")
       ->check(CLI::Range(std::int64_t{1}, max_size));
   const CLI::Option* phase = command->add_option("--phase", options->phase, "What the step is for")
                                  ->check(CLI::IsMember({"inference", "training"}))

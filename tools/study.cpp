@@ -261,20 +261,24 @@ void study(const study_options& chosen, const common_options& common) {
 void add_options(CLI::App& command, study_options& chosen) {
   command.add_option("study", chosen.name, "Name of a study, or path of a study file")->required();
   CLI::Option* results = command.add_option(
-      "results", chosen.results, "Result files of bench_model, or folders of them; default: none");
+      "results", chosen.results, "Result files of bench_model, or folders of them [none]");
   command
       .add_option("--model,--models", chosen.models,
-                  "Only cells of these models; default: all, such as lenet5,resnet50")
+                  "Only cells of these models [all]\n--model=lenet5,resnet50")
+      ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_flag("--smallest", chosen.smallest, "Only the cell with the least arithmetic");
   CLI::Option* run = command.add_flag("--run", chosen.run, "Measure the cells with bench_model");
   run->excludes(results);
-  command.add_option("--out", chosen.folder,
-                     "Folder of the results of --run, to be resumed; default: NAME_results");
+  command
+      .add_option("--out", chosen.folder,
+                  "Folder of the results of --run, to be resumed [NAME_results]")
+      ->type_name("DIR");
   command
       .add_option("--budget", chosen.budget,
-                  "Seconds for all runs of --run, shared out by models; default: none")
+                  "Seconds for all runs of --run, shared out by models [none]")
+      ->type_name("SECONDS")
       ->check([](const std::string& text) {
         return check_number(text, 0.001, 1e9, "a number of seconds, such as 600");
       })

@@ -43,12 +43,13 @@ void add_validate(CLI::App& app) {
       ->required();
   command
       ->add_option("--model", options->predict.models,
-                   "Models, or paths of shape files; default: all that the results have")
+                   "Models, or paths of shape files [all that the results have]")
+      ->type_name("NAME|FILE")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
       ->add_option("--cache", options->predict.cache,
-                   "State of the timings to add up; default: model where it was measured, else hot")
+                   "State of the timings to add up [model where it was measured, else hot]")
       ->check(CLI::IsMember({"hot", "model"}));
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
+#include <layerbench/help/formatter.hpp>
 #include <layerbench/model/allreduces.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
@@ -42,149 +44,219 @@ namespace detail {
   return names;
 }
 
-inline CLI::Option* add_list(CLI::App& app, const char* names, auto& value, const std::string& help,
-                             const char* variable) {
-  return app.add_option(names, value, help)->delimiter(',')->envname(variable);
+/// An option that takes `value`, or a list of them: `type` names one; `help` is as help.hpp has it.
+inline CLI::Option* add_one(CLI::App& app, const char* names, const char* type, auto& value,
+                            const char* help, const char* variable) {
+  return app.add_option(names, value, help)->envname(variable)->type_name(type);
 }
-inline CLI::Option* add_one(CLI::App& app, const char* names, auto& value, const char* help,
-                            const char* variable) {
-  return app.add_option(names, value, help)->envname(variable)->capture_default_str();
+inline CLI::Option* add_list(CLI::App& app, const char* names, const char* type, auto& values,
+                             const char* help, const char* variable) {
+  return add_one(app, names, type, values, help, variable)->delimiter(',');
 }
 
-/// What is measured.
 inline void add_case_options(CLI::App& app, options& o) {
-  add_list(app, "--model", o.models,
-           "models or sweeps to measure, by name or by path of a shape file", "LAYERBENCH_MODEL")
+  app.option_defaults()->group("What is measured");
+  add_list(app, "--model", "NAME|FILE", o.models,
+           "Models or sweeps, by name or by path of a shape file\n--model=resnet50,mine.json",
+           "LAYERBENCH_MODEL")
       ->capture_default_str();
-  add_list(app, "--batch", o.batches, "batch size [that of the shape file]", "LAYERBENCH_BATCH")
+  add_list(app, "--batch", "N", o.batches, "Batch sizes [that of the shape file]\n--batch=1,16",
+           "LAYERBENCH_BATCH")
       ->check(whole_number(1, max_size));
-  add_list(app, "--dtype", o.dtypes, "data types", "LAYERBENCH_DTYPE")
+  add_list(app, "--dtype", "TYPE", o.dtypes, "Data types\n--dtype=f32,bf16", "LAYERBENCH_DTYPE")
       ->check(one_of(dtype_names()))
       ->capture_default_str();
-  add_list(app, "--backend", o.backends, "libraries [all that can run here; else reference]",
+  add_list(app, "--backend", "NAME", o.backends,
+           "Libraries; --backends lists them [all that can run here; else reference]\n"
+           "--backend=onednn",
            "LAYERBENCH_BACKEND");
-  add_list(app, "--threads", o.threads,
-           fmt::format("threads [{}, one per processor]", o.default_threads), "LAYERBENCH_THREADS")
+  add_list(app, "--threads", "N", o.threads,
+           "Threads; each number is measured [one per processor]\n--threads=1,2",
+           "LAYERBENCH_THREADS")
       ->check(whole_number(1, 4096));
-  add_list(app, "--cache", o.caches,
-           "where operands are cached when a call starts [model; sweeps: hot]", "LAYERBENCH_CACHE")
+  add_list(app, "--cache", "STATE", o.caches,
+           "Where operands are cached when a call starts; hot: in the nearest cache, model: as in "
+           "a step of the model, cold: nowhere [model; sweeps: hot]\n--cache=model,hot",
+           "LAYERBENCH_CACHE")
       ->check(one_of(text_list(enum_names<cache_state>)));
-  app.add_option(
-         "--timing", o.timing,
-         "how GPU calls are timed: single calls, in a stream, in a graph [graph; training: stream]")
-      ->envname("LAYERBENCH_TIMING")
+  add_one(app, "--timing", "MODE", o.timing,
+          "How GPU calls are timed: single calls, in a stream, in a graph [graph; training: "
+          "stream]\n--timing=single",
+          "LAYERBENCH_TIMING")
       ->check(one_of(text_list(enum_names<timing_mode>)));
-  add_one(app, "--layout", o.order, "memory order of activations", "LAYERBENCH_LAYOUT")
-      ->check(one_of(text_list(enum_names<layout>)));
-  add_list(app, "--in-place", o.in_place,
-           "ops that write over their source if no other layer reads it; or none",
+  add_one(app, "--layout", "ORDER", o.order,
+          "Memory order of activations; any: what the library prefers, with reorders between "
+          "layers\n--layout=any",
+          "LAYERBENCH_LAYOUT")
+      ->check(one_of(text_list(enum_names<layout>)))
+      ->capture_default_str();
+  add_list(app, "--in-place", "OP", o.in_place,
+           "Ops that write over their source if no other layer reads it; or none\n--in-place=none",
            "LAYERBENCH_IN_PLACE")
       ->check(one_of({"activation", "add", "none"}))
       ->capture_default_str();
-  add_one(app, "--device", o.device, "device number; a CPU is 0", "LAYERBENCH_DEVICE")
-      ->check(whole_number(0, 1023));
-  add_one(app, "--workspace-limit", o.workspace_limit,
-          "scratch memory that a plan may use, such as 64MiB", "LAYERBENCH_WORKSPACE_LIMIT")
+  add_one(app, "--device", "N", o.device, "Number of the device; a CPU is 0", "LAYERBENCH_DEVICE")
+      ->check(whole_number(0, 1023))
+      ->capture_default_str();
+  add_one(app, "--workspace-limit", "SIZE", o.workspace_limit,
+          "Scratch memory that a plan may use [4GiB]\n--workspace-limit=64MiB",
+          "LAYERBENCH_WORKSPACE_LIMIT")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
-  add_one(app, "--plans", o.plans,
-          "heuristic: the library's choice; measured: the fastest; FILE: those of a result file",
+  add_one(app, "--plans", "heuristic|measured|FILE", o.plans,
+          "Which plan of a library runs: the one it chooses, the fastest of those it offers, or "
+          "that of a result file\n--plans=measured",
           "LAYERBENCH_PLANS")
-      ->type_name("heuristic|measured|FILE");
-  add_one(app, "--shapes", o.shapes, "directory with models/*.json and sweeps/*.json",
+      ->capture_default_str();
+  add_one(app, "--shapes", "DIR", o.shapes,
+          "Directory with models/*.json and sweeps/*.json [the one that came with the program]",
           "LAYERBENCH_SHAPES");
 }
 
-/// How it is, how long, and where results go.
-inline void add_measuring_options(CLI::App& app, options& o) {
-  add_one(app, "--seed", o.seed, "seed of the test data", "LAYERBENCH_SEED")
-      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
-  app.add_flag("--verify", o.verify,
-               "check every output against the reference before timing [a sample]")
-      ->envname("LAYERBENCH_VERIFY");
-  add_one(app, "--precision", o.precision, "percent: stop when half the 95 % interval is narrower",
-          "LAYERBENCH_PRECISION")
-      ->check(check_percent);
-  add_one(app, "--max-time", o.most_time,
-          "seconds per case: stop although less precise, but not before the least number of rounds",
-          "LAYERBENCH_MAX_TIME")
-      ->check(check_seconds);
-  app.add_option("--budget", o.budget, "seconds for the whole run, shared by its cases [none]")
-      ->envname("LAYERBENCH_BUDGET")
-      ->check(check_seconds);
-  add_one(app, "--resume", o.resume,
-          "continue this result file; results go there, too, unless --benchmark_out is given",
-          "LAYERBENCH_RESUME");
-  app.add_flag("--list", o.list, "print the rows with counts, FLOPs and bytes; run nothing");
-  app.add_flag("--backends", o.list_backends, "print each backend and whether it can run");
-  app.add_flag("--check-machine", o.check_machine,
-               "say whether this machine is fit to measure these models; run nothing");
-}
-
 inline void add_phase_options(CLI::App& app, options& o) {
-  app.add_option("--phase", o.phase, "inference or training")
-      ->envname("LAYERBENCH_PHASE")
+  add_one(app, "--phase", "PHASE", o.phase, "What a step is for", "LAYERBENCH_PHASE")
       ->check(one_of({"inference", "training"}))
       ->capture_default_str();
-  app.add_option("--optimizer", o.optimizer, "how a training step updates the weights")
-      ->envname("LAYERBENCH_OPTIMIZER")
+  add_one(app, "--optimizer", "NAME", o.optimizer, "How a training step updates the weights",
+          "LAYERBENCH_OPTIMIZER")
       ->check(one_of(text_list(op::optimizers)))
       ->capture_default_str();
   app.add_flag("--fused-update", o.fused_update,
-               "update all weights in one call [one call per tensor]")
+               "Update all weights in one call [one call per tensor]")
       ->envname("LAYERBENCH_FUSED_UPDATE");
   app.add_flag("--zero-gradients", o.zero_gradients,
-               "set gradients to 0 and accumulate them [overwrite them]")
+               "Set gradients to 0 and accumulate them [overwrite them]")
       ->envname("LAYERBENCH_ZERO_GRADIENTS");
 }
 
+inline void add_step_options(CLI::App& app, options& o) {
+  app.add_flag("--chain{steps}", o.chain,
+               "Also run each model end to end, to validate predictions; layers: with clocks "
+               "between its layers, to see where errors come from [no; without a value: "
+               "steps]\n--chain=layers")
+      ->envname("LAYERBENCH_CHAIN")
+      ->check(one_of({"steps", "layers"}));
+  app.add_flag("--ranks", o.data_parallel,
+               "Under mpirun: data-parallel training, with all-reduces of the gradients\n"
+               "mpirun -np 2 bench_model --phase=training --ranks")
+      ->envname("LAYERBENCH_RANKS");
+  add_one(app, "--during", "OP", o.during,
+          "Also time the backward layers during all-reduces; with --chain, also the step that "
+          "overlaps both [no]\n--during=allreduce",
+          "LAYERBENCH_DURING")
+      ->check(one_of({std::string(op::allreduce::name)}));
+}
+
+inline void add_collective_options(CLI::App& app, options& o) {
+  o.in_place = {std::string(op::allreduce::name)};
+  add_one(app, "--ranks", "N", o.ranks,
+          "Ranks of a backend that has all of them in this program (reference)", "LAYERBENCH_RANKS")
+      ->check(whole_number(1, 4096))
+      ->capture_default_str();
+  app.add_flag_callback(
+         "--out-of-place", [&o] { o.in_place = {"none"}; },
+         "Write sums to other memory [in place, as in training]")
+      ->envname("LAYERBENCH_OUT_OF_PLACE");
+  app.add_flag("--yes", o.yes, "Measure although one rank sends nothing")
+      ->envname("LAYERBENCH_YES");
+}
+
+/// How exactly, and for how long.
+inline void add_measuring_options(CLI::App& app, options& o) {
+  app.option_defaults()->group("How it is measured");
+  add_one(app, "--precision", "PERCENT", o.precision,
+          "A case is done when half the 95 % interval is narrower\n--precision=0.5",
+          "LAYERBENCH_PRECISION")
+      ->check(check_percent)
+      ->capture_default_str();
+  add_one(app, "--max-time", "SECONDS", o.most_time,
+          "A case ends after this time although it is less precise, but not before the least "
+          "number of rounds\n--max-time=60",
+          "LAYERBENCH_MAX_TIME")
+      ->check(check_seconds)
+      ->capture_default_str();
+  add_one(app, "--budget", "SECONDS", o.budget,
+          "The time of the whole run, which its cases share; if the least number of rounds takes "
+          "longer the program says so [none]\n--budget=60",
+          "LAYERBENCH_BUDGET")
+      ->check(check_seconds);
+  add_one(app, "--seed", "N", o.seed, "Seed of the test data and of the order of rows",
+          "LAYERBENCH_SEED")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  app.add_flag("--verify", o.verify,
+               "Check every output against the reference before timing [a sample]")
+      ->envname("LAYERBENCH_VERIFY");
+  add_one(app, "--resume", "FILE", o.resume,
+          "Continue this result file; results go there, too, unless --benchmark_out is "
+          "given\n--resume=r.json",
+          "LAYERBENCH_RESUME");
+  app.add_flag("--wide", o.wide, "Whole row names in the table, also the parts that all rows have");
+}
+
+inline void add_actions(CLI::App& app, options& o) {
+  app.option_defaults()->group("Instead of measuring");
+  app.add_flag("--list", o.list, "Print the rows with counts, FLOPs and bytes");
+  app.add_flag("--backends", o.list_backends, "Print each backend and whether it can run");
+  app.add_flag("--check-machine", o.check_machine,
+               "Say whether this machine is fit to measure these models");
+  app.get_option("--help")->group("Instead of measuring")->description("Print this text");
+  app.get_option("--version")->group("Instead of measuring")->description("Print the version");
+}
+
 inline void add_google_options(CLI::App& app, options& o) {
-  const auto one = [&](const char* names, auto& value, const char* help, const char* variable) {
-    return app.add_option(names, value, help)
-        ->envname(variable)
-        ->take_last()
-        ->group("Google Benchmark");
+  app.option_defaults()->group("Google Benchmark");
+  const std::vector<std::string> formats{"console", "json", "csv"};
+  const auto one = [&](const char* names, const char* type, auto& value, const char* help,
+                       const char* variable) {
+    return add_one(app, names, type, value, help, variable)->take_last();
   };
   const auto flag = [&](const char* names, auto& value, const char* help, const char* variable) {
-    return app.add_flag(names, value, help)->envname(variable)->group("Google Benchmark");
+    return app.add_flag(names, value, help)->envname(variable);
   };
-  const std::vector<std::string> formats{"console", "json", "csv"};
-  one("--benchmark_filter", o.filter,
-      "regular expression of row names; a leading '-' excludes [all]", "BENCHMARK_FILTER");
-  flag("--benchmark_list_tests", o.list_tests, "print the names that match and stop",
+  one("--benchmark_filter", "REGEX", o.filter,
+      "Rows whose names match; a leading '-': those that do not [all]\n"
+      "--benchmark_filter=resnet50/layer1",
+      "BENCHMARK_FILTER");
+  flag("--benchmark_list_tests", o.list_tests, "Print the names that match and stop",
        "BENCHMARK_LIST_TESTS");
-  one("--benchmark_out", o.out, "result file; an older one is replaced when the run is complete",
+  one("--benchmark_out", "FILE", o.out,
+      "Result file; an older one is replaced when the run is complete\n--benchmark_out=r.json",
       "BENCHMARK_OUT");
-  one("--benchmark_out_format", o.out_format, "its format", "BENCHMARK_OUT_FORMAT")
+  one("--benchmark_out_format", "FORMAT", o.out_format, "Format of the result file",
+      "BENCHMARK_OUT_FORMAT")
       ->check(one_of(formats))
       ->capture_default_str();
-  one("--benchmark_format", o.format, "format on stdout", "BENCHMARK_FORMAT")
+  one("--benchmark_format", "FORMAT", o.format, "Format on stdout", "BENCHMARK_FORMAT")
       ->check(one_of(formats))
       ->capture_default_str();
-  one("--benchmark_color", o.color, "auto follows the terminal and NO_COLOR", "BENCHMARK_COLOR")
+  one("--benchmark_color", "WHEN", o.color,
+      "Colours on stdout; auto follows the terminal and NO_COLOR", "BENCHMARK_COLOR")
       ->check(one_of({"auto", "true", "false", "yes", "no", "1", "0"}))
       ->capture_default_str();
-  flag("--benchmark_counters_tabular", o.counters_tabular, "counters as columns on stdout",
+  flag("--benchmark_counters_tabular", o.counters_tabular, "Counters as columns on stdout",
        "BENCHMARK_COUNTERS_TABULAR");
   app.add_option_function<bool>(
          "--benchmark_display_aggregates_only",
          [&o](const bool& only) { o.aggregates_only = only; },
-         "true: mean, median, stddev and cv on stdout; false: each round, too [one line per row]")
+         "With true: mean, median, stddev and cv on stdout; with false: each round, too [one line "
+         "per row; "
+         "without a value: true]")
       ->envname("BENCHMARK_DISPLAY_AGGREGATES_ONLY")
+      ->type_name("BOOLEAN")
       ->expected(0, 1)
-      ->default_str("true")
-      ->group("Google Benchmark");
+      ->default_str("true");
   flag("--benchmark_report_aggregates_only", o.file_aggregates_only,
-       "no single rounds on stdout or in the file", "BENCHMARK_REPORT_AGGREGATES_ONLY");
-  one("--benchmark_context", o.user_context, "key=value to store in the results",
-      "BENCHMARK_CONTEXT")
-      ->delimiter(',')
+       "No single rounds on stdout or in the file", "BENCHMARK_REPORT_AGGREGATES_ONLY");
+  add_list(app, "--benchmark_context", "KEY=VALUE", o.user_context, "Facts to store in the results",
+           "BENCHMARK_CONTEXT")
       ->take_all();
-  one("--benchmark_min_time", o.min_time,
-      "least seconds that a row is timed in each round, such as 0.01 or 0.01s",
+  one("--benchmark_min_time", "SECONDS", o.min_time,
+      "Least seconds that a row is timed in each round\n--benchmark_min_time=0.01s",
       "BENCHMARK_MIN_TIME")
-      ->check(check_min_time, "SECONDS")
+      ->check(check_seconds)
       ->capture_default_str();
-  one("--benchmark_repetitions", o.repetitions, "least number of rounds", "BENCHMARK_REPETITIONS")
+  one("--benchmark_repetitions", "N", o.repetitions, "Least number of rounds",
+      "BENCHMARK_REPETITIONS")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
 }
@@ -198,21 +270,6 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
   if (what.collective) useless.insert(useless.end(), {"--threads", "--plans"});
   for (const char* item : useless) app.remove_option(app.get_option(item));
   o.caches = {std::string(name(cache_state::hot))};
-}
-
-inline void add_collective_options(CLI::App& app, options& o) {
-  o.in_place = {std::string(op::allreduce::name)};
-  app.add_option("--ranks", o.ranks,
-                 "number of ranks of a backend that has all of them in this program (reference)")
-      ->envname("LAYERBENCH_RANKS")
-      ->check(whole_number(1, 4096))
-      ->capture_default_str();
-  app.add_flag_callback(
-         "--out-of-place", [&o] { o.in_place = {"none"}; },
-         "write sums to other memory [in place, as in training]")
-      ->envname("LAYERBENCH_OUT_OF_PLACE");
-  app.add_flag("--yes", o.yes, "measure although one rank sends nothing")
-      ->envname("LAYERBENCH_YES");
 }
 
 /// Works out what depends on several options. Throws usage_error.
@@ -245,36 +302,21 @@ inline void complete_options(options& o, const registry& known) {
 [[nodiscard]] inline std::optional<options> parse(int argc, char** argv, const program& what,
                                                   const registry& known) {
   options o;
-  for (const backend_entry& entry : known.backends) {  // for --help, before the backends are chosen
-    o.default_threads = std::max(o.default_threads, entry.processors());
-  }
   CLI::App app(what.purpose, what.name);
   app.set_version_flag("--version", std::string(what.name) + " " LAYERBENCH_VERSION);
-  app.get_formatter()->column_width(38);
+  app.formatter(std::make_shared<help::formatter>());
   if (what.collective) o.models.emplace_back(model::sweep_model);
   detail::add_case_options(app, o);
-  detail::add_measuring_options(app, o);
   detail::add_phase_options(app, o);
-  if (what.whole_model()) {
-    app.add_flag("--chain{steps}", o.chain,
-                 "also run each model end to end, to validate predictions; =layers: with clocks "
-                 "between its layers, to see where errors come from")
-        ->envname("LAYERBENCH_CHAIN")
-        ->check(detail::one_of({"steps", "layers"}));
-    app.add_flag("--ranks", o.data_parallel,
-                 "under mpirun: data-parallel training, with all-reduces of the gradients "
-                 "(--phase=training)")
-        ->envname("LAYERBENCH_RANKS");
-    app.add_option(
-           "--during", o.during,
-           "allreduce: time the backward layers also during all-reduces; with --chain, also the "
-           "step that overlaps both")
-        ->envname("LAYERBENCH_DURING")
-        ->check(detail::one_of({std::string(op::allreduce::name)}));
-  }
+  if (what.whole_model()) detail::add_step_options(app, o);
+  detail::add_measuring_options(app, o);
   detail::add_google_options(app, o);
-  if (what.collective) detail::add_collective_options(app, o);
+  detail::add_actions(app, o);
   if (!what.is_predictable()) detail::keep_options_of(what, app, o);
+  if (what.collective) {
+    app.option_defaults()->group("What is measured");
+    detail::add_collective_options(app, o);
+  }
   o.command = detail::shell_quoted(argc, argv);
   std::vector<std::string> words = detail::arguments_of(argc, argv);
   o.variables = detail::environment_sources(app, words);

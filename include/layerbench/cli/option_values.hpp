@@ -55,17 +55,6 @@ namespace layerbench::run::detail {
   return fmt::format("'{}' is not a number of seconds, such as 0.2", text);
 }
 
-/// The same, but not "100x": Google Benchmark 1.8 then makes so many calls.
-[[nodiscard]] inline std::string check_min_time(const std::string& text) {
-  std::int64_t calls = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, calls);
-  if (failed == std::errc() && std::string_view(rest, end) == "x") {
-    return fmt::format("'{}': the number of calls follows from their time; give seconds", text);
-  }
-  return check_seconds(text);
-}
-
 /// "1", or "1%".
 [[nodiscard]] inline std::string check_percent(const std::string& text) {
   double value = -1;
