@@ -60,9 +60,23 @@ TEST_F(Versus, FindsNoChangeBetweenEqualPrograms) {
 }
 
 TEST_F(Versus, HasNoVerdictOfFewRounds) {
-  const json::value all = json_of({"--rounds=4"}, {fake_}, {fake_, "--slow=300"});
+  const json::value all = json_of({"--rounds=2"}, {fake_}, {fake_, "--slow=300"});
   EXPECT_EQ(verdicts(all, "models"), json::value({"unclear"}));
-  EXPECT_THAT(log(), SizeIs(8));
+  EXPECT_THAT(log(), SizeIs(4));
+  EXPECT_THAT(versus({"--rounds=2"}, {fake_}, {fake_, "--slow=300"}).out,
+              HasSubstr("| unclear, slower?"));
+}
+
+TEST_F(Versus, DecidesAPlainCaseWithThreeRounds) {
+  const json::value all = json_of({"--rounds=3"}, {fake_}, {fake_, "--slow=3000"});
+  EXPECT_EQ(verdicts(all, "models"), json::value({"slower"}));
+}
+
+TEST_F(Versus, WarnsOfVariablesWithoutEffect) {
+  const texts misspelt{"ONEDNN_MAX_CPU_ISAS=SSE41", fake_};
+  EXPECT_THAT(versus({"--rounds=2"}, {fake_}, misspelt).err, mentions("ONEDNN_MAX_CPU_ISAS=SSE41"));
+  EXPECT_EQ(versus({"--rounds=2"}, misspelt, misspelt).err, "") << "both have it";
+  EXPECT_EQ(versus({"--rounds=2"}, {fake_}, {"FAKE_VERSION=3.9", fake_}).err, "");
 }
 
 TEST_F(Versus, GivesWhatCompareMakesOfTheKeptFiles) {

@@ -56,7 +56,7 @@ void add_compare(CLI::App& app) {
       fmt::print(stderr, "layerbench: {} is on both sides: compared with itself\n", file.file);
     }
     const analysis::comparison all = compare(old, now, options->compare);
-    write(*common, render(all, common->format));
+    write(*common, render(all, common->format, options->compare.shown));
     require_no_regression(all, options->compare);
   });
 }

@@ -40,15 +40,23 @@ std::vector<std::string> regressions(const analysis::comparison& all, double all
 void add_compare_options(CLI::App& command, compare_options& chosen) {
   command
       .add_option("--across", chosen.dimension,
-                  "What is compared, and may differ; default: where only one of them does, that")
+                  "What is compared, and may differ [where only one of them does, that]")
       ->check(CLI::IsMember(enum_names<analysis::compared_dimension>));
   command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
-  command.add_option("--margin", chosen.margin, "Percent up to which times count as the same")
+  command
+      .add_option("--margin", chosen.margin,
+                  "Percent up to which times count as the same\n--margin=5")
+      ->type_name("PERCENT")
       ->check(check_percent)
       ->capture_default_str();
+  command.add_flag("--all", chosen.shown.all, "Show all layers, also those that did not change");
+  command.add_flag("--wide", chosen.shown.wide,
+                   "Show whole row names, also the parts that all of them have");
   command
       .add_flag("--fail-on-regression{0}", chosen.allowed,
-                "Exit with 4 where a model is slower, by more than so many percent if given (=5)")
+                "Exit with 4 where a model is slower, by more than so many percent if given "
+                "(=5)\n--fail-on-regression=3")
+      ->type_name("PERCENT")
       ->check(check_percent);
 }
 
@@ -60,9 +68,10 @@ analysis::comparison compare(std::span<const result::results> old,
        chosen.paired});
 }
 
-std::string render(const analysis::comparison& all, const std::string& format) {
+std::string render(const analysis::comparison& all, const std::string& format,
+                   const analysis::layers_shown& shown) {
   if (format == "csv") return csv(analysis::records(all));
-  if (format == "text") return analysis::text(all);
+  if (format == "text") return analysis::text(all, shown);
   return json_text(analysis::to_json(all));
 }
 

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <layerbench/analysis/compare/comparison.hpp>
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/result/measurement.hpp>
 
 /// The options and output that subcommands with a comparison share.
@@ -19,6 +20,7 @@ struct compare_options {
   std::string allowed;    // percent by which models may be slower; empty: any
   bool force = false;
   bool paired = false;
+  analysis::layers_shown shown;
 };
 
 /// Adds these options except `paired`, which each subcommand sets in its own way.
@@ -28,8 +30,9 @@ void add_compare_options(CLI::App& command, compare_options& chosen);
 analysis::comparison compare(std::span<const result::results> old,
                              std::span<const result::results> now, const compare_options& chosen);
 
-/// A comparison in the format text, csv or json.
-std::string render(const analysis::comparison& all, const std::string& format);
+/// A comparison in the format text, csv or json; `shown` is for text.
+std::string render(const analysis::comparison& all, const std::string& format,
+                   const analysis::layers_shown& shown);
 
 /// Throws error, naming the cases, if only one side has all layers of a step, and for regressions
 /// that the options do not allow.

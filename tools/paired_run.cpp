@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -18,7 +20,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/compare/pairs.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/stats.hpp>
+#include <layerbench/base/units.hpp>
 #include <layerbench/result/read_results.hpp>
 
 namespace layerbench::tool {
@@ -119,6 +124,22 @@ std::string scratch_directory::keep(const std::string& name) const {
   return (keep_ / name).string();
 }
 
+std::string decidable(std::size_t rounds) {
+  if (rounds < analysis::min_pairs) return "fewer than 3 rounds give no verdict";
+  const auto n = static_cast<double>(rounds);
+  const double deviations =
+      stats::student_t_quantile(n - 1, 1 - analysis::significance) / std::sqrt(n);
+  const double assumed = analysis::least_deviation(rounds);
+  if (assumed > 0) {
+    return fmt::format("so few find only changes of a model beyond a factor of {:.1f}",
+                       std::exp(deviations * assumed));
+  }
+  return fmt::format(
+      "of one model they find a change of {:.1f} standard deviations of the rounds' ratios; of "
+      "several models it must be larger",
+      deviations);
+}
+
 void paired_run::measure() {
   std::mt19937_64 random(chosen_.seed);
   progress shown(2 * chosen_.rounds);
@@ -128,8 +149,32 @@ void paired_run::measure() {
   }
 }
 
+/// Says after the first process how long all rounds take, where that is worth waiting for.
+void paired_run::announce(double process_seconds, progress& shown) const {
+  constexpr double worth_saying = 10;
+  const double all = process_seconds * 2 * static_cast<double>(chosen_.rounds);
+  if (all < worth_saying) return;
+  shown.say(fmt::format("about {} for {} rounds of two processes; {}", units::duration(all),
+                        chosen_.rounds, decidable(chosen_.rounds)));
+}
+
 analysis::comparison paired_run::compared() const {
   return compare(variants_[0].files, variants_[1].files, chosen_.compare);
+}
+
+std::vector<std::string> paired_run::without_effect(const analysis::comparison& all) const {
+  std::vector<std::string> found;
+  const bool same_isa = std::ranges::none_of(
+      all.difference.fields, [](const std::string& field) { return field.ends_with("_isa"); });
+  for (std::size_t i = 0; i < variants_.size(); ++i) {
+    const std::vector<std::string>& others = variants_.at(1 - i).command.variables;
+    for (const std::string& variable : variants_.at(i).command.variables) {
+      if (std::ranges::find(others, variable) != others.end()) continue;
+      const bool chooses_isa = variable.substr(0, variable.find('=')).ends_with("_ISA");
+      if (all.difference.fields.empty() || (chooses_isa && same_isa)) found.push_back(variable);
+    }
+  }
+  return found;
 }
 
 std::string paired_run::text() const {
@@ -164,9 +209,14 @@ bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown
       shown.step(what);
     }
     const std::filesystem::path path = scratch_.path(file(i));
+    const auto start = std::chrono::steady_clock::now();
     run(variants_.at(i), round, path);
     if (interrupted()) return false;
     measured.at(i) = result::read(path);
+    if (round == 1 && i == first) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      announce(taken.count(), shown);
+    }
   }
   for (std::size_t i = 0; i < measured.size(); ++i) {
     measured.at(i).file = scratch_.keep(file(i));

@@ -39,6 +39,9 @@ using two_variants = std::array<variant, 2>;
 /// Splits `words` into two commands, each after a `--`. Throws usage_error.
 two_variants variants_of(const std::vector<std::string>& words);
 
+/// What so many rounds can decide, in words.
+std::string decidable(std::size_t rounds);
+
 /// The directory that the programs write to. Finished files are copied to the directory `keep`, if
 /// one is given.
 class scratch_directory {
@@ -76,6 +79,10 @@ class paired_run {
   /// Compares the finished rounds.
   [[nodiscard]] analysis::comparison compared() const;
 
+  /// Variables that only one command sets and that changed nothing the results record: neither what
+  /// was loaded nor a setting; for one that chooses an instruction set: not that.
+  [[nodiscard]] std::vector<std::string> without_effect(const analysis::comparison& all) const;
+
   /// The commands and rounds as text.
   [[nodiscard]] std::string text() const;
 
@@ -84,6 +91,7 @@ class paired_run {
 
  private:
   bool run_round(std::size_t round, std::size_t first, progress& shown);
+  void announce(double process_seconds, progress& shown) const;
   void run(const variant& of, std::size_t round, const std::filesystem::path& file);
 
   const paired_run_options& chosen_;

@@ -20,9 +20,9 @@ namespace layerbench::tool {
 namespace {
 
 std::string render(const paired_run& both, const analysis::comparison& all,
-                   const std::string& format) {
-  if (format == "csv") return tool::render(all, format);
-  if (format == "text") return both.text() + tool::render(all, format);
+                   const std::string& format, const analysis::layers_shown& shown) {
+  if (format == "csv") return tool::render(all, format, shown);
+  if (format == "text") return both.text() + tool::render(all, format, shown);
   json::value result = analysis::to_json(all);
   result["versus"] = both.to_json();
   return json_text(result);
@@ -40,20 +40,30 @@ void versus(const paired_run_options& chosen, const common_options& common,
       fmt::format("interrupted after {} of {} rounds", both.rounds(), chosen.rounds);
   if (both.rounds() < least) throw error(stopped, exit_code::interrupted);
   const analysis::comparison all = both.compared();
-  write(common, render(both, all, common.format));
+  for (const std::string& variable : both.without_effect(all)) {
+    fmt::print(stderr,
+               "layerbench: {} changed nothing that the results record, such as a library's "
+               "version or instruction set; is its name right?\n",
+               variable);
+  }
+  write(common, render(both, all, common.format, chosen.compare.shown));
   if (both.interrupted()) throw error(stopped, exit_code::interrupted);
   require_no_regression(all, chosen.compare);
 }
 
 void add_options(CLI::App& command, paired_run_options& chosen) {
-  command.add_option("--rounds", chosen.rounds, "Processes of each side; below 5 nothing is sure")
+  command
+      .add_option("--rounds", chosen.rounds,
+                  "Pairs of processes; fewer than 3 give no verdict\n--rounds=12")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
-  command.add_option("--keep", chosen.keep,
-                     "Directory, new or empty, for the result files old_1.json, new_1.json, ...");
+  command
+      .add_option("--keep", chosen.keep,
+                  "Directory, new or empty, for the result files old_1.json, new_1.json, ...")
+      ->type_name("DIR");
   command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
   add_compare_options(command, chosen.compare);
 }

@@ -24,8 +24,8 @@ namespace detail {
 inline void add_compared(json::value& to, const compared& of) {
   const time_ratio& ratio = of.ratio;
   to.update({{"ratio", ratio.value()},
-             {"low", ratio.low},
-             {"high", ratio.high},
+             {"low", ratio.has_interval() ? json::value(ratio.low) : json::value(nullptr)},
+             {"high", ratio.has_interval() ? json::value(ratio.high) : json::value(nullptr)},
              {"verdict", name(of.verdict)},
              {"p", ratio.p ? json::value(of.p) : json::value(nullptr)},
              {"old_seconds", ratio.old_seconds},

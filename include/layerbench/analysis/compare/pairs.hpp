@@ -65,11 +65,22 @@ struct pairs {
 
 }  // namespace detail
 
+/// The fewest pairs with a p. Two would need ratios that agree to a hundredth of the change.
+inline constexpr std::size_t min_pairs = 3;
+
+/// The standard deviation of the logarithms of the pairs' ratios that is assumed at least, for so
+/// many pairs. Fewer than 5 may all be disturbed in the same way by chance: where half of the
+/// processes take half as long again, 3 pairs are so in 3 % of comparisons, and alike within 1 %.
+[[nodiscard]] inline double least_deviation(std::size_t pairs) {
+  constexpr double of_few = 0.1;
+  return pairs < stats::min_sample_size ? of_few : 0;
+}
+
 /// The ratio of two sums of terms (not empty), `now` by `old`, whose n-th runs are a pair. Machine
 /// conditions that both runs of a pair share cancel in its ratio. Seconds are geometric means over
 /// the pairs, so that their ratio is the geometric mean of the pairs' ratios. The 95 % interval is
-/// Student's of the logarithms of these ratios. With fewer than 5 pairs there is no p, and the
-/// interval spans the single pairs.
+/// Student's of the logarithms of these ratios, with `least_deviation`. With fewer than `min_pairs`
+/// there is no p, and the interval spans the single pairs.
 [[nodiscard]] inline time_ratio ratio_of_pairs(std::span<const term> old,
                                                std::span<const term> now) {
   const detail::pairs found = detail::pair_up(old, now);
@@ -79,12 +90,12 @@ struct pairs {
   }
   time_ratio ratio{std::exp(stats::mean(found.old)), std::exp(stats::mean(found.now)), n, n};
   const auto [least, most] = std::ranges::minmax(found.ratios);
-  if (n < stats::min_sample_size) {
+  if (n < min_pairs) {
     ratio.low = std::exp(least);
     ratio.high = std::exp(most);
     return ratio;
   }
-  const double deviation = stats::stddev(found.ratios);
+  const double deviation = std::max(stats::stddev(found.ratios), least_deviation(n));
   const auto count = static_cast<double>(n);
   ratio.low = ratio.high = ratio.value();
   detail::widen({deviation * deviation / count, count - 1}, ratio);

@@ -47,11 +47,13 @@ struct time_ratio {
   std::size_t new_rounds = 0;
   double low = 0;  ///< 95 % interval of new / old; with few rounds the range of single rounds
   double high = 0;
-  /// The probability of a ratio at least this far from 1 if nothing differs; nothing if a side has
-  /// fewer than 5 rounds.
+  /// The probability of a ratio at least this far from 1 if nothing differs; nothing for too few
+  /// rounds or pairs (stats::min_sample_size, min_pairs).
   std::optional<double> p = {};
 
   [[nodiscard]] double value() const { return new_seconds / old_seconds; }
+  /// Whether there are bounds: a single round, or a single pair, has none.
+  [[nodiscard]] bool has_interval() const { return old_rounds + new_rounds > 2; }
 };
 
 namespace detail {
@@ -199,14 +201,16 @@ struct compared {
   }
 };
 
+/// The p below which a ratio is faster or slower: a false alarm is worse than an unclear verdict.
+inline constexpr double significance = 0.01;
+
 namespace detail {
 
 /// The verdict on a ratio with the adjusted p value `p`.
 [[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double margin) {
-  constexpr double significant = 0.01;  // a false alarm is worse than an unclear verdict
   if (!ratio.p) return verdict::unclear;
   if (ratio.low >= 1 / (1 + margin) && ratio.high <= 1 + margin) return verdict::same;
-  if (p >= significant) return verdict::unclear;
+  if (p >= significance) return verdict::unclear;
   return ratio.value() < 1 ? verdict::faster : verdict::slower;
 }
 

@@ -21,6 +21,7 @@
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/result/short_names.hpp>
 
 /// Comparisons as text and as CSV.
 namespace layerbench::analysis {
@@ -102,39 +103,45 @@ namespace detail {
 
 namespace detail {
 
+/// The verdict. Where it is unclear, also the direction in which the whole interval points.
 [[nodiscard]] inline std::string verdict_text(const compared& of) {
-  const std::string verdict(name(of.verdict));
-  return of.ratio.p ? verdict : verdict + ", too few rounds";
+  const time_ratio& ratio = of.ratio;
+  std::string words(name(of.verdict));
+  if (of.verdict != verdict::unclear) return words;
+  if (ratio.has_interval() && ratio.high < 1) words += ", faster?";
+  if (ratio.has_interval() && ratio.low > 1) words += ", slower?";
+  return ratio.p ? words : words + ", too few rounds";
 }
 
 /// The interval of a ratio. With few rounds or pairs it spans their extremes.
 [[nodiscard]] inline std::string between_text(const time_ratio& of) {
-  if (!of.p && of.low == of.high) return "not known";
-  return fmt::format("{:.3f} to {:.3f}", of.low, of.high);
+  return of.has_interval() ? fmt::format("{:.3f} to {:.3f}", of.low, of.high) : "";
 }
 
-/// The cells that layers and models have in common: both times, their ratio, the verdict.
-[[nodiscard]] inline std::vector<std::string> ratio_cells(const compared& of) {
-  const time_ratio& ratio = of.ratio;
-  return {units::duration(ratio.old_seconds), units::duration(ratio.new_seconds),
-          fmt::format("{:.3f}", ratio.value()), between_text(ratio), verdict_text(of)};
-}
+/// A layer or model of a table, with its title there.
+struct ratio_row {
+  std::string title;
+  const compared* of;
+};
 
-[[nodiscard]] inline table ratio_table(std::string title) {
+/// A table of both times of each row, their ratio and the verdict. Intervals have no column if no
+/// row has one.
+[[nodiscard]] inline table ratio_table(std::string title, const std::vector<ratio_row>& rows) {
   using enum align;
-  return {{{std::move(title)},
-           {"old", right},
-           {"new", right},
-           {"new / old", right},
-           {"95 % between", right},
-           {"verdict"}},
-          {}};
-}
-
-inline void add_row(table& to, std::string first, const compared& of) {
-  std::vector<std::string> cells = ratio_cells(of);
-  cells.insert(cells.begin(), std::move(first));
-  to.rows.push_back(std::move(cells));
+  const bool intervals =
+      std::ranges::any_of(rows, [](const ratio_row& row) { return row.of->ratio.has_interval(); });
+  table t{{{std::move(title)}, {"old", right}, {"new", right}, {"new / old", right}}, {}};
+  if (intervals) t.columns.push_back({"95 % between", right});
+  t.columns.push_back({"verdict"});
+  for (const ratio_row& row : rows) {
+    const time_ratio& ratio = row.of->ratio;
+    std::vector<std::string>& cells = t.rows.emplace_back();
+    cells = {row.title, units::duration(ratio.old_seconds), units::duration(ratio.new_seconds),
+             fmt::format("{:.3f}", ratio.value())};
+    if (intervals) cells.push_back(between_text(ratio));
+    cells.push_back(verdict_text(*row.of));
+  }
+  return t;
 }
 
 [[nodiscard]] inline std::string model_title(const compared_model& of) {
@@ -172,28 +179,43 @@ inline void add_row(table& to, std::string first, const compared& of) {
 
 /// The predicted steps, one row per model.
 [[nodiscard]] inline table models_table(const comparison& all) {
-  table t = detail::ratio_table("predicted step");
-  for (const auto& model : all.models) detail::add_row(t, detail::model_title(model), model);
-  return t;
+  std::vector<detail::ratio_row> rows;
+  for (const auto& model : all.models) rows.push_back({detail::model_title(model), &model});
+  return detail::ratio_table("predicted step", rows);
 }
 
-/// All layers that became faster or slower, largest changes first. Up to ten rows, unclear and then
-/// unchanged layers follow.
-[[nodiscard]] inline table layers_table(const comparison& all) {
+/// How much the text of a comparison says of layers.
+struct layers_shown {
+  bool all = false;   ///< every layer, not only what changed and a few others
+  bool wide = false;  ///< whole names of rows, also the parts that all of them have
+};
+
+/// All layers that became faster or slower, largest changes first. Unclear and then unchanged
+/// layers follow, up to ten rows, or `every` one. `names` are those of the layers, in their order;
+/// default: those of the rows.
+[[nodiscard]] inline table layers_table(const comparison& all, bool every = false,
+                                        const std::vector<std::string>& names = {}) {
   constexpr std::size_t few = 10;
-  std::vector<const compared_layer*> sorted;
-  for (const compared_layer& layer : all.layers) sorted.push_back(&layer);
-  const auto rank = [](const compared_layer* layer) {
-    return std::tuple{layer->changed(), layer->verdict == verdict::unclear,
-                      std::abs(std::log(layer->ratio.value()))};
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < all.layers.size(); ++i) order.push_back(i);
+  const auto rank = [&](std::size_t i) {
+    const compared_layer& layer = all.layers[i];
+    return std::tuple{layer.changed(), layer.verdict == verdict::unclear,
+                      std::abs(std::log(layer.ratio.value()))};
   };
-  std::ranges::stable_sort(sorted, std::ranges::greater{}, rank);
-  table t = detail::ratio_table("layer");
-  for (const compared_layer* layer : sorted) {
-    if (t.rows.size() < few || layer->changed()) detail::add_row(t, layer->row.name, *layer);
+  std::ranges::stable_sort(order, std::ranges::greater{}, rank);
+  std::vector<detail::ratio_row> rows;
+  for (const std::size_t i : order) {
+    const compared_layer& layer = all.layers[i];
+    if (every || rows.size() < few || layer.changed()) {
+      rows.push_back({names.empty() ? layer.row.name : names[i], &layer});
+    }
   }
-  if (const std::size_t rest = sorted.size() - t.rows.size(); rest > 0) {
-    t.rows.push_back({fmt::format("{} more", rest), "", "", "", "", ""});
+  table t = detail::ratio_table("layer", rows);
+  if (const std::size_t rest = order.size() - rows.size(); rest > 0) {
+    std::vector<std::string> cells(t.columns.size());
+    cells.front() = fmt::format("{} more", rest);
+    t.rows.push_back(std::move(cells));
   }
   return t;
 }
@@ -236,10 +258,17 @@ namespace detail {
 
 /// The header, a table of models with the layers that contribute most to their changes, a table of
 /// layers, and the remarks.
-[[nodiscard]] inline std::string text(const comparison& all) {
+[[nodiscard]] inline std::string text(const comparison& all, const layers_shown& how = {}) {
   std::string out = comparison_header(all);
   if (!all.models.empty()) out += text(models_table(all)) + top_contributors_text(all) + '\n';
-  if (!all.layers.empty()) out += text(layers_table(all)) + '\n';
+  if (!all.layers.empty()) {
+    std::vector<std::string> rows;
+    for (const compared_layer& layer : all.layers) rows.push_back(layer.row.name);
+    result::short_names names{.shared = {}, .own = rows};
+    if (!how.wide) names = result::short_names_of(rows);
+    if (!names.shared.empty()) out += fmt::format("layers: {}\n", names.shared);
+    out += text(layers_table(all, how.all, names.own)) + '\n';
+  }
   return out + remarks(all);
 }
 
@@ -251,11 +280,12 @@ namespace detail {
   const auto add = [&](const char* kind, const std::string& id, const std::string& row,
                        const compared& of) {
     const time_ratio& ratio = of.ratio;
-    t.rows.push_back({kind, id, row, format::exact(ratio.value()), format::exact(ratio.low),
-                      format::exact(ratio.high), std::string(name(of.verdict)),
-                      ratio.p ? format::exact(of.p) : "", format::exact(ratio.old_seconds),
-                      format::exact(ratio.new_seconds), std::to_string(ratio.old_rounds),
-                      std::to_string(ratio.new_rounds), forced});
+    t.rows.push_back({kind, id, row, format::exact(ratio.value()),
+                      ratio.has_interval() ? format::exact(ratio.low) : "",
+                      ratio.has_interval() ? format::exact(ratio.high) : "",
+                      std::string(name(of.verdict)), ratio.p ? format::exact(of.p) : "",
+                      format::exact(ratio.old_seconds), format::exact(ratio.new_seconds),
+                      std::to_string(ratio.old_rounds), std::to_string(ratio.new_rounds), forced});
   };
   for (const auto& model : all.models)
     add("model", model.configuration.text(), model.configuration.model, model);
