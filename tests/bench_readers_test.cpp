@@ -173,7 +173,7 @@ TEST(Predict, RefusesAThroughputWithoutALayer) {
   ASSERT_THAT(rows, SizeIs(5 * (3 + 4)));
   const testing::outcome done = predict({directory.write("edited.json", edited.dump()).string()});
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, HasSubstr("fc1"));
+  EXPECT_THAT(done.out, HasSubstr("not measured: fc1\n"));
 }
 
 testing::outcome compare(texts arguments) {

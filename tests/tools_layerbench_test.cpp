@@ -288,8 +288,10 @@ TEST(Predict, ExitsIncompleteAndNamesTheLayers) {
   for (const std::string format : {"text", "json", "csv"}) {
     const testing::outcome done = tool({"predict", golden, "--format", format});
     EXPECT_EQ(done.exit_code, 4);
-    EXPECT_THAT(done.err, mentions("inference/reference/f32/tiny/batch:4", "conv1", "fc"));
+    EXPECT_THAT(done.err, mentions("inference/reference/f32/tiny/batch:4"));
     EXPECT_THAT(done.err, Not(HasSubstr("tiny/batch:2")));
+    EXPECT_THAT(format == "text" ? done.out : done.err, mentions("conv1", "fc")) << "once";
+    EXPECT_EQ(format == "text", done.err.find("conv1") == std::string::npos) << done.err;
     EXPECT_THAT(done.out, mentions("tiny", "small")) << "what is complete is printed";
   }
   EXPECT_EQ(tool({"predict", golden, "--allow-partial"}).exit_code, 0);
@@ -309,7 +311,8 @@ TEST(Predict, ListsTheCasesWhenNoneMatches) {
 TEST(Predict, NamesAnUnmeasuredModelsLayers) {
   const testing::outcome done = tool({"predict", golden, "--model", "alexnet"});
   EXPECT_EQ(done.exit_code, 4);
-  EXPECT_THAT(done.err, mentions("inference/reference/f32/alexnet/batch:2", "conv1", "relu1"));
+  EXPECT_THAT(done.err, mentions("inference/reference/f32/alexnet/batch:2"));
+  EXPECT_THAT(done.out, AllOf(mentions("conv1", "relu1"), HasSubstr(" more\n")));
 }
 
 TEST(Predict, AcceptsAModelWithoutABatchParameter) {

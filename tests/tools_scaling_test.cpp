@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -80,6 +81,46 @@ TEST_F(PredictDevices, RefusesATrainingOfWhichTooLittleIsKnown) {
       predict({testing::tiny_file, "--model", "small", "--epochs", "1", "--images", "9"}).exit_code,
       5)
       << "it has no training";
+}
+
+TEST_F(PredictDevices, SaysWhatToMeasureWhereThereIsNoTraining) {
+  const testing::outcome done =
+      predict({testing::tiny_file, "--devices", "2", "--network", "ethernet_25"});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, mentions("--devices", "bench_model", "--phase=training"));
+}
+
+TEST_F(PredictDevices, AdvisesTheModelAsItWasGiven) {
+  const std::string mine = scratch.path() / "mine.json";
+  json::value graph =
+      json::value::parse(json::read_text(LAYERBENCH_SHAPES_DIR "/models/lenet5.json"));
+  std::ofstream(mine) << graph.dump();
+  const testing::outcome done = predict({measured, "--model", mine, "--devices", "8", "--network",
+                                         "ethernet_25", "--scaling", "strong"});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("--model=" + mine));
+}
+
+TEST_F(PredictDevices, FindsTheShapeFileThatTheResultsName) {
+  json::value graph =
+      json::value::parse(json::read_text(LAYERBENCH_SHAPES_DIR "/models/lenet5.json"));
+  graph["name"] = "mine";
+  const std::string path = scratch.path() / "mine.json";
+  std::ofstream(path) << graph.dump();
+  std::string text = json::read_text(measured);
+  for (std::size_t at = 0; (at = text.find("lenet5", at)) != std::string::npos;) {
+    text.replace(at, 6, "mine");
+  }
+  json::value results = json::value::parse(text);
+  const auto predicted = [&](const std::string& paths) {
+    results["context"]["shape_files"] = paths;
+    return predict({scratch.write("m.json", results.dump()).string(), "--devices", "2", "--network",
+                    "ethernet_25"})
+        .exit_code;
+  };
+  EXPECT_EQ(predicted(path), 0);
+  EXPECT_EQ(predicted("/elsewhere/other.json," + path), 0);
+  EXPECT_EQ(predicted("/elsewhere/mine.json"), 5);
 }
 
 std::vector<int> devices_of(const json::value& prediction) {

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -35,8 +36,12 @@ void add_prediction_options(CLI::App& command, analysis::options& chosen);
 /// Adds the option for result files of bench_peak.
 void add_peaks(CLI::App& command, std::vector<std::string>& files);
 
-/// Throws error, naming the layers, if a prediction lacks some.
-void require_complete(const std::vector<analysis::prediction>& predictions);
+/// What is thrown, on behalf of `option`, where no result is of a training.
+nothing_matched no_training(std::string_view option);
+
+/// Throws error, naming the cases, if a prediction lacks layers; also the layers, unless the output
+/// `listed` them.
+void require_complete(const std::vector<analysis::prediction>& predictions, bool listed = false);
 
 /// Throws error, with the reasons, if a case could not be validated.
 void require_complete(const analysis::validation& all);

@@ -4,9 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
@@ -59,9 +61,11 @@ std::string check_seconds(const std::string& text) {
 
 /// Options that say how long a training is; text and JSON have what it takes.
 void add_training_run(CLI::App& command, predict_options& chosen) {
-  CLI::Option* epochs =
-      command.add_option("--epochs", chosen.epochs, "Epochs of a training, to know what it takes")
-          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  CLI::Option* epochs = command
+                            .add_option("--epochs", chosen.epochs,
+                                        "Epochs of a training, to know what it takes\n--epochs=90 "
+                                        "--images=1281167 --price-per-hour=3.06")
+                            ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   CLI::Option* images =
       command.add_option("--images", chosen.images, "Images in an epoch, such as 1281167")
           ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
@@ -70,20 +74,11 @@ void add_training_run(CLI::App& command, predict_options& chosen) {
   command
       .add_option("--price-per-hour", chosen.price_per_hour,
                   "Price of the machine, in any currency, to know what the training costs")
+      ->type_name("NUMBER")
       ->check([](const std::string& text) {
         return check_number(text, 0, 1e9, "a price, such as 3.06");
       })
       ->needs(epochs);
-}
-
-/// Throws nothing_matched where no prediction is of a training.
-void require_training(const std::vector<analysis::prediction>& predictions) {
-  const auto trains = [](const analysis::prediction& p) {
-    return p.configuration.phase() == "training";
-  };
-  if (std::ranges::none_of(predictions, trains)) {
-    throw nothing_matched("--epochs: the results have no training; measure with --phase=training");
-  }
 }
 
 }  // namespace
@@ -91,25 +86,29 @@ void require_training(const std::vector<analysis::prediction>& predictions) {
 void add_prediction_options(CLI::App& command, analysis::options& chosen) {
   command
       .add_option("--model", chosen.models,
-                  "Models, by name or path of a shape file; default: all that were planned")
+                  "Models, by name or path of a shape file [all that were "
+                  "planned]\n--model=resnet50")
+      ->type_name("NAME|FILE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--phase", chosen.phase, "Phase; default: all that were planned")
+  command.add_option("--phase", chosen.phase, "Phase [all that were planned]")
       ->check(CLI::IsMember({"inference", "training"}));
   command.add_flag("--allow-partial", chosen.allow_partial,
                    "Add up what was measured although layers are missing");
   command
       .add_option("--cache", chosen.cache,
-                  "State of the timings to add up; default: model where it was measured, else hot")
+                  "State of the timings to add up [model where it was measured, else hot]")
       ->check(CLI::IsMember({"hot", "model"}));
   command
       .add_option("--overhead-per-layer", chosen.overhead_per_layer,
                   "Seconds that your framework adds to each layer")
+      ->type_name("SECONDS")
       ->check(check_seconds)
       ->capture_default_str();
   command
       .add_option("--overhead-per-step", chosen.overhead_per_step,
                   "Seconds that your framework adds to each step")
+      ->type_name("SECONDS")
       ->check(check_seconds)
       ->capture_default_str();
 }
@@ -117,17 +116,26 @@ void add_prediction_options(CLI::App& command, analysis::options& chosen) {
 void add_peaks(CLI::App& command, std::vector<std::string>& files) {
   command
       .add_option("--peaks", files,
-                  "Result files of bench_peak, measured on the same device; default: the results")
+                  "Result files of bench_peak, measured on the same device [the "
+                  "results]\n--peaks=p.json")
+      ->type_name("FILE")
       ->delimiter(',')
       ->allow_extra_args(false);
 }
 
-void require_complete(const std::vector<analysis::prediction>& predictions) {
+nothing_matched no_training(std::string_view option) {
+  return nothing_matched(
+      fmt::format("{}: the results have no training; measure it: bench_model --phase=training "
+                  "--benchmark_out=FILE",
+                  option));
+}
+
+void require_complete(const std::vector<analysis::prediction>& predictions, bool listed) {
   std::string missing;
   for (const analysis::prediction& prediction : predictions) {
     if (prediction.missing.empty()) continue;
-    missing += fmt::format("\n  {}: {}", prediction.configuration.text(),
-                           fmt::join(prediction.missing, " "));
+    missing += fmt::format("\n  {}", prediction.configuration.text());
+    if (!listed) missing += fmt::format(": {}", fmt::join(prediction.missing, " "));
   }
   if (missing.empty()) return;
   throw error(
@@ -170,10 +178,13 @@ void add_predict(CLI::App& app) {
     const std::vector<result::results> files = read_results(options->files);
     const std::vector<analysis::prediction> predictions =
         analysis::predict(files, options->predict);
-    if (run) require_training(predictions);
+    const auto trains = [](const analysis::prediction& p) {
+      return p.configuration.phase() == "training";
+    };
+    if (run && std::ranges::none_of(predictions, trains)) throw no_training("--epochs");
     write(*common,
           render(predictions, analysis::contentions(files, options->predict), run, common->format));
-    if (!options->predict.allow_partial) require_complete(predictions);
+    if (!options->predict.allow_partial) require_complete(predictions, common->format == "text");
   });
 }
 

@@ -138,12 +138,14 @@ void add_throughput_options(CLI::App& command, scaling_request& given, CLI::Opti
       command
           .add_option("--throughput", given.throughput,
                       "Images/s of one device in training, where there are no results of it")
+          ->type_name("IMAGES/S")
           ->check(within(1e-9, 1e12, "images/s between 1e-9 and 1e12"))
           ->needs(devices);
   command.add_option("--batch", given.batch, "Images in a batch of that throughput")
       ->check(CLI::Range(std::int64_t{1}, max_size))
       ->needs(throughput);
   command.add_option("--dtype", given.dtype, "Data type of its gradients")
+      ->type_name("TYPE")
       ->check(check_dtype)
       ->needs(throughput)
       ->capture_default_str();
@@ -173,9 +175,11 @@ std::vector<std::int64_t> device_counts(const std::string& text) {
 }
 
 void add_scaling_options(CLI::App& command, scaling_request& given) {
-  CLI::Option* devices = command.add_option(
-      "--devices", given.devices,
-      "Numbers of devices that train together, such as 1,2,4,...,64; gradients are added up");
+  CLI::Option* devices = command
+                             .add_option("--devices", given.devices,
+                                         "Numbers of devices that train together, such as "
+                                         "1,2,4,...,64; gradients are added up")
+                             ->type_name("N,...");
   devices->check([](const std::string& text) {
     return std::string(text.empty() ? "expected numbers such as 8 or 1,2,4,...,64" : "");
   });
@@ -183,13 +187,15 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
       .add_option("--network", given.network,
                   "What joins them: name or path of a network file, or results of "
                   "bench_allreduce, a file for each number of ranks")
+      ->type_name("NAME|FILE")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->needs(devices);
   command
       .add_option("--contention", given.contention,
-                  "How many times as long computing takes while gradients are sent; default: as "
-                  "measured (bench_model --during), else 1")
+                  "How many times as long computing takes while gradients are sent [as "
+                  "measured (bench_model --during), else 1]")
+      ->type_name("FACTOR")
       ->check(within(1, 100, "a factor from 1 on"))
       ->needs(devices);
   command
@@ -199,6 +205,7 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
       ->needs(devices)
       ->capture_default_str();
   command.add_option("--trace", given.trace, "File for the step's timeline, as Chrome trace JSON")
+      ->type_name("FILE")
       ->needs(devices);
   add_throughput_options(command, given, devices);
 }
@@ -215,6 +222,14 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
     all.push_back(of_throughput(given, chosen, how));
   } else {
     const std::vector<result::results> results = read_files(files);
+    const auto trains = [](const result::measurement& row) {
+      return row.name.configuration.phase() == "training";
+    };
+    if (std::ranges::none_of(results, [&](const result::results& file) {
+          return std::ranges::any_of(file.rows, trains);
+        })) {
+      throw no_training("--devices");
+    }
     analysis::options training = chosen;
     training.phase = "training";
     single = analysis::predict(results, training);

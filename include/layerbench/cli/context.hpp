@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/model/find.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
 
@@ -59,6 +62,11 @@ namespace detail {
   if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;
+  std::vector<std::string> shape_files;
+  for (const std::string& name : o.models) {
+    if (model::is_path(name)) shape_files.push_back(std::filesystem::absolute(name).string());
+  }
+  if (!shape_files.empty()) facts["shape_files"] = fmt::format("{}", fmt::join(shape_files, ","));
   double load = 0;
   if (::getloadavg(&load, 1) == 1) facts["load_at_start"] = fmt::format("{:.2f}", load);
   for (const std::string_view switched :

@@ -36,7 +36,7 @@ namespace detail {
                                  fmt::format("batch {}", configuration.batch)};
   if (threads > 0) parts.push_back(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
   for (const auto& [name, value] : configuration.parameters) {
-    if (name != "phase" && name != "threads") parts.push_back(name + ' ' + value);
+    if (name != "phase" && name != "threads") parts.push_back(fmt::format("{} {}", name, value));
   }
   return parts;
 }
@@ -144,8 +144,12 @@ LAYERBENCH_INLINE std::string gaps_text(const prediction& p) {
     text += "  the step is from the shape file: what the backend inserts is not in it\n";
   }
   if (!p.missing.empty()) {
-    text += fmt::format("  coverage {}; not measured: {}\n", format::coverage(p.coverage),
-                        fmt::join(p.missing, " "));
+    constexpr std::size_t most = 8;
+    const std::span<const std::string> names(p.missing);
+    text +=
+        fmt::format("  coverage {}; not measured: {}{}\n", format::coverage(p.coverage),
+                    fmt::join(names.first(std::min(most, names.size())), " "),
+                    names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
   }
   return text;
 }

@@ -83,7 +83,7 @@ using chain_rows = std::vector<const result::measurement*>;
   if (!known) {
     throw error("no contention: rows of its backward part during all-reduces are missing");
   }
-  const model::graph graph = graph_of(sequential.configuration, chosen);
+  const model::graph graph = graph_of(sequential.configuration, files, chosen);
   return overlapped(std::move(sequential), known->factors, graph, training_of(files));
 }
 

@@ -51,25 +51,32 @@ namespace detail {
 
 }  // namespace detail
 
+/// What the table of cases has beside the default.
+struct validation_columns {
+  bool measured_interval = true;
+  std::vector<std::string> names = {};  ///< of the cases, in their order; default: headline()
+};
+
 /// One row per case: both times with their intervals, and the errors.
-[[nodiscard]] inline table validation_table(const validation& all) {
-  table t{{{"case"},
-           {"predicted ms", align::right},
-           {"between", align::right},
-           {"measured ms", align::right},
-           {"between", align::right},
-           {"error", align::right},
-           {"naive error", align::right},
-           {"note"}},
-          {}};
-  for (const validated& entry : all.cases) {
+[[nodiscard]] inline table validation_table(const validation& all,
+                                            const validation_columns& how = {}) {
+  using enum align;
+  table t{{{"case"}, {"predicted ms", right}, {"between", right}, {"measured ms", right}}, {}};
+  if (how.measured_interval) t.columns.push_back({"between", right});
+  t.columns.insert(t.columns.end(), {{"error", right}, {"naive error", right}, {"note"}});
+  for (std::size_t i = 0; i < all.cases.size(); ++i) {
+    const validated& entry = all.cases[i];
     const step_time& step = *entry.predicted.step;
-    t.rows.push_back(
-        {headline(entry.predicted), format::milliseconds(step.seconds),
-         format::range(step.low(), step.high()), format::milliseconds(entry.measured.seconds),
-         format::range(entry.measured.low, entry.measured.high),
-         format::signed_percent(entry.error()), format::signed_percent(entry.naive_error()),
-         entry.disturbed() ? "disturbed" : ""});
+    std::vector<std::string>& cells = t.rows.emplace_back();
+    cells = {how.names.empty() ? headline(entry.predicted) : how.names.at(i),
+             format::milliseconds(step.seconds), format::range(step.low(), step.high()),
+             format::milliseconds(entry.measured.seconds)};
+    if (how.measured_interval) {
+      cells.push_back(format::range(entry.measured.low, entry.measured.high));
+    }
+    cells.insert(cells.end(), {format::signed_percent(entry.error()),
+                               format::signed_percent(entry.naive_error()),
+                               entry.disturbed() ? "disturbed" : ""});
   }
   return t;
 }
@@ -134,13 +141,7 @@ namespace detail {
   std::vector<const prediction*> cases;
   for (const validated& entry : all.cases) cases.push_back(&entry.predicted);
   const headlines names = headlines_of(cases);
-  table t = validation_table(all);
-  constexpr std::ptrdiff_t measured_interval = 4;
-  t.columns.erase(t.columns.begin() + measured_interval);
-  for (std::size_t i = 0; i < t.rows.size(); ++i) {
-    t.rows[i].erase(t.rows[i].begin() + measured_interval);
-    t.rows[i].front() = names.own[i];
-  }
+  const table t = validation_table(all, {.measured_interval = false, .names = names.own});
   return (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/result/name.hpp>
 
 /// Prediction of training on several devices from the timings of one.
 namespace layerbench::analysis {
@@ -47,14 +49,43 @@ struct data_parallel {
 
 namespace detail {
 
-/// The model of a case: from a chosen shape file whose model has that name, else by its name.
-[[nodiscard]] inline model::graph graph_of(const result::configuration_name& configuration,
-                                           const options& chosen) {
-  std::filesystem::path path;
-  for (const std::string& name : chosen.models) {
-    if (model::is_path(name) && model::load(name).name == configuration.model) path = name;
+/// The files whose rows a prediction uses.
+[[nodiscard]] inline group files_of(const prediction& p, std::span<const result::results> files) {
+  group used;
+  for (const result::results& file : files) {
+    if (std::ranges::find(p.files, file.file) != p.files.end()) used.push_back(&file);
   }
+  return used;
+}
+
+/// The shape file of a case that was given by its path: the chosen one, else the one that its files
+/// name, where it still holds the model of that name.
+[[nodiscard]] inline std::optional<std::filesystem::path> given_path(
+    const result::configuration_name& configuration, const group& its_files,
+    const options& chosen) {
+  for (const std::string& name : chosen.models) {
+    if (model::is_path(name) && model::load(name).name == configuration.model) return name;
+  }
+  for (const result::results* file : its_files) {
+    const auto paths = file->context.find("shape_files");
+    if (paths == file->context.end()) continue;
+    for (const std::string_view path : result::detail::split(paths->second, ',')) {
+      try {
+        if (model::load(path).name == configuration.model) return path;
+      } catch (const error&) {
+        continue;  // moved or changed since
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// The model of a case: from a shape file given by its path, else by its name.
+[[nodiscard]] inline model::graph graph_of(const result::configuration_name& configuration,
+                                           const group& its_files, const options& chosen) {
+  std::filesystem::path path;
   try {
+    path = given_path(configuration, its_files, chosen).value_or(std::filesystem::path{});
     if (path.empty()) path = model::find(configuration.model, chosen.shapes);
   } catch (const nothing_matched& unknown) {
     throw nothing_matched(
@@ -66,13 +97,11 @@ namespace detail {
   return own_batch ? model::load(path) : model::load(path, configuration.batch);
 }
 
-/// The files whose rows a prediction uses.
-[[nodiscard]] inline group files_of(const prediction& p, std::span<const result::results> files) {
-  group used;
-  for (const result::results& file : files) {
-    if (std::ranges::find(p.files, file.file) != p.files.end()) used.push_back(&file);
-  }
-  return used;
+/// The value for --model: the path if the user gave one, else the name.
+[[nodiscard]] inline std::string model_argument(const result::configuration_name& configuration,
+                                                const group& its_files, const options& chosen) {
+  const auto path = given_path(configuration, its_files, chosen);
+  return path ? path->string() : configuration.model;
 }
 
 /// The compute step of a predicted step.
@@ -81,7 +110,7 @@ namespace detail {
                                                                          const options& chosen) {
   const model::training how = its_files.empty() ? model::training{} : training_of(its_files);
   return std::make_shared<const compute_step>(analysis::compute_step_of(
-      p, graph_of(p.configuration, chosen), how, chosen.overhead_per_layer));
+      p, graph_of(p.configuration, its_files, chosen), how, chosen.overhead_per_layer));
 }
 
 /// Whether two predictions differ in nothing but their batch.
@@ -92,9 +121,11 @@ namespace detail {
 }
 
 /// The prediction for one of n equal parts of the batch. Throws usage_error if the batch cannot be
-/// divided, and error if that case was not measured.
+/// divided, and error, which says how to measure it with `model` as --model takes it, if that case
+/// was not measured.
 [[nodiscard]] inline const prediction& part_of(const prediction& all, std::int64_t n,
-                                               std::span<const prediction> known) {
+                                               std::span<const prediction> known,
+                                               const std::string& model) {
   if (all.configuration.batch % n != 0) {
     throw usage_error(fmt::format("strong scaling: {} images cannot be divided among {} devices",
                                   all.configuration.batch, n));
@@ -107,18 +138,18 @@ namespace detail {
       fmt::format("strong scaling of {} to {} devices needs timings at batch {}, which the files "
                   "do not have; measure them: bench_model --phase=training --model={} --batch={} "
                   "--benchmark_out=FILE",
-                  all.configuration.text(), n, batch, all.configuration.model, batch),
+                  all.configuration.text(), n, batch, model, batch),
       exit_code::incomplete);
 }
 
 /// Throws the error for a case of several ranks, which asks for one of a single rank.
-[[noreturn]] inline void refuse_several_ranks(const prediction& p) {
+[[noreturn]] inline void refuse_several_ranks(const prediction& p, const std::string& model) {
   const result::configuration_name& of = p.configuration;
   throw error(
       fmt::format("{}: a step of {} ranks, all-reduces included, says nothing of other numbers; "
                   "measure one rank: bench_model --phase=training --model={} --batch={} --dtype={} "
                   "--backend={} --threads={} --benchmark_out=FILE",
-                  of.text(), of.ranks(), of.model, of.batch, of.dtype, of.backend,
+                  of.text(), of.ranks(), model, of.batch, of.dtype, of.backend,
                   std::max<std::int64_t>(1, p.threads)),
       exit_code::incomplete);
 }
@@ -186,6 +217,9 @@ template <class WorkOn>
     return device_work{detail::compute_step_of(p, used, chosen),
                        detail::used_contention_of(p, used, how, measured)};
   };
+  const auto argument_of = [&](const prediction& p) {
+    return detail::model_argument(p.configuration, detail::files_of(p, files), chosen);
+  };
   std::vector<data_parallel> all;
   const prediction* of_ranks = nullptr;
   for (const prediction& single : predictions) {
@@ -206,10 +240,12 @@ template <class WorkOn>
     });
     if (!largest) continue;
     all.push_back(scale_up(single, how, [&](std::int64_t n) {
-      return work_of(detail::part_of(single, n, predictions));
+      return work_of(detail::part_of(single, n, predictions, argument_of(single)));
     }));
   }
-  if (all.empty() && of_ranks != nullptr) detail::refuse_several_ranks(*of_ranks);
+  if (all.empty() && of_ranks != nullptr) {
+    detail::refuse_several_ranks(*of_ranks, argument_of(*of_ranks));
+  }
   return all;
 }
 
