@@ -103,7 +103,8 @@ TEST_P(NoGpu, StillLetsRowsBeListed) {
 TEST_P(NoGpu, LeavesTheOthersToRun) {
   const testing::outcome done = bench("bench_model", {});
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("conv/fwd/" + testing::usable_backend + "/f32/tiny/conv1/"));
+  EXPECT_THAT(done.out, AllOf(HasSubstr("fwd/" + testing::usable_backend + "/f32/tiny/"),
+                              HasSubstr("\nconv/conv1 ")));
   EXPECT_THAT(done.err, AllOf(ContainsRegex("cudnn[^\n]*cudaGetDeviceCount"),
                               ContainsRegex("cublas[^\n]*cudaGetDeviceCount")));
 }

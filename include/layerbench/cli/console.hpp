@@ -17,6 +17,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/short_names.hpp>
 #include <layerbench/session/options.hpp>
 
 /// The table for people: one line per row, like Google Benchmark's console.
@@ -24,8 +25,7 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// The columns after the name: 45 characters, so that lines with the longest names of the models
-/// that ship stay below 120. Colours take no width.
+/// The columns after the name: 45 characters. Colours take no width.
 constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}\n";
 
 /// The counter of communication rows, in bytes per second.
@@ -54,11 +54,10 @@ struct palette {
   return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
 }
 
-/// The line of one row: medians over its rounds.
-[[nodiscard]] inline std::string console_line(const rounds& row, std::size_t width,
-                                              const palette& paint) {
-  const std::string name =
-      fmt::format("{}{:<{}}{}", paint.name, row.front()->name.text(), width, paint.off);
+/// The line of one row, called `shown`: medians over its rounds.
+[[nodiscard]] inline std::string console_line(const rounds& row, const std::string& shown,
+                                              std::size_t width, const palette& paint) {
+  const std::string name = fmt::format("{}{:<{}}{}", paint.name, shown, width, paint.off);
   std::vector<double> seconds;
   std::vector<double> cpu;
   std::int64_t calls = 0;
@@ -91,12 +90,17 @@ struct palette {
 
 }  // namespace detail
 
-/// `rows` as a table, in the order of their first round; docs/formats.md defines its columns.
+/// `rows` as a table, in the order of their first round; docs/formats.md defines its columns. What
+/// all names share stands above it, unless `wide`.
 [[nodiscard]] inline std::string console_table(const std::vector<result::measurement>& rows,
-                                               bool color) {
+                                               bool color, bool wide = false) {
   const std::vector<detail::rounds> all = detail::by_row(rows);
+  std::vector<std::string> whole_names;
+  for (const detail::rounds& row : all) whole_names.push_back(row.front()->name.text());
+  result::short_names names{.shared = {}, .own = whole_names};
+  if (!wide) names = result::short_names_of(whole_names);
   std::size_t width = 10;
-  for (const detail::rounds& row : all) width = std::max(width, row.front()->name.text().size());
+  for (const std::string& name : names.own) width = std::max(width, name.size());
   const auto sends = [](const result::measurement& row) {
     return row.counters.contains(detail::communication_rate);
   };
@@ -110,12 +114,12 @@ struct palette {
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
   const std::string_view clock = communicates && !computes
                                      ? "wall time of the first rank"
-                                     : "CPU time where a row has one thread, else wall time";
+                                     : "one thread: CPU time, several: wall time";
   std::string text =
-      fmt::format("Time: median over rounds; {}. spread: (max - min) / median\n", clock) + rule +
-      head + rule;
-  for (const detail::rounds& row : all) {
-    text += detail::console_line(row, width, detail::colors(color));
+      fmt::format("Time: median over rounds ({}); spread: (max - min) / median\n", clock) +
+      (names.shared.empty() ? "" : fmt::format("rows: {}\n", names.shared)) + rule + head + rule;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    text += detail::console_line(all[i], names.own[i], width, detail::colors(color));
   }
   return text;
 }

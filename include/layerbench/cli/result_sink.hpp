@@ -272,7 +272,7 @@ class result_sink {
   void print_rows(bool partial) const {
     const bool aggregates = o_.file_aggregates_only || o_.aggregates_only.value_or(false);
     if (o_.format == "console" && !aggregates && !o_.aggregates_only) {
-      fmt::print("{}", console_table(all_rows(), wants_color(o_)));
+      fmt::print("{}", console_table(all_rows(), wants_color(o_), o_.wide));
     } else {
       fmt::print("{}", render(to_runs(all_rows(), aggregates ? row_choice::aggregates
                                                              : row_choice::rounds_and_aggregates),

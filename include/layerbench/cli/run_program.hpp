@@ -173,9 +173,10 @@ inline void require_communication(const options& o, const registry& known,
     return ranks_of(row->name().configuration.backend, known).value_or(o.ranks) > 1;
   };
   if (o.yes || std::ranges::any_of(selected, sends)) return;
+  const backend_entry* used = known.find(selected.front()->name().configuration.backend);
   throw unavailable(
-      "one rank sends nothing; start several with mpirun -np N, or time the calls alone with "
-      "--yes");
+      fmt::format("one rank sends nothing; {}; --yes times the calls alone",
+                  used->more_ranks.empty() ? "start more with --ranks=N" : used->more_ranks));
 }
 
 /// Does what the options ask for. `plan` is make_suite and `measure` is measure_suite: both may be

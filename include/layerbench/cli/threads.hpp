@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <string>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <layerbench/base/system.hpp>
@@ -19,10 +23,44 @@ namespace layerbench::run {
   return 1;
 }
 
+namespace detail {
+
+/// The variable by which a restarted program finds its stderr.
+inline constexpr const char* stderr_variable = "LAYERBENCH_RESTARTED_STDERR";
+
+/// Gives a restarted program its stderr back.
+inline void restore_stderr() {
+  const char* text = std::getenv(stderr_variable);
+  const auto saved = text == nullptr ? std::nullopt : machine::number_in(text);
+  ::unsetenv(stderr_variable);
+  if (!saved || *saved <= STDERR_FILENO || *saved > INT_MAX) return;
+  const int file = static_cast<int>(*saved);
+  if (::dup2(file, STDERR_FILENO) >= 0) ::close(file);
+}
+
+/// Restarts the program. Returns only where that fails. The OpenMP run time complains of variables
+/// while it is loaded. It has done so once, so it finds no stderr the second time.
+inline void restart(char** argv) {
+  const int saved = ::fcntl(STDERR_FILENO, F_DUPFD, STDERR_FILENO + 1);
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (saved >= 0 && nowhere >= 0) {
+    ::setenv(stderr_variable, std::to_string(saved).c_str(), 1);
+    ::dup2(nowhere, STDERR_FILENO);
+  }
+  ::close(nowhere);
+  // By its own path, which gives the process its name.
+  if (const auto program = machine::this_program()) ::execv(program->c_str(), argv);
+  ::execv("/proc/self/exe", argv);
+  restore_stderr();
+}
+
+}  // namespace detail
+
 /// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:
 /// threads bound to neighbouring cores, which is both faster and more repeatable than free
 /// ones. Values that the user set stay. Restarts the program where something was to be set.
 inline void configure_threads(char** argv) {
+  detail::restore_stderr();
   // A launcher of several binds each; all would bind their threads to the same first cores.
   if (launched_processes() > 1) return;
   bool changed = false;
@@ -36,11 +74,8 @@ inline void configure_threads(char** argv) {
     set("OMP_PROC_BIND", "close");
     set("OMP_PLACES", "cores");
   }
-  if (!changed) return;
-  // By its own path, which gives the process its name. When that fails threads stay unbound, and
-  // the context shows what was asked for.
-  if (const auto program = machine::this_program()) ::execv(program->c_str(), argv);
-  ::execv("/proc/self/exe", argv);
+  // Where a restart fails threads stay unbound, and the context shows what was asked for.
+  if (changed) detail::restart(argv);
 }
 
 }  // namespace layerbench::run

@@ -42,6 +42,7 @@ struct options {
   std::size_t workspace_limit = plan_request{}.workspace_limit;  ///< bytes
   std::string plans = "heuristic";                               ///< or measured, or a result file
   std::string shapes = model::default_shapes_directory();
+  bool wide = false;
   bool list = false;
   bool list_backends = false;
   bool check_machine = false;
