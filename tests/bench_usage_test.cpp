@@ -89,7 +89,7 @@ TEST_F(Refusal, SaysInPlainWordsWhatWouldBeRight) {
       {"--dtype=f31", "unknown value 'f31'; known: f32"},
       {"--verify=maybe", "'maybe' is neither true nor false"},
       {"--benchmark_min_time=soon", "'soon' is not a number of seconds, such as 0.2"},
-      {"--benchmark_min_time=100x", "'100x': the number of calls follows from their time"},
+      {"--benchmark_min_time=100x", "'100x' is not a number of seconds"},
       {"--model=", "--model: a value is missing"},
       {"--seed", "--seed: a value is missing"}};
   for (const auto& [option, answer] : answers) {
@@ -208,6 +208,30 @@ TEST(Threads, ThatTheRunTimeDoesNotGrantAreNotMeasured) {
       directory.bench("bench_softmax", {"--threads=2"}, {{"OMP_THREAD_LIMIT", "1"}});
   EXPECT_EQ(done.exit_code, testing::has_onednn ? 4 : 0) << "the reference has one thread";
   EXPECT_EQ(done.err.find("1 of 2 threads") != std::string::npos, testing::has_onednn) << done.err;
+}
+
+TEST(Threads, ComplaintsOfTheRunTimeComeOnce) {
+  const testing::tiny_directory directory;
+  const testing::outcome done =
+      directory.bench("bench_softmax", {"--list"}, {{"OMP_SCHEDULE", "nonsense"}});
+  EXPECT_EQ(done.exit_code, 0);
+  const std::size_t first = done.err.find("OMP_SCHEDULE");
+  EXPECT_EQ(first != std::string::npos, testing::has_onednn) << done.err;
+  if (first != std::string::npos) {
+    EXPECT_EQ(done.err.find("OMP_SCHEDULE", first + 1), std::string::npos) << done.err;
+  }
+}
+
+TEST(Budget, ThatIsTooSmallIsSaid) {
+  const testing::tiny_directory directory;
+  const texts quick{"--benchmark_repetitions=3", "--benchmark_min_time=0.01"};
+  texts small = quick;
+  small.emplace_back("--budget=0.001");
+  EXPECT_THAT(directory.bench("bench_softmax", small).err, HasSubstr("--budget=0.001"));
+  texts large = quick;
+  large.emplace_back("--budget=600");
+  EXPECT_THAT(directory.bench("bench_softmax", large).err, Not(HasSubstr("--budget")));
+  EXPECT_THAT(directory.bench("bench_softmax", quick).err, Not(HasSubstr("--budget")));
 }
 
 TEST(Reference, IsUsedAndSaidWhenThereIsNothingElse) {

@@ -59,6 +59,12 @@ class progress {
   /// Announces something that does not count as a step.
   void note(std::string_view what) { show(what, -1); }
 
+  /// Says something that stays, whether or not stderr is a terminal.
+  void say(std::string_view what) {
+    clear();
+    fmt::print(stderr, "layerbench: {}\n", what);
+  }
+
   /// Removes the line so that other output can follow.
   void clear() {
     if (shown_ && last_ > 0) fmt::print(stderr, "\r\x1b[K");

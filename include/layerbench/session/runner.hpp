@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <new>
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/progress.hpp>
+#include <layerbench/base/units.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/measurer.hpp>
@@ -52,6 +54,7 @@ class runner {
     const interrupt_guard guard;
     results_ = &results;
     checkpoint_ = &checkpoint;
+    started_ = stopwatch::now();
     next_round_ = restore(results, queue_);
     for (configuration_group& group : queue_) {
       for (configuration_state& configuration : group) criterion_.mark_done(configuration);
@@ -176,16 +179,33 @@ class runner {
     if (order.empty()) return false;
     next_round_ = round + 1;
     const auto before = read_processors_();
+    const double start = stopwatch::now();
     const bool complete = run_passes(order, round);
     if (host_disturbed(before, read_processors_())) mark_disturbed(round);
     if (!complete) return false;
     for (configuration_state& configuration : group) time_layers(configuration);
+    warn_of_budget(order.size(), stopwatch::now() - start);
     for (configuration_state& configuration : group) {
       std::string ending = criterion_.end_round(configuration, queue_);
       if (!ending.empty()) endings_.emplace_back(configuration.name, std::move(ending));
     }
     checkpoint_after(0);
     return true;
+  }
+
+  /// Says after the first round, of `passes` in `seconds`, whether the least number of rounds takes
+  /// longer than the budget. All passes are taken to be alike.
+  void warn_of_budget(std::size_t passes, double seconds) {
+    if (std::exchange(budget_checked_, true)) return;
+    const double left =
+        static_cast<double>(criterion_.passes_left(queue_)) * seconds / static_cast<double>(passes);
+    const double least = stopwatch::now() - started_ + left;
+    const stopping_limits& limits = criterion_.limits();
+    if (least <= limits.budget) return;
+    display_->say(
+        fmt::format("--budget={:g}: the least number of rounds ({}) takes about {}; fewer models, "
+                    "rows or --benchmark_repetitions take less",
+                    limits.budget, limits.min_rounds, units::duration(least)));
   }
 
   /// One pass of a round: of a row, or of the configuration's chain if `row` is null.
@@ -314,9 +334,10 @@ class runner {
     }
   }
 
-  /// Makes a checkpoint if the latest one ended at least `seconds` ago, and at least twenty times
-  /// as long ago as it took.
+  /// Makes a checkpoint of rows if the latest one ended at least `seconds` ago, and at least twenty
+  /// times as long ago as it took.
   void checkpoint_after(double seconds) {
+    if (results_->rows.empty()) return;
     const double begin = stopwatch::now();
     if (begin - checkpoint_time_ < std::max(seconds, 20 * checkpoint_seconds_)) return;
     (*checkpoint_)();
@@ -334,8 +355,11 @@ class runner {
   std::unique_ptr<progress> display_;
   std::vector<std::pair<result::configuration_name, std::string>> endings_;
   std::int64_t next_round_ = 0;
-  double checkpoint_time_ = stopwatch::now();  ///< when the latest one ended
-  double checkpoint_seconds_ = 0;              ///< how long it took
+  double started_ = 0;           ///< when run() began
+  bool budget_checked_ = false;  ///< see warn_of_budget()
+  /// When the latest one ended. The first follows the first pass: a run may end at any time.
+  double checkpoint_time_ = -std::numeric_limits<double>::infinity();
+  double checkpoint_seconds_ = 0;  ///< how long it took
 };
 
 }  // namespace layerbench::run
