@@ -8,7 +8,7 @@
 - What follows a line `<!-- output: ARGUMENTS -->` is what the tool prints for these arguments; `...`
   stands for lines that are left out.
 - The commands of docs/tutorial.md run, with fewer rounds than there.
-- The generated tables are up to date.
+- The generated tables, figures and texts of --help are up to date.
 """
 import os
 import pathlib
@@ -96,7 +96,8 @@ def main():
     if outputs < 2:
         failures.append("README.md: its outputs are not marked")
     check_tutorial(build)
-    current = subprocess.run([sys.executable, ROOT / "tools/update_docs.py", "--check"],
+    current = subprocess.run([sys.executable, ROOT / "tools/update_docs.py", "--check",
+                              "--programs", build],
                              capture_output=True, text=True, check=False)
     if current.returncode != 0:
         failures.append(current.stderr.strip())

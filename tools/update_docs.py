@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/ from the files in results/.
+"""Writes the tables of README and docs/ from the files in results/, and the figures in docs/figures.
 
-  tools/update_docs.py           rewrites the tables
-  tools/update_docs.py --check   exit code 1 if a page is not up to date
+  tools/update_docs.py           rewrites tables and figures
+  tools/update_docs.py --check   exit code 1 if one is not up to date
+  tools/update_docs.py --programs build/release
+                                 also what these programs print for --help, in docs/options.md
 
 A page marks the place of a table by two lines:
 
@@ -19,13 +21,16 @@ import csv
 import functools
 import json
 import math
+import os
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VALIDATION = ROOT / "results" / "validation"
+HELP = re.compile(r"(<!-- help: ([^>]+) -->\n).*?(<!-- end of help -->)", re.DOTALL)
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: [^ >]+)*) -->\n)"
                    r"(?:(?!<!-- table).)*?(<!-- end of table -->)", re.DOTALL)
 
@@ -124,6 +129,21 @@ def summary():
                      "naive", "inside", "half-width"], rows, text_columns=4)
 
 
+def accuracy():
+    """How far all predictions are from the measured steps, by phase."""
+    rows = []
+    every = [case for name in runs() for case in cases_of(name).values()]
+    for phase in ("inference", "training"):
+        cases = [case for case in every if case["phase"] == phase]
+        errors = magnitudes(case["error"] for case in cases)
+        rows.append([phase, str(len(cases)), percent(mean(errors), ""),
+                     percent(statistics.median(errors), ""), percent(max(errors), ""),
+                     f"{100 * statistics.mean(bool(case['covered']) for case in cases):.0f} %",
+                     percent(mean(magnitudes(case["naive_error"] for case in cases)), "")])
+    return markdown(["", "cases", "mean", "median", "worst", "measured step inside the interval",
+                     "mean of plain loops"], rows)
+
+
 def errors(*names):
     """A row per model, batch and data type. For each number of threads: the errors of the runs that
     have the case, in their order, and the mean error of the naive sum."""
@@ -179,6 +199,95 @@ def parts(*names):
     return markdown(["case", *(f"{part} %" for part in order)], rows)
 
 
+class Drawing:
+    """An SVG image with a white ground, for pages in light and dark colours."""
+
+    def __init__(self, width, height, title):
+        self.parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
+            f"<title>{title}</title>", '<rect width="100%" height="100%" fill="white"/>']
+
+    def text(self, x, y, words, anchor="start", size=13, fill="#222"):
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
+                          f'font-size="{size}" fill="{fill}">{words}</text>')
+
+    def line(self, x1, y1, x2, y2, stroke="#bbb", width=1):
+        self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+                          f'stroke="{stroke}" stroke-width="{width}"/>')
+
+    def box(self, x, y, width, height, fill):
+        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" '
+                          f'fill="{fill}" stroke="#222"/>')
+
+    def dot(self, x, y, fill):
+        self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="{fill}" '
+                          'fill-opacity="0.55"/>')
+
+    def finished(self):
+        return "\n".join([*self.parts, "</svg>\n"])
+
+
+BLUE, ORANGE = "#1f6fb4", "#e07b00"
+
+
+def errors_figure():
+    """The error of every case of runs.csv: of the prediction and of the sum of hot timings."""
+    left, right, row, top = 150, 700, 26, 58
+    shown = list(runs())
+    all_errors = [100 * error for name in shown for case in cases_of(name).values()
+                  for error in (case["error"], case["naive_error"]) if error is not None]
+    low = 10 * math.floor(min(all_errors) / 10)
+    high = 10 * math.ceil(max(all_errors) / 10)
+    image = Drawing(740, top + row * len(shown) + 40, "Errors of predictions and of hot sums")
+
+    def x(value):
+        return left + (value - low) / (high - low) * (right - left)
+    image.dot(left, 20, BLUE)
+    image.text(left + 10, 24, "prediction from cache:model")
+    image.dot(left + 230, 20, ORANGE)
+    image.text(left + 240, 24, "sum of hot timings")
+    bottom = top + row * len(shown)
+    for value in range(low, high + 1, 10):
+        image.line(x(value), top - 12, x(value), bottom, "#222" if value == 0 else "#ddd")
+        image.text(x(value), bottom + 18, f"{value:+d} %" if value else "0", "middle")
+    image.text(left, top - 18, "error against the measured step", size=12, fill="#555")
+    for i, name in enumerate(shown):
+        y = top + row * (i + 0.5)
+        image.text(left - 12, y + 4, name, "end")
+        for case in cases_of(name).values():
+            if case["naive_error"] is not None:
+                image.dot(x(100 * case["naive_error"]), y + 4, ORANGE)
+            image.dot(x(100 * case["error"]), y - 4, BLUE)
+    return image.finished()
+
+
+def one_call_figure():
+    """What happens before a timed call of a row in the state cache:model."""
+    image = Drawing(740, 190, "One timed call of a row")
+    steps = [("setup ops", "write what was", "written earlier", 110, "#dbe9f6"),
+             ("pacing", "wait until the", "call is due", 100, "#eeeeee"),
+             ("eviction", "of the private", "caches", 105, "#eeeeee"),
+             ("producers", "write recent", "sources", 105, "#dbe9f6"),
+             ("eviction", "of the instruc-", "tion cache", 105, "#eeeeee"),
+             ("the call", "with its operands", "as in the model", 130, "#f9d9a8")]
+    x = 40
+    for title, first, second, width, fill in steps:
+        image.box(x, 62, width, 62, fill)
+        image.text(x + width / 2, 82, title, "middle", 14)
+        image.text(x + width / 2, 100, first, "middle", 11, "#444")
+        image.text(x + width / 2, 115, second, "middle", 11, "#444")
+        x += width
+    image.line(40, 148, x - 130, 148, "#555", 2)
+    image.text(40 + (x - 170) / 2, 168, "not timed", "middle")
+    image.line(x - 130, 148, x, 148, ORANGE, 4)
+    image.text(x - 65, 168, "timed", "middle")
+    image.text(40, 40, "one call of a row in the state cache:model, in the order of time", size=14)
+    return image.finished()
+
+
+FIGURES = {"errors": errors_figure, "one_call": one_call_figure}
+
 def imports(file):
     """A row per set of calls that no op computes: the models of tests/torch_coverage.py that have it."""
     with open(ROOT / file, newline="") as lines:
@@ -202,7 +311,22 @@ def imports(file):
 
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
-          "parts": parts, "imports": imports}
+          "parts": parts, "imports": imports, "accuracy": accuracy}
+
+
+def with_help(text, programs):
+    """Fills the places for the help of programs: <!-- help: bench_model -->."""
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("BENCHMARK_", "LAYERBENCH_"))}
+
+    def shown(match):
+        begin, command, end = match.groups()
+        name, *words = command.split()
+        folder = "tools" if name == "layerbench" else "bench"
+        done = subprocess.run([programs / folder / name, *words, "--help"], capture_output=True,
+                              text=True, check=True, env=environment)
+        return f"{begin}```text\n{done.stdout.strip()}\n```\n{end}"
+    return HELP.sub(shown, text)
 
 
 def updated(text):
@@ -219,17 +343,22 @@ def updated(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=pathlib.Path, help="a build folder with the programs")
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
+    new = {page: updated(page.read_text()) for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
+    if options.programs:
+        new = {page: with_help(text, options.programs.resolve()) for page, text in new.items()}
+    for name, draw in FIGURES.items():
+        new[ROOT / "docs" / "figures" / f"{name}.svg"] = draw()
     stale = []
-    for page in sorted(ROOT.glob("docs/*.md")):
-        old = page.read_text()
-        new = updated(old)
-        if new == old:
+    for file, text in new.items():
+        if file.exists() and file.read_text() == text:
             continue
-        stale.append(str(page.relative_to(ROOT)))
+        stale.append(str(file.relative_to(ROOT)))
         if not options.check:
-            page.write_text(new)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
     if options.check and stale:
         sys.exit(f"not up to date: {' '.join(stale)}; run tools/update_docs.py")
 
