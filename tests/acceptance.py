@@ -44,7 +44,7 @@ def sides(what, build):
     return [program], [program]
 
 
-def contest(what, seed, options):
+def compared_once(what, seed, options):
     """The comparison of one try, and the drivers of the model's change, whatever its size."""
     tool = str(options.build / "tools" / "layerbench")
     measure = ["--model=resnet50", f"--threads={options.threads}", f"--max-time={options.max_time}"]
@@ -89,7 +89,7 @@ def main():
     options.rounds = options.rounds or rounds
     print("try  step new / old             verdict  faster slower  same unclear  "
           f"{LAYER} and driver")
-    rows = [row(seed, *contest(options.what, seed, options)) for seed in range(1, tries + 1)]
+    rows = [row(seed, *compared_once(options.what, seed, options)) for seed in range(1, tries + 1)]
     models = collections.Counter(each[0] for each in rows)
     called = sum(each[2] for each in rows) / sum(each[3] for each in rows)
     print(f"model: {dict(models)}; other layers called faster or slower: {100 * called:.2f} %; "
