@@ -74,7 +74,7 @@ texts rows_of(const std::string& text) {
 
 TEST(Console, HasOneLineARow) {
   const testing::tiny_directory directory;
-  const testing::outcome done = directory.bench("bench_model", {});
+  const testing::outcome done = directory.bench("bench_model", {"--wide"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const texts rows = rows_of(done.out);
   ASSERT_THAT(rows, SizeIs(6));
@@ -82,6 +82,9 @@ TEST(Console, HasOneLineARow) {
     EXPECT_THAT(rows[i], HasSubstr("/" + testing::tiny_layers[i] + "/"));
     EXPECT_THAT(rows[i], ::testing::ContainsRegex(" [0-9.]+ [num]?s .*%$"));
   }
+  const std::string short_names = directory.bench("bench_model", {}).out;
+  EXPECT_THAT(rows_of(short_names), SizeIs(1)) << "what all names share stands above the table";
+  EXPECT_THAT(short_names, HasSubstr("\nconv/conv1 "));
   EXPECT_THAT(done.out, AllOf(HasSubstr("Iterations GFLOP/s  spread"), HasSubstr("CPU time")));
 }
 

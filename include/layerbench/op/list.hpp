@@ -30,8 +30,8 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, rnn, activation, add,
-                     concat, multiply, pad, slice, transpose, softmax, reorder, dropout,
-                     cross_entropy, update, stream, allreduce>;
+using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention,
+                     activation, add, concat, multiply, pad, slice, transpose, softmax, reorder,
+                     dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op
