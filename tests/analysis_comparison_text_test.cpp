@@ -137,9 +137,8 @@ TEST(ComparisonText, HasTablesOfModelsAndLayers) {
   const comparison all = compared();
   const table models = models_table(all);
   EXPECT_THAT(text(all, {.wide = true}), HasSubstr(text(layers_table(all))));
-  EXPECT_THAT(text(all),
-              AllOf(HasSubstr(text(models)), HasSubstr("layers: */fwd/reference/f32/"),
-                    HasSubstr("\n| conv/tiny/conv1/batch:2/cache:model ")));
+  EXPECT_THAT(text(all), AllOf(HasSubstr(text(models)), HasSubstr("layers: */fwd/reference/f32/"),
+                               HasSubstr("\n| conv/tiny/conv1/batch:2/cache:model ")));
   ASSERT_THAT(models.rows, SizeIs(2));
   EXPECT_THAT(models.rows[0],
               ElementsAre(mentions("tiny", "inference", "reference", "f32", "2", "1"), "3.10 ms",
