@@ -1458,6 +1458,31 @@ def gpt2(net, tokens=128, width=768, depth=12, heads=12, vocabulary=50257):
     return net
 
 
+def vit(net, patch=16, width=768, depth=12, heads=12):
+    x = net.conv(net.input, 'patches', width, patch, patch, bias=True)
+    _, h, w = x.dims
+    tokens = h * w + 1
+    text = Text(net, tokens, width, heads, 4 * width)
+    x = net.layer('tokens', 'transpose', [x], (h * w, width),
+                  {'dims': ['batch', width, h, w], 'view': ['batch', width, h * w],
+                   'order': [0, 2, 1]})
+    y = net.layer('class_token', 'embedding', [net.input], (1, width),
+                  {'n': 'batch', 'rows': 1, 'columns': width})
+    dims = ['batch', tokens, width]
+    x = net.layer('concat', 'concat', [y, x], (tokens, width),
+                  {'dims': dims, 'axis': 1, 'sizes': [1, h * w]})
+    x = net.layer('positions', 'add', [x], (tokens, width),
+                  {'dims': dims, 'broadcast': True, 'learned': True})
+    for i in range(depth):
+        y = text.attention(text.norm(x, f'layer{i}_norm1', 1e-6), f'layer{i}_attention', False)
+        x = text.add(y, x, f'layer{i}_attention_add')
+        y = text.perceptron(text.norm(x, f'layer{i}_norm2', 1e-6), f'layer{i}')
+        x = text.add(y, x, f'layer{i}_add')
+    x = text.token(text.norm(x, 'norm', 1e-6), 'first', 0)
+    net.softmax(net.fc(x, 'head', 1000))
+    return net
+
+
 @family('transformer')
 def transformer():
     yield bert(Network(
@@ -1471,6 +1496,11 @@ def transformer():
         'the last token alone. The output has the words\' weights, which count twice here '
         '(38597376). Query, key and value are three products, one of three times the width there',
         'text', ()))
+    yield vit(Network(
+        'vit_b_16', 'ViT-B/16, 224x224',
+        'Dosovitskiy et al. 2021 (arXiv:2010.11929), as in torchvision; the class token is an '
+        'embedding of one row. Query, key and value are three products, one of three times the '
+        'width there', 'imagenet', (3, 224, 224)))
 
 
 def main():
