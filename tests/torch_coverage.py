@@ -5,7 +5,7 @@
 
   tests/torch_coverage.py build/release/tools/layerbench [-o results/torch_import/torchvision.csv]
 
-Needs torch and torchvision. Takes about ten minutes, so it is run by hand; no data or weights are
+With --only the other rows of the output stay. Needs torch and torchvision. Takes about ten minutes, so it is run by hand; no data or weights are
 downloaded. tools/update_docs.py makes the table of docs/import.md of the file. Exit code 1: totals of a
 model that converts completely are not those of torch.
 
@@ -18,6 +18,7 @@ import argparse
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -72,12 +73,23 @@ def main():
     parser.add_argument("tool", type=pathlib.Path)
     parser.add_argument("-o", "--output", type=pathlib.Path,
                         default=ROOT / "results/torch_import/torchvision.csv")
+    parser.add_argument("--only", default="", metavar="REGEX",
+                        help="convert only the models whose names begin so; default: all")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch = torch_export.package("torch")
     models = torch_export.package("torchvision").models
     wrong, rows = [], []
-    for name in sorted(models.list_models(module=models)):
+    names = sorted(models.list_models(module=models))
+    before = {}
+    if options.only:
+        with options.output.open(newline="") as file:
+            before = {line["model"]: line for line in csv.DictReader(
+                line for line in file if not line.startswith("#"))}
+    for name in names:
+        if options.only and name in before and not re.match(options.only, name):
+            rows.append(before[name])
+            continue
         found = row(torch, options.tool, name)
         rows.append(found)
         print(name, found["coverage"], flush=True)

@@ -144,7 +144,8 @@ def report(conversion, name):
               file=sys.stderr)
     for note, count in conversion.notes.items():
         print(f'note: {note}' + (f' ({count} times)' if count > 1 else ''), file=sys.stderr)
-    shared = sum(1 for calls in conversion.used.values() if len(calls) > 1)
+    shared = sum(1 for name, calls in conversion.used.items()
+                 if len(calls) > 1 and name not in conversion.split_weights)
     if shared:
         print(f'note: {shared} tensors of weights belong to several layers; the file counts them '
               'in each', file=sys.stderr)

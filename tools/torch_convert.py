@@ -118,26 +118,134 @@ def connects(source, dims):
         product(flat) == product(deep))
 
 
+# --- Order of axes -----------------------------------------------------------------------------
+
+# Part of an axis of a tensor. Keys sort as the parts lie in memory; None: it repeats what is there.
+Atom = namedtuple('Atom', 'size key')
+# A tensor whose axes are not in the order of memory: the atoms of each axis, and the call that
+# changed the order.
+Layout = namedtuple('Layout', 'axes call')
+LAST_KEY = (1000,)
+
+
+def divides(a, b):
+    return a.count > 0 and b.count % a.count == 0 and a.power <= b.power
+
+
+def quotient(a, b):
+    return Size(a.count // b.count, a.power - b.power)
+
+
+def axes_of(dims):
+    """Axes in the order of memory."""
+    return tuple((Atom(size, (i,)),) if size != ONE else () for i, size in enumerate(dims))
+
+
+def flat(axes):
+    return [atom for axis in axes for atom in axis]
+
+
+def axes_seen_as(axes, dims):
+    """The axes of a view of these extents, split or joined; None where there is none."""
+    waiting, result = flat(axes)[::-1], []
+    for left in dims:
+        axis = []
+        while left != ONE:
+            if not waiting:
+                return None
+            atom = waiting.pop()
+            if divides(atom.size, left):
+                axis.append(atom)
+                left = quotient(left, atom.size)
+            elif divides(left, atom.size):
+                inner, outer = ((None, None) if atom.key is None else
+                                (atom.key + (1,), atom.key + (0,)))
+                waiting.append(Atom(quotient(atom.size, left), inner))
+                axis.append(Atom(left, outer))
+                left = ONE
+            else:
+                return None
+        result.append(tuple(axis))
+    return None if waiting else tuple(result)
+
+
+def in_memory(axes):
+    """The atoms as they lie in memory."""
+    atoms = flat(axes)
+    if any(atom.key is None for atom in atoms):
+        raise Unknown('of an expanded tensor')
+    return sorted(atoms, key=lambda atom: atom.key)
+
+
+def is_in_order(axes):
+    atoms = flat(axes)
+    return all(atom.key is not None for atom in atoms) and atoms == in_memory(axes)
+
+
+def order_of(axes):
+    """The sizes of the atoms in memory, and for each atom of the view its number there."""
+    atoms = in_memory(axes)
+    return tuple(atom.size for atom in atoms), [atoms.index(atom) for atom in flat(axes)]
+
+
 # --- Values and calls --------------------------------------------------------------------------
 
 class Value:
     """What a call reads or writes.
 
     kind: 'layer' wrote it; 'input' of the model; 'weight'; 'constant'; 'left_out': by an unknown
-    call. `dims` is its shape in torch, `written` that of the layer's result.
+    call. `dims` is its shape in torch, `written` that of the layer's result, or of the weight where
+    torch expands it. `layout` says where the axes of `dims` lie in memory, if not in order.
     """
 
     def __init__(self, kind, dims, layer=None, written=None, sources=(), parts=(), name=None,
-                 transposed=False, dtype='float32'):
+                 transposed=False, dtype='float32', layout=None):
         self.kind, self.dims, self.layer = kind, dims, layer
         self.written = dims if written is None else written
         self.sources, self.parts, self.name = sources, parts, name
         self.transposed, self.dtype = transposed, dtype
+        self.layout = layout
         self.cut = None  # of calls that return slices: the tensor, the axis, where they begin
 
     def viewed(self, dims, transposed=None):
+        layout = self.layout
+        if layout and dims != self.dims:
+            axes = axes_seen_as(layout.axes, dims)
+            if axes is None:
+                raise Unknown('of a tensor in another shape')
+            return self.laid_out(dims, axes, layout.call)
         return Value(self.kind, dims, self.layer, self.written, self.sources, self.parts,
-                     self.name, self.transposed if transposed is None else transposed, self.dtype)
+                     self.name, self.transposed if transposed is None else transposed, self.dtype,
+                     layout)
+
+    def laid_out(self, dims, axes, call):
+        """The same memory with other axes."""
+        return Value(self.kind, dims, self.layer, self.written, self.sources, (), self.name,
+                     self.transposed, self.dtype,
+                     None if is_in_order(axes) else Layout(axes, call))
+
+    def axes(self):
+        """Where the axes lie in memory."""
+        if self.layout:
+            return self.layout.axes
+        if self.kind == 'layer' and not are_parts(self.written, self.dims):
+            raise Unknown('of a tensor in another shape')
+        return axes_of(self.dims)
+
+    def memory(self):
+        """The tensor as it lies in memory."""
+        return Value(self.kind, self.written, self.layer, self.written, self.sources, (), self.name,
+                     dtype=self.dtype)
+
+    def has_rows(self):
+        """Whether the last axis lies in one piece, whatever the order of the others."""
+        if not self.layout or not self.dims:
+            return not self.layout
+        atoms = flat(self.layout.axes)
+        if any(atom.key is None for atom in atoms):
+            return False
+        last = list(self.layout.axes[-1])
+        return bool(last) and in_memory(self.layout.axes)[-len(last):] == last
 
     @property
     def is_data(self):
@@ -169,6 +277,7 @@ class Call:
         self.dims = self.outputs[0] if self.outputs else read_dims(line.get('dims'),
                                                                    f'{place}/dims')
         self.flops = read_flops(line.get('flops', 0), f'{place}/flops')
+        self.mask = self.text(line, 'mask', '')
         self.writes_view = line.get('writes_view', False) is True
 
     def text(self, line, key, default=None):
@@ -194,8 +303,9 @@ class Call:
             elif isinstance(value, list) and depth < 8:
                 for one in value:
                     yield from search(one, depth + 1)
-        for value in self.args.values():
-            yield from search(value)
+        for key, value in self.args.items():
+            if key != 'attn_mask':  # attention() looks at it
+                yield from search(value)
 
     def value(self, reference, key):
         if not isinstance(reference, str) or not reference.startswith('%'):
@@ -402,7 +512,38 @@ def matrix_product(call, convert, x, weight, bias):
         shape['b_transposed'] = True
     if bias:
         shape['bias'] = True
+    if x.layout and x.has_rows():
+        y = convert.layer(call, 'gemm', [x.memory()], [(m, k)], shape, (m, n))
+        return y.laid_out(call.dims, (*x.layout.axes[:-1], (Atom(n, LAST_KEY),)), x.layout.call)
     return convert.layer(call, 'gemm', [x], [(m, k)], shape, (m, n))
+
+
+def batched_product(call, convert, x, y):
+    """Products of the last two axes of two activations."""
+    axes = len(x.dims)
+    if axes < 3 or len(y.dims) != axes or x.dims[:-2] != y.dims[:-2]:
+        raise Unknown('of two activations whose batches differ')
+    if x.dims[-1] != y.dims[-2]:
+        raise call.wrong('other', 'does not fit the tensor')
+    batch, (m, k), n = product(x.dims[:-2]), map(plain, x.dims[-2:]), plain(y.dims[-1])
+    if batch.count == 1:
+        raise Unknown('of two activations, one per image')  # a gemm of batch 1 has weights
+    shape = {'batch': batch.json(), 'm': m, 'n': n, 'k': k}
+    operands = []
+    for value, flag in ((x, 'a_transposed'), (y, 'b_transposed')):
+        rows, columns = value.axes()[-2:]
+        if value.layout and rows and columns and in_memory((rows, columns))[-1] == rows[-1]:
+            order = [*range(axes - 2), axes - 1, axes - 2]
+            value = permuted(value, order, value.layout.call)
+            shape[flag] = True
+        operands.append(value)
+    extents = [(batch, *value.dims[-2:]) for value in operands]
+    return convert.layer(call, 'gemm', operands, extents, shape, (batch, *two(m, n)))
+
+
+@op('bmm')
+def batched_matmul(call, convert):
+    return batched_product(call, convert, call.source('self'), call.source('mat2'))
 
 
 @op('linear')
@@ -419,6 +560,8 @@ def matmul(call, convert):
     names = {'mm': ('self', 'mat2'), 'matmul': ('self', 'other'), 'addmm': ('mat1', 'mat2')}
     first, second = names[call.base]
     x, weight = call.source(first), call.tensor(second)
+    if call.base == 'matmul' and weight is not None and weight.is_data:
+        return batched_product(call, convert, x, weight)
     if weight is None or weight.kind != 'weight':
         raise Unknown('of two activations')
     bias = call.base == 'addmm'
@@ -551,13 +694,126 @@ def batchnorm(call, convert):
     return convert.layer(call, 'batchnorm', [x], [written], shape, written)
 
 
+@op('layer_norm', 'rms_norm')
+def layernorm(call, convert):
+    x = call.source('input')
+    shape = call.args.get('normalized_shape')
+    axes = len(shape) if isinstance(shape, list) else 0
+    if not 0 < axes < len(x.dims) or list(map(plain, x.dims[-axes:])) != shape:
+        raise call.wrong('normalized_shape', 'is not the last axes')
+    columns = product(x.dims[-axes:])
+    dims = convert.element_dims(x)
+    if axes > 1 or x.layout or dims[-1] != columns or (x.kind != 'layer' and len(dims) > 3):
+        dims = (product(x.dims[:-axes]), columns)
+    kind = call.base.removesuffix('_norm')
+    fields = {'dims': dims_json(dims), **({} if kind == 'layer' else {'kind': kind})}
+    epsilon = call.args.get('eps')
+    epsilon = 1e-5 if epsilon is None else call.number('eps')
+    if not 0 < epsilon < 1:
+        raise Unknown(f'with eps {epsilon}')
+    if epsilon != 1e-5:
+        fields['epsilon'] = epsilon
+    if call.weight('weight') is None:
+        fields['scale'] = False
+    if kind == 'layer' and call.weight('bias') is None:
+        fields['bias'] = False
+    if x.layout and axes == 1 and x.has_rows():
+        y = convert.layer(call, 'layernorm', [x.memory()], [dims], fields, dims)
+        return y.laid_out(call.dims, x.layout.axes, x.layout.call)
+    return convert.layer(call, 'layernorm', [x], [dims], fields, dims)
+
+
+def reads_weights(call):
+    """Whether a mask is learned."""
+    waiting, seen = [str(call.args['attn_mask'])[1:]], set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in call.calls:
+            waiting += call.calls[name].references()
+        elif name in call.values and call.values[name].kind == 'weight':
+            return True
+    return False
+
+
+@op('scaled_dot_product_attention')
+def attention(call, convert):
+    """torch's tensors have the order sequence, head, token; the op's have the heads of a token one
+    behind the other, as projections write them."""
+    operands = [call.source(key) for key in ('query', 'key', 'value')]
+    axes = len(operands[0].dims)
+    if axes < 3 or any(len(x.dims) != axes for x in operands):
+        raise Unknown(f'of tensors with {axes} axes')
+    if axes == 3:
+        operands = [convert.seen_as(x, (x.dims[0], ONE, *x.dims[1:])) for x in operands]
+        axes = 4
+    query, key, value = (x.dims for x in operands)
+    n, heads, (q, d) = product(query[:-3]), plain(query[-3]), map(plain, query[-2:])
+    k, kv_heads = plain(key[-2]), plain(key[-3])
+    if value[-1] != key[-1]:
+        raise Unknown('with values of another width')
+    if value != key or plain(key[-1]) != d or product(key[:-3]) != n:
+        raise call.wrong('key', 'does not fit the query')
+    if kv_heads != heads and not call.flag('enable_gqa'):
+        raise call.wrong('key', 'has another number of heads')
+    causal = call.flag('is_causal')
+    if call.args.get('attn_mask') is not None:
+        if reads_weights(call):
+            raise Unknown('with a learned mask')
+        causal = call.mask == 'causal'
+        if call.mask not in ('causal', 'all'):
+            convert.note('a mask of scaled_dot_product_attention is left out')
+    elif causal and q != k:
+        raise Unknown('causal, with other numbers of queries and keys')
+    repeats = [repeated_heads(x) for x in operands]
+    if repeats[0] > 1 or repeats[1] != repeats[2]:
+        raise Unknown('of an expanded tensor')
+    kv_heads //= repeats[1]
+    if heads % kv_heads or (causal and q > k):
+        raise call.wrong('key', 'has heads or tokens that do not fit the query')
+    shape = {'n': n.json(), 'heads': heads, 'q': q, 'k': k, 'd': d}
+    shape.update({'kv_heads': kv_heads} if kv_heads != heads else {})
+    shape.update({'causal': True} if causal else {})
+    extents = [(n, *two(tokens, wide * d))
+               for tokens, wide in ((q, heads), (k, kv_heads), (k, kv_heads))]
+    order = [*range(axes - 3), axes - 2, axes - 3, axes - 1]
+    operands = [convert.seen_as(permuted(without_repeats(x), order, call), dims)
+                for x, dims in zip(operands, extents)]
+    y = convert.layer(call, 'attention', operands, extents, shape, extents[0])
+    y = y.viewed((*query[:-3], *two(q, heads), Size(d)))
+    y = permuted(y, order, call)
+    return y.viewed(call.dims)
+
+
+def repeated_heads(x):
+    """How often each head is expanded, where neighbours are; 1 where none is."""
+    if not x.layout:
+        return 1
+    atoms = x.layout.axes[-3]
+    others = [atom for atom in flat(x.layout.axes) if atom.key is None]
+    repeats = [atom for atom in atoms if atom.key is None]
+    if others != repeats or list(atoms[len(atoms) - len(repeats):]) != repeats:
+        raise Unknown('of an expanded tensor')
+    return plain(product(atom.size for atom in repeats))
+
+
+def without_repeats(x):
+    if not x.layout:
+        return x
+    axes = tuple(tuple(atom for atom in axis if atom.key is not None) for axis in x.layout.axes)
+    dims = tuple(product(atom.size for atom in axis) for axis in axes)
+    return x.laid_out(dims, axes, x.layout.call)
+
+
 # Kind of the activation, and conditions: argument, default, value. What differs is refused, or noted
 # where the time is the same.
 ACTIVATIONS = {
     'relu': ('relu', ()), 'relu6': ('relu6', ()), 'sigmoid': ('sigmoid', ()),
     'tanh': ('tanh', ()), 'silu': ('swish', ()), 'hardswish': ('hardswish', ()),
     'hardsigmoid': ('hardsigmoid', ()),
-    'gelu': ('gelu', (('approximate', 'none', 'none', 'refused'),)),
+    'gelu': ('gelu', (('approximate', 'none', 'none', 'noted'),)),
     'hardtanh': ('relu6', (('min_val', -1, 0, 'refused'), ('max_val', 1, 6, 'refused'))),
     'clamp': ('relu6', (('min', None, 0, 'refused'), ('max', None, 6, 'refused'))),
     'clamp_min': ('relu', (('min', None, 0, 'refused'),)),
@@ -602,7 +858,8 @@ def softmax(call, convert):
         convert.note('log_softmax is timed as softmax')
     dims = convert.element_dims(x)
     # A matrix, where a layer wrote one: the loss of a training step replaces its softmax.
-    if axis == len(x.dims) - 1 and len(x.written) == 2 and x.written[-1] == x.dims[-1]:
+    if axis == len(x.dims) - 1 and not x.layout and (
+            len(x.written) == 2 and x.written[-1] == x.dims[-1]):
         dims = x.written
     if dims != x.dims:
         if axis != len(x.dims) - 1 or dims[-1] != x.dims[-1]:
@@ -616,21 +873,73 @@ def softmax(call, convert):
     return convert.layer(call, 'softmax', [x], [dims], shape, dims)
 
 
+def repeated_rows(x, y):
+    """The extents of x of which y has the first one once; None where y is not repeated so."""
+    sizes = list(y.dims)
+    if y.kind == 'weight' and product(y.dims) != product(y.written):
+        while sizes and product(sizes) != product(y.written):
+            sizes.pop(0)
+    while sizes and sizes[0] == ONE:
+        sizes.pop(0)
+    rows = len(x.dims) - len(sizes)
+    if not sizes or rows < 1 or list(x.dims[rows:]) != sizes or any(size.power for size in sizes):
+        return None
+    return (product(x.dims[:rows]), *sizes)
+
+
+def common_dims(x, y):
+    """Extents of a layer that reads two tensors of the same shape by element."""
+    for value in (x, y):
+        if not value.layout and not connects(value.written, x.dims):
+            return value.written
+    return x.dims
+
+
+def add_learned(call, convert, x, weight):
+    """Adds a parameter, such as the embedding of positions."""
+    dims, fields = x.dims, {'learned': True}
+    if weight.dims != x.dims or product(weight.written) != product(x.dims):
+        dims, fields = repeated_rows(x, weight), {'broadcast': True, 'learned': True}
+    if dims is None:
+        raise Unknown('of a weight that is repeated within an image')
+    return convert.layer(call, 'add', [x], [dims], {'dims': dims_json(dims), **fields}, dims)
+
+
 @op('add')
 def add(call, convert):
-    x, y = call.source('self'), call.source('other')
     if call.number('alpha', 1) != 1:
         raise Unknown('with a factor')
+    for key, other in (('self', 'other'), ('other', 'self')):
+        found = call.args.get(key)
+        weight = None if isinstance(found, (bool, int, float)) else call.value(found, key)
+        if weight is not None and weight.kind == 'weight':
+            return add_learned(call, convert, call.source(other), weight)
+    x, y = call.source('self'), call.source('other')
     if x.dims != y.dims:
-        raise Unknown('of tensors with different sizes')
-    dims = x.dims
-    if not (connects(x.written, dims) and connects(y.written, dims)):
-        dims = x.written
+        if x.dims != call.dims:
+            x, y = y, x
+        dims = repeated_rows(x, y)
+        if dims is None:
+            raise Unknown('of tensors with different sizes')
+        return convert.layer(call, 'add', [x, y], [dims, (ONE, *dims[1:])],
+                             {'dims': dims_json(dims), 'broadcast': True}, dims)
+    dims = x.written
+    if x.layout and y.layout and connects(y.written, dims) and (
+            order_of(x.layout.axes) == order_of(y.layout.axes)):
+        z = convert.layer(call, 'add', [x.memory(), y.memory()], [dims, dims],
+                          {'dims': dims_json(dims)}, dims)
+        return z.laid_out(call.dims, x.layout.axes, x.layout.call)
+    dims = common_dims(x, y)
     return convert.layer(call, 'add', [x, y], [dims, dims], {'dims': dims_json(dims)}, dims)
 
 
 @op('mul')
 def multiply(call, convert):
+    gelu = is_tanh_gelu(call)
+    if gelu:
+        convert.note('the eight calls of gelu with tanh are timed as one gelu without')
+        x = gelu['half'].source('self')
+        return convert.elementwise(call, 'activation', x, {'kind': 'gelu'}, 'gelu')
     x, y = call.source('self'), call.source('other')
     if x.dims != call.dims:
         x, y = y, x
@@ -638,12 +947,24 @@ def multiply(call, convert):
         raise Unknown('of two tensors that are both repeated')
     factors = (ONE,) * (len(x.dims) - len(y.dims)) + y.dims
     dims = x.dims
-    if factors == dims and not (connects(x.written, dims) and connects(y.written, dims)):
-        dims = factors = x.written
+    if factors == dims:
+        dims = factors = common_dims(x, y)
     shape = {'dims': dims_json(dims)}
     if factors != dims:
         shape['dims1'] = dims_json(factors)
     return convert.layer(call, 'multiply', [x, y], [dims, factors], shape, dims)
+
+
+def learned_rows(call, convert, weight):
+    """A parameter that each image gets, such as the class token, as a layer: the row of a table."""
+    rows, columns = weight.dims[0], product(weight.written)
+    if rows.power != 1 or product(weight.dims) != rows * columns:
+        raise Unknown('of a weight')
+    shape = {'n': rows.json(), 'rows': 1, 'columns': plain(columns)}
+    convert.note(f'the parameter {weight.name} that each image gets is an embedding of one row')
+    convert.used.setdefault(weight.name, set()).add(call.name)
+    return convert.layer(call, 'embedding', [Value('input', (rows,))], [(rows,)], shape,
+                         (rows, columns), word=weight.name.rpartition('.')[2]).viewed(weight.dims)
 
 
 @op('cat', 'concat')
@@ -653,14 +974,15 @@ def concat(call, convert):
     axis = axis + len(call.dims) if axis < 0 else axis
     if len(parts) == 1:
         return parts[0].viewed(call.dims)
-    if not all(part.is_data for part in parts):
-        raise Unknown('of a weight or a constant')
+    if any(part.kind == 'constant' for part in parts):
+        raise Unknown('of a constant')
     if axis == 0:
         raise Unknown('along the batch')
     if len(parts) > 64:
         raise Unknown('of more than 64 tensors')
     if any(len(part.dims) != len(call.dims) for part in parts) or not 0 < axis < len(call.dims):
         raise call.wrong('dim', 'does not fit the tensors')
+    parts = [learned_rows(call, convert, part) if part.kind == 'weight' else part for part in parts]
     shape = {'dims': dims_json(call.dims), 'axis': axis,
              'sizes': [plain(part.dims[axis]) for part in parts]}
     return convert.layer(call, 'concat', parts, [part.dims for part in parts], shape, call.dims)
@@ -728,9 +1050,25 @@ VIEWS = {'view', 'reshape', '_unsafe_view', 'flatten', 'unflatten', 'squeeze', '
          'contiguous', 'clone', 'detach', 'alias', 'lift_fresh_copy', 'view_as', 'reshape_as',
          'to', '_to_copy', 'type_as', 'identity', 'ravel', 'expand', 'expand_as', 'alpha_dropout',
          'feature_alpha_dropout', 'positive'}
+# Data types of indices.
+INDICES = ('int64', 'int32', 'bool')
 # Calls that read no values.
 CONSTANTS = {'new_zeros', 'new_ones', 'new_full', 'new_empty', 'zeros_like', 'ones_like',
              'full_like', 'empty_like'}
+
+
+def expanded(call, x):
+    """A tensor that repeats parts of x."""
+    new = len(call.dims) - len(x.dims)
+    before = (ONE,) * new + x.dims
+    if new < 0 or not call.base.startswith('expand') or any(
+            a not in (b, ONE) for a, b in zip(before, call.dims)):
+        raise Unknown()
+    if x.kind == 'weight':
+        return x.viewed(call.dims)
+    axes = tuple(axis if a == b else (Atom(b, None),) for axis, a, b in
+                 zip(((),) * new + x.axes(), before, call.dims))
+    return x.laid_out(call.dims, axes, call)
 
 
 @op(*VIEWS)
@@ -745,7 +1083,7 @@ def view(call, convert):
     if x.dtype != call.dtype and x.kind in ('layer', 'left_out'):
         raise Unknown(f'to {call.dtype}')
     if product(x.dims) != product(call.dims):
-        raise Unknown()
+        return expanded(call, x)
     if 'alpha_dropout' in call.base and call.number('p'):
         raise Unknown()
     return convert.seen_as(x, call.dims)
@@ -790,8 +1128,7 @@ def permutation(call, axes):
 
 @op('permute', 'transpose', 't', 'numpy_T', 'movedim', 'swapaxes')
 def transpose(call, convert):
-    """A transpose that moves data is a layer. torch's is a view, which the next call that computes
-    reads in an order of its own or copies."""
+    """torch's is a view. It becomes a layer if a layer reads it that needs the order."""
     x = call.tensor('self')
     if x is None:
         raise call.wrong('self', 'is no tensor')
@@ -805,21 +1142,55 @@ def transpose(call, convert):
         return x.viewed(call.dims)
     if x.kind == 'weight' and len(x.dims) == 2:
         return x.viewed(call.dims, not x.transposed)
-    x = call.source('self')
-    shape = {'dims': dims_json(x.written)}
-    if x.dims != x.written:
-        if not are_parts(x.written, x.dims):
-            raise Unknown('of a tensor in another shape')
-        shape['view'] = dims_json(x.dims)
-    shape['order'] = order
-    return convert.layer(call, 'transpose', [x], [x.written], shape, call.dims)
+    return permuted(call.source('self'), order, call)
+
+
+def permuted(x, order, call):
+    """A view of x with its axes in another order."""
+    axes = x.axes()
+    return x.laid_out(tuple(x.dims[axis] for axis in order), tuple(axes[axis] for axis in order),
+                      call)
+
+
+def slice_in_memory(call, convert, x, axis, begin):
+    """A slice of a tensor whose axes are not those of its memory; None where that is no slice."""
+    axes = x.axes()
+    if len(axes[axis]) != 1 or axes[axis][0].key is None:
+        return None
+    cut, atoms = axes[axis][0], in_memory(axes)
+    before = product(atom.size for atom in atoms if atom.key < cut.key)
+    size = quotient(product(call.dims) * cut.size, product(x.dims))
+    dims = x.written
+    at = next((i for i in range(len(dims)) if product(dims[:i]) == before), None)
+    if not at or size.power or cut.size.power or not divides(cut.size, dims[at]) or (
+            quotient(dims[at], cut.size).power):
+        return None
+    if not 0 <= begin < begin + size.count <= cut.size.count:
+        raise call.wrong('self', 'does not have these positions')
+    inner = quotient(dims[at], cut.size).count
+    shape = {'dims': dims_json(dims)}
+    shape.update({'axis': at} if at != 1 else {})
+    shape.update({'begin': begin * inner} if begin else {}, size=size.count * inner)
+    written = (*dims[:at], Size(size.count * inner), *dims[at + 1:])
+    y = convert.layer(call, 'slice', [x.memory()], [dims], shape, written)
+    kept = (Atom(size, cut.key),) if size != ONE else ()
+    axes = axes_seen_as((*axes[:axis], kept, *axes[axis + 1:]), call.dims)
+    if axes is None:
+        raise call.wrong('self', 'does not have this part')
+    return y.laid_out(call.dims, axes, x.layout.call if x.layout else call)
 
 
 def slice_of(call, convert, x, axis, begin):
     """A slice of x along an axis, of the extents of the call; x itself where that is all of it."""
     if product(x.dims) == product(call.dims):
-        return x.viewed(call.dims)
+        return convert.seen_as(x, call.dims)
     dims = x.dims
+    if x.layout or (x.kind == 'layer' and not connects(x.written, dims) and
+                    are_parts(x.written, dims)):
+        found = slice_in_memory(call, convert, x, axis, begin)
+        if found:
+            return found
+        x = convert.in_order(x, dims)
     if len(dims) == 3 and x.written == (dims[1], dims[0], dims[2]):
         # A recurrent layer, batch first in torch: its steps come first.
         dims, axis = x.written, (1, 0, 2)[axis]
@@ -859,16 +1230,48 @@ def one_slice(call, convert):
 
 @op('chunk', 'split', 'split_with_sizes', 'unsafe_chunk', 'unsafe_split', 'tensor_split', 'unbind')
 def split(call, convert):
-    """Each part that is read becomes a slice."""
-    del convert
+    """Each part that is read becomes a slice. Parts of weights are weights."""
+    x = call.tensor('self')
+    if x is not None and x.kind == 'weight':
+        convert.split_weights.add(x.name)
+        value = x.viewed(x.dims)
+        value.parts = tuple(Value('weight', dims, name=x.name)
+                            for dims in call.outputs or [call.dims])
+        value.dims = call.dims
+        return value
     x = call.source('self')
     axis = axis_of(call, call.args.get('dim', 0), len(x.dims), 'dim')
     begins = [0]
     for dims in call.outputs or [call.dims]:
         begins.append(begins[-1] + (1 if call.base == 'unbind' else plain(dims[axis])))
-    value = x.viewed(call.dims)
+    value = Value(x.kind, call.dims, x.layer, x.written, x.sources, name=x.name, dtype=x.dtype)
     value.cut = (x, axis, begins)
     return value
+
+
+def is_tanh_gelu(call):
+    """The parts of 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))), as transformers
+    computes it; None for another product."""
+    found = {}
+    # Of each part: its call, where it stands in another, its second argument.
+    for name, base, outer, key, argument, value in (
+            ('half', 'mul', 'product', 'self', 'other', 0.5),
+            ('one', 'add', 'product', 'other', 'other', 1),
+            ('tanh', 'tanh', 'one', 'self', None, None),
+            ('scaled', 'mul', 'tanh', 'self', 'other', math.sqrt(2 / math.pi)),
+            ('sum', 'add', 'scaled', 'self', None, None),
+            ('cubic', 'mul', 'sum', 'other', 'other', 0.044715),
+            ('cube', 'pow', 'cubic', 'self', 'exponent', 3)):
+        parent = call if outer == 'product' else found[outer]
+        part = call.calls.get(str(parent.args.get(key))[1:])
+        if part is None or part.base != base:
+            return None
+        number = part.args.get(argument) if argument else None
+        if argument and (not isinstance(number, (int, float)) or abs(number - value) > 1e-6):
+            return None
+        found[name] = part
+    sources = {str(found[name].args.get('self')) for name in ('half', 'sum', 'cube')}
+    return found if len(sources) == 1 else None
 
 
 def is_local_norm(call):
@@ -934,7 +1337,9 @@ class Conversion:
         self.notes = Counter()
         self.converted = 0
         self.used = {}  # weights, by name: the calls of layers that have them
-        self.results, self.read = {}, set()  # of layers: extents of the result, whether it is read
+        self.split_weights = set()  # by name
+        self.results = {}  # of layers: extents of the result
+        self.moved = {}  # transposes: by what they read and its order, their values
 
     # Reading.
 
@@ -959,6 +1364,7 @@ class Conversion:
         self.convert(self.reached(outputs))
         if softmax:
             self.end_with_softmax(outputs)
+        self.split_projections(outputs)
         self.name_layers()
         return self
 
@@ -989,33 +1395,36 @@ class Conversion:
                 waiting += self.calls[name].references()
         return found
 
-    def parts_of_norms(self, calls):
-        """Names of the calls that a local response normalization consists of."""
+    def parts_of_formulas(self, calls):
+        """Names of the calls of formulas that are one layer, but for their last calls."""
         readers = {}
         for call in calls:
             for name in call.references():
-                readers.setdefault(name, set()).add(call.base)
+                readers.setdefault(name, set()).add(call.name)
         parts = set()
         for call in calls:
-            found = is_local_norm(call) if call.base == 'div' else None
+            formula = {'div': is_local_norm, 'mul': is_tanh_gelu}.get(call.base)
+            found = formula(call) if formula else None
             if found and all(len(readers.get(part.name, ())) == 1 for part in found.values()):
                 parts |= {part.name for part in found.values()}
         return parts
 
     def convert(self, reached):
         calls = [call for call in self.calls.values() if call.name in reached]
-        self.inside_norms = self.parts_of_norms(calls)
+        self.inside_formulas = self.parts_of_formulas(calls)
         for call in calls:
-            kept = len(self.layers)
+            kept, moved = len(self.layers), dict(self.moved)
             try:
                 value = self.value_of(call)
                 self.converted += 1
             except Follows:
                 del self.layers[kept:]
+                self.moved = moved
                 self.follows[call.base] += 1
                 value = self.left_out(call)
             except Unknown as reason:
                 del self.layers[kept:]
+                self.moved = moved
                 self.leave_out(call, str(reason))
                 value = self.left_out(call)
             if value.dims != call.dims and product(value.dims) != product(call.dims):
@@ -1035,7 +1444,11 @@ class Conversion:
             return Value('constant', call.dims)
         if call.writes_view:
             raise Unknown('that writes to a part of a tensor')
-        if call.name in self.inside_norms:
+        if call.dtype in INDICES and call.base not in VIEWS and all(
+                value.kind in ('constant', 'input') for value in operands):
+            self.note('calls that compute indices, such as positions, are left out')
+            return Value('input', call.dims)
+        if call.name in self.inside_formulas:
             return self.left_out(call)
         if call.base not in OPS or not call.target.startswith('aten.'):
             raise Unknown()
@@ -1079,8 +1492,6 @@ class Conversion:
     def source_of(self, value, dims, single):
         """The layer that writes what is read, or None for the model's input."""
         if value.kind == 'layer':
-            if not connects(value.written, dims):
-                value = self.seen_as(value, dims)
             if connects(value.written, dims) and self.results[value.layer] == value.written:
                 return value.layer
             raise Unknown('of a tensor in another shape')
@@ -1097,6 +1508,7 @@ class Conversion:
 
     def layer(self, call, name, sources, extents, shape, written, word=None):
         """Adds a layer; its value has the shape that torch gives it."""
+        sources = [self.in_order(value, dims) for value, dims in zip(sources, extents)]
         inputs = [self.source_of(value, dims, len(sources) == 1)
                   for value, dims in zip(sources, extents)]
         if any(size.count < 1 or size.count > LARGEST for size in written):
@@ -1105,34 +1517,58 @@ class Conversion:
         for one in call.references():
             if self.values[one].kind == 'weight':
                 self.used.setdefault(self.values[one].name, set()).add(call.name)
-        self.read.update(inputs)
         self.results[len(self.layers) - 1] = written
         dims = call.dims if product(call.dims) == product(written) else written
         return Value('layer', dims, len(self.layers) - 1, written)
 
-    def seen_as(self, x, dims):
-        """A view of x. A transpose that nothing has read yet writes what the view sees."""
-        line = self.layers[x.layer].line if x.kind == 'layer' else {}
-        if line.get('op') != 'transpose' or x.layer in self.read:
-            return x.viewed(dims)
-        shape = line['shape']
-        viewed = shape.get('view', shape['dims'])
-        permuted = tuple(read_dims([viewed[axis]], '')[0] for axis in shape['order'])
-        if not are_parts(permuted, dims):
-            return x.viewed(dims)
-        shape.pop('reshape', None)
-        if dims != permuted:
+    def in_order(self, x, dims):
+        """x as a layer reads it with these extents. A transpose is a layer where its axes are in
+        another order than in memory."""
+        if not x.layout:
+            return x
+        view, order = order_of(x.layout.axes)
+        permuted_dims = tuple(view[i] for i in order)
+        if not are_parts(permuted_dims, dims):
+            dims = x.dims
+        key = (x.kind, x.layer, x.name, x.written, view, *order)
+        for value in self.moved.get(key, ()):
+            if connects(value.written, dims):
+                return value
+        if not are_parts(x.written, view):
+            raise Unknown('of a tensor in another shape')
+        shape = {'dims': dims_json(x.written)}
+        if view != x.written:
+            shape['view'] = dims_json(view)
+        shape['order'] = order
+        if dims != permuted_dims:
             shape['reshape'] = dims_json(dims)
-        self.results[x.layer] = dims
-        return Value('layer', dims, x.layer, dims, dtype=x.dtype)
+        memory = x.memory()
+        self.layers.append(Layer({'op': 'transpose', 'shape': shape},
+                                 [self.source_of(memory, x.written, True)], x.layout.call.module,
+                                 'transpose'))
+        self.results[len(self.layers) - 1] = dims
+        value = Value('layer', dims, len(self.layers) - 1, dims, dtype=x.dtype)
+        self.moved.setdefault(key, []).append(value)
+        return value
+
+    def seen_as(self, x, dims):
+        """A view of x; a transposed tensor moves first where it cannot be seen so."""
+        if x.layout and axes_seen_as(x.layout.axes, dims) is None:
+            x = self.in_order(x, dims)
+        return x.viewed(dims)
 
     def element_dims(self, x):
         """Extents of a layer that reads x by element: those of torch, if the edge allows them."""
-        if x.kind != 'layer' or connects(x.written, x.dims):
+        if x.kind != 'layer' or x.layout or connects(x.written, x.dims):
             return x.dims
         return x.written
 
     def elementwise(self, call, name, x, fields, word=None):
+        if x.layout and all(atom.key is not None for atom in flat(x.layout.axes)):
+            dims = x.written
+            y = self.layer(call, name, [x.memory()], [dims], {**fields, 'dims': dims_json(dims)},
+                           dims, word)
+            return y.laid_out(call.dims, x.layout.axes, x.layout.call)
         dims = self.element_dims(x)
         return self.layer(call, name, [x], [dims], {**fields, 'dims': dims_json(dims)}, dims, word)
 
@@ -1141,11 +1577,72 @@ class Conversion:
         if len(outputs) != 1 or self.values[outputs[0]].kind != 'layer':
             return
         value = self.values[outputs[0]]
+        if value.layout:
+            return
         if self.layers[value.layer].line['op'] == 'softmax' or len(value.dims) != 2 or (
                 value.dims[0] != BATCH or not connects(value.written, value.dims)):
             return
         self.layers.append(Layer({'op': 'softmax', 'shape': {'dims': dims_json(value.dims)}},
                                  [value.layer], '', 'softmax'))
+
+    def split_projections(self, outputs):
+        """A projection whose parts are query, key and value becomes one for each. In torch the
+        parts are views; slices would copy them."""
+        readers = {}
+        for i, layer in enumerate(self.layers):
+            for place, source in enumerate(layer.inputs):
+                readers.setdefault(source, []).append((i, place))
+        returned = {self.values[name].layer for name in outputs}
+        gone = set()
+        for i, layer in enumerate(self.layers):
+            parts = [reader for reader, _ in readers.get(i, ())]
+            if layer.line['op'] != 'gemm' or 'batch' in layer.line['shape'] or i in returned:
+                continue
+            if not parts or not self.tiles(parts):
+                continue
+            places = {part: next((place for reader, place in readers.get(part, ())
+                                  if self.layers[reader].line['op'] == 'attention'), None)
+                      for part in parts}
+            if all(place is None for place in places.values()):
+                continue
+            shape = layer.line['shape']
+            for part in parts:
+                cut = self.layers[part].line['shape']
+                extent = cut['dims'][cut.get('axis', 1)]
+                word = 'part' if places[part] is None else ('query', 'key', 'value')[places[part]]
+                self.layers[part] = Layer(
+                    {'op': 'gemm', 'shape': {**shape, 'n': shape['n'] * cut['size'] // extent}},
+                    layer.inputs, layer.module, word)
+            self.note(f'a projection to query, key and value is timed as {len(parts)} projections')
+            gone.add(i)
+        kept = [i for i in range(len(self.layers)) if i not in gone]
+        number = {old: new for new, old in enumerate(kept)}
+        self.layers = [self.layers[i]._replace(inputs=[number.get(one) for one in
+                                                       self.layers[i].inputs]) for i in kept]
+
+    def tiles(self, parts):
+        """Whether layers are slices of one tensor, along an axis of its rows, that make up all
+        of it."""
+        lines = [self.layers[part].line for part in parts]
+        if any(line['op'] != 'slice' for line in lines):
+            return False
+        shapes = [line['shape'] for line in lines]
+        first = shapes[0]
+        axis = first.get('axis', 1)
+        if any(one['dims'] != first['dims'] or one.get('axis', 1) != axis for one in shapes):
+            return False
+        rows = first['dims'][:axis]
+        if not self.rows_of(parts[0], rows):
+            return False
+        ranges = sorted((one.get('begin', 0), one.get('begin', 0) + one['size']) for one in shapes)
+        ends = [0, *(end for _, end in ranges)]
+        return [begin for begin, _ in ranges] == ends[:-1] and ends[-1] == first['dims'][axis]
+
+    def rows_of(self, part, dims):
+        """Whether the first ones of these extents are the rows of the matrix that a slice reads."""
+        rows = self.results[self.layers[part].inputs[0]][0]
+        sizes = [read_size(size, '') for size in dims]
+        return any(product(sizes[:i]) == rows for i in range(1, len(sizes) + 1))
 
     def name_layers(self):
         """Names after the modules; a call of a module with other calls has that of its op, too."""
@@ -1182,8 +1679,8 @@ class Conversion:
 
     def parameters(self):
         """Learned values that layers have, that only missing calls read, and that none reads."""
-        weights = {value.name: product(value.dims).count for value in self.values.values()
-                   if value.kind == 'weight'}
+        weights = {name: product(self.values[name].dims).count
+                   for name in self.data.get('weights', {})}
         known = sum(weights[name] for name in self.used)
         total = self.data.get('parameters', 0)
         read = sum(weights.values())
@@ -1205,8 +1702,8 @@ class Conversion:
         if self.missing:
             source += '; incomplete, without ' + ', '.join(
                 f'{key} ({missing.count})' for key, missing in sorted(self.missing.items()))
-        sizes = ', '.join(dims_text(value.dims[1:]) for value in self.values.values()
-                          if value.kind == 'input')
+        sizes = ', '.join(dims_text(self.values[name].dims[1:]) for name in
+                          self.data.get('inputs', {}))
         header = {'name': legal(name), 'title': title or f'{name}, input {sizes}',
                   'source': source, 'parameters': {'batch': batch}}
         lines = [f'  {json.dumps(key)}: {one_line(value)},\n' for key, value in header.items()]

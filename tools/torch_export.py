@@ -10,12 +10,14 @@ The export is a dictionary that JSON can hold:
   parameters                learned values of the module, used or not
   inputs                    by name: dims, dtype
   weights, buffers          by name: dims; those that a call reads
-  calls                     in order: name, target, module, at, args, dims or outputs, dtype, flops
+  calls                     in order: name, target, module, at, args, dims or outputs, dtype, flops,
+                            mask
   outputs                   what the module returns
 
 A size is a number, "batch" or ["batch", factor]. A tensor in `args` is its name behind a "%".
 Arguments that have the default of the call's schema are left out. `dims` is that of the result;
-`outputs` has one for each of several results. `flops` are those of torch.utils.flop_counter.
+`outputs` has one for each of several results. `flops` are those of torch.utils.flop_counter. `mask`
+of attention is "causal" or "all" where its mask is constant and hides later tokens or none.
 """
 import contextlib
 import importlib
@@ -35,6 +37,8 @@ VERSION = 1
 BATCHES = (2, 3)
 # Calls that torch's counter knows the FLOPs of.
 COUNTED = re.compile(r'conv|linear|matmul|\bmm\b|bmm|addmm|mv|dot|einsum|lstm|gru|rnn|bilinear')
+# Elements of a mask that is computed.
+LARGEST_MASK = 2**26
 # Composite calls that return their argument without a word in their schema.
 RETURNS_ARGUMENT = re.compile(r'^aten\.(feature_|alpha_|feature_alpha_)?dropout\.')
 
@@ -144,8 +148,9 @@ def maker_of(model):
     return makers[kind](name) if kind in makers else own_maker(kind, name)
 
 
-def make_module(torch, make, device):
-    """The module in inference, on the device; its weights are not allocated on 'meta'."""
+def make_module(torch, make, device, buffers=None):
+    """The module in inference, on the device; its weights are not allocated on 'meta'. Its buffers
+    are added to `buffers`."""
     if device == 'meta':
         with without_weights(torch):
             module = make()
@@ -153,7 +158,11 @@ def make_module(torch, make, device):
         module = make()
     if not isinstance(module, torch.nn.Module):
         raise Usage(f'what it returns is no torch.nn.Module, but {type(module).__name__}')
-    return module.eval().to(device)
+    module.eval()
+    if buffers is not None:
+        buffers.update((name, value.clone()) for name, value in module.named_buffers()
+                       if not value.is_meta)
+    return module.to(device)
 
 
 # --- Inputs ------------------------------------------------------------------------------------
@@ -208,8 +217,9 @@ def module_of(node):
 class Graph:
     """Turns the graph of one torch.export into plain data."""
 
-    def __init__(self, torch, program):
-        self.torch, self.program = torch, program
+    def __init__(self, torch, program, buffers):
+        self.torch, self.program, self.buffers = torch, program, buffers
+        self.constants = {}  # by node: its value, where it is computed of constants alone
         self.refs = {}      # by node: the name that its readers use
         self.base = {}      # by node: the node whose memory it views
         self.data = {'inputs': {}, 'weights': {}, 'buffers': {}, 'calls': [], 'outputs': []}
@@ -307,10 +317,52 @@ class Graph:
         flops = self.flops(node, target)
         if flops:
             call['flops'] = flops
+        kind = self.mask_kind(node, value) if 'scaled_dot_product' in target else None
+        if kind:
+            call['mask'] = kind
         self.refs[node] = node.name
         if self.aliases(node, target):
             call['writes_view'] = True
         self.data['calls'].append(call)
+
+    def constant(self, node):
+        """The value of a node that depends on no input and no weight."""
+        if node not in self.constants:
+            if node.op == 'placeholder':
+                signature = self.program.graph_signature
+                names = {**signature.inputs_to_buffers,
+                         **signature.inputs_to_lifted_tensor_constants}
+                name = names[node.name]
+                value = self.buffers[name] if name in self.buffers else self.program.constants[name]
+            elif node.op == 'call_function':
+                args, kwargs = self.torch.fx.map_arg((node.args, node.kwargs), self.constant)
+                if 'device' in kwargs:
+                    kwargs = {**kwargs, 'device': 'cpu'}
+                value = node.target(*args, **kwargs)
+            else:
+                raise KeyError(node.name)
+            self.constants[node] = value
+        return self.constants[node]
+
+    def mask_kind(self, node, result):
+        """'causal' or 'all' of an attention whose constant mask hides later tokens or none."""
+        torch = self.torch
+        mask = node.kwargs.get('attn_mask', node.args[3] if len(node.args) > 3 else None)
+        if not isinstance(mask, torch.fx.Node) or mask.meta['val'].numel() > LARGEST_MASK:
+            return None
+        try:
+            with torch.no_grad():
+                mask = self.constant(mask)
+            visible = mask if mask.dtype == torch.bool else mask == 0
+            if mask.dtype != torch.bool and not bool((visible | (mask < -1e4)).all()):
+                return None
+            if bool(visible.all()):
+                return 'all'
+            queries, keys = result.shape[-2], visible.shape[-1]
+            lower = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+            return 'causal' if bool((visible == lower).all()) else None
+        except (KeyError, RuntimeError, NotImplementedError, TypeError, RecursionError):
+            return None  # it depends on an input or a weight, or has no value
 
     def aliases(self, node, target):
         """Keeps account of views; whether the call writes to memory that is read in another form.
@@ -396,14 +448,14 @@ def first_line(error):
 
 
 def export_on(torch, make, inputs, device):
-    module = make_module(torch, make, device)
-    graphs = []
+    buffers, graphs = {}, []
+    module = make_module(torch, make, device, buffers)
     for batch in BATCHES:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter('ignore')
             program = torch.export.export(module, example(torch, inputs, batch, device),
                                           strict=False)
-        graphs.append(Graph(torch, program).run())
+        graphs.append(Graph(torch, program, buffers).run())
     result = both(*graphs)
     result['parameters'] = sum(one.numel() for one in module.parameters())
     return result

@@ -112,17 +112,63 @@ class InPlace(nn.Module):
 
 
 class Attention(nn.Module):
-    """What no op computes yet."""
+    """Projections in one and in three, grouped queries, masks, and products of activations."""
 
     def __init__(self):
         super().__init__()
-        self.norm, self.qkv, self.out = nn.LayerNorm(16), nn.Linear(16, 48), nn.Linear(16, 16)
-        self.scale = nn.Parameter(torch.empty(16))
+        self.words, self.positions = nn.Embedding(50, 16), nn.Parameter(torch.empty(1, 9, 16))
+        self.norm, self.rms = nn.LayerNorm(16, elementwise_affine=False), nn.RMSNorm(16)
+        self.grouped, self.even = nn.Linear(16, 16 + 2 * 8), nn.Linear(16, 48)
+        self.whole = nn.MultiheadAttention(16, 2, batch_first=True)
+        self.shift = nn.Parameter(torch.empty(16))
 
     def forward(self, x):
-        q, k, v = self.qkv(self.norm(x)).view(-1, 9, 3, 2, 8).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(-1, 9, 16)
-        return x + self.out(y) * self.scale
+        mask = torch.ones(9, 9, dtype=torch.bool, device=x.device)
+        x = self.norm(self.words(x) + self.positions)
+        q, k, v = self.grouped(x).split((16, 8, 8), -1)
+        q = q.view(-1, 9, 4, 4).transpose(1, 2)
+        k, v = (one.view(-1, 9, 2, 1, 4).expand(-1, 9, 2, 2, 4).reshape(-1, 9, 4, 4).transpose(1, 2)
+                for one in (k, v))
+        y = F.scaled_dot_product_attention(q, k, v, mask.tril())
+        x = self.rms(x + y.transpose(1, 2).reshape(-1, 9, 16))
+        q, k, v = self.even(x).view(-1, 9, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + F.gelu(y.transpose(1, 2).reshape(-1, 9, 16), approximate='tanh')
+        x = x + self.whole(x, x, x, need_weights=False)[0]
+        x = self.whole(x[:, :5], x, x, need_weights=False)[0] + self.shift
+        y = x.view(-1, 5, 2, 8).transpose(1, 2)
+        y = (y @ y.transpose(-1, -2)).softmax(-1) @ y
+        return x + y.transpose(1, 2).reshape(-1, 5, 16)
+
+
+def bert():
+    """Two layers of BERT."""
+    import transformers
+    return transformers.BertModel(transformers.BertConfig(num_hidden_layers=2))
+
+
+class Gpt2(nn.Module):
+    """Two layers of GPT-2; logits of the last token, as for a prompt."""
+
+    def __init__(self):
+        super().__init__()
+        import transformers
+        config = transformers.GPT2Config(n_layer=2, use_cache=False)
+        self.model = transformers.GPT2LMHeadModel(config)
+
+    def forward(self, x):
+        return self.model(x, logits_to_keep=1).logits
+
+
+class Missing(nn.Module):
+    """What no op computes."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.scale = nn.Linear(16, 16), nn.Parameter(torch.empty(16))
+
+    def forward(self, x):
+        return torch.einsum('btc,bsc->bts', x, self.inner(x) * self.scale)
 
 
 class Unrolled(nn.Module):
