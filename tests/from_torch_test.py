@@ -198,6 +198,18 @@ class Conversion(unittest.TestCase):
         self.assertEqual(code, 4)
         self.assertIn("with a learned mask", err)
 
+    def test_arithmetic_of_indices_is_left_out(self):
+        data = stored("attention")
+        _, plain, _ = convert(data)
+        words = next(call for call in data["calls"] if call["target"].startswith("aten.embedding"))
+        data["calls"].insert(0, {"name": "ne", "target": "aten.ne.Scalar", "dims": ["batch", 9],
+                                 "args": {"self": words["args"]["indices"], "other": 1},
+                                 "dtype": "int64"})
+        words["args"]["indices"] = "%ne"
+        code, out, err = convert(data)
+        self.assertEqual((code, out), (0, plain))
+        self.assertIn("calls that compute indices", err)
+
     def test_slices_and_transposes(self):
         _, out, _ = convert(stored("shuffle"))
         layers = {layer["name"]: (layer["shape"], layer.get("after"))

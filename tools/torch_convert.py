@@ -1243,6 +1243,8 @@ def split(call, convert):
     axis = axis_of(call, call.args.get('dim', 0), len(x.dims), 'dim')
     begins = [0]
     for dims in call.outputs or [call.dims]:
+        if call.base != 'unbind' and len(dims) != len(x.dims):
+            raise call.wrong('self', 'has other axes than its parts')
         begins.append(begins[-1] + (1 if call.base == 'unbind' else plain(dims[axis])))
     value = Value(x.kind, call.dims, x.layer, x.written, x.sources, name=x.name, dtype=x.dtype)
     value.cut = (x, axis, begins)
