@@ -356,7 +356,7 @@ texts training_with(const texts& options) {
 
 INSTANTIATE_TEST_SUITE_P(
     Of, LongRun,
-    ::testing::Values(long_run{"allreduces", "bench_allreduce", {"--benchmark_min_time=4"}, 3},
+    ::testing::Values(long_run{"allreduces", "bench_allreduce", {"--benchmark_min_time=0.01"}, 3},
                       long_run{"training", "bench_model", training_with({"--chain"}), 2},
                       long_run{"training_beside_allreduces", "bench_model",
                                training_with({"--during=allreduce"}), 2},
