@@ -76,6 +76,11 @@ decltype(auto) with_number(dtype type, Visit&& visit) {
   }
 }
 
+/// Throws `unsupported` where with_number has no number of the data type.
+inline void require_number(dtype type) {
+  with_number(type, [](auto /*tag*/) {});
+}
+
 /// As with_number, also of the numbers of which no loop is the suite's own: those alone libraries
 /// compute with. An s8 number is to be multiplied by its operand's quantum.
 template <class Visit>

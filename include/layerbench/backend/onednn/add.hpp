@@ -21,7 +21,7 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::add& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
     if (request.pass == op::pass::bwd) {
-      with_number(request.type, [](auto /*tag*/) {});  // throws if there is no loop for the type
+      require_number(request.type);
       const auto stored = [&](std::size_t i) {
         return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
       };

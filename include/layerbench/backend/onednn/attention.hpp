@@ -115,8 +115,7 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
       scaled.append_eltwise(dnnl::algorithm::eltwise_linear, factor, 0);
       attr.set_post_ops(scaled);
     }
-    add(dnnl::matmul::primitive_desc(engine_, a, b, c, attr),
-        {{DNNL_ARG_SRC, a, first}, {DNNL_ARG_WEIGHTS, b, second}, {DNNL_ARG_DST, c, result}});
+    add_product(a, first, b, second, c, result, attr);
   }
   [[nodiscard]] float scale() const { return 1 / std::sqrt(static_cast<float>(o_.d)); }
 

@@ -22,7 +22,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
         pass_(request.pass),
         type_(request.type) {
     using namespace dnnl;
-    with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    require_number(type_);
     if (pass_ == op::pass::bwd) {
       set_loop();
       return;

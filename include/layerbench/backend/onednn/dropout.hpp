@@ -19,7 +19,7 @@ class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::dropout& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
-    with_number(request.type, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    require_number(request.type);
     std::vector<dnnl::memory::desc> stored;
     for (std::size_t i = 0; i < operands().size(); ++i) {
       stored.push_back(onednn::plain_or_nhwc_activations(

@@ -20,7 +20,7 @@ class plan<onednn::backend, op::embedding> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::embedding& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
-    with_number(request.type, [](auto /*tag*/) {});  // throws where there is no such loop
+    require_number(request.type);
     set_loop();
     sums_in_workspace_ = request.pass == op::pass::bwd_weights && request.type != dtype::f32;
   }

@@ -128,10 +128,7 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
     const auto multiply = [&](const dnnl::memory::desc& a, std::size_t first,
                               const dnnl::memory::desc& b, std::size_t second,
                               const dnnl::memory::desc& c, std::size_t result) {
-      add(dnnl::matmul::primitive_desc(engine, a, b, c, attributes()),
-          {{DNNL_ARG_SRC, a, operand(first)},
-           {DNNL_ARG_WEIGHTS, b, operand(second)},
-           {DNNL_ARG_DST, c, operand(result)}});
+      add_product(a, operand(first), b, operand(second), c, operand(result), attributes());
     };
     const auto source_gradient = [&](std::size_t of_dst, std::size_t factor, std::size_t result) {
       if (o.a_transposed) {
@@ -155,17 +152,13 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
         source_gradient(2, 1, 3);
         weights_gradient(0, 2, 4);
         break;
-      default: add_product(engine, o, src(false), weights(false), dst(false));
+      default: add_forward(engine, o, src(false), weights(false), dst(false));
     }
-    std::vector<dnnl::memory::desc> stored;
-    for (std::size_t i = 0; i < operands().size(); ++i) {
-      stored.push_back(onednn::plain(extents(i), type));
-    }
-    finish(stored);
+    finish();
   }
 
   /// The forward product, with the bias.
-  void add_product(const dnnl::engine& engine, const op::gemm& o, const dnnl::memory::desc& src,
+  void add_forward(const dnnl::engine& engine, const op::gemm& o, const dnnl::memory::desc& src,
                    const dnnl::memory::desc& weights, const dnnl::memory::desc& dst) {
     const dnnl::memory::desc bias =
         o.bias ? onednn::plain({1, o.n}, dst.get_data_type()) : dnnl::memory::desc();
@@ -180,7 +173,7 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
   /// Sums over the rows. Each thread has some of the columns, so that no two write to the same
   /// element.
   void add_bias_gradient(const op::gemm& o, dtype type, std::size_t of_dst, std::size_t result) {
-    with_number(type, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    require_number(type);
     add_loop({operand(of_dst), operand(result)}, [o, type](std::span<const address> at) {
       with_number(type, [&]<class T>(T /*tag*/) {
         constexpr std::int64_t block = 64;

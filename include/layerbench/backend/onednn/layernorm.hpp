@@ -37,9 +37,7 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
         build_rms_fwd(device.engine());
       }
     });
-    std::vector<dnnl::memory::desc> stored;
-    for (std::size_t i = 0; i < operands().size(); ++i) stored.push_back(desc(i));
-    finish(stored);
+    finish();
   }
 
  private:
@@ -146,7 +144,7 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
   }
 
   void build_rms_bwd() {
-    with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    require_number(type_);
     std::vector<location> arguments;
     for (std::size_t i = 0; i < operands().size(); ++i) arguments.push_back(operand(i));
     arguments.push_back(
@@ -156,7 +154,7 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
     });
   }
 
-  /// Rows are divided into so many blocks, each with its own sums of the scale's gradient: no two
+  /// The number of blocks of rows, each with its own sums of the scale's gradient: no two
   /// threads write to the same element, and results do not depend on the number of threads.
   static constexpr std::int64_t row_blocks = 64;
 

@@ -135,6 +135,14 @@ class primitive_sequence : public primitive_plan {
         {dnnl::primitive(descriptor.get()), scratchpad, nullptr, std::move(arguments)});
   }
 
+  /// Appends the product of two matrices, or batches of them, each with its place.
+  void add_product(const dnnl::memory::desc& a, const location& first, const dnnl::memory::desc& b,
+                   const location& second, const dnnl::memory::desc& c, const location& result,
+                   const dnnl::primitive_attr& attributes) {
+    add(dnnl::matmul::primitive_desc(engine_, a, b, c, attributes),
+        {{DNNL_ARG_SRC, a, first}, {DNNL_ARG_WEIGHTS, b, second}, {DNNL_ARG_DST, c, result}});
+  }
+
   using loop_body = std::function<void(std::span<const address>)>;
   /// Appends a loop, which gets the addresses of `arguments`.
   void add_loop(const std::vector<location>& arguments, loop_body body) {
@@ -148,6 +156,14 @@ class primitive_sequence : public primitive_plan {
     set_loop(stored, implementations_.empty()
                          ? "layerbench:loop"
                          : fmt::format("{}", fmt::join(implementations_, "+")));
+  }
+  /// The same where all operands are row-major.
+  void finish() {
+    std::vector<dnnl::memory::desc> stored;
+    for (std::size_t i = 0; i < operands().size(); ++i) {
+      stored.push_back(plain(extents(i), data_type(operands()[i].logical.type)));
+    }
+    finish(stored);
   }
 
  private:

@@ -21,7 +21,7 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
-    with_number(type_, [](auto /*tag*/) {});  // throws if there is no loop for the type
+    require_number(type_);
     set_loop();
   }
 
