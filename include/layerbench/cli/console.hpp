@@ -97,8 +97,7 @@ struct palette {
   const std::vector<detail::rounds> all = detail::by_row(rows);
   std::vector<std::string> whole_names;
   for (const detail::rounds& row : all) whole_names.push_back(row.front()->name.text());
-  result::short_names names{.shared = {}, .own = whole_names};
-  if (!wide) names = result::short_names_of(whole_names);
+  const result::short_names names = result::table_names_of(whole_names, wide);
   std::size_t width = 10;
   for (const std::string& name : names.own) width = std::max(width, name.size());
   const auto sends = [](const result::measurement& row) {

@@ -36,9 +36,9 @@ struct shared_ends {
   std::size_t last = 0;
 };
 
-/// Of each name at least `kept` parts are in neither end.
-[[nodiscard]] inline shared_ends shared_ends_of(const std::vector<name_parts>& all,
-                                                std::size_t kept) {
+/// Of each name at least one part is in neither end.
+[[nodiscard]] inline shared_ends shared_ends_of(const std::vector<name_parts>& all) {
+  constexpr std::size_t kept = 1;
   std::size_t least = SIZE_MAX;
   for (const name_parts& parts : all) least = std::min(least, parts.size());
   const auto same = [&](auto&& part_of) {
@@ -75,9 +75,13 @@ struct shared_ends {
   const bool equally_many = std::ranges::all_of(
       all, [&](const auto& parts) { return parts.size() == all.front().size(); });
   const detail::shared_ends ends =
-      equally_many ? detail::shared_ends{} : detail::shared_ends_of(all, 1);
+      equally_many ? detail::shared_ends{} : detail::shared_ends_of(all);
+  std::vector<bool> same;  // by part, where names have equally many
+  for (std::size_t i = 0; equally_many && i < all.front().size(); ++i) {
+    same.push_back(detail::all_have(all, i));
+  }
   const auto is_shared = [&](std::size_t i, std::size_t count) {
-    return equally_many ? detail::all_have(all, i) : i < ends.first || i >= count - ends.last;
+    return equally_many ? same[i] : i < ends.first || i >= count - ends.last;
   };
   detail::name_parts pattern;
   for (std::size_t i = 0; i < all.front().size(); ++i) {
@@ -96,6 +100,12 @@ struct shared_ends {
     result.own[n] = fmt::format("{}", fmt::join(own, "/"));
   }
   return result;
+}
+
+/// Names for a table: short ones, or the whole ones.
+[[nodiscard]] inline short_names table_names_of(std::span<const std::string> names, bool whole) {
+  if (whole) return {.shared = {}, .own = {names.begin(), names.end()}};
+  return short_names_of(names);
 }
 
 }  // namespace layerbench::result

@@ -264,8 +264,7 @@ namespace detail {
   if (!all.layers.empty()) {
     std::vector<std::string> rows;
     for (const compared_layer& layer : all.layers) rows.push_back(layer.row.name);
-    result::short_names names{.shared = {}, .own = rows};
-    if (!how.wide) names = result::short_names_of(rows);
+    const result::short_names names = result::table_names_of(rows, how.wide);
     if (!names.shared.empty()) out += fmt::format("layers: {}\n", names.shared);
     out += text(layers_table(all, how.all, names.own)) + '\n';
   }
