@@ -69,6 +69,23 @@ std::string indented(const std::vector<std::string>& lines) {
   return text;
 }
 
+/// What that many rounds can decide, in words.
+std::string decidable(std::size_t rounds) {
+  if (rounds < analysis::min_pairs) return "fewer than 3 rounds give no verdict";
+  const auto n = static_cast<double>(rounds);
+  const double deviations =
+      stats::student_t_quantile(n - 1, 1 - analysis::significance) / std::sqrt(n);
+  const double assumed = analysis::least_deviation(rounds);
+  if (assumed > 0) {
+    return fmt::format("so few find only changes of a model beyond a factor of {:.1f}",
+                       std::exp(deviations * assumed));
+  }
+  return fmt::format(
+      "of one model they find a change of {:.1f} standard deviations of the rounds' ratios; of "
+      "several models it must be larger",
+      deviations);
+}
+
 std::filesystem::path new_directory() {
   const std::filesystem::path all = std::filesystem::temp_directory_path();
   std::string pattern = (all / "layerbench-versus.XXXXXX").string();
@@ -122,22 +139,6 @@ std::string scratch_directory::keep(const std::string& name) const {
   if (keep_.empty()) return name;
   std::filesystem::copy_file(path_ / name, keep_ / name);
   return (keep_ / name).string();
-}
-
-std::string decidable(std::size_t rounds) {
-  if (rounds < analysis::min_pairs) return "fewer than 3 rounds give no verdict";
-  const auto n = static_cast<double>(rounds);
-  const double deviations =
-      stats::student_t_quantile(n - 1, 1 - analysis::significance) / std::sqrt(n);
-  const double assumed = analysis::least_deviation(rounds);
-  if (assumed > 0) {
-    return fmt::format("so few find only changes of a model beyond a factor of {:.1f}",
-                       std::exp(deviations * assumed));
-  }
-  return fmt::format(
-      "of one model they find a change of {:.1f} standard deviations of the rounds' ratios; of "
-      "several models it must be larger",
-      deviations);
 }
 
 void paired_run::measure() {

@@ -39,9 +39,6 @@ using two_variants = std::array<variant, 2>;
 /// Splits `words` into two commands, each after a `--`. Throws usage_error.
 two_variants variants_of(const std::vector<std::string>& words);
 
-/// What so many rounds can decide, in words.
-std::string decidable(std::size_t rounds);
-
 /// The directory that the programs write to. Finished files are copied to the directory `keep`, if
 /// one is given.
 class scratch_directory {

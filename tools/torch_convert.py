@@ -435,6 +435,15 @@ def convolution_fields(shape, stride, pad, dilation, groups, bias):
     return shape
 
 
+def convolved(call):
+    """The tensor and the filters of a convolution, the number of its axes, and the image's sizes."""
+    x, w = call.source('input'), call.filters('weight')
+    axes = len(w.dims) - 2
+    if axes not in (1, 2) or w.transposed:
+        raise Unknown(f'of {axes} axes')
+    return x, w, axes, image(x.dims, axes)
+
+
 def same_pads(call, size, dilation):
     if call.args.get('padding') == 'valid':
         return 0, 0, 0, 0
@@ -448,11 +457,7 @@ def same_pads(call, size, dilation):
 def convolution(call, convert):
     if call.base == 'convolution' and call.flag('transposed'):
         return transposed_convolution(call, convert)
-    x, w = call.source('input'), call.filters('weight')
-    axes = len(w.dims) - 2
-    if axes not in (1, 2) or w.transposed:
-        raise Unknown(f'of {axes} axes')
-    n, c, height, width = image(x.dims, axes)
+    x, w, axes, (n, c, height, width) = convolved(call)
     k, _, r, s = image(w.dims, axes)
     k = plain(k)
     stride = call.pair('stride', 1, axes, 1)
@@ -475,11 +480,7 @@ def convolution(call, convert):
 
 @op('conv_transpose1d', 'conv_transpose2d')
 def transposed_convolution(call, convert):
-    x, w = call.source('input'), call.filters('weight')
-    axes = len(w.dims) - 2
-    if axes not in (1, 2) or w.transposed:
-        raise Unknown(f'of {axes} axes')
-    n, c, height, width = image(x.dims, axes)
+    x, w, axes, (n, c, height, width) = convolved(call)
     _, per_group, r, s = image(w.dims, axes)
     groups = call.integer('groups', 1)
     k = per_group * groups
