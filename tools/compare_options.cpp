@@ -54,8 +54,8 @@ void add_compare_options(CLI::App& command, compare_options& chosen) {
                    "Show whole row names, also the parts that all of them have");
   command
       .add_flag("--fail-on-regression{0}", chosen.allowed,
-                "Exit with 4 where a model is slower, by more than so many percent if given "
-                "(=5)\n--fail-on-regression=3")
+                "Exit with 4 where a model is slower; with a value: by more than that "
+                "percentage\n--fail-on-regression=3")
       ->type_name("PERCENT")
       ->check(check_percent);
 }
