@@ -63,7 +63,9 @@ run::op_in_context surroundings_of(run::planned_step& step, const model::primiti
     if (rotates || way == "no_users") operand.last_use.reset();
     if (rotates) operand.distance.reset();
     if (!operand.distance) continue;
-    if (way == "no_producer") operand.producer.reset();
+    if (way != "no_producer") continue;
+    operand.producer.reset();
+    operand.last_use.reset();
   }
   return result;
 }

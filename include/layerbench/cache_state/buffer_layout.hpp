@@ -102,9 +102,13 @@ class buffer_layout_builder {
       const bool recent = is_recent(history, i);
       const bool written = is_written(what, i);
       const bool repeats_use = needs_last_use(history, i, recent, written);
-      layout_.slices.push_back(recent ? add_recent(what.request, history, i)
+      layout_.slices.push_back(recent ? add_recent(what.request, history, i, written)
                                       : add_old(i, written || repeats_use));
-      if (repeats_use) add_last_use(what.request, history, i);
+      if (!repeats_use) continue;
+      const previous_use& use = *history.last_use;
+      if (auto user = last_user(what.request, use, plan_.operands()[i].bytes)) {
+        add_last_use(std::move(*user), use, layout_.slices[i]);
+      }
     }
     // The op of the longest ago comes first; of equal ones the first source's, since its producer
     // may overwrite that source.
@@ -187,34 +191,55 @@ class buffer_layout_builder {
     return writer_matters() || 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
   }
 
-  void add_last_use(plan_request request, const operand_history& history, std::size_t i) {
-    const previous_use& use = *history.last_use;
+  /// A setup op for the last use of an operand, if there is a plan for it.
+  [[nodiscard]] std::optional<setup_op> last_user(plan_request request, const previous_use& use,
+                                                  std::size_t bytes) const {
     request.pass = use.pass;
     auto plan = plan_or_null(device_, use.op, request);
-    if (!plan) return;
-    setup_op user(std::move(plan), use.operands.front(), plan_.operands()[i].bytes, use.distance);
+    if (!plan) return std::nullopt;
+    return setup_op(std::move(plan), use.operands.front(), bytes, use.distance);
+  }
+
+  /// Adds a setup op that repeats the last use of an operand at `place`.
+  void add_last_use(setup_op user, const previous_use& use, slice place) {
     std::map<std::size_t, slice> known;
-    for (const std::size_t operand : use.operands) known.emplace(operand, layout_.slices[i]);
-    layout_.touched_bytes += user.reserve(layout_.rings, layout_.slices[i], std::move(known));
+    for (const std::size_t operand : use.operands) known.emplace(operand, place);
+    layout_.touched_bytes += user.reserve(layout_.rings, place, std::move(known));
     layout_.setup_ops.push_back(std::move(user));
   }
 
+  /// Whether the private caches may hold much of an operand, or it matters which core used it.
+  [[nodiscard]] bool needs_its_user(const operand_history& history, std::size_t i) const {
+    const bool mostly_evicted = plan_.operands()[i].bytes > 8 * device_.core_cache_bytes();
+    return !mostly_evicted && (in_private_caches(*history.distance) || writer_matters());
+  }
+
   /// Reserves memory for an operand that the step used not long before the call, and adds the setup
-  /// op that writes it.
-  slice add_recent(plan_request request, const operand_history& history, std::size_t i) {
+  /// op that used it. `changes`: the call writes it.
+  slice add_recent(plan_request request, const operand_history& history, std::size_t i,
+                   bool changes) {
+    const std::size_t bytes = plan_.operands()[i].bytes;
+    const bool was_read = history.last_use && !history.last_use->writes;
+    const bool keeps_values = !changes && !plan_.operands()[i].logical.opaque;
+    if (was_read && keeps_values && needs_its_user(history, i)) {
+      // The caches hold what the reader left. Its producer may write past them, as a
+      // normalization does that writes with non-temporal stores.
+      if (auto reader = last_user(request, *history.last_use, bytes)) {
+        const slice place = layout_.rings.add(buffer_kind::constants, reader->written_bytes());
+        add_last_use(std::move(*reader), *history.last_use, place);
+        return place;
+      }
+    }
     request.pass = history.producer_pass;
     // A copy suffices where private caches hold nothing of the operand, or only a small share of
     // it, and it does not matter which core wrote it. It also suffices for what the producer writes
     // beside its result, which is small or needs certain values.
     std::unique_ptr<any_plan> plan;
-    const bool mostly_evicted = plan_.operands()[i].bytes > 8 * device_.core_cache_bytes();
-    if (history.producer && !mostly_evicted &&
-        (in_private_caches(*history.distance) || writer_matters())) {
+    if (history.producer && needs_its_user(history, i)) {
       plan = plan_or_null(device_, *history.producer, request);
     }
     if (plan && !is_result(*plan, history.producer_output)) plan.reset();
-    setup_op producer(std::move(plan), history.producer_output, plan_.operands()[i].bytes,
-                      *history.distance);
+    setup_op producer(std::move(plan), history.producer_output, bytes, *history.distance);
     const slice output = layout_.rings.add(buffer_kind::activations, producer.written_bytes());
     layout_.touched_bytes += producer.reserve(layout_.rings, output);
     layout_.setup_ops.push_back(std::move(producer));
