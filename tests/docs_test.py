@@ -8,6 +8,7 @@
 - What follows a line `<!-- output: ARGUMENTS -->` is what the tool prints for these arguments; `...`
   stands for lines that are left out.
 - The commands of docs/tutorial.md run, with fewer rounds than there.
+- README's number of networks is that of the shape files.
 - The generated tables, figures and texts of --help are up to date.
 """
 import os
@@ -48,6 +49,12 @@ def check_lines(page):
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if len(line) > 120 and not line.startswith("|") and "http" not in line:
             failures.append(f"{page.name}:{number}: {len(line)} columns")
+
+
+def check_number_of_networks(page):
+    models = len(list((ROOT / "shapes/models").glob("*.json")))
+    if not re.search(rf"\b{models} networks\b", page.read_text()):
+        failures.append(f"{page.name}: does not say that {models} networks come with it")
 
 
 def check_outputs(page, tool):
@@ -92,6 +99,7 @@ def main():
     for page in PAGES:
         check_links(page)
         check_lines(page)
+    check_number_of_networks(ROOT / "README.md")
     outputs = sum(check_outputs(page, build / "tools/layerbench") for page in PAGES)
     if outputs < 2:
         failures.append("README.md: its outputs are not marked")

@@ -37,7 +37,8 @@ import torch_export  # noqa: E402 pylint: disable=wrong-import-position
 TOOL = None
 SHIPPED = {"resnet18": "resnet18", "mobilenet_v2": "mobilenet_v2",
            "efficientnet_b0": "efficientnet_b0", "googlenet": "googlenet_torchvision_bn",
-           "shufflenet_v2_x1_0": "shufflenet_v2_x1_0", "vit_b_16": "vit_b_16"}
+           "shufflenet_v2_x1_0": "shufflenet_v2_x1_0", "vit_b_16": "vit_b_16",
+           "convnext_tiny": "convnext_tiny"}
 # Sizes of the input; parameters and MACs of one image by torch. torch does not count recurrent layers:
 # their MACs are the elements of their weight matrices, times the steps. One of the layers of "Attention"
 # runs twice; its parameters count twice.
@@ -45,6 +46,8 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
          "InPlace": ("in_place", "1x3x8x8", 36, 1792),
          "Attention": ("attention", "1x9:int64", 3424 + 1088, 37920),
          "Shuffle": ("shuffle", "1x8x6x10", 533, 28800),
+         "LayerScale": ("layer_scale", "1x3x6x10", 32 + 2 * (400 + 16 + 288 + 264 + 8) + 54 + 6,
+                        60 * (24 + 2 * (392 + 512) + 48)),
          "LastStep": ("last_step", "1x7:int64", 2098, 10752 + 32),
          "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
 TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64")}
@@ -239,7 +242,7 @@ class Conversion(unittest.TestCase):
     def test_an_unknown_call_is_named_with_its_place_and_share(self):
         done = run("--from-export", DATA / "missing.json", "-o", self.file)
         self.assertEqual(done.returncode, 4)
-        self.assertRegex(done.stderr, r"mul of a weight: 1 call, 0.0 % .* at networks.py:\d+")
+        self.assertRegex(done.stderr, r"div: 1 call, 0.0 % .* at networks.py:\d+")
         self.assertRegex(done.stderr, r"einsum: 1 call, [1-9]\d*\.\d %")
         self.assertFalse(self.file.exists())
 
@@ -247,7 +250,7 @@ class Conversion(unittest.TestCase):
         done = run("--from-export", DATA / "missing.json", "-o", self.file, "--allow-partial")
         self.assertEqual(done.returncode, 0)
         self.assertIn("einsum", done.stderr)
-        self.assertRegex(show(self.file)["source"], r"incomplete, without einsum \(1\)")
+        self.assertRegex(show(self.file)["source"], r"incomplete, without div \(1\), einsum \(1\)")
 
     def test_no_softmax(self):
         export = DATA / "resnet18.json"

@@ -215,6 +215,18 @@ TEST_F(Training, SumsTheGradientOfABroadcastSumOverTheBatch) {
   EXPECT_THAT(calls, SizeIs(13)) << "the positions are updated";
 }
 
+TEST_F(Training, LearnsTheFactorsOfAMultiply) {
+  const graph g = load_layers(R"(
+      {"name": "fc", "op": "gemm", "shape": {"m": 6, "n": 4, "k": 4}},
+      {"name": "scale", "op": "multiply",
+       "shape": {"dims": [6, 4], "dims1": [1, 4], "learned": true}})");
+  const std::vector<std::string> calls = text(training_step(g, dtype::f32));
+  EXPECT_EQ(calls[1], "scale multiply fwd 3 4 5");
+  EXPECT_EQ(calls[4], "scale multiply bwd 3 4 8 9 10");
+  EXPECT_EQ(calls[5], "fc gemm bwd_weights 0 9 11");
+  EXPECT_THAT(calls, SizeIs(8)) << "the factors are updated";
+}
+
 TEST_F(Training, OverwritesNoOperandOfAGradient) {
   const graph g = load_layers(R"(
       {"name": "fc", "op": "gemm", "shape": {"m": 2, "n": 4, "k": 4}},

@@ -285,6 +285,9 @@ TEST(multiply, broadcasts_along_extents_of_1) {
   EXPECT_EQ(o.work(pass::bwd).flops, 3 * 256);
   EXPECT_EQ((multiply{{2, 8}, {}}.work(pass::bwd).flops), 2 * 16);
   EXPECT_EQ(any(multiply{{2, 8}, {}}).key(), "dims:2x8");
+  const multiply layer_scale{.dims = {2, 8}, .dims1 = {1, 8}, .learned = true};
+  EXPECT_EQ(layer_scale.operands(pass::fwd, dtype::f32)[1].role, role::weights);
+  EXPECT_EQ(any(layer_scale).key(), "dims:2x8,dims1:1x8,learned:1");
   EXPECT_THROW((multiply{{2, 8}, {2, 4}}.validate()), invalid_field);
   EXPECT_THROW((multiply{{2, 8}, {2}}.validate()), invalid_field);
 }

@@ -1256,6 +1256,84 @@ def efficientnet():
 
 # --- Detection ---------------------------------------------------------------------------------
 
+class RowsOfChannels:
+    """Layers that read the channels of each position of an image as a row."""
+
+    def __init__(self, net, h, w):
+        self.net, self.h, self.w = net, h, w
+
+    def dims(self, c):
+        return [['batch', self.h * self.w], c]
+
+    def rows(self, x, name):
+        if len(x.dims) == 2:
+            return x
+        c = x.dims[0]
+        return self.net.layer(name + '_rows', 'transpose', [x], (self.h * self.w, c),
+                              {'dims': ['batch', *x.dims], 'order': [0, 2, 3, 1],
+                               'reshape': self.dims(c)})
+
+    def image(self, x, name):
+        if len(x.dims) == 3:
+            return x
+        c = x.dims[1]
+        return self.net.layer(name + '_image', 'transpose', [x], (c, self.h, self.w),
+                              {'dims': self.dims(c), 'view': ['batch', self.h, self.w, c],
+                               'order': [0, 3, 1, 2]})
+
+    def norm(self, x, name):
+        x = self.rows(x, name)
+        return self.net.layer(name, 'layernorm', [x], x.dims,
+                              {'dims': self.dims(x.dims[1]), 'epsilon': 1e-6})
+
+    def linear(self, x, name, outputs):
+        return self.net.layer(name, 'gemm', [x], (x.dims[0], outputs),
+                              {'m': self.dims(0)[0], 'n': outputs, 'k': x.dims[1],
+                               'b_transposed': True, 'bias': True})
+
+    def by_element(self, name, op, inputs, **fields):
+        x = inputs[0]
+        return self.net.layer(name, op, inputs, x.dims, {**fields, 'dims': self.dims(x.dims[1])})
+
+
+def convnext_block(net, x, name, h, w):
+    """Depthwise convolution, and a perceptron of each position. Reads and returns an image or
+    rows: the sum of two tensors is as both are."""
+    of = RowsOfChannels(net, h, w)
+    image = of.image(x, name)
+    c = image.dims[0]
+    y = net.conv(image, name + '_conv', c, 7, pad=3, groups=c, bias=True)
+    y = of.linear(of.norm(y, name + '_norm'), name + '_linear1', 4 * c)
+    y = of.by_element(name + '_gelu', 'activation', [y], kind='gelu')
+    y = of.linear(y, name + '_linear2', c)
+    y = of.by_element(name + '_scale', 'multiply', [y], dims1=[1, c], learned=True)
+    if len(x.dims) == 2:
+        return of.by_element(name + '_add', 'add', [y, x])
+    return net.add(of.image(y, name + '_perceptron'), x, name + '_add')
+
+
+@family('convnext')
+def convnext():
+    net = Network('convnext_tiny', 'ConvNeXt-T, 224x224',
+                  'Liu et al. 2022 (arXiv:2201.03545), as in torchvision; layer norms and fully '
+                  'connected layers read channels as rows, so transposes stand before and after '
+                  'them', 'imagenet', (3, 224, 224))
+    x, extent = net.conv(net.input, 'stem', 96, 4, 4, bias=True), 56
+    x = RowsOfChannels(net, extent, extent).norm(x, 'stem_norm')
+    for stage, (width, depth) in enumerate(((96, 3), (192, 3), (384, 9), (768, 3)), 1):
+        if stage > 1:
+            of = RowsOfChannels(net, extent, extent)
+            x = of.image(of.norm(x, f'down{stage}_norm'), f'down{stage}_norm')
+            x, extent = net.conv(x, f'down{stage}', width, 2, 2, bias=True), extent // 2
+        for i in range(depth):
+            x = convnext_block(net, x, f'stage{stage}_{i}', extent, extent)
+    x = net.global_pool(x)
+    x = net.layer('norm', 'layernorm', [x], x.dims[:1],
+                  {'dims': ['batch', x.dims[0]], 'epsilon': 1e-6})
+    net.softmax(net.fc(x, 'fc', 1000))
+    yield net
+
+
 def flat(x):
     """The same tensor, read without height and width."""
     return Tensor(x.layer, (math.prod(x.dims),))

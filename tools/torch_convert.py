@@ -896,6 +896,16 @@ def common_dims(x, y):
     return x.dims
 
 
+def source_and_weight(call):
+    """Both sources of a call, None; or the source beside a weight, None, the weight."""
+    for key, other in (('self', 'other'), ('other', 'self')):
+        found = call.args.get(key)
+        weight = None if isinstance(found, (bool, int, float)) else call.value(found, key)
+        if weight is not None and weight.kind == 'weight':
+            return call.source(other), None, weight
+    return call.source('self'), call.source('other'), None
+
+
 def add_learned(call, convert, x, weight):
     """Adds a parameter, such as the embedding of positions."""
     dims, fields = x.dims, {'learned': True}
@@ -910,12 +920,9 @@ def add_learned(call, convert, x, weight):
 def add(call, convert):
     if call.number('alpha', 1) != 1:
         raise Unknown('with a factor')
-    for key, other in (('self', 'other'), ('other', 'self')):
-        found = call.args.get(key)
-        weight = None if isinstance(found, (bool, int, float)) else call.value(found, key)
-        if weight is not None and weight.kind == 'weight':
-            return add_learned(call, convert, call.source(other), weight)
-    x, y = call.source('self'), call.source('other')
+    x, y, weight = source_and_weight(call)
+    if weight:
+        return add_learned(call, convert, x, weight)
     if x.dims != y.dims:
         if x.dims != call.dims:
             x, y = y, x
@@ -934,6 +941,23 @@ def add(call, convert):
     return convert.layer(call, 'add', [x, y], [dims, dims], {'dims': dims_json(dims)}, dims)
 
 
+def multiply_learned(call, convert, x, weight):
+    """Multiplies by a parameter, such as the scale of a layer."""
+    if x.dims != call.dims:
+        raise Unknown('of a weight that is larger')
+    factors = (ONE,) * (len(x.dims) - len(weight.dims)) + weight.dims
+    repeats = {atom: factor == ONE for axis, factor in zip(x.axes(), factors) for atom in axis}
+    dims = x.written if x.layout else convert.element_dims(x)
+    axes = axes_seen_as(tuple((atom,) for atom in in_memory(x.axes())), dims)
+    kinds = [{repeats.get(atom) for atom in axis} for axis in axes or ()]
+    if axes is None or any(len(kind) > 1 or None in kind for kind in kinds):
+        raise Unknown('of a weight in another shape')
+    factors = [size if kind == {False} else ONE for kind, size in zip(kinds, dims)]
+    shape = {'dims': dims_json(dims), 'dims1': dims_json(factors), 'learned': True}
+    y = convert.layer(call, 'multiply', [x.memory() if x.layout else x], [dims], shape, dims)
+    return y.laid_out(call.dims, x.layout.axes, x.layout.call) if x.layout else y
+
+
 @op('mul')
 def multiply(call, convert):
     gelu = is_tanh_gelu(call)
@@ -941,7 +965,9 @@ def multiply(call, convert):
         convert.note('the eight calls of gelu with tanh are timed as one gelu without')
         x = gelu['half'].source('self')
         return convert.elementwise(call, 'activation', x, {'kind': 'gelu'}, 'gelu')
-    x, y = call.source('self'), call.source('other')
+    x, y, weight = source_and_weight(call)
+    if weight:
+        return multiply_learned(call, convert, x, weight)
     if x.dims != call.dims:
         x, y = y, x
     if x.dims != call.dims:

@@ -17,6 +17,7 @@ The word after "table:" is a function below; what follows are its arguments: a f
 results/validation/runs.csv.
 """
 import argparse
+import collections
 import csv
 import functools
 import json
@@ -297,13 +298,22 @@ def imports(file):
         missing = [part.rpartition(" ")[0] for part in row["missing"].split("; ") if part]
         groups.setdefault(", ".join(missing) or "none", []).append(row)
 
+    def names(group):
+        """Families with their numbers, where there are many models."""
+        models = [row["model"] for row in group]
+        if len(models) < 6:
+            return " ".join(models)
+        families = collections.Counter(re.match("(wide_)?[a-z]+", name)[0] for name in models)
+        return ", ".join(name if number == 1 else f"{name} ({number})"
+                         for name, number in families.items())
+
     def same(group):
         return all(row["parameters"] == row["torch_parameters"] and row["macs"] == row["torch_macs"]
                    for row in group)
 
     return markdown(["calls that no op computes", "models", "share of calls converted",
                      "totals equal torch's", "number"],
-                    [[missing, " ".join(row["model"] for row in group),
+                    [[missing, names(group),
                       f"{100 * min(float(row['coverage']) for row in group):.0f} %",
                       "yes" if same(group) else "no", str(len(group))]
                      for missing, group in sorted(groups.items(), key=lambda one: -len(one[1]))],

@@ -215,6 +215,7 @@ inline op::concat roll(dice& d, std::type_identity<op::concat> /*tag*/) {
 
 inline op::multiply roll(dice& d, std::type_identity<op::multiply> /*tag*/) {
   op::multiply o{.dims = tensor(d, 1), .dims1 = {}};
+  o.learned = d.chance(4);
   if (d.chance(3)) return o;
   o.dims1 = o.dims;
   if (o.dims.size() == 4 && d.chance()) {  // one factor per image and channel

@@ -10,16 +10,20 @@ namespace layerbench::op {
 
 /// dst = src * src1, element by element. src1 is broadcast along the axes where its extent is 1, as
 /// in squeeze-and-excitation (Hu et al., CVPR 2018), where it is one factor per image and channel.
+/// With `learned` src1 is learned, as in ConvNeXt's layer scale (Liu et al., CVPR 2022), where it
+/// is one factor per channel.
 struct multiply {
   static constexpr std::string_view name = "multiply";
   static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   layerbench::dims dims1;
+  bool learned = false;
 
   static constexpr auto fields = std::tuple{
       required("dims", &multiply::dims, "extents of src and dst"),
       optional("dims1", &multiply::dims1, "extents of src1, each that of dims or 1; as dims"),
+      optional("learned", &multiply::learned, "whether src1 is learned"),
   };
 
   void validate() const {
@@ -44,7 +48,7 @@ struct multiply {
   /// src and dst of extents dims, src1 of extents dims1; gradients alike. `bwd` reads both sources.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     std::vector<operand> all{{"src", dims, role::source, type},
-                             {"src1", factors(), role::source, type}};
+                             {"src1", factors(), learned ? role::weights : role::source, type}};
     if (p == pass::bwd) {
       all.push_back({"diff_dst", dims, role::source, type});
       all.push_back({"diff_src", dims, role::destination, type});

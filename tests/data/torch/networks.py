@@ -5,6 +5,7 @@
 They have the calls that the exports of torchvision's models lack.
 """
 import torch
+import torchvision
 from torch import nn
 from torch.nn import functional as F
 
@@ -83,6 +84,19 @@ class Shuffle(nn.Module):
         before, behind = x.chunk(2, 1)
         x = torch.cat([self.second(before), F.hardsigmoid(behind), x.narrow(1, 2, 6)], 1)
         return self.third(x[:, :, 1:5].permute(0, 2, 3, 1))
+
+
+class LayerScale(nn.Module):
+    """Blocks of ConvNeXt, whose layers read images in two orders of axes."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(*(torchvision.models.convnext.CNBlock(8, 0.1, 0) for _ in 'ab'))
+        self.first, self.rows = nn.Conv2d(3, 8, 1), nn.Linear(8, 6)
+        self.factors = nn.Parameter(torch.empty(6))
+
+    def forward(self, x):
+        return self.rows(self.blocks(self.first(x)).flatten(2).transpose(1, 2)) * self.factors
 
 
 class LastStep(nn.Module):
@@ -168,7 +182,7 @@ class Missing(nn.Module):
         self.inner, self.scale = nn.Linear(16, 16), nn.Parameter(torch.empty(16))
 
     def forward(self, x):
-        return torch.einsum('btc,bsc->bts', x, self.inner(x) * self.scale)
+        return torch.einsum('btc,bsc->bts', x, self.inner(x) / self.scale)
 
 
 class Unrolled(nn.Module):
