@@ -20,12 +20,6 @@ TEST(Html, EscapesTextsAndAttributes) {
   EXPECT_EQ(escaped("\x01\xff\xc3\xa4\n").html, "\xef\xbf\xbd\xef\xbf\xbd\xc3\xa4\n");
 }
 
-TEST(Svg, ShortensByCharacters) {
-  EXPECT_EQ(svg::shortened("abc", 3), "abc");
-  EXPECT_EQ(svg::shortened("abcd", 3), "ab\u2026");
-  EXPECT_EQ(svg::shortened("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6\u2026");
-}
-
 TEST(OpBreakdownChart, PlacesLabelsWithoutOverlap) {
   std::vector<svg::detail::flag> flags{{"a long text", 0}, {"another one", 40}, {"short", 80}};
   flags.push_back({"far away", 400});

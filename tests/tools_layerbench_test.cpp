@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
+
+#include <layerbench/base/table.hpp>
 
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
@@ -251,8 +256,26 @@ TEST(Show, HasTheStepOfTraining) {
     EXPECT_EQ(net.at("macs"), 2 * item) << model;
     EXPECT_EQ(net.at("layers").back().at("op"), "update");
   }
-  EXPECT_THAT(tool({"show", "lenet5", "--phase", "training"}).out,
+  EXPECT_THAT(tool({"show", "lenet5", "--phase", "training", "--wide"}).out,
               AllOf(StartsWith("lenet5"), HasSubstr("bwd_weights"), HasSubstr("loss:bwd")));
+}
+
+TEST(Show, FitsATerminalUnlessWide) {
+  const std::vector<std::string> training{"show", "resnet50", "--phase", "training"};
+  const auto widest_row = [](const std::string& out) {
+    std::size_t most = 0;
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with('|')) most = std::max(most, display_width(line));
+    }
+    return most;
+  };
+  const std::string narrow = tool(training).out;
+  EXPECT_LE(widest_row(narrow), 100);
+  EXPECT_THAT(narrow, HasSubstr("layer4_0_downsample_conv:bwd_weights"));
+  std::vector<std::string> whole = training;
+  whole.emplace_back("--wide");
+  EXPECT_GT(widest_row(tool(whole).out), 100);
 }
 
 TEST(Show, NamesTheLayerWithoutAGradient) {

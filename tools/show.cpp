@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,6 +30,7 @@ struct show_options {
   std::string model;
   std::optional<std::int64_t> batch;
   std::string phase = "inference";
+  bool wide = false;
 };
 
 /// A model's step in one phase.
@@ -105,7 +110,21 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
           {"layers", layers}};
 }
 
-table to_table(const shown_step& of, bool exact) {
+/// What matters first, in lines of 100 columns.
+table short_table(const shown_step& of) {
+  using enum align;
+  table t{{{"name"}, {"op"}, {"macs", right}, {"bytes", right}, {"key"}}, {}};
+  for (const model::call& call : of.step.calls) {
+    t.rows.push_back({model::call_name(call.layer, op::name(call.pass)),
+                      std::string(call.op.name()),
+                      units::si(static_cast<double>(call.op.work(call.pass).macs), ""),
+                      units::si(static_cast<double>(bytes(call)), "B"), call.op.key()});
+  }
+  constexpr std::size_t most = 100;
+  return narrowed(std::move(t), most);
+}
+
+table whole_table(const shown_step& of, bool exact) {
   using enum align;
   table t{{{"name"},
            {"op"},
@@ -130,7 +149,7 @@ table to_table(const shown_step& of, bool exact) {
   return t;
 }
 
-std::string to_text(const shown_step& of, const model::totals& totals) {
+std::string to_text(const shown_step& of, const model::totals& totals, bool wide) {
   std::string kind;
   for (const auto& [label, value] :
        {std::pair<std::string, std::string>{"family", of.graph.family},
@@ -150,13 +169,14 @@ std::string to_text(const shown_step& of, const model::totals& totals) {
       "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for f32\n\n{}",
       of.graph.name, title, conditions, source, kind, totals.parameters, of.macs,
       totals.activations, totals.conv_layers, totals.unique_conv_shapes,
-      units::si(static_cast<double>(of.footprint), "B"), text(to_table(of, false)));
+      units::si(static_cast<double>(of.footprint), "B"),
+      text(wide ? whole_table(of, false) : short_table(of)));
 }
 
-std::string render(const shown_step& of, const std::string& format) {
-  if (format == "csv") return csv(to_table(of, true));
+std::string render(const shown_step& of, const std::string& format, bool wide) {
+  if (format == "csv") return csv(whole_table(of, true));
   const model::totals totals = model::count(of.graph);
-  return format == "json" ? to_json(of, totals).dump(2) + '\n' : to_text(of, totals);
+  return format == "json" ? to_json(of, totals).dump(2) + '\n' : to_text(of, totals, wide);
 }
 
 }  // namespace
@@ -172,6 +192,9 @@ void add_show(CLI::App& app) {
   const CLI::Option* phase = command->add_option("--phase", options->phase, "What the step is for")
                                  ->check(CLI::IsMember({"inference", "training"}))
                                  ->capture_default_str();
+  command->add_flag("--wide", options->wide,
+                    "Show all columns and whole keys: also FLOPs, and the calls whose results "
+                    "each call reads");
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options, phase] {
     const model::graph graph =
@@ -183,7 +206,7 @@ void add_show(CLI::App& app) {
       }
       options->phase.clear();
     }
-    write(*common, render(step_to_show(graph, options->phase), common->format));
+    write(*common, render(step_to_show(graph, options->phase), common->format, options->wide));
   });
 }
 

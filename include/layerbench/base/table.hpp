@@ -40,7 +40,25 @@ struct table {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+/// `text`, cut and with an ellipsis if it has more than `most` characters.
+[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
+  if (display_width(text) <= most) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t seen = 0; seen < most; ++end) seen += display_width(text.substr(end, 1));
+  return std::string(text.substr(0, end - 1)) + "\u2026";
+}
+
 namespace detail {
+
+/// Columns on a terminal of each column's cells.
+[[nodiscard]] inline std::vector<std::size_t> widths(const table& t) {
+  std::vector<std::size_t> result(t.columns.size(), 3);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = std::max(result[i], display_width(t.columns[i].title));
+    for (const auto& row : t.rows) result[i] = std::max(result[i], display_width(row[i]));
+  }
+  return result;
+}
 
 [[nodiscard]] inline std::string padded(const std::string& cell, std::size_t width,
                                         align alignment) {
@@ -71,11 +89,7 @@ namespace detail {
 
 /// The table as aligned text, which is also a Markdown table.
 [[nodiscard]] inline std::string text(const table& t) {
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < t.columns.size(); ++i) {
-    widths.push_back(std::max<std::size_t>(3, display_width(t.columns[i].title)));
-    for (const auto& row : t.rows) widths[i] = std::max(widths[i], display_width(row[i]));
-  }
+  const std::vector<std::size_t> widths = detail::widths(t);
   const auto line = [&](const auto& cell) {
     std::string result = "|";
     for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -90,6 +104,18 @@ namespace detail {
   });
   for (const auto& row : t.rows) out += line([&](std::size_t i) { return row[i]; });
   return out;
+}
+
+/// The table with the cells of the last column cut, so that lines of its text take at most `most`
+/// columns; `least` characters of each cell stay.
+[[nodiscard]] inline table narrowed(table t, std::size_t most, std::size_t least = 16) {
+  constexpr std::size_t frame = 3;  // "| " before and " " behind each cell; one more at the end
+  const std::vector<std::size_t> widths = detail::widths(t);
+  std::size_t others = 1 + frame * widths.size();
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) others += widths[i];
+  const std::size_t room = std::max(least, most - std::min(most, others));
+  for (auto& row : t.rows) row.back() = shortened(row.back(), room);
+  return t;
 }
 
 /// The table as CSV (RFC 4180): a header line, then one line per row.

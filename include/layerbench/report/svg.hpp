@@ -90,14 +90,6 @@ struct box {
   return 6.6 * static_cast<double>(display_width(text));
 }
 
-/// `text`, cut and with an ellipsis if it has more than `most` characters.
-[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
-  if (display_width(text) <= most) return std::string(text);
-  std::size_t end = 0;
-  for (std::size_t seen = 0; seen < most; ++end) seen += display_width(text.substr(end, 1));
-  return std::string(text.substr(0, end - 1)) + "\u2026";
-}
-
 /// A drawing with an optional caption; `title` is its description for screen readers.
 [[nodiscard]] inline markup figure(double height, const std::string& title,
                                    const std::string& caption, const markup& inner) {
