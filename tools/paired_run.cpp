@@ -72,9 +72,7 @@ std::string indented(const std::vector<std::string>& lines) {
 /// What that many rounds can decide, in words.
 std::string decidable(std::size_t rounds) {
   if (rounds < analysis::min_pairs) return "fewer than 3 rounds give no verdict";
-  const auto n = static_cast<double>(rounds);
-  const double deviations =
-      stats::student_t_quantile(n - 1, 1 - analysis::significance) / std::sqrt(n);
+  const double deviations = analysis::least_found_change(rounds);
   const double assumed = analysis::least_deviation(rounds);
   if (assumed > 0) {
     return fmt::format("so few find only changes of a model beyond a factor of {:.1f}",

@@ -76,6 +76,13 @@ inline constexpr std::size_t min_pairs = 3;
   return pairs < stats::min_sample_size ? of_few : 0;
 }
 
+/// The least change of one ratio that so many pairs (at least `min_pairs`) find, in standard
+/// deviations of the logarithms of the pairs' ratios: its p is then `significance`.
+[[nodiscard]] inline double least_found_change(std::size_t pairs) {
+  const auto n = static_cast<double>(pairs);
+  return stats::student_t_quantile(n - 1, 1 - significance) / std::sqrt(n);
+}
+
 /// The ratio of two sums of terms (not empty), `now` by `old`, whose n-th runs are a pair. Machine
 /// conditions that both runs of a pair share cancel in its ratio. Seconds are geometric means over
 /// the pairs, so that their ratio is the geometric mean of the pairs' ratios. The 95 % interval is
