@@ -1,14 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Does a row in state hot say what a bare loop over the same primitive says? Times every distinct
-// convolution of a model both ways, in rounds that alternate, on one thread by its CPU time, and
-// prints the median of the paired ratios. Not a test, since its answer depends on the machine's
-// quiet: run it by hand.
-//   hot_agreement [MODEL] [ROUNDS]
+// Does a row in state hot say what a bare loop over the same primitive says? Times the distinct
+// convolutions, matrix products and recurrent layers of a model or sweep both ways, in rounds that
+// alternate, on one thread by its CPU time. Prints the median of the paired ratios of each, and of
+// each op the median and the worst. Not a test, since its answer depends on the machine's quiet:
+// run it by hand.
+//   hot_agreement [MODEL [ROUNDS [ROWS]]]
+// At most ROWS of each op, spread over the list: those of up to 2^31 multiply-accumulates.
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -30,26 +36,17 @@ namespace {
 using namespace layerbench;
 constexpr double seconds_a_round = 0.02;
 
-/// The convolution by the library alone: nothing of the suite but the sizes.
+using dnnl::memory;
+using tag = memory::format_tag;
+constexpr auto f32 = memory::data_type::f32;
+
+/// A primitive of the library alone: nothing of the suite but the sizes.
 class bare_loop {
  public:
-  explicit bare_loop(const op::conv& o) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
-    using namespace dnnl;
-    using tag = memory::format_tag;
-    const auto f32 = memory::data_type::f32;
-    const memory::desc none;
-    const convolution_forward::primitive_desc result(
-        engine_, prop_kind::forward_inference, algorithm::convolution_direct,
-        memory::desc(memory::dims{o.n, o.c, o.h, o.w}, f32, tag::nhwc),
-        memory::desc(memory::dims{o.k, o.c, o.r, o.s}, f32, tag::any),
-        o.bias ? memory::desc(memory::dims{o.k}, f32, tag::a) : none,
-        memory::desc(memory::dims{o.n, o.k, o.p(), o.q()}, f32, tag::nhwc),
-        {o.stride.v, o.stride.h}, {o.pad.top, o.pad.left}, {o.pad.bottom, o.pad.right});
-    add(DNNL_ARG_SRC, result.src_desc());
-    add(DNNL_ARG_WEIGHTS, result.weights_desc());
-    if (o.bias) add(DNNL_ARG_BIAS, result.bias_desc());
-    add(DNNL_ARG_DST, result.dst_desc());
-    primitive_ = convolution_forward(result);
+  explicit bare_loop(const op::any& op) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+    if (const auto* conv = op.get<op::conv>()) build(*conv);
+    if (const auto* gemm = op.get<op::gemm>()) build(*gemm);
+    if (const auto* rnn = op.get<op::rnn>()) build(*rnn);
   }
 
   /// Median seconds of one call, after as long a warm-up as the suite's.
@@ -72,6 +69,73 @@ class bare_loop {
       times.push_back(end - before);
     } while (end - start < seconds);
     return times;
+  }
+
+  void build(const op::conv& o) {
+    const dnnl::convolution_forward::primitive_desc made(
+        engine_, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+        memory::desc({o.n, o.c, o.h, o.w}, f32, tag::nhwc),
+        memory::desc({o.k, o.c, o.r, o.s}, f32, tag::any),
+        o.bias ? memory::desc({o.k}, f32, tag::a) : memory::desc(),
+        memory::desc({o.n, o.k, o.p(), o.q()}, f32, tag::nhwc), {o.stride.v, o.stride.h},
+        {o.pad.top, o.pad.left}, {o.pad.bottom, o.pad.right});
+    add(DNNL_ARG_SRC, made.src_desc());
+    add(DNNL_ARG_WEIGHTS, made.weights_desc());
+    if (o.bias) add(DNNL_ARG_BIAS, made.bias_desc());
+    add(DNNL_ARG_DST, made.dst_desc());
+    primitive_ = dnnl::convolution_forward(made);
+  }
+
+  void build(const op::gemm& o) {
+    const dnnl::matmul::primitive_desc made(
+        engine_, memory::desc({o.m, o.k}, f32, o.a_transposed ? tag::ba : tag::ab),
+        memory::desc({o.k, o.n}, f32, tag::any),
+        o.bias ? memory::desc({1, o.n}, f32, tag::ab) : memory::desc(),
+        memory::desc({o.m, o.n}, f32, tag::ab));
+    add(DNNL_ARG_SRC, made.src_desc());
+    add(DNNL_ARG_WEIGHTS, made.weights_desc());
+    if (o.bias) add(DNNL_ARG_BIAS, made.bias_desc());
+    add(DNNL_ARG_DST, made.dst_desc());
+    primitive_ = dnnl::matmul(made);
+  }
+
+  void build(const op::rnn& o) {
+    const memory::desc none;
+    const auto kind = dnnl::prop_kind::forward_inference;
+    const auto way = o.bidirectional ? dnnl::rnn_direction::bidirectional_concat
+                                     : dnnl::rnn_direction::unidirectional_left2right;
+    const memory::dims inner{o.layers, o.directions()};
+    const auto of = [&](std::vector<std::int64_t> more, tag order) {
+      more.insert(more.begin(), inner.begin(), inner.end());
+      return memory::desc(more, f32, order);
+    };
+    const memory::desc src({o.steps, o.batch, o.inputs}, f32, tag::tnc);
+    const memory::desc dst({o.steps, o.batch, o.hidden * o.directions()}, f32, tag::tnc);
+    const memory::desc layer = of({o.inputs, o.gates(), o.hidden}, tag::any);
+    const memory::desc iter = of({o.hidden, o.gates(), o.hidden}, tag::any);
+    const memory::desc bias =
+        of({o.gates() + (o.linear_before_reset() ? 1 : 0), o.hidden}, tag::ldgo);
+    const auto take = [&](const auto& made) {
+      add(DNNL_ARG_SRC_LAYER, made.src_layer_desc());
+      add(DNNL_ARG_WEIGHTS_LAYER, made.weights_layer_desc());
+      add(DNNL_ARG_WEIGHTS_ITER, made.weights_iter_desc());
+      add(DNNL_ARG_BIAS, made.bias_desc());
+      add(DNNL_ARG_DST_LAYER, made.dst_layer_desc());
+      primitive_ = dnnl::primitive(made.get());
+    };
+    if (o.kind == op::rnn_kind::vanilla) {
+      take(dnnl::vanilla_rnn_forward::primitive_desc(engine_, kind, dnnl::algorithm::eltwise_tanh,
+                                                     way, src, none, layer, iter, bias, dst, none));
+    } else if (o.kind == op::rnn_kind::lstm) {
+      take(dnnl::lstm_forward::primitive_desc(engine_, kind, way, src, none, none, layer, iter,
+                                              bias, dst, none, none));
+    } else if (o.linear_before_reset()) {
+      take(dnnl::lbr_gru_forward::primitive_desc(engine_, kind, way, src, none, layer, iter, bias,
+                                                 dst, none));
+    } else {
+      take(dnnl::gru_forward::primitive_desc(engine_, kind, way, src, none, layer, iter, bias, dst,
+                                             none));
+    }
   }
 
   void add(int argument, const dnnl::memory::desc& desc) {
@@ -103,16 +167,15 @@ double row_round(run::benchmark_case& row) {
   return stats::median(taken.seconds);
 }
 
-void compare(const model::primitive& p, int rounds) {
+/// How much longer the row takes than the bare loop: the median of the rounds' ratios, minus 1.
+double excess(const model::primitive& p, int rounds) {
   const auto memory = std::make_shared<run::device_context>(
-      std::make_unique<run::backend_device<onednn::backend, op::conv>>(1));
+      std::make_unique<run::backend_device<onednn::backend, op::conv, op::gemm, op::rnn>>(1));
+  static const reference::oracle formulas(op::list<op::conv, op::gemm, op::rnn>{});
   run::benchmark_case row(
-      {.name = {},
-       .op = p.op,
-       .signature = {},
-       .expected = reference::exact_value_of(*p.op.get<op::conv>(), op::pass::fwd)},
+      {.name = {}, .op = p.op, .signature = {}, .expected = formulas.of(p.op, op::pass::fwd)},
       memory);
-  bare_loop bare(*p.op.get<op::conv>());
+  bare_loop bare(p.op);
   std::vector<double> ratios;
   for (int i = 0; i < rounds; ++i) {
     const bool row_first = i % 2 == 0;
@@ -120,7 +183,21 @@ void compare(const model::primitive& p, int rounds) {
     const double second = row_first ? bare.round() : row_round(row);
     ratios.push_back(row_first ? first / second : second / first);
   }
-  fmt::print("{:+.2f} %  {}\n", 100 * (stats::median(ratios) - 1), p.layer);
+  return stats::median(ratios) - 1;
+}
+
+/// At most `most` primitives of an op, spread over the list.
+std::vector<model::primitive> chosen(const std::vector<model::primitive>& all, std::string_view op,
+                                     std::size_t most) {
+  constexpr std::int64_t macs = std::int64_t{1} << 31U;
+  std::vector<model::primitive> of_op;
+  std::ranges::copy_if(all, std::back_inserter(of_op), [&](const model::primitive& p) {
+    return p.op.name() == op && p.op.work(op::pass::fwd).macs <= macs;
+  });
+  const std::size_t count = std::min(most, of_op.size());
+  std::vector<model::primitive> result;
+  for (std::size_t i = 0; i < count; ++i) result.push_back(of_op[i * of_op.size() / count]);
+  return result;
 }
 
 }  // namespace
@@ -128,9 +205,20 @@ void compare(const model::primitive& p, int rounds) {
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "resnet50";
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 31;
+  const std::size_t most =
+      argc > 3 ? std::strtoul(argv[3], nullptr, 10) : std::numeric_limits<std::size_t>::max();
   omp_set_num_threads(1);
   const auto path = model::find(name, model::default_shapes_directory());
-  for (const model::primitive& p : model::primitives(model::inference_step(model::load(path)))) {
-    if (p.op.name() == op::conv::name) compare(p, rounds);
+  const auto all = model::primitives(model::inference_step(model::load(path)));
+  for (const std::string_view op : {op::conv::name, op::gemm::name, op::rnn::name}) {
+    std::vector<double> excesses;
+    for (const model::primitive& p : chosen(all, op, most)) {
+      excesses.push_back(excess(p, rounds));
+      fmt::print("{:+.2f} %  {}\n", 100 * excesses.back(), p.layer);
+    }
+    if (excesses.empty()) continue;
+    const auto size = [](double value) { return std::abs(value); };
+    fmt::print("{}: {} rows, median {:+.2f} %, worst {:+.2f} %\n", op, excesses.size(),
+               100 * stats::median(excesses), 100 * std::ranges::max(excesses, {}, size));
   }
 }
