@@ -92,9 +92,9 @@ void add_mix(CLI::App& command, std::string& mix) {
   command
       .add_option(
           "--mix", mix,
-          "Steps of a request that read its prompt, and that decode, to know requests/s and "
-          "tokens/s of a service that runs them one after the other\n--mix=1:255")
-      ->type_name("PROMPTS:DECODES")
+          "PROMPTS:DECODES, the steps of a request that read its prompt, and those that decode: "
+          "requests/s and tokens/s of a service that runs them one after the other\n--mix=1:255")
+      ->type_name("STEPS")
       ->check([](const std::string& text) {
         if (analysis::service_mix::parse(text)) return std::string();
         return "expected two counts with a colon between them, such as 1:255; found " + text;
