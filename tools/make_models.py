@@ -1423,22 +1423,22 @@ class Text:
     def attention(self, x, name, causal):
         """Projections of query, key and value, attention, and the projection of its result."""
         d = self.width // self.heads
-        operands = []
-        for part, heads in (('query', self.heads), ('key', self.kv_heads), ('value', self.kv_heads)):
-            y = self.linear(x, f'{name}_{part}', heads * d)
-            if self.llama and part != 'value':
-                y = self.net.layer(f'{name}_{part}_rotary', 'rotary', [y], y.dims,
-                                   {'n': 'batch', 'tokens': self.tokens, 'heads': heads, 'd': d})
-            if self.cached and part != 'query':
-                y = self.append(y, f'{name}_{part}_cache')
-            operands.append(y)
+        heads = {'query': self.heads, 'key': self.kv_heads, 'value': self.kv_heads}
+        parts = {part: self.linear(x, f'{name}_{part}', heads[part] * d) for part in heads}
+        for part in ('query', 'key') if self.llama else ():
+            parts[part] = self.net.layer(f'{name}_{part}_rotary', 'rotary', [parts[part]],
+                                         parts[part].dims,
+                                         {'n': 'batch', 'tokens': self.tokens,
+                                          'heads': heads[part], 'd': d})
+        for part in ('key', 'value') if self.cached else ():
+            parts[part] = self.append(parts[part], f'{name}_{part}_cache')
         shape = {'n': 'batch', 'heads': self.heads, 'q': self.tokens,
                  'k': 'keys' if self.cached else self.tokens, 'd': d}
         if self.kv_heads != self.heads:
             shape['kv_heads'] = self.kv_heads
         if causal:
             shape['causal'] = True
-        y = self.net.layer(name, 'attention', operands, x.dims, shape)
+        y = self.net.layer(name, 'attention', list(parts.values()), x.dims, shape)
         return self.linear(y, name + '_output', self.width)
 
     def append(self, x, name):
@@ -1456,7 +1456,9 @@ class Text:
     def gated_perceptron(self, x, name):
         y = self.net.activation(self.linear(x, name + '_gate', self.inner), f'{name}_{self.kind}',
                                 self.kind)
-        y = self.net.multiply(y, self.linear(x, name + '_up', self.inner), name + '_multiply')
+        x = self.linear(x, name + '_up', self.inner)
+        y = self.net.layer(name + '_multiply', 'multiply', [y, x], x.dims,
+                           {'dims': ['batch', *x.dims]})
         return self.linear(y, name + '_down', self.width)
 
     def token(self, x, name, index):
