@@ -94,6 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/iterations:3",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/tokens:few",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/context:1/tokens:1",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/layout:nchw",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/threads:2",
                       "chain/inference/onednn/f32/resnet50/batch:8/cache:hot",

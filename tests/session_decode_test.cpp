@@ -99,6 +99,27 @@ TEST_F(Decoding, HasTheSameResultsOnAllBackends) {
   });
 }
 
+TEST_F(Decoding, RunsWhereNoLayerReadsACache) {
+  const model::graph net = model::load(directory_.write("cache.json", R"({
+      "name": "cache", "parameters": {"tokens": 1, "context": 3}, "layers": [
+      {"name": "cache", "op": "append", "shape": {"n": 1, "tokens": "tokens", "context": "context",
+                                                  "columns": 4}}]})"));
+  planned_step planned(model::inference_step(net), {},
+                       testing::make_context(testing::reference_backend(), 1));
+  EXPECT_NO_THROW(planned.make_chain(1)->run(0, 1));
+  EXPECT_EQ(planned.least_memory().footprint(), 2 * 4 * 4) << "the input and the new row";
+}
+
+TEST_F(Decoding, DoesNotOverwriteACacheThatAnActivationReads) {
+  const model::graph net = model::load(directory_.write("relu.json", R"({
+      "name": "relu", "parameters": {"tokens": 1, "context": 3}, "layers": [
+      {"name": "cache", "op": "append", "shape": {"n": 1, "tokens": "tokens", "context": "context",
+                                                  "columns": 4}},
+      {"name": "relu", "op": "activation", "shape": {"kind": "relu", "dims": [1, "keys", 4]}}]})"));
+  const model::step step = model::inference_step(net, dtype::f32, {"activation"});
+  EXPECT_NE(step.calls[1].tensors[0], step.calls[1].tensors[1]);
+}
+
 TEST_F(Decoding, HasARowOfAnAppendWithoutACacheForEachSlot) {
   const auto memory = testing::make_context(testing::reference_backend(), 1);
   constexpr std::size_t footprint = std::size_t{1} << 28U;

@@ -100,7 +100,7 @@ class step_memory {
       for (const std::size_t part : tensor.parts) rest -= bytes_[part];
       // A part that no call uses alone has the rest of the bytes.
       for (const std::size_t part : tensor.parts) {
-        if (bytes_[part] == 0) bytes_[part] = std::exchange(rest, 0);
+        if (bytes_[part] == 0) bytes_[part] = std::max<std::int64_t>(0, std::exchange(rest, 0));
       }
     }
     for (const call& by : all.calls) {

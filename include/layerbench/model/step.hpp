@@ -163,12 +163,14 @@ namespace detail {
   return of_role(of.op, op::role::destination).front().tensor();
 }
 
-/// Whether a layer of an `in_place` op can write over its source: no other layer reads it.
+/// Whether a layer of an `in_place` op can write over its source: no other layer reads it, and it
+/// is not kept from step to step.
 [[nodiscard]] inline bool may_overwrite(const graph& g, const layer& by,
                                         const std::vector<int>& readers, const op_names& in_place) {
   const std::size_t from = by.inputs.front();
   return in_place.contains(by.op.name()) && from != model_input && readers[from] == 1 &&
          g.layers[from].op.has(op::pass::fwd) &&
+         of_role(g.layers[from].op, op::role::destination).front().kept_in.empty() &&
          elements(result_of(g.layers[from])) == elements(result_of(by));
 }
 

@@ -148,7 +148,10 @@ struct row_name {
     std::optional<std::string_view> value;
     while (next != parameter_order.end() && !value) value = detail::value_of(parts[i], *next++);
     if (!value || !is_name(*value)) return std::nullopt;
-    parameters.emplace(*std::prev(next), *value);
+    const std::string_view name = *std::prev(next);
+    const bool is_count = name == "tokens" || name == "context";
+    if (is_count && !detail::count_of(*value, 0)) return std::nullopt;
+    parameters.emplace(name, *value);
   }
   if (const auto phase = parameters.find("phase"); phase != parameters.end()) {
     if (phase->second == "inference") return std::nullopt;  // a default is never written out
