@@ -8,6 +8,6 @@ int main(int argc, char** argv) {
       {.name = "bench_elementwise",
        .purpose =
            "Times the elementwise ops of deep-learning models, and those that copy elements.",
-       .ops = {"activation", "add", "multiply", "concat", "pad", "slice", "transpose",
-               "embedding"}});
+       .ops = {"activation", "add", "multiply", "append", "rotary", "concat", "pad", "slice",
+               "transpose", "embedding"}});
 }

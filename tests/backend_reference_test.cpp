@@ -196,6 +196,29 @@ TEST(reference_attention, has_heads_side_by_side_in_a_token) {
               ElementsAre(1, 2, 1, 2, 3, 4, 3, 4));
 }
 
+TEST(reference_append, writes_behind_the_earlier_rows_of_each_sequence) {
+  const op::append o{.n = 2, .tokens = 1, .context = {2}, .columns = 2};
+  reference::backend device(1);
+  const plan<reference::backend, op::append> plan(device, o, {});
+  values src{1, 2, 3, 4};
+  values cache(2 * 3 * 2, 9);
+  plan.run(plan.bind(std::vector<address>{src.data(), cache.data()}, nullptr));
+  EXPECT_THAT(cache, ElementsAre(9, 9, 9, 9, 1, 2, 9, 9, 9, 9, 3, 4));
+  values read(4);
+  plan.download(1, cache.data(), read);
+  EXPECT_THAT(read, ElementsAre(1, 2, 3, 4));
+}
+
+TEST(reference_rotary, turns_pairs_of_values_of_both_halves) {
+  // The pairs 1 3 and 2 4, by 90 degrees, and by none.
+  const op::rotary o{.heads = 2, .d = 4};
+  EXPECT_THAT(reference_result(o, {{1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 0, 1}, {1, 0, 1, 0}}),
+              ElementsAre(-3, 2, 1, 4, -7, 6, 5, 8));
+  const op::rotary two_tokens{.tokens = 2, .d = 2};
+  EXPECT_THAT(reference_result(two_tokens, {{1, 2, 1, 2}, {1, 1, 0, 0}, {0, 0, 1, 1}}),
+              ElementsAre(1, 2, -2, 1));
+}
+
 struct curve {
   op::activation_kind kind;
   values at_samples;  ///< at -8, -1, 0, 1, 8

@@ -121,8 +121,8 @@ TEST(List, CountsAddUpToTheModelsLayers) {
   const texts rows = testing::lines(done.out);
   std::int64_t sum = 0;
   for (std::size_t i = 1; i < rows.size(); ++i) sum += std::stoll(rows[i]);
-  const model::graph resnet =
-      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::builtin_catalog());
+  const model::graph resnet = model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json",
+                                          std::nullopt, op::builtin_catalog());
   EXPECT_EQ(sum, static_cast<std::int64_t>(resnet.layers.size()));
   EXPECT_THAT(rows, SizeIs(1 + listed("bench_model", {"--model=resnet50"}).size()));
 }

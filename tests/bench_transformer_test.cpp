@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -39,6 +40,43 @@ TEST(TransformerResults, HaveRowsAndAChainInBothPhases) {
       }
       EXPECT_THAT(measured.chains, SizeIs(::testing::Ge(1)));
     }
+  }
+}
+
+TEST(DecodingResults, AreNamedByTokensAndContext) {
+  testing::tiny_directory directory;
+  directory.model = directory.write("decoder.json", testing::decoder_block).string();
+  for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
+    SCOPED_TRACE(backend);
+    result::results measured =
+        directory.measure({"--backend=" + backend, "--tokens=1,4", "--context=0,7", "--chain",
+                           "--cache=model,cold", "--verify"});
+    std::set<std::string> cases;
+    for (auto& [configuration, step] : measured.manifest) {
+      configuration.parameters.erase("threads");
+      cases.insert(configuration.text());
+      const bool appends =
+          std::ranges::any_of(step, [](const result::planned& one) { return one.op == "append"; });
+      EXPECT_EQ(appends, configuration.count("context") == 7) << configuration.text();
+    }
+    const std::string prefix = "inference/" + backend + "/f32/decoder_block/batch:2";
+    EXPECT_THAT(cases,
+                ::testing::UnorderedElementsAre(prefix, prefix + "/tokens:1", prefix + "/context:7",
+                                                prefix + "/tokens:1/context:7"));
+    std::set<std::string> chains;
+    for (const result::measurement& row : measured.rows)
+      EXPECT_EQ(row.error, "") << row.name.text();
+    for (const result::measurement& chain : measured.chains) chains.insert(chain.name.text());
+    EXPECT_THAT(chains, SizeIs(4));
+  }
+}
+
+TEST(DecodingResults, OfAModelWithoutTokensAreRefused) {
+  testing::tiny_directory directory;
+  for (const std::string option : {"--tokens=1", "--context=0"}) {
+    const testing::outcome done = directory.bench("bench_model", {option});
+    EXPECT_EQ(done.exit_code, 2);
+    EXPECT_THAT(done.err, ::testing::HasSubstr(option.substr(0, option.find('='))));
   }
 }
 

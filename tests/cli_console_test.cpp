@@ -85,8 +85,8 @@ TEST(ConsoleTable, DefinesItsColumns) {
 }
 
 TEST(ConsoleTable, FitsWithTheLongestNames) {
-  const model::graph resnet =
-      model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json", {}, op::builtin_catalog());
+  const model::graph resnet = model::load(LAYERBENCH_SHAPES_DIR "/models/resnet50.json",
+                                          std::nullopt, op::builtin_catalog());
   measurements rows;
   for (const model::primitive& primitive : model::primitives(model::inference_step(resnet))) {
     rows.push_back(round_of(primitive.layer, 0, 0.0999));

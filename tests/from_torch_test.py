@@ -6,7 +6,7 @@
 
 - Exports of torchvision's models become what the shipped shape files have: the same layers with the
   same edges, but for names, and the same totals.
-- Two layers of transformers' BERT and GPT-2 are as tools/make_models.py writes them.
+- Two layers of transformers' BERT, GPT-2 and Llama are as tools/make_models.py writes them.
 - Small networks have the totals that torch counts.
 - A call that no op computes, a wrong export and a wrong command line end with their exit codes, and
   leave no file.
@@ -50,7 +50,8 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
                         60 * (24 + 2 * (392 + 512) + 48)),
          "LastStep": ("last_step", "1x7:int64", 2098, 10752 + 32),
          "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
-TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64")}
+TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64"),
+                "Llama": ("llama_2_layers", "1x128:int64")}
 MISSING = {"Missing": ("missing", "1x9x16")}
 
 
@@ -145,11 +146,12 @@ class Conversion(unittest.TestCase):
                 self.assertIn("no op computes", err)
         self.assertEqual(ops, {"conv", "deconv", "gemm", "embedding", "pool", "batchnorm", "lrn", "rnn",
                                "activation", "add", "multiply", "concat", "pad", "slice", "transpose",
-                               "softmax", "dropout", "layernorm", "attention"})
+                               "softmax", "dropout", "layernorm", "attention", "rotary"})
 
     def test_models_of_transformers_are_the_shipped_ones(self):
         # The shipped models have more layers alike. Weights of GPT-2 are stored the other way round.
-        for (name, _), make in zip(TRANSFORMERS.values(), (make_models.bert, make_models.gpt2)):
+        for (name, _), make in zip(TRANSFORMERS.values(), (make_models.bert, make_models.gpt2,
+                                                           make_models.llama)):
             with self.subTest(name):
                 done = run("--from-export", DATA / f"{name}.json", "-o", self.file)
                 self.assertEqual(done.returncode, 0, done.stderr)
@@ -360,7 +362,7 @@ class Refusals(unittest.TestCase):
 
         codes = collections.Counter()
         for name in ("image", "sequence", "signal", "in_place", "attention", "shuffle", "last_step",
-                     "bert_2_layers", "gpt2_2_layers"):
+                     "bert_2_layers", "gpt2_2_layers", "llama_2_layers"):
             data = stored(name)
             for _ in range(50 if "_2_" in name else 300):
                 wrong = copy.deepcopy(data)

@@ -14,6 +14,7 @@
 
 #include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/transformer.hpp"
 
 namespace layerbench::model {
 namespace model_graph_test {
@@ -114,6 +115,24 @@ TEST(load, puts_producers_first_and_keeps_the_files_order_otherwise) {
   EXPECT_EQ(g.layers[1].inputs, std::vector<std::size_t>{0});
   EXPECT_EQ(g.layers[2].inputs, (std::vector<std::size_t>{0, 1}));
   EXPECT_EQ(g.layers[3].inputs, std::vector<std::size_t>{2});
+}
+
+TEST(load, leaves_a_cache_of_no_tokens_out) {
+  const testing::temporary_directory directory;
+  const std::filesystem::path path = directory.write("decoder.json", testing::decoder_block);
+  const graph prompt = load(path);
+  EXPECT_EQ(names(prompt),
+            (std::vector<std::string>{"words", "query", "query_rotary", "key", "key_rotary",
+                                      "value", "attention", "add", "last", "head"}));
+  EXPECT_EQ(prompt.layers[6].inputs, (std::vector<std::size_t>{2, 4, 5}));
+  const graph decoding = load(path, {{"tokens", 1}, {"context", 6}});
+  EXPECT_EQ(names(decoding).size(), 12U);
+  EXPECT_EQ(decoding.layers[8].op.key(), "n:2,heads:4,q:1,k:7,d:4,kv_heads:2,causal:1");
+  EXPECT_EQ(decoding.layers[10].op.key(), "dims:2x1x16,size:1") << "the last token is the first";
+  EXPECT_EQ(prompt.layers[8].op.key(), "dims:2x4x16,begin:3,size:1");
+  EXPECT_EQ(decoding.defaults, prompt.parameters);
+  EXPECT_THROW(static_cast<void>(load(find("alexnet", LAYERBENCH_SHAPES_DIR), {{"tokens", 1}})),
+               usage_error);
 }
 
 TEST(load, lets_a_branch_read_the_models_input) {

@@ -10,6 +10,7 @@
 #include <layerbench/model/training.hpp>
 
 #include "support/temporary_directory.hpp"
+#include "support/transformer.hpp"
 
 namespace layerbench::model {
 namespace model_reuse_test {
@@ -125,6 +126,44 @@ TEST_F(Reuse, TrainedWeightsWereLastUsedByTheirUpdate) {
   EXPECT_FALSE(memory.state_of(0).operands[1].writer) << "no call of this step did";
   constexpr std::int64_t update_of_conv = 2 * weights;
   EXPECT_EQ(memory.state_of(1).operands[1].distance, update_of_conv + 2 * tensor);
+}
+
+TEST_F(Reuse, ACacheIsOldAlthoughRowsWereJustAppended) {
+  const auto path = directory_.write("decoder.json", testing::decoder_block);
+  const graph net = load(path, {{"batch", 1}, {"tokens", 1}, {"context", 63}});
+  const step decoding = inference_step(net);
+  const step_memory memory(decoding, least_operand_bytes(dtype::f32));
+  const auto at = [&](std::string_view name) {
+    const auto found = std::ranges::find(decoding.calls, name, &call::layer);
+    return static_cast<std::size_t>(found - decoding.calls.begin());
+  };
+  const call_state attention = memory.state_of(at("attention"));
+  EXPECT_TRUE(attention.operands[0].distance) << "the query";
+  EXPECT_FALSE(attention.operands[1].distance);
+  EXPECT_FALSE(attention.operands[2].distance);
+  const call_state append = memory.state_of(at("value_cache"));
+  EXPECT_EQ(append.operands[0].distance, 0);
+  // The query was written before the rows of a key and of a value, their products and the cosines
+  // and sines of the key, and no cache was read since.
+  constexpr std::int64_t row = 8 * 4;
+  constexpr std::int64_t product = 16 * row;
+  constexpr std::int64_t words = 16 * 4;
+  EXPECT_EQ(attention.operands[0].distance, words + 2 * product + 5 * row + 2 * 4 * 4);
+  // Each cache counts once, with all its rows.
+  const step shorter = inference_step(load(path, {{"batch", 1}, {"tokens", 1}, {"context", 3}}));
+  EXPECT_EQ(memory.footprint() - step_memory(shorter, least_operand_bytes(dtype::f32)).footprint(),
+            2 * 60 * row);
+}
+
+TEST_F(Reuse, MostlyNewRowsOfACacheAreFresh) {
+  const auto path = directory_.write("decoder.json", testing::decoder_block);
+  const step chunk = inference_step(load(path, {{"tokens", 8}, {"context", 1}}));
+  const step_memory memory(chunk, least_operand_bytes(dtype::f32));
+  const auto attention = std::ranges::find(chunk.calls, "attention", &call::layer);
+  const call_state found =
+      memory.state_of(static_cast<std::size_t>(attention - chunk.calls.begin()));
+  ASSERT_TRUE(found.operands[2].writer);
+  EXPECT_EQ(chunk.calls[*found.operands[2].writer].layer, "value_cache");
 }
 
 TEST_F(Reuse, WrittenMemoryHasAPreviousUser) {

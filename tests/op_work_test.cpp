@@ -409,6 +409,37 @@ TEST(layernorm, has_operands_for_what_it_learns_and_keeps) {
   EXPECT_THROW((layernorm{.dims = {2, 8}, .epsilon = 1}.validate()), invalid_field);
 }
 
+TEST(append, counts_the_rows_of_new_tokens_alone) {
+  const append o{.n = 2, .tokens = 3, .context = {5}, .columns = 4};
+  const std::vector<operand> operands = o.operands(pass::fwd, dtype::bf16);
+  EXPECT_EQ(least_bytes(operands), 2 * 2 * 2 * 3 * 4);
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+  const operand& dst = operands[1];
+  EXPECT_EQ(dst.extents, (dims{2, 3, 4}));
+  EXPECT_EQ(dst.tensor(), (dims{2, 8, 4}));
+  EXPECT_EQ(dst.place(0), 5 * 4) << "behind the earlier rows";
+  EXPECT_EQ(dst.place(3 * 4 - 1), 8 * 4 - 1);
+  EXPECT_EQ(dst.place(3 * 4), 8 * 4 + 5 * 4) << "of the second sequence";
+  EXPECT_EQ(any(o).key(), "n:2,tokens:3,context:5,columns:4");
+}
+
+TEST(append, does_nothing_without_earlier_tokens) {
+  const any empty(append{.n = 2, .tokens = 3, .context = {0}, .columns = 4});
+  EXPECT_TRUE(empty.passes().empty());
+  EXPECT_EQ(any(append{.context = {1}}).passes(), std::vector{pass::fwd});
+}
+
+TEST(rotary, has_tables_that_are_not_learned) {
+  const rotary o{.n = 2, .tokens = 3, .heads = 4, .d = 6};
+  const std::vector<operand> operands = o.operands(pass::fwd, dtype::f32);
+  EXPECT_EQ(operands[0].extents, (dims{2, 3, 24}));
+  EXPECT_EQ(operands[1].extents, (dims{3, 6}));
+  EXPECT_EQ(operands[1].role, role::statistics);
+  EXPECT_EQ(o.work(pass::fwd).flops, 3 * 2 * 3 * 24);
+  EXPECT_EQ(o.operands(pass::bwd, dtype::f32).back().name, "diff_src");
+  EXPECT_THROW((rotary{.d = 5}.validate()), invalid_field);
+}
+
 TEST(attention, counts_the_pairs_that_the_mask_leaves) {
   dice d(25);
   for (int i = 0; i < 1000; ++i) {

@@ -27,8 +27,19 @@ TEST(RowName, IsWrittenWithParametersInTheirOrder) {
             "threads:2/ranks:3");
 }
 
+const configuration_name decoding{
+    "onednn", "f32", "gpt2", 1, {{"threads", "2"}, {"context", "0"}, {"tokens", "1"}}};
+
+TEST(RowName, HasTokensAndContextFirst) {
+  EXPECT_EQ((row_name{decoding, "append", "fwd", "k", "model"}.text()),
+            "append/fwd/onednn/f32/gpt2/k/batch:1/cache:model/tokens:1/context:0/threads:2");
+  EXPECT_EQ(decoding.text(), "inference/onednn/f32/gpt2/batch:1/tokens:1/context:0/threads:2");
+  EXPECT_EQ(decoding.count("context"), 0);
+  EXPECT_EQ(decoding.count("ranks"), std::nullopt);
+}
+
 TEST(RowName, IsReadBack) {
-  for (const configuration_name& configuration : {plain, rich}) {
+  for (const configuration_name& configuration : {plain, rich, decoding}) {
     const row_name name{configuration, "gemm", "fwd", "fc_6", "model"};
     EXPECT_EQ(parse_row(name.text()), name) << name.text();
   }
@@ -37,7 +48,7 @@ TEST(RowName, IsReadBack) {
 TEST(CaseName, IsWrittenAndReadBack) {
   EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
-  for (const configuration_name& configuration : {plain, rich})
+  for (const configuration_name& configuration : {plain, rich, decoding})
     EXPECT_EQ(parse_configuration(configuration.text()), configuration);
   configuration_name contended = rich;
   contended.parameters["during"] = "allreduce";
@@ -83,6 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/iterations:3",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/tokens:few",
+                      "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/context:1/tokens:1",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/layout:nchw",
                       "conv/fwd/onednn/f32/resnet50/conv1/batch:8/cache:hot/threads:2/threads:2",
                       "chain/inference/onednn/f32/resnet50/batch:8/cache:hot",
@@ -114,6 +127,8 @@ TEST(Identity, IsOfTheWorkAndItsConditionsNotOfTheModel) {
   other.model = "vgg16";
   other.batch = 1;  // the sizes are in the key
   other.parameters["phase"] = "training";
+  other.parameters["tokens"] = "1";
+  other.parameters["context"] = "512";
   EXPECT_EQ(identity(other, "conv", "fwd", "k:1", "hot", ""), base);
   other.parameters["threads"] = "2";
   EXPECT_NE(identity(other, "conv", "fwd", "k:1", "hot", ""), base);

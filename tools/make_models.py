@@ -64,6 +64,7 @@ class Network:
         self.aliases = aliases.split() + ([name] if legal(name) != name else [])
         self.input = Tensor(None, tuple(image))
         self.layers = []
+        self.parameters = {'batch': 1}
         self.epsilon = None  # of batchnorm, where it is not the default
 
     def layer(self, name, op, inputs, dims, shape):
@@ -219,7 +220,7 @@ class Network:
             header['studies'] = self.studies
         if self.aliases:
             header['aliases'] = self.aliases
-        header['parameters'] = {'batch': 1}
+        header['parameters'] = self.parameters
         lines = [f'  {json.dumps(key)}: {one_line(value)},\n' for key, value in header.items()]
         layers = ',\n'.join('    ' + one_line(layer) for layer in self.layers)
         return '{\n' + ''.join(lines) + '  "layers": [\n' + layers + '\n  ]\n}\n'
@@ -1458,11 +1459,20 @@ def recurrent():
 # --- Transformers ------------------------------------------------------------------------------
 
 class Text:
-    """A network over `tokens` tokens of `width` values, in the order sequence, token."""
+    """A network over `tokens` tokens of `width` values, in the order sequence, token.
 
-    def __init__(self, net, tokens, width, heads, inner, kind='gelu'):
+    With `cached` the number of tokens is a parameter, `tokens` its default, and keys and values of
+    earlier tokens come from a cache. With `llama` normalizations are of kind rms, products have no
+    bias, and queries and keys are turned by their positions."""
+
+    def __init__(self, net, tokens, width, heads, inner, kind='gelu', cached=False, kv_heads=None,
+                 llama=False):
         self.net, self.tokens, self.width, self.heads = net, tokens, width, heads
-        self.inner, self.kind = inner, kind
+        self.inner, self.kind, self.cached = inner, kind, cached
+        self.kv_heads, self.llama = kv_heads or heads, llama
+        if cached:
+            net.parameters.update(tokens=tokens, context=0)
+            self.tokens = 'tokens'
 
     def embedding(self, name, rows, per_sequence=True):
         """Rows of a table for all tokens of the batch, or for those of one sequence alone."""
@@ -1472,9 +1482,10 @@ class Text:
 
     def linear(self, x, name, outputs):
         tokens, inputs = x.dims
-        return self.net.layer(name, 'gemm', [x], (tokens, outputs),
-                              {'m': ['batch', tokens], 'n': outputs, 'k': inputs,
-                               'b_transposed': True, 'bias': True})
+        shape = {'m': ['batch', tokens], 'n': outputs, 'k': inputs, 'b_transposed': True}
+        if not self.llama:
+            shape['bias'] = True
+        return self.net.layer(name, 'gemm', [x], (tokens, outputs), shape)
 
     def add(self, x, y, name, broadcast=False):
         shape = {'dims': ['batch', *x.dims]}
@@ -1482,23 +1493,51 @@ class Text:
                               {**shape, 'broadcast': True} if broadcast else shape)
 
     def norm(self, x, name, epsilon):
-        return self.net.layer(name, 'layernorm', [x], x.dims,
-                              {'dims': ['batch', *x.dims], 'epsilon': epsilon})
+        shape = {'dims': ['batch', *x.dims]}
+        if self.llama:
+            shape['kind'] = 'rms'
+        return self.net.layer(name, 'layernorm', [x], x.dims, {**shape, 'epsilon': epsilon})
 
     def attention(self, x, name, causal):
         """Projections of query, key and value, attention, and the projection of its result."""
-        heads = [self.linear(x, f'{name}_{part}', self.width) for part in ('query', 'key', 'value')]
-        shape = {'n': 'batch', 'heads': self.heads, 'q': self.tokens, 'k': self.tokens,
-                 'd': self.width // self.heads}
+        d = self.width // self.heads
+        heads = {'query': self.heads, 'key': self.kv_heads, 'value': self.kv_heads}
+        parts = {part: self.linear(x, f'{name}_{part}', heads[part] * d) for part in heads}
+        for part in ('query', 'key') if self.llama else ():
+            parts[part] = self.net.layer(f'{name}_{part}_rotary', 'rotary', [parts[part]],
+                                         parts[part].dims,
+                                         {'n': 'batch', 'tokens': self.tokens,
+                                          'heads': heads[part], 'd': d})
+        for part in ('key', 'value') if self.cached else ():
+            parts[part] = self.append(parts[part], f'{name}_{part}_cache')
+        shape = {'n': 'batch', 'heads': self.heads, 'q': self.tokens,
+                 'k': 'keys' if self.cached else self.tokens, 'd': d}
+        if self.kv_heads != self.heads:
+            shape['kv_heads'] = self.kv_heads
         if causal:
             shape['causal'] = True
-        y = self.net.layer(name, 'attention', heads, x.dims, shape)
+        y = self.net.layer(name, 'attention', list(parts.values()), x.dims, shape)
         return self.linear(y, name + '_output', self.width)
+
+    def append(self, x, name):
+        """The rows of new tokens, behind those of earlier ones."""
+        _, columns = x.dims
+        return self.net.layer(name, 'append', [x], ('keys', columns),
+                              {'n': 'batch', 'tokens': self.tokens, 'context': 'context',
+                               'columns': columns})
 
     def perceptron(self, x, name):
         x = self.linear(x, name + '_fc1', self.inner)
         x = self.net.activation(x, f'{name}_{self.kind}', self.kind)
         return self.linear(x, name + '_fc2', self.width)
+
+    def gated_perceptron(self, x, name):
+        y = self.net.activation(self.linear(x, name + '_gate', self.inner), f'{name}_{self.kind}',
+                                self.kind)
+        x = self.linear(x, name + '_up', self.inner)
+        y = self.net.layer(name + '_multiply', 'multiply', [y, x], x.dims,
+                           {'dims': ['batch', *x.dims]})
+        return self.linear(y, name + '_down', self.width)
 
     def token(self, x, name, index):
         """One token of each sequence."""
@@ -1522,7 +1561,7 @@ def bert(net, tokens=128, width=768, depth=12, heads=12):
 
 
 def gpt2(net, tokens=128, width=768, depth=12, heads=12, vocabulary=50257):
-    text = Text(net, tokens, width, heads, 4 * width)
+    text = Text(net, tokens, width, heads, 4 * width, cached=True)
     x = text.add(text.embedding('words', vocabulary),
                  text.embedding('positions', 1024, per_sequence=False), 'positions_add', True)
     for i in range(depth):
@@ -1530,7 +1569,22 @@ def gpt2(net, tokens=128, width=768, depth=12, heads=12, vocabulary=50257):
         x = text.add(y, x, f'layer{i}_attention_add')
         y = text.perceptron(text.norm(x, f'layer{i}_norm2', 1e-5), f'layer{i}')
         x = text.add(y, x, f'layer{i}_add')
-    x = text.token(text.norm(x, 'norm', 1e-5), 'last', tokens - 1)
+    x = text.token(text.norm(x, 'norm', 1e-5), 'last', 'last')
+    net.layer('output', 'gemm', [x], (1, vocabulary),
+              {'m': 'batch', 'n': vocabulary, 'k': width, 'b_transposed': True})
+    return net
+
+
+def llama(net, tokens=128, width=2048, depth=16, heads=32, kv_heads=8, inner=8192,
+          vocabulary=128256):
+    text = Text(net, tokens, width, heads, inner, 'swish', True, kv_heads, True)
+    x = text.embedding('words', vocabulary)
+    for i in range(depth):
+        y = text.attention(text.norm(x, f'layer{i}_norm1', 1e-5), f'layer{i}_attention', True)
+        x = text.add(y, x, f'layer{i}_attention_add')
+        y = text.gated_perceptron(text.norm(x, f'layer{i}_norm2', 1e-5), f'layer{i}')
+        x = text.add(y, x, f'layer{i}_add')
+    x = text.token(text.norm(x, 'norm', 1e-5), 'last', 'last')
     net.layer('output', 'gemm', [x], (1, vocabulary),
               {'m': 'batch', 'n': vocabulary, 'k': width, 'b_transposed': True})
     return net
@@ -1569,11 +1623,17 @@ def transformer():
         'word, type and position embeddings, pooled first token, no head of a task', 'text', (),
         aliases='bert-base-uncased'))
     yield gpt2(Network(
-        'gpt2', 'GPT-2 small, prompt of 128 tokens',
-        'Radford et al. 2019, as transformers.GPT2LMHeadModel when it reads a prompt: logits of '
-        'the last token alone. The output has the words\' weights, which count twice here '
+        'gpt2', 'GPT-2 small',
+        'Radford et al. 2019, as transformers.GPT2LMHeadModel when it reads a prompt, or the next '
+        'tokens behind a key-value cache: logits of the last token alone. The output has the words\' weights, which count twice here '
         '(38597376). Query, key and value are three products, one of three times the width there',
         'text', ()))
+    yield llama(Network(
+        'llama_1b', 'Llama 3.2 1B',
+        'Meta 2024, as transformers.LlamaForCausalLM with the sizes of the config.json of '
+        'Llama-3.2-1B, when it reads a prompt, or the next tokens behind a key-value cache: logits '
+        'of the last token alone. The output has the words\' weights, which count twice here '
+        '(262668288)', 'text', ()))
     yield vit(Network(
         'vit_b_16', 'ViT-B/16, 224x224',
         'Dosovitskiy et al. 2021 (arXiv:2010.11929), as in torchvision; the class token is an '

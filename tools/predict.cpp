@@ -13,6 +13,7 @@
 #include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
@@ -33,6 +34,7 @@ struct predict_options {
   std::optional<std::int64_t> epochs;
   std::optional<std::int64_t> images;
   std::optional<double> price_per_hour;
+  std::string mix;
 
   [[nodiscard]] std::optional<analysis::training_run> training_run() const {
     if (!epochs) return std::nullopt;
@@ -42,16 +44,20 @@ struct predict_options {
 
 std::string render(const std::vector<analysis::prediction>& predictions,
                    const std::vector<analysis::measured_contention>& measured,
-                   const std::optional<analysis::training_run>& run, const std::string& format) {
+                   const std::optional<analysis::training_run>& run,
+                   const std::optional<analysis::service_mix>& mix, const std::string& format) {
   if (format == "csv") return csv(analysis::records(predictions));
+  std::vector<analysis::service> services;
+  if (mix) services = analysis::services_of(predictions, *mix);
   if (format == "text") {
     return analysis::text(predictions) + (run ? analysis::text(predictions, *run) : "") +
-           analysis::text(measured);
+           (mix ? analysis::text(services, *mix) : "") + analysis::text(measured);
   }
   if (format == "bmf") return json_text(analysis::to_bmf(predictions));
   json::value result = analysis::to_json(predictions);
   analysis::add_contentions(result, measured);
   if (run) analysis::add_training_runs(result, predictions, *run);
+  if (mix) analysis::add_services(result, services, *mix);
   return json_text(result);
 }
 
@@ -79,6 +85,33 @@ void add_training_run(CLI::App& command, predict_options& chosen) {
         return check_number(text, 0, 1e9, "a price, such as 3.06");
       })
       ->needs(epochs);
+}
+
+/// The option that says what a request of a service takes.
+void add_mix(CLI::App& command, std::string& mix) {
+  command
+      .add_option(
+          "--mix", mix,
+          "PROMPTS:DECODES, the steps of a request that read its prompt, and those that decode: "
+          "requests/s and tokens/s of a service that runs them one after the other\n--mix=1:255")
+      ->type_name("STEPS")
+      ->check([](const std::string& text) {
+        if (analysis::service_mix::parse(text)) return std::string();
+        return "expected two counts with a colon between them, such as 1:255; found " + text;
+      });
+}
+
+/// Throws nothing_matched where no model both reads prompts and decodes. Layers that are missing
+/// are another error.
+void require_service(const std::vector<analysis::prediction>& predictions,
+                     const analysis::service_mix& mix) {
+  if (!analysis::services_of(predictions, mix).empty()) return;
+  const auto lacks_layers = [](const analysis::prediction& p) { return !p.missing.empty(); };
+  if (std::ranges::any_of(predictions, lacks_layers)) return;
+  throw nothing_matched(
+      "--mix: the results have no model both with a prompt (context 0) and behind a cache, on the "
+      "same machine; measure both, and give both files: bench_model --model=gpt2 "
+      "--benchmark_out=FILE, and with --tokens=1 --context=512");
 }
 
 }  // namespace
@@ -152,6 +185,7 @@ void add_predict(CLI::App& app) {
   add_peaks(*command, options->peaks);
   add_scaling_options(*command, options->scaling);
   add_training_run(*command, *options);
+  add_mix(*command, options->mix);
   const std::shared_ptr<const common_options> common =
       add_common(*command, {"text", "json", "csv", "bmf"});
   command->callback([common, options] {
@@ -165,8 +199,13 @@ void add_predict(CLI::App& app) {
     if (run && (options->scaling.throughput || !options->scaling.devices.empty())) {
       throw usage_error("--epochs: not with --devices or --throughput; it is of measured machines");
     }
-    if (run && common->format != "text" && common->format != "json") {
-      throw usage_error("--epochs: only with --format text or json");
+    const auto mix = analysis::service_mix::parse(options->mix);
+    if (mix && (options->scaling.throughput || !options->scaling.devices.empty())) {
+      throw usage_error("--mix: not with --devices or --throughput; it is of one device");
+    }
+    for (const char* option : {run ? "--epochs" : "", mix ? "--mix" : ""}) {
+      if (*option == 0 || common->format == "text" || common->format == "json") continue;
+      throw usage_error(fmt::format("{}: only with --format text or json", option));
     }
     options->predict.shapes = common->shapes;
     const std::vector<result::results> peaks = read_peaks(options->peaks);
@@ -182,8 +221,9 @@ void add_predict(CLI::App& app) {
       return p.configuration.phase() == "training";
     };
     if (run && std::ranges::none_of(predictions, trains)) throw no_training("--epochs");
-    write(*common,
-          render(predictions, analysis::contentions(files, options->predict), run, common->format));
+    if (mix) require_service(predictions, *mix);
+    write(*common, render(predictions, analysis::contentions(files, options->predict), run, mix,
+                          common->format));
     if (!options->predict.allow_partial) require_complete(predictions, common->format == "text");
   });
 }

@@ -28,7 +28,7 @@ namespace {
 
 struct show_options {
   std::string model;
-  std::optional<std::int64_t> batch;
+  model::parameter_values sizes;  ///< in place of the shape file's
   std::string phase = "inference";
   bool wide = false;
 };
@@ -59,8 +59,10 @@ std::vector<std::vector<std::string>> producers(const model::step& step) {
     const std::vector<op::operand> operands = step.operands_of(call);
     std::vector<std::string>& names = all.emplace_back();
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const std::string& writer = writers[call.tensors[i]];
-      if (operands[i].role == op::role::source && !writer.empty()) names.push_back(writer);
+      if (operands[i].role != op::role::source) continue;
+      for (const std::size_t tensor : step.parts_of(call.tensors[i])) {
+        if (!writers[tensor].empty()) names.push_back(writers[tensor]);
+      }
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].role == op::role::destination) {
@@ -91,6 +93,10 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
                       {"bytes", bytes(call)},
                       {"after", after[i]}});
   }
+  const auto text_length = [&](std::string_view name) {
+    const auto value = model::parameter(of.graph, name);
+    return value ? json::value(*value) : json::value();
+  };
   return {{"schema", 1},
           {"model", of.graph.name},
           {"title", of.graph.title},
@@ -101,6 +107,8 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
           {"aliases", of.graph.aliases},
           {"phase", of.phase.empty() ? json::value() : json::value(of.phase)},
           {"batch", is_sweep(of.graph) ? json::value() : json::value(model::batch(of.graph))},
+          {"tokens", text_length("tokens")},
+          {"context", text_length("context")},
           {"parameters", totals.parameters},
           {"macs", of.macs},
           {"conv_layers", totals.conv_layers},
@@ -159,9 +167,14 @@ std::string to_text(const shown_step& of, const model::totals& totals, bool wide
     if (!value.empty()) kind += fmt::format("{}{}: {}", kind.empty() ? "" : "; ", label, value);
   }
   if (!kind.empty()) kind += '\n';
-  const std::string conditions =
-      is_sweep(of.graph) ? "each row with its own batch"
-                         : fmt::format("{}, batch {}", of.phase, model::batch(of.graph));
+  std::string conditions = is_sweep(of.graph)
+                               ? "each row with its own batch"
+                               : fmt::format("{}, batch {}", of.phase, model::batch(of.graph));
+  for (const std::string_view name : model::text_parameters) {
+    if (const auto value = model::parameter(of.graph, name)) {
+      conditions += fmt::format(", {} {}", name, *value);
+    }
+  }
   const std::string title = of.graph.title.empty() ? "" : of.graph.title + ", ";
   const std::string source = of.graph.source.empty() ? "" : "sizes from: " + of.graph.source + '\n';
   return fmt::format(
@@ -187,8 +200,16 @@ void add_show(CLI::App& app) {
   const auto options = std::make_shared<show_options>();
   command->add_option("model", options->model, "Name of a model or sweep, or path of a shape file")
       ->required();
-  command->add_option("--batch", options->batch, "Images in a batch [the shape file's]")
-      ->check(CLI::Range(std::int64_t{1}, max_size));
+  const auto add_size = [&](const std::string& name, const char* help, std::int64_t least) {
+    command
+        ->add_option_function<std::int64_t>(
+            "--" + name,
+            [options, name](const std::int64_t& value) { options->sizes[name] = value; }, help)
+        ->check(CLI::Range(least, max_size));
+  };
+  add_size("batch", "Images in a batch [the shape file's]", 1);
+  add_size("tokens", "Tokens that the step computes of each sequence [the shape file's]", 1);
+  add_size("context", "Tokens before these, in the key-value cache [the shape file's]", 0);
   const CLI::Option* phase = command->add_option("--phase", options->phase, "What the step is for")
                                  ->check(CLI::IsMember({"inference", "training"}))
                                  ->capture_default_str();
@@ -198,7 +219,7 @@ void add_show(CLI::App& app) {
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options, phase] {
     const model::graph graph =
-        model::load(model::find(options->model, common->shapes), options->batch);
+        model::load(model::find(options->model, common->shapes), options->sizes);
     if (is_sweep(graph)) {
       if (phase->count() > 0) {
         throw usage_error(

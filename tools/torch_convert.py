@@ -918,6 +918,9 @@ def add_learned(call, convert, x, weight):
 
 @op('add')
 def add(call, convert):
+    turned = convert.whole(is_rotary, call)
+    if turned:
+        return rotary(call, convert, turned)
     if call.number('alpha', 1) != 1:
         raise Unknown('with a factor')
     x, y, weight = source_and_weight(call)
@@ -965,6 +968,9 @@ def multiply(call, convert):
         convert.note('the eight calls of gelu with tanh are timed as one gelu without')
         x = gelu['half'].source('self')
         return convert.elementwise(call, 'activation', x, {'kind': 'gelu'}, 'gelu')
+    norm = convert.whole(is_rms_norm, call)
+    if norm:
+        return rms_norm(call, convert, norm)
     x, y, weight = source_and_weight(call)
     if weight:
         return multiply_learned(call, convert, x, weight)
@@ -1325,6 +1331,111 @@ def is_local_norm(call):
     return found if same else None
 
 
+def behind_casts(call, reference):
+    """The call behind calls that change the data type alone; None where there is none."""
+    found = call.calls.get(str(reference)[1:])
+    while found is not None and found.base == 'to':
+        found = found.calls.get(str(found.args.get('self'))[1:])
+    return found
+
+
+def is_rms_norm(call):
+    """The parts of weight * (x / sqrt(mean of squares over the last axis + epsilon)), as
+    transformers computes it; None for another product. `x` is what it reads."""
+    for key in ('self', 'other'):
+        found = {'scaled': behind_casts(call, call.args.get(key))}
+        # Of each part: its call, where it stands in another.
+        for name, base, outer, argument in (
+                ('inverse', 'rsqrt', 'scaled', 'other'), ('sum', 'add', 'inverse', 'self'),
+                ('mean', 'mean', 'sum', 'self'), ('square', 'pow', 'mean', 'self')):
+            parent = found.get(outer)
+            part = parent and parent.calls.get(str(parent.args.get(argument))[1:])
+            if part is None or part.base != base:
+                break
+            found[name] = part
+        else:
+            square, mean = found['square'], found['mean']
+            same = square.args.get('self') == found['scaled'].args.get('self')
+            last = mean.args.get('dim') in ([-1], [len(square.dims) - 1])
+            number = found['sum'].args.get('other')
+            if (found['scaled'].base == 'mul' and same and square.args.get('exponent') == 2
+                    and last and mean.args.get('keepdim') and isinstance(number, float)):
+                return found
+    return None
+
+
+def rms_norm(call, convert, found):
+    x = found['scaled'].source('self')
+    weight = next((value for value in map(convert.values.get, call.references())
+                   if value is not None and value.kind == 'weight'), None)
+    if weight is None or weight.dims != x.dims[-1:]:
+        raise Unknown('with a scale that is no weight of a row')
+    dims = convert.element_dims(x)
+    fields = {'dims': dims_json(dims), 'kind': 'rms'}
+    epsilon = found['sum'].number('other')
+    if not 0 < epsilon < 1:
+        raise Unknown(f'with an epsilon of {epsilon}')
+    if epsilon != 1e-5:
+        fields['epsilon'] = epsilon
+    return convert.layer(call, 'layernorm', [x], [dims], fields, dims, 'layernorm')
+
+
+def is_rotary(call):
+    """The parts of x * cos + cat(-second half of x, first half) * sin, as transformers computes
+    it; None for another sum."""
+    def part(of, key, base):
+        found = of and call.calls.get(str(of.args.get(key))[1:])
+        return found if found is not None and found.base == base else None
+
+    straight, turned = part(call, 'self', 'mul'), part(call, 'other', 'mul')
+    joined = part(turned, 'self', 'cat')
+    halves = joined.args.get('tensors') if joined else None
+    if straight is None or not isinstance(halves, list) or len(halves) != 2:
+        return None
+    second, first = (call.calls.get(str(half)[1:]) for half in halves)
+    negated, second = second, part(second, 'self', 'slice')
+    if negated is None or negated.base != 'neg' or second is None or first is None or (
+            first.base != 'slice'):
+        return None
+    axis, size = len(call.dims) - 1, call.dims[-1].count if call.dims else 0
+    half = size // 2
+    ranges = [(one.args.get('dim', 0), one.args.get('start', 0), one.args.get('end', LARGEST))
+              for one in (first, second)]
+    if any(type(number) is not int for numbers in ranges for number in numbers):
+        return None
+    (axis1, begin1, end1), (axis2, begin2, end2) = ranges
+    sources = {str(one.args.get('self')) for one in (straight, first, second)}
+    tables = [str(one.args.get('other')) for one in (straight, turned)]
+    whole = (begin1, end1, begin2) == (0, half, half) and end2 >= size == 2 * half > 0
+    last = all(one in (-1, axis) for one in (axis1, axis2, joined.args.get('dim')))
+    if not (whole and last and len(sources) == 1 and all(one.startswith('%') for one in tables)):
+        return None
+    return {'straight': straight, 'turned': turned, 'joined': joined, 'negated': negated,
+            'first': first, 'second': second}
+
+
+def rotary(call, convert, found):
+    """torch's tensors have the order sequence, head, token, or sequence, token, head."""
+    x = found['straight'].source('self')
+    tables = [found[name].value(found[name].args.get('other'), 'other')
+              for name in ('straight', 'turned')]
+    if len(x.dims) != 4 or any(table.kind != 'constant' for table in tables):
+        raise Unknown('of positions that are no constants')
+    shapes = {table.dims[-3:] for table in tables}
+    n, d = x.dims[0], plain(x.dims[-1])
+    heads_first = shapes == {(ONE, *x.dims[2:])}
+    if not heads_first and shapes != {(x.dims[1], ONE, x.dims[3])}:
+        raise Unknown('of positions that heads do not share')
+    order = [0, 2, 1, 3] if heads_first else [0, 1, 2, 3]
+    tokens, heads = (plain(x.dims[order[axis]]) for axis in (1, 2))
+    dims = (n, *two(tokens, heads * d))
+    shape = {'n': n.json(), 'tokens': tokens, 'heads': heads, 'd': d}
+    y = convert.layer(call, 'rotary', [convert.seen_as(permuted(x, order, call), dims)], [dims],
+                      shape, dims, 'rotary')
+    y = y.viewed((n, *two(tokens, heads), Size(d)))
+    return permuted(y, order, call)
+
+
 @op('div')
 def local_norm(call, convert):
     x = call.source('self')
@@ -1340,6 +1451,10 @@ def local_norm(call, convert):
              'beta': found['pow'].number('exponent'), 'k': found['add'].number('other')}
     written = (n, *two(c, h), Size(w))
     return convert.layer(call, 'lrn', [x], [written], shape, written, word='lrn')
+
+
+# Formulas that are one layer, by their last calls.
+FORMULAS = {'div': (is_local_norm,), 'mul': (is_tanh_gelu, is_rms_norm), 'add': (is_rotary,)}
 
 
 # --- The conversion ----------------------------------------------------------------------------
@@ -1432,11 +1547,18 @@ class Conversion:
                 readers.setdefault(name, set()).add(call.name)
         parts = set()
         for call in calls:
-            formula = {'div': is_local_norm, 'mul': is_tanh_gelu}.get(call.base)
-            found = formula(call) if formula else None
-            if found and all(len(readers.get(part.name, ())) == 1 for part in found.values()):
-                parts |= {part.name for part in found.values()}
+            for formula in FORMULAS.get(call.base, ()):
+                found = formula(call)
+                if found and all(len(readers.get(part.name, ())) == 1 for part in found.values()):
+                    parts |= {part.name for part in found.values()}
         return parts
+
+    def whole(self, formula, call):
+        """The parts of a formula that is one layer; None where other calls read some of them."""
+        found = formula(call)
+        if found and all(part.name in self.inside_formulas for part in found.values()):
+            return found
+        return None
 
     def convert(self, reached):
         calls = [call for call in self.calls.values() if call.name in reached]

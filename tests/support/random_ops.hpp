@@ -189,6 +189,15 @@ inline op::attention roll(dice& d, std::type_identity<op::attention> /*tag*/) {
   return o;
 }
 
+inline op::append roll(dice& d, std::type_identity<op::append> /*tag*/) {
+  return {d.between(1, 4), d.chance() ? 1 : d.between(2, 9), {d.between(1, 40)}, channels(d)};
+}
+
+inline op::rotary roll(dice& d, std::type_identity<op::rotary> /*tag*/) {
+  const std::int64_t tokens = d.chance() ? 1 : d.between(2, 12);
+  return {d.between(1, 4), tokens, d.between(1, 9), 2 * d.between(1, 40)};
+}
+
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
   const auto kinds = static_cast<std::int64_t>(enum_names<op::activation_kind>.size());
   // Half of them relu, the one kind that every data type has.

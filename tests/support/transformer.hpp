@@ -41,4 +41,37 @@ inline constexpr auto transformer_block = R"({
   ]
 })";
 
+/// A block that decodes: keys and values of earlier tokens are in a cache. It reads a prompt of
+/// four tokens unless parameters say otherwise.
+inline constexpr auto decoder_block = R"({
+  "name": "decoder_block",
+  "parameters": {"batch": 2, "tokens": 4, "context": 0},
+  "layers": [
+    {"name": "words", "op": "gemm",
+     "shape": {"m": ["batch", "tokens"], "n": 16, "k": 8, "b_transposed": true}},
+    {"name": "query", "op": "gemm",
+     "shape": {"m": ["batch", "tokens"], "n": 16, "k": 16, "b_transposed": true}},
+    {"name": "query_rotary", "op": "rotary",
+     "shape": {"n": "batch", "tokens": "tokens", "heads": 4, "d": 4}},
+    {"name": "key", "op": "gemm", "after": ["words"],
+     "shape": {"m": ["batch", "tokens"], "n": 8, "k": 16, "b_transposed": true}},
+    {"name": "key_rotary", "op": "rotary",
+     "shape": {"n": "batch", "tokens": "tokens", "heads": 2, "d": 4}},
+    {"name": "key_cache", "op": "append",
+     "shape": {"n": "batch", "tokens": "tokens", "context": "context", "columns": 8}},
+    {"name": "value", "op": "gemm", "after": ["words"],
+     "shape": {"m": ["batch", "tokens"], "n": 8, "k": 16, "b_transposed": true}},
+    {"name": "value_cache", "op": "append",
+     "shape": {"n": "batch", "tokens": "tokens", "context": "context", "columns": 8}},
+    {"name": "attention", "op": "attention", "after": ["query_rotary", "key_cache", "value_cache"],
+     "shape": {"n": "batch", "heads": 4, "kv_heads": 2, "q": "tokens", "k": "keys", "d": 4,
+               "causal": true}},
+    {"name": "add", "op": "add", "after": ["attention", "words"],
+     "shape": {"dims": ["batch", "tokens", 16]}},
+    {"name": "last", "op": "slice",
+     "shape": {"dims": ["batch", "tokens", 16], "begin": "last", "size": 1}},
+    {"name": "head", "op": "gemm", "shape": {"m": "batch", "n": 3, "k": 16, "b_transposed": true}}
+  ]
+})";
+
 }  // namespace layerbench::testing

@@ -35,6 +35,11 @@ struct plan_operand {
 
   /// Extents of the axes that `order` names.
   [[nodiscard]] const dims& extents() const { return split.empty() ? logical.extents : split; }
+  /// Bytes that a call touches: fewer than `bytes` of a part of a tensor.
+  [[nodiscard]] std::size_t touched_bytes() const {
+    if (logical.kept_in.empty()) return bytes;
+    return static_cast<std::size_t>(op::least_bytes({logical}));
+  }
 };
 
 /// Facts for the context of a result file, by field name.

@@ -98,7 +98,8 @@ class buffer_layout_builder {
         layout_.slices.push_back(layout_.slices[*history.same_as]);
         continue;
       }
-      layout_.touched_bytes += plan_.operands()[i].bytes;
+      layout_.touched_bytes += plan_.operands()[i].touched_bytes();
+      untouched_bytes_ += plan_.operands()[i].bytes - plan_.operands()[i].touched_bytes();
       const bool recent = is_recent(history, i);
       const bool written = is_written(what, i);
       const bool repeats_use = needs_last_use(history, i, recent, written);
@@ -250,12 +251,13 @@ class buffer_layout_builder {
   /// memory that it touched itself one turn before. A setup op that no call of the model has
   /// touches the bytes that the ring then lacks, an equal share before each call.
   void pad_rings() {
-    layout_.slots = std::max<std::size_t>(1, reuse_bytes_ / layout_.touched_bytes);
+    layout_.slots =
+        std::max<std::size_t>(1, reuse_bytes_ / (layout_.touched_bytes + untouched_bytes_));
     constexpr std::size_t page = 4096;
     const std::size_t all = layout_.slots * layout_.touched_bytes;
     const std::size_t missing =
         (reuse_bytes_ - std::min(reuse_bytes_, all)) / layout_.slots / page * page;
-    if (missing == 0 || cache_ != cache_state::model) return;
+    if (missing == 0 || (cache_ != cache_state::model && untouched_bytes_ == 0)) return;
     const std::size_t half = missing / 2;  // the op reads one half and writes the other
     const op::activation relu{op::activation_kind::relu,
                               {static_cast<std::int64_t>(half / sizeof(float))}};
@@ -289,7 +291,8 @@ class buffer_layout_builder {
   compute_device& device_;
   const any_plan& plan_;
   cache_state cache_;
-  std::size_t reuse_bytes_;  ///< touched between two uses of weights
+  std::size_t reuse_bytes_;          ///< touched between two uses of weights
+  std::size_t untouched_bytes_ = 0;  ///< of a slot: the rest of tensors of which a part is used
   buffer_layout layout_;
 };
 

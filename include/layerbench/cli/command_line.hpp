@@ -63,6 +63,16 @@ inline void add_case_options(CLI::App& app, options& o) {
   add_list(app, "--batch", "N", o.batches, "Batch sizes [that of the shape file]\n--batch=1,16",
            "LAYERBENCH_BATCH")
       ->check(whole_number(1, max_size));
+  add_list(app, "--tokens", "N", o.tokens,
+           "Tokens that a step computes of each sequence; 1 decodes a text [those of the shape "
+           "file]\n--tokens=128",
+           "LAYERBENCH_TOKENS")
+      ->check(whole_number(1, max_size));
+  add_list(app, "--context", "N", o.context,
+           "Tokens before these, in the key-value cache [those of the shape file]\n"
+           "--tokens=1 --context=512",
+           "LAYERBENCH_CONTEXT")
+      ->check(whole_number(0, max_size));
   add_list(app, "--dtype", "TYPE", o.dtypes, "Data types\n--dtype=f32,bf16", "LAYERBENCH_DTYPE")
       ->check(one_of(dtype_names()))
       ->capture_default_str();
@@ -263,8 +273,8 @@ inline void add_google_options(CLI::App& app, options& o) {
 
 /// What measures no steps of models has no use for some options, and one state of the caches.
 inline void keep_options_of(const program& what, CLI::App& app, options& o) {
-  std::vector<const char*> useless{"--batch",     "--cache",        "--timing",
-                                   "--layout",    "--in-place",     "--phase",
+  std::vector<const char*> useless{"--batch",     "--tokens",       "--context",       "--cache",
+                                   "--timing",    "--layout",       "--in-place",      "--phase",
                                    "--optimizer", "--fused-update", "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
   if (what.collective) useless.insert(useless.end(), {"--threads", "--plans"});

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <layerbench/op/op.hpp>
@@ -23,6 +26,13 @@ struct layer {
 
 inline constexpr std::size_t model_input = SIZE_MAX;
 
+/// Named sizes of a shape file.
+using parameter_values = std::map<std::string, std::int64_t, std::less<>>;
+
+/// Parameters of the length of texts that programs set and names of rows have, besides the batch:
+/// tokens that a step computes of each sequence, and tokens in the key-value cache before them.
+inline constexpr std::array<std::string_view, 2> text_parameters{"tokens", "context"};
+
 struct graph {
   std::string name;
   std::string title;
@@ -31,8 +41,9 @@ struct graph {
   std::string data;                  ///< the data set that it is for
   std::vector<std::string> studies;  ///< published measurements and suites that have it
   std::vector<std::string> aliases;  ///< other names that find it
-  std::map<std::string, std::int64_t, std::less<>> parameters;  ///< named sizes
-  std::vector<layer> layers;                                    ///< every layer after its producers
+  parameter_values parameters;       ///< named sizes
+  parameter_values defaults;         ///< those that the file has itself
+  std::vector<layer> layers;         ///< every layer after its producers
   /// Of a sweep: the passes in which the layers of an op are timed. Empty for a model.
   std::map<std::string, std::vector<op::pass>, std::less<>> passes = {};
 };
@@ -40,10 +51,16 @@ struct graph {
 /// Whether the graph is a sweep: a list of layers without edges, each timed by itself.
 [[nodiscard]] inline bool is_sweep(const graph& g) { return !g.passes.empty(); }
 
+/// The value of a parameter; nothing if the file has none of that name.
+[[nodiscard]] inline std::optional<std::int64_t> parameter(const graph& g, std::string_view name) {
+  const auto found = g.parameters.find(name);
+  if (found == g.parameters.end()) return std::nullopt;
+  return found->second;
+}
+
 /// Images in one step: the parameter `batch`, or 1 without it.
 [[nodiscard]] inline std::int64_t batch(const graph& g) {
-  const auto found = g.parameters.find("batch");
-  return found == g.parameters.end() ? 1 : found->second;
+  return parameter(g, "batch").value_or(1);
 }
 
 namespace detail {

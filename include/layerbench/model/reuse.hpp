@@ -95,7 +95,14 @@ class step_memory {
         known = std::max(known, sizes.at(i));  // a reader may see more than the writer
       }
     }
-    for (const packed_tensor& tensor : all.packed) bytes_[tensor.whole] = 0;  // its parts count
+    for (const packed_tensor& tensor : all.packed) {  // its parts count
+      std::int64_t rest = std::exchange(bytes_[tensor.whole], 0);
+      for (const std::size_t part : tensor.parts) rest -= bytes_[part];
+      // A part that no call uses alone has the rest of the bytes.
+      for (const std::size_t part : tensor.parts) {
+        if (bytes_[part] == 0) bytes_[part] = std::max<std::int64_t>(0, std::exchange(rest, 0));
+      }
+    }
     for (const call& by : all.calls) {
       std::vector<std::size_t>& tensors = touched_.emplace_back();
       for (const std::size_t used : by.tensors) {

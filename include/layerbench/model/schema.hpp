@@ -75,8 +75,12 @@ namespace detail {
     type["description"] = what;
     return type;
   };
-  const json::value count = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_size}};
-  const json::value parameters = {{"type", "object"}, {"additionalProperties", count}};
+  const auto count = [](int least) {
+    return json::value{{"type", "integer"}, {"minimum", least}, {"maximum", max_size}};
+  };
+  const json::value parameters = {{"type", "object"},
+                                  {"properties", {{"context", count(0)}}},
+                                  {"additionalProperties", count(1)}};
   const json::value pass = {{"enum", enum_names<op::pass>}};
   const json::value passes = {{"type", "array"}, {"minItems", 1}, {"items", pass}};
   const json::value by_op = {

@@ -46,23 +46,51 @@ namespace detail {
   return texts;
 }
 
-[[nodiscard]] inline json::parameters read_parameters(const json::cursor& file,
-                                                      std::optional<std::int64_t> batch) {
-  json::parameters named;
-  if (file.has("parameters")) {
-    const json::cursor at = file["parameters"];
-    at.require_object();
-    for (const auto& parameter : at.get().items()) {
-      named[parameter.key()] = json::read_size(at[parameter.key()], {});
-    }
-  }
-  if (batch) {
-    if (!named.contains("batch")) {
-      file.fail("has no parameter 'batch' to set; add \"parameters\": {\"batch\": 1} and use it");
-    }
-    named["batch"] = *batch;
+/// The file's parameters. `context` may be 0.
+[[nodiscard]] inline parameter_values read_parameters(const json::cursor& file) {
+  parameter_values named;
+  if (!file.has("parameters")) return named;
+  const json::cursor at = file["parameters"];
+  at.require_object();
+  for (const auto& parameter : at.get().items()) {
+    const std::int64_t least = parameter.key() == "context" ? 0 : 1;
+    named[parameter.key()] = json::read_size(at[parameter.key()], {}, least);
   }
   return named;
+}
+
+/// Replaces values of the file's parameters.
+inline void replace_parameters(const json::cursor& file, const graph& of,
+                               const parameter_values& replaced, parameter_values& named) {
+  for (const auto& [name, value] : replaced) {
+    if (named.contains(name)) {
+      named[name] = value;
+    } else if (name == "batch") {
+      file.fail("has no parameter 'batch' to set; add \"parameters\": {\"batch\": 1} and use it");
+    } else {
+      throw usage_error(fmt::format("--{}: '{}' has no parameter of that name", name, of.name));
+    }
+  }
+}
+
+/// The parameters and what follows from them: `last`, the position of the last of the `tokens`, and
+/// `keys`, the tokens that the last one sees: `context` and `tokens`.
+[[nodiscard]] inline json::parameters with_derived(const json::cursor& file,
+                                                   const parameter_values& named) {
+  json::parameters all = named;
+  const auto derive = [&](const char* name, std::int64_t value) {
+    if (named.contains(name)) {
+      file["parameters"][name].fail("follows from 'tokens'; use another name");
+    }
+    if (value > max_size) file["parameters"].fail(fmt::format("'{}' is too large", name));
+    all[name] = value;
+  };
+  const auto tokens = named.find("tokens");
+  if (tokens == named.end()) return all;
+  derive("last", tokens->second - 1);
+  const auto context = named.find("context");
+  if (context != named.end()) derive("keys", context->second + tokens->second);
+  return all;
 }
 
 /// The passes of each op of a sweep; empty where the file has no such field.
@@ -200,7 +228,7 @@ inline void check_edges(const std::vector<draft>& drafts) {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       if (node.inputs[i] == model_input) continue;
       const layer& producer = drafts[node.inputs[i]].node;
-      const dims from = of_role(producer.op, op::role::destination).front().extents;
+      const dims from = of_role(producer.op, op::role::destination).front().tensor();
       if (connects(from, sources[i].extents)) continue;
       consumer.at["shape"].fail(fmt::format(
           "'{}' reads {} elements as {}, but '{}' writes {}", node.name, sources[i].name,
@@ -232,9 +260,25 @@ inline void check_sweep(const std::vector<draft>& drafts,
   }
 }
 
+/// Adds the layers in that order. A layer that does nothing is left out: its readers read its
+/// source.
+inline void add_layers(std::vector<draft> drafts, const std::vector<std::size_t>& order,
+                       graph& to) {
+  std::vector<std::size_t> written(drafts.size());  // what readers of each draft read
+  for (const std::size_t from : order) {
+    layer node = std::move(drafts[from].node);
+    for (std::size_t& input : node.inputs) {
+      if (input != model_input) input = written[input];
+    }
+    const bool idle = node.op.passes().empty();
+    written[from] = idle ? node.inputs.front() : to.layers.size();
+    if (!idle) to.layers.push_back(std::move(node));
+  }
+}
+
 }  // namespace detail
 
-LAYERBENCH_INLINE graph load(const std::filesystem::path& path, std::optional<std::int64_t> batch,
+LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_values& replaced,
                              const op::catalog& catalog) {
   const json::value parsed = json::parse_file(path);
   const json::cursor file(parsed, path.string());
@@ -251,25 +295,20 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, std::optional<st
   result.studies = detail::read_texts(file, "studies");
   result.aliases = detail::read_texts(file, "aliases");
   result.passes = detail::read_passes(file);
-  if (batch && is_sweep(result)) {
+  if (is_sweep(result) && replaced.contains("batch")) {
     throw usage_error(
         fmt::format("--batch: '{}' is a sweep; each of its rows has its own batch", result.name));
   }
-  result.parameters = detail::read_parameters(file, batch);
+  result.defaults = detail::read_parameters(file);
+  result.parameters = result.defaults;
+  detail::replace_parameters(file, result, replaced, result.parameters);
   std::vector<detail::draft> drafts =
-      detail::read_layers(file["layers"], catalog, result.parameters);
+      detail::read_layers(file["layers"], catalog, detail::with_derived(file, result.parameters));
   const std::vector<std::size_t> order = detail::graph_order(drafts);
   detail::check_edges(drafts);
   if (is_sweep(result)) detail::check_sweep(drafts, result.passes);
-  std::vector<std::size_t> place(drafts.size());
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-  for (const std::size_t from : order) {
-    layer node = std::move(drafts[from].node);
-    for (std::size_t& input : node.inputs) {
-      if (input != model_input) input = place[input];
-    }
-    result.layers.push_back(std::move(node));
-  }
+  detail::add_layers(std::move(drafts), order, result);
+  if (result.layers.empty()) file["layers"].fail("has no layer that does anything");
   return result;
 }
 

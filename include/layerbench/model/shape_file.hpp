@@ -13,12 +13,18 @@
 /// Reads a model's graph from a shape file.
 namespace layerbench::model {
 
-/// Reads a shape file (docs/formats.md). `batch` replaces the file's parameter of that name.
+/// Reads a shape file (docs/formats.md). `replaced` are values in place of the file's parameters.
 /// Throws bad_input with file and JSON pointer for whatever is wrong in it, and usage_error for a
-/// `batch` of a sweep.
-[[nodiscard]] graph load(const std::filesystem::path& path,
-                         std::optional<std::int64_t> batch = std::nullopt,
+/// batch of a sweep, and for tokens and context of a file without these parameters.
+[[nodiscard]] graph load(const std::filesystem::path& path, const parameter_values& replaced,
                          const op::catalog& catalog = op::builtin_catalog());
+
+/// The same; `batch` replaces the parameter of that name.
+[[nodiscard]] inline graph load(const std::filesystem::path& path,
+                                std::optional<std::int64_t> batch = std::nullopt,
+                                const op::catalog& catalog = op::builtin_catalog()) {
+  return load(path, batch ? parameter_values{{"batch", *batch}} : parameter_values{}, catalog);
+}
 
 /// Reads the shape file of a model. Throws usage_error for a sweep, which has no steps.
 [[nodiscard]] graph load_model(const std::filesystem::path& path,

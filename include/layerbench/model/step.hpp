@@ -69,7 +69,7 @@ struct kept_tensor {
   std::string order = {};
 };
 
-/// Tensors adjacent in memory, so that a call can use them as one.
+/// Tensors in one block of memory, so that a call can use them as one.
 struct packed_tensor {
   std::size_t whole;
   std::vector<std::size_t> parts;  ///< in their order in memory
@@ -119,6 +119,21 @@ struct step {
     kept.push_back({tensors, std::move(logical), kept.size()});
     return new_tensor();
   }
+  /// A new kept tensor of which a call writes `part`, such as a key-value cache. Returns the part.
+  /// The tensor is `packed.back().whole`. Its other part, which no call uses alone, keeps its
+  /// values. The larger part is the last one: readers have its state.
+  std::size_t keep_tensor_of(const op::operand& part) {
+    op::operand whole = part;
+    whole.extents = part.tensor();
+    whole.kept_in.clear();
+    const bool mostly_new = 2 * elements(part.extents) > elements(whole.extents);
+    const std::size_t tensor = keep_tensor(std::move(whole), {});
+    const std::size_t written = new_tensor();
+    const std::size_t earlier = new_tensor();
+    packed.push_back({tensor, {written, earlier}});
+    if (mostly_new) std::ranges::reverse(packed.back().parts);
+    return written;
+  }
 };
 
 /// Names of ops.
@@ -143,17 +158,19 @@ namespace detail {
   return count;
 }
 
-/// Extents of what a layer writes.
+/// Extents of what a layer writes, or of the kept tensor that it writes a part of.
 [[nodiscard]] inline dims result_of(const layer& of) {
-  return of_role(of.op, op::role::destination).front().extents;
+  return of_role(of.op, op::role::destination).front().tensor();
 }
 
-/// Whether a layer of an `in_place` op can write over its source: no other layer reads it.
+/// Whether a layer of an `in_place` op can write over its source: no other layer reads it, and it
+/// is not kept from step to step.
 [[nodiscard]] inline bool may_overwrite(const graph& g, const layer& by,
                                         const std::vector<int>& readers, const op_names& in_place) {
   const std::size_t from = by.inputs.front();
   return in_place.contains(by.op.name()) && from != model_input && readers[from] == 1 &&
          g.layers[from].op.has(op::pass::fwd) &&
+         of_role(g.layers[from].op, op::role::destination).front().kept_in.empty() &&
          elements(result_of(g.layers[from])) == elements(result_of(by));
 }
 
@@ -190,6 +207,8 @@ namespace detail {
         tensor = read_by(next, source++);
       } else if (operand.role == op::role::destination && overwrites) {
         tensor = created.tensors.front();
+      } else if (operand.role == op::role::destination && !operand.kept_in.empty()) {
+        tensor = result.keep_tensor_of(operand);
       } else if (operand.role == op::role::destination) {
         tensor = result.new_tensor();
       } else {
@@ -197,7 +216,9 @@ namespace detail {
       }
       created.tensors.push_back(tensor);
     }
-    written.push_back(created.tensors[static_cast<std::size_t>(written_operand)]);
+    const bool is_part = !operands[static_cast<std::size_t>(written_operand)].kept_in.empty();
+    written.push_back(is_part ? result.packed.back().whole
+                              : created.tensors[static_cast<std::size_t>(written_operand)]);
     result.calls.push_back(std::move(created));
   }
   return result;

@@ -5,6 +5,7 @@
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/append.hpp>
 #include <layerbench/op/attention.hpp>
 #include <layerbench/op/batchnorm.hpp>
 #include <layerbench/op/concat.hpp>
@@ -21,6 +22,7 @@
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/rnn.hpp>
+#include <layerbench/op/rotary.hpp>
 #include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/stream.hpp>
@@ -31,7 +33,7 @@ namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
 using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention,
-                     activation, add, concat, multiply, pad, slice, transpose, softmax, reorder,
-                     dropout, cross_entropy, update, stream, allreduce>;
+                     append, rotary, activation, add, concat, multiply, pad, slice, transpose,
+                     softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

@@ -58,6 +58,20 @@ struct operand {
   bool integral = false;        ///< all values are whole numbers, and results are exact
   /// Only the library can read it: it has no elements, and its plan alone knows its bytes.
   bool opaque = false;
+  /// Of an op's only destination, if that is a part of a tensor that is kept from step to step: the
+  /// extents of that tensor, which differ in the second axis alone. Else empty.
+  dims kept_in = {};
+  std::int64_t first = 0;  ///< where the part begins along that axis
+
+  /// Extents of what readers of the destination read.
+  [[nodiscard]] const dims& tensor() const { return kept_in.empty() ? extents : kept_in; }
+  /// Position in that tensor of element `index` of the operand, both in row-major order.
+  [[nodiscard]] std::int64_t place(std::int64_t index) const {
+    if (kept_in.empty()) return index;
+    const std::int64_t written = elements(extents) / extents.front();
+    const std::int64_t kept = elements(kept_in) / kept_in.front();
+    return index / written * kept + first * (kept / kept_in[1]) + index % written;
+  }
 };
 
 /// What a forward pass in training keeps for the backward pass in a form of the library's own.
@@ -93,7 +107,8 @@ struct rate {
 enum class storage { own, in_place };
 
 /// The passes of an op: only `fwd` unless the op lists them. The others are for training. An op
-/// without them has no gradient, or passes the gradient of its destination to all sources.
+/// without them has no gradient, or passes the gradient of its destination to all sources. An op
+/// that lists none does nothing.
 template <class Op>
 [[nodiscard]] std::vector<pass> passes(const Op& op) {
   if constexpr (requires { op.passes(); }) return op.passes();

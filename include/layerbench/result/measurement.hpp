@@ -83,7 +83,8 @@ inline constexpr double much_disturbed = 0.1;
                                           std::string_view key, std::string_view cache,
                                           std::string_view state) {
   name_parameters parameters = configuration.parameters;
-  parameters.erase("phase");  // what is computed is in op, pass and key
+  // What is computed is in op, pass and key.
+  for (const char* name : {"phase", "tokens", "context"}) parameters.erase(name);
   return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, configuration.backend, configuration.dtype,
                      key, cache, state, detail::parameter_text(parameters));
 }

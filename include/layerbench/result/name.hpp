@@ -21,10 +21,11 @@
 namespace layerbench::result {
 
 /// Further parameters of a name in their fixed order. A name has only those that differ from the
-/// defaults: phase inference, layout nhwc, timing of GPUs by graph (in training by stream), all
-/// threads of the machine, one rank, and no background load during the calls.
-inline constexpr std::array<std::string_view, 6> parameter_order{"phase",   "layout", "timing",
-                                                                 "threads", "ranks",  "during"};
+/// defaults: tokens and context of the shape file, phase inference, layout nhwc, timing of GPUs by
+/// graph (in training by stream), all threads of the machine, one rank, and no background load
+/// during the calls.
+inline constexpr std::array<std::string_view, 8> parameter_order{
+    "tokens", "context", "phase", "layout", "timing", "threads", "ranks", "during"};
 
 using name_parameters = std::map<std::string, std::string, std::less<>>;
 
@@ -61,10 +62,13 @@ namespace detail {
   return part.substr(name.size() + 1);
 }
 
-[[nodiscard]] inline std::optional<std::int64_t> count_of(std::string_view text) {
+[[nodiscard]] inline std::optional<std::int64_t> count_of(std::string_view text,
+                                                          std::int64_t least = 1) {
   std::int64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || value < 1) return std::nullopt;
+  if (failed != std::errc() || end != text.data() + text.size() || value < least) {
+    return std::nullopt;
+  }
   return value;
 }
 
@@ -89,6 +93,11 @@ struct configuration_name {
   /// Processes or devices that take part. Each has one batch.
   [[nodiscard]] std::int64_t ranks() const {
     return detail::count_of(parameter("ranks", "1")).value_or(1);
+  }
+
+  /// The value of a parameter that is a count; nothing where the name does not have it.
+  [[nodiscard]] std::optional<std::int64_t> count(std::string_view of) const {
+    return detail::count_of(parameter(of, ""), 0);
   }
 
   /// Whether a background load slowed the calls down.
@@ -139,7 +148,10 @@ struct row_name {
     std::optional<std::string_view> value;
     while (next != parameter_order.end() && !value) value = detail::value_of(parts[i], *next++);
     if (!value || !is_name(*value)) return std::nullopt;
-    parameters.emplace(*std::prev(next), *value);
+    const std::string_view name = *std::prev(next);
+    const bool is_count = name == "tokens" || name == "context";
+    if (is_count && !detail::count_of(*value, 0)) return std::nullopt;
+    parameters.emplace(name, *value);
   }
   if (const auto phase = parameters.find("phase"); phase != parameters.end()) {
     if (phase->second == "inference") return std::nullopt;  // a default is never written out

@@ -100,6 +100,7 @@ class chain {
       calls_.push_back(plans_[i]->bind(operands, memory_->workspace(workspace_bytes_)));
     }
     for (const model::kept_tensor& kept : step.kept) {
+      if (!first_uses_.contains(kept.tensor)) continue;  // a cache that no call reads
       std::vector<float> values = random_values(kept.logical, operand_seed(seed, kept.values));
       if (!kept.order.empty()) values = op::reordered(values, kept.logical.extents, kept.order);
       write(kept.tensor, values);

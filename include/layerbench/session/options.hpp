@@ -20,6 +20,8 @@ namespace layerbench::run {
 struct options {
   std::vector<std::string> models{"resnet50", "vgg16", "alexnet"};
   std::vector<std::int64_t> batches;  ///< empty: each model file's own
+  std::vector<std::int64_t> tokens;   ///< of a sequence in a step; empty: each model file's own
+  std::vector<std::int64_t> context;  ///< tokens before these; empty: each model file's own
   std::vector<std::string> dtypes{"f32"};
   std::vector<std::string> backends;  ///< empty: all that can run, reference if no other can
   std::vector<int> threads;           ///< empty: default_threads

@@ -101,7 +101,7 @@ class planned_step {
       step_memory_.emplace(step_, [&](const op::any& op, op::pass pass) {
         std::vector<std::int64_t> bytes;
         for (const plan_operand& operand : planned_.of(op, pass).operands) {
-          bytes.push_back(static_cast<std::int64_t>(operand.bytes));
+          bytes.push_back(static_cast<std::int64_t>(operand.touched_bytes()));
         }
         // An op without a plan has no padding.
         return bytes.empty() ? model::least_operand_bytes(request().type)(op, pass) : bytes;

@@ -154,6 +154,11 @@ class suite_builder {
                                                    const std::string& type, int threads) const {
     const layout order = from_name<layout>(o_.order).value();
     result::configuration_name configuration{backend, type, graph.name, model::batch(graph), {}};
+    for (const std::string_view name : model::text_parameters) {
+      const auto value = model::parameter(graph, name);
+      if (!value || *value == graph.defaults.find(name)->second) continue;
+      configuration.parameters[std::string(name)] = std::to_string(*value);
+    }
     if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
     const bool unusual = what_.is_predictable() && timing_ != default_timing(o_.phase);
@@ -303,10 +308,22 @@ class suite_builder {
   std::set<std::pair<result::configuration_name, std::string>> added_;  ///< with the sweep's row
 };
 
-/// The batches that were asked for; nothing: the shape file's own.
-[[nodiscard]] inline std::vector<std::optional<std::int64_t>> batches_of(const options& o) {
-  if (o.batches.empty()) return {std::nullopt};
-  return {o.batches.begin(), o.batches.end()};
+/// The sizes that were asked for in place of the shape file's own, in the order batches, tokens,
+/// contexts.
+[[nodiscard]] inline std::vector<model::parameter_values> sizes_of(const options& o) {
+  std::vector<model::parameter_values> all{{}};
+  const auto add = [&](const char* name, const std::vector<std::int64_t>& values) {
+    if (values.empty()) return;
+    std::vector<model::parameter_values> more;
+    for (const model::parameter_values& known : all) {
+      for (const std::int64_t value : values) more.emplace_back(known)[name] = value;
+    }
+    all = std::move(more);
+  };
+  add("batch", o.batches);
+  add("tokens", o.tokens);
+  add("context", o.context);
+  return all;
 }
 
 /// Throws usage_error where something was asked for that only models have.
@@ -325,10 +342,10 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
 }  // namespace detail
 
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
-/// order models, batches, backends, data types, threads. Needs no device, but for layout any and
-/// for training, where the library decides what a step consists of. With `ranks` steps are those of
-/// models that these train together. Where no row of a case is `wanted` it is not planned, and in
-/// none of the lists. Throws bad_input, usage_error, unavailable.
+/// order models, batches, tokens, contexts, backends, data types, threads. Needs no device, but for
+/// layout any and for training, where the library decides what a step consists of. With `ranks`
+/// steps are those of models that these train together. Where no row of a case is `wanted` it is
+/// not planned, and in none of the lists. Throws bad_input, usage_error, unavailable.
 [[nodiscard]] inline suite make_suite(const options& o, const program& what, const registry& known,
                                       data_parallel_group* ranks = nullptr,
                                       const name_filter& wanted = {}) {
@@ -340,7 +357,7 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
   }
   const timing_mode timing = detail::timing_of(o, what, backends, known);
   detail::suite_builder maker(o, what, known, all, ranks, timing, wanted);
-  const std::vector<std::optional<std::int64_t>> batches = detail::batches_of(o);
+  const std::vector<model::parameter_values> sizes = detail::sizes_of(o);
   const auto add_cases = [&](auto&& graph_of) {
     for (const std::string& backend_name : backends) {
       for (const std::string& type : o.dtypes) {
@@ -380,8 +397,8 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
   }
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
-    for (const std::optional<std::int64_t> batch : batches) {
-      const model::graph graph = model::load(path, batch, known.ops);
+    for (const model::parameter_values& replaced : sizes) {
+      const model::graph graph = model::load(path, replaced, known.ops);
       require_own_name(graph, path);
       if (is_sweep(graph)) detail::require_rows_only(o, graph);
       for (const model::graph& part :

@@ -34,12 +34,15 @@ using work_queue = std::vector<configuration_group>;
 
 namespace detail {
 
-/// Whether both have the same model, batch and thread count. Other thread counts are measured at
+/// Whether both have the same step and thread count. Other thread counts are measured at
 /// other times: idle threads of a pool spin, and would disturb a configuration of fewer threads.
 [[nodiscard]] inline bool share_rounds(const result::configuration_name& a,
                                        const result::configuration_name& b) {
-  return a.model == b.model && a.batch == b.batch &&
-         a.parameter("threads", "") == b.parameter("threads", "");
+  const auto same = [&](const char* parameter) {
+    return a.parameter(parameter, "") == b.parameter(parameter, "");
+  };
+  return a.model == b.model && a.batch == b.batch && same("tokens") && same("context") &&
+         same("threads");
 }
 
 /// Finds or adds the configuration.

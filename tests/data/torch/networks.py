@@ -174,6 +174,21 @@ class Gpt2(nn.Module):
         return self.model(x, logits_to_keep=1).logits
 
 
+class Llama(nn.Module):
+    """Two layers of Llama 3.2 1B; logits of the last token, as for a prompt."""
+
+    def __init__(self):
+        super().__init__()
+        import transformers
+        config = transformers.LlamaConfig(
+            hidden_size=2048, num_hidden_layers=2, num_attention_heads=32, num_key_value_heads=8,
+            intermediate_size=8192, vocab_size=128256, rms_norm_eps=1e-5, use_cache=False)
+        self.model = transformers.LlamaForCausalLM(config)
+
+    def forward(self, x):
+        return self.model(x, logits_to_keep=1).logits
+
+
 class Missing(nn.Module):
     """What no op computes."""
 

@@ -89,6 +89,16 @@ completeness(const std::vector<result::planned>& step) {
 
 }  // namespace detail
 
+LAYERBENCH_INLINE model::parameter_values replaced_parameters(
+    const model::graph& shipped, const result::configuration_name& configuration) {
+  model::parameter_values replaced;
+  if (configuration.batch != model::batch(shipped)) replaced["batch"] = configuration.batch;
+  for (const std::string_view name : model::text_parameters) {
+    if (const auto value = configuration.count(name)) replaced[std::string(name)] = *value;
+  }
+  return replaced;
+}
+
 LAYERBENCH_INLINE std::vector<planned_configuration> planned_configurations(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
@@ -136,16 +146,14 @@ LAYERBENCH_INLINE model::training training_of(const group& files) {
   return optimizer ? model::training_of(*optimizer) : model::training{};
 }
 
-/// The step of a case of the model in shape file `path`, loaded as `shipped`; nothing if the batch
-/// differs and the file has no parameter for it. Cache states are added if `files` say which ops
-/// ran in place and the backend cannot have inserted reorders, as it may in training and with
-/// layout any.
-[[nodiscard]] inline std::optional<std::vector<result::planned>> step_of(
+LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
     const model::graph& shipped, const std::filesystem::path& path,
     const result::configuration_name& configuration, const group& files) {
-  const bool same = configuration.batch == model::batch(shipped);
-  if (!same && !shipped.parameters.contains("batch")) return std::nullopt;
-  const model::graph graph = same ? shipped : model::load(path, configuration.batch);
+  const model::parameter_values replaced = replaced_parameters(shipped, configuration);
+  for (const auto& [name, value] : replaced) {
+    if (!shipped.parameters.contains(name)) return std::nullopt;
+  }
+  const model::graph graph = replaced.empty() ? shipped : model::load(path, replaced);
   const auto type = dtype_from(configuration.dtype);
   const auto in_place = in_place_ops(files);
   const bool trains = configuration.phase() == "training";
@@ -165,9 +173,8 @@ LAYERBENCH_INLINE model::training training_of(const group& files) {
   return step;
 }
 
-/// Whether a manifest's step, without inserted primitives, has the same work as a shape file's.
-[[nodiscard]] inline bool same_work(const std::vector<result::planned>& known,
-                                    const std::vector<result::planned>& derived) {
+LAYERBENCH_INLINE bool same_work(const std::vector<result::planned>& known,
+                                 const std::vector<result::planned>& derived) {
   const auto work = [](const std::vector<result::planned>& step) {
     std::map<std::string, std::int64_t> counts;
     for (const result::planned& planned : step) {

@@ -61,6 +61,9 @@ namespace detail {
   result["rounds"] = p.rounds;
   result["interrupted"] = p.interrupted;
   result["images_per_second"] = or_null(p.images_per_second());
+  result["tokens"] = p.text ? json::value(p.text->tokens) : json::value(nullptr);
+  result["context"] = p.text ? json::value(p.text->context) : json::value(nullptr);
+  result["tokens_per_second"] = or_null(p.tokens_per_second());
   result["partial"] = p.partial();
   result["disturbed"] = p.disturbed;
   result["coverage"] = p.coverage;

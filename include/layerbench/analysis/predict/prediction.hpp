@@ -72,6 +72,12 @@ struct step_time {
   }
 };
 
+/// The lengths of texts in a step, of each sequence.
+struct text_length {
+  std::int64_t tokens;   ///< that the step computes
+  std::int64_t context;  ///< before these, in the key-value cache
+};
+
 /// The predicted step of a case.
 struct prediction {
   result::configuration_name configuration;
@@ -89,6 +95,7 @@ struct prediction {
   std::optional<double> hot_sum_seconds;  ///< sum of hot timings; nothing while one is missing
   std::optional<step_time> step;          ///< nothing when refused: a layer is missing
   std::optional<peaks> limits = {};       ///< peaks of the device, if measured
+  std::optional<text_length> text = {};   ///< of models of texts, if their shape file is known
 
   /// Whether the step has a time although layers are missing.
   [[nodiscard]] bool partial() const { return step && !missing.empty(); }
@@ -97,6 +104,10 @@ struct prediction {
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;
     return static_cast<double>(configuration.batch * configuration.ranks()) / step->seconds;
+  }
+  [[nodiscard]] std::optional<double> tokens_per_second() const {
+    if (!step || !text) return std::nullopt;
+    return static_cast<double>(text->tokens) * *images_per_second();
   }
 };
 

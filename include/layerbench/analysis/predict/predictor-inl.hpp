@@ -23,6 +23,8 @@
 #include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 namespace layerbench::analysis {
 
@@ -172,6 +174,74 @@ LAYERBENCH_INLINE void require_rounds(const group& files) {
   }
 }
 
+LAYERBENCH_INLINE std::optional<std::filesystem::path> given_path(
+    const result::configuration_name& configuration, const group& its_files,
+    const options& chosen) {
+  for (const std::string& name : chosen.models) {
+    if (model::is_path(name) && model::load(name).name == configuration.model) return name;
+  }
+  for (const result::results* file : its_files) {
+    const auto paths = file->context.find("shape_files");
+    if (paths == file->context.end()) continue;
+    for (const std::string_view path : result::detail::split(paths->second, ',')) {
+      try {
+        if (model::load(path).name == configuration.model) return path;
+      } catch (const error&) {
+        continue;  // moved or changed since
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// The lengths of texts in the steps of cases. Names of cases have them only where they differ from
+/// the shape file's.
+class text_lengths {
+ public:
+  explicit text_lengths(const options& chosen) : chosen_(chosen) {}
+
+  /// Nothing for other models, and where no shape file has the same work as the case's step.
+  [[nodiscard]] std::optional<text_length> of(const planned_configuration& planned,
+                                              const group& files) {
+    const result::configuration_name& configuration = planned.configuration;
+    const auto [known, is_new] = models_.try_emplace(configuration.model);
+    if (is_new) known->second = find(configuration, files);
+    if (!known->second) return std::nullopt;
+    const auto& [path, shipped] = *known->second;
+    const auto derived = step_of(shipped, path, configuration, files);
+    if (!derived || !same_work(planned.step, *derived)) return std::nullopt;
+    const auto value = [&](const char* name) {
+      const auto own = configuration.count(name);
+      return own ? own : model::parameter(shipped, name);
+    };
+    return text_length{*value("tokens"), value("context").value_or(0)};
+  }
+
+ private:
+  struct shape_file {
+    std::filesystem::path path;
+    model::graph shipped;
+  };
+
+  /// The shape file of the case's model, if it has a parameter `tokens`.
+  [[nodiscard]] std::optional<shape_file> find(const result::configuration_name& configuration,
+                                               const group& files) const {
+    try {
+      std::filesystem::path path =
+          given_path(configuration, files, chosen_).value_or(std::filesystem::path{});
+      if (path.empty()) path = model::find(configuration.model, chosen_.shapes);
+      model::graph shipped = model::load(path);
+      if (model::parameter(shipped, "tokens")) return shape_file{path, std::move(shipped)};
+    } catch (const error&) {
+      return std::nullopt;  // unknown here
+    }
+    return std::nullopt;
+  }
+
+  const options& chosen_;
+  std::map<std::string, std::optional<shape_file>> models_;
+};
+
 }  // namespace detail
 
 LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& planned,
@@ -219,6 +289,7 @@ LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::result
   detail::require_rounds(group_of(files));
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<prediction> predictions;
+  detail::text_lengths texts(chosen);
   for (const group& alike : group_by_context(files)) {
     timings measured;
     for (const result::results* file : alike) measured.add(*file);
@@ -228,6 +299,7 @@ LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::result
       predictions.push_back(
           predict_configuration(detail::chosen_parts(planned, chosen), measured, alike, chosen));
       set_limits(predictions.back(), known);
+      predictions.back().text = texts.of(planned, alike);
     }
   }
   if (predictions.empty())

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,11 @@ struct covered_step {
 
 /// Throws bad_input for files that only have aggregates, which would look like empty files.
 void require_rounds(const group& files);
+
+/// The shape file of a case that was given by its path: the chosen one, else the one that its files
+/// name, where it still holds the model of that name.
+[[nodiscard]] std::optional<std::filesystem::path> given_path(
+    const result::configuration_name& configuration, const group& its_files, const options& chosen);
 
 }  // namespace detail
 

@@ -89,6 +89,19 @@ namespace detail {
                                 : "rounds " + bounds + ": too few for a 95 % interval";
 }
 
+/// What the step is of a text: of a whole prompt, or of the next tokens.
+[[nodiscard]] inline std::string text_length_text(const prediction& p) {
+  if (!p.text || p.configuration.phase() != "inference") return "";
+  const auto& [tokens, context] = *p.text;
+  if (context == 0) {
+    return fmt::format("  reads prompts of {} tokens: a step is the time to the first token\n",
+                       tokens);
+  }
+  return fmt::format("  decodes {} token{} behind {} in the cache: a step is the time per {}\n",
+                     tokens, tokens == 1 ? "" : "s", context,
+                     tokens == 1 ? "output token" : "these tokens");
+}
+
 [[nodiscard]] inline std::string throughput_text(const prediction& p) {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
   const step_time& step = *p.step;
@@ -99,13 +112,15 @@ namespace detail {
   const std::string time = fmt::format(
       "{} ms per step ({}), from {} round{}{}", format::milliseconds(step.seconds), interval,
       p.rounds, p.rounds == 1 ? "" : "s", p.interrupted ? " (interrupted)" : "");
-  const std::string images = format::rate(p.images_per_second());
+  const std::string rates =
+      p.text ? fmt::format("{} tokens/s, {} sequences/s", format::rate(p.tokens_per_second()),
+                           format::rate(p.images_per_second()))
+             : format::rate(p.images_per_second()) + " images/s";
   std::string text =
-      p.partial()
-          ? fmt::format(
-                "  PARTIAL, of the measured layers only: at least {}; at most {} images/s\n", time,
-                images)
-          : fmt::format("  {} images/s, {}\n", images, time);
+      p.partial() ? fmt::format("  PARTIAL, of the measured layers only: at least {}; at most {}\n",
+                                time, rates)
+                  : fmt::format("  {}, {}\n", rates, time);
+  text += text_length_text(p);
   if (step.protocol_half_width) {
     text += fmt::format("  of which sampling: {}; protocol: +-{} ms ({:.2f} % of the layers)\n",
                         sampling_text(step), format::milliseconds(*step.protocol_half_width),
@@ -184,6 +199,13 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
            {"coverage", align::right},
            {"method"}},
           {}};
+  const bool has_texts =
+      std::ranges::any_of(predictions, [](const prediction& p) { return p.text.has_value(); });
+  if (has_texts) {
+    t.columns.insert(
+        t.columns.end(),
+        {{"tokens", align::right}, {"context", align::right}, {"tokens/s", align::right}});
+  }
   for (const prediction& p : predictions) {
     // A partial time is only a lower bound of the step's, so it gives no throughput.
     t.rows.push_back(
@@ -193,6 +215,13 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
          p.partial() ? "partial" : format::rate(p.images_per_second()),
          !p.step ? "refused" : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds),
          format::coverage(p.coverage), p.method});
+    if (!has_texts) continue;
+    std::vector<std::string> length(3);
+    if (p.text) {
+      length = {std::to_string(p.text->tokens), std::to_string(p.text->context),
+                p.partial() ? "partial" : format::rate(p.tokens_per_second())};
+    }
+    t.rows.back().insert(t.rows.back().end(), length.begin(), length.end());
   }
   return t;
 }
@@ -245,7 +274,7 @@ LAYERBENCH_INLINE table records(std::span<const prediction> predictions) {
       "model phase backend dtype batch threads case cache method seconds_per_step "
       "seconds_low seconds_high sampling_low sampling_high protocol_half_width "
       "layers_seconds overhead_seconds naive_seconds interval rounds interrupted "
-      "images_per_second partial disturbed coverage missing");
+      "images_per_second tokens context tokens_per_second partial disturbed coverage missing");
   const auto yes_no = [](bool value) { return value ? "true" : "false"; };
   for (const prediction& p : predictions) {
     std::vector<std::string> cells{p.configuration.model,
@@ -258,10 +287,15 @@ LAYERBENCH_INLINE table records(std::span<const prediction> predictions) {
                                    p.cache,
                                    p.method};
     for (const auto& [name, number] : times(p)) cells.push_back(format::exact(number));
-    cells.insert(cells.end(), {interval_name(p), std::to_string(p.rounds), yes_no(p.interrupted),
-                               format::exact(p.images_per_second()), yes_no(p.partial()),
-                               format::exact(p.disturbed), format::exact(p.coverage),
-                               fmt::format("{}", fmt::join(p.missing, " "))});
+    const auto length = [&](std::int64_t text_length::* of) -> std::string {
+      return p.text ? std::to_string((*p.text).*of) : "";
+    };
+    cells.insert(cells.end(),
+                 {interval_name(p), std::to_string(p.rounds), yes_no(p.interrupted),
+                  format::exact(p.images_per_second()), length(&text_length::tokens),
+                  length(&text_length::context), format::exact(p.tokens_per_second()),
+                  yes_no(p.partial()), format::exact(p.disturbed), format::exact(p.coverage),
+                  fmt::format("{}", fmt::join(p.missing, " "))});
     t.rows.push_back(std::move(cells));
   }
   return t;

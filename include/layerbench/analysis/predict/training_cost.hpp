@@ -25,16 +25,25 @@ struct training_run {
   std::optional<double> price_per_hour = {};  ///< of the machine, in any currency
 };
 
-/// A time in hours, or a price, with the interval of the predicted step.
-struct cost {
+/// What follows from a predicted step, such as hours or a price, with its interval.
+struct estimate {
   double value;
   double low;
   double high;
 
-  [[nodiscard]] cost times(double factor) const {
+  [[nodiscard]] estimate times(double factor) const {
     return {value * factor, low * factor, high * factor};
   }
 };
+
+/// The time of a predicted step, in seconds.
+[[nodiscard]] inline estimate seconds_of(const step_time& step) {
+  return {step.seconds, step.low(), step.high()};
+}
+
+[[nodiscard]] inline json::value to_json(const estimate& of) {
+  return {{"value", of.value}, {"low", of.low}, {"high", of.high}};
+}
 
 /// Steps of the run: the last batch of an epoch may be smaller, but takes a step.
 [[nodiscard]] inline std::int64_t steps_of(const training_run& run, const prediction& p) {
@@ -44,16 +53,16 @@ struct cost {
 
 /// Hours of the run: steps alone, without input, evaluation and checkpoints. Nothing for inference
 /// and where layers are missing.
-[[nodiscard]] inline std::optional<cost> hours_of(const training_run& run, const prediction& p) {
+[[nodiscard]] inline std::optional<estimate> hours_of(const training_run& run,
+                                                      const prediction& p) {
   if (p.configuration.phase() != "training" || !p.step || p.partial()) return std::nullopt;
   constexpr double seconds_per_hour = 3600;
-  const cost step{p.step->seconds, p.step->low(), p.step->high()};
-  return step.times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
+  return seconds_of(*p.step).times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
 }
 
 namespace detail {
 
-[[nodiscard]] inline std::string with_interval(const cost& of) {
+[[nodiscard]] inline std::string with_interval(const estimate& of) {
   return fmt::format("{:.4g} ({:.4g} to {:.4g})", of.value, of.low, of.high);
 }
 
@@ -65,7 +74,7 @@ namespace detail {
   table t{{{"case"}, {"steps", align::right}, {"hours", align::right}}, {}};
   if (run.price_per_hour) t.columns.push_back({"price", align::right});
   for (const prediction& p : predictions) {
-    const std::optional<cost> hours = hours_of(run, p);
+    const std::optional<estimate> hours = hours_of(run, p);
     if (!hours) continue;
     std::vector<std::string> row{p.configuration.text(), std::to_string(steps_of(run, p)),
                                  detail::with_interval(*hours)};
@@ -79,21 +88,18 @@ namespace detail {
 /// Adds the list "training_runs" to what to_json makes of the predictions.
 inline void add_training_runs(json::value& to, std::span<const prediction> predictions,
                               const training_run& run) {
-  const auto write = [](const cost& of) {
-    return json::value{{"value", of.value}, {"low", of.low}, {"high", of.high}};
-  };
   to["training_runs"] = json::value::array();
   for (const prediction& p : predictions) {
-    const std::optional<cost> hours = hours_of(run, p);
+    const std::optional<estimate> hours = hours_of(run, p);
     if (!hours) continue;
     json::value item{{"case", p.configuration.text()},
                      {"epochs", run.epochs},
                      {"images", run.images},
                      {"steps", steps_of(run, p)},
-                     {"hours", write(*hours)}};
+                     {"hours", to_json(*hours)}};
     if (run.price_per_hour) {
       item["price_per_hour"] = *run.price_per_hour;
-      item["price"] = write(hours->times(*run.price_per_hour));
+      item["price"] = to_json(hours->times(*run.price_per_hour));
     }
     to["training_runs"].push_back(std::move(item));
   }

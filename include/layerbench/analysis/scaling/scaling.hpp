@@ -58,28 +58,6 @@ namespace detail {
   return used;
 }
 
-/// The shape file of a case that was given by its path: the chosen one, else the one that its files
-/// name, where it still holds the model of that name.
-[[nodiscard]] inline std::optional<std::filesystem::path> given_path(
-    const result::configuration_name& configuration, const group& its_files,
-    const options& chosen) {
-  for (const std::string& name : chosen.models) {
-    if (model::is_path(name) && model::load(name).name == configuration.model) return name;
-  }
-  for (const result::results* file : its_files) {
-    const auto paths = file->context.find("shape_files");
-    if (paths == file->context.end()) continue;
-    for (const std::string_view path : result::detail::split(paths->second, ',')) {
-      try {
-        if (model::load(path).name == configuration.model) return path;
-      } catch (const error&) {
-        continue;  // moved or changed since
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 /// The model of a case: from a shape file given by its path, else by its name.
 [[nodiscard]] inline model::graph graph_of(const result::configuration_name& configuration,
                                            const group& its_files, const options& chosen) {
@@ -93,8 +71,7 @@ namespace detail {
                     "that was measured with --model PATH",
                     unknown.what()));
   }
-  const bool own_batch = model::batch(model::load(path)) == configuration.batch;
-  return own_batch ? model::load(path) : model::load(path, configuration.batch);
+  return model::load(path, replaced_parameters(model::load(path), configuration));
 }
 
 /// The value for --model: the path if the user gave one, else the name.

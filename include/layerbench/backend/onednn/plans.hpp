@@ -4,6 +4,7 @@
 
 #include <layerbench/backend/onednn/activation.hpp>
 #include <layerbench/backend/onednn/add.hpp>
+#include <layerbench/backend/onednn/append.hpp>
 #include <layerbench/backend/onednn/attention.hpp>
 #include <layerbench/backend/onednn/batchnorm.hpp>
 #include <layerbench/backend/onednn/concat.hpp>
@@ -20,6 +21,7 @@
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
 #include <layerbench/backend/onednn/rnn.hpp>
+#include <layerbench/backend/onednn/rotary.hpp>
 #include <layerbench/backend/onednn/slice.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
 #include <layerbench/backend/onednn/stream.hpp>

@@ -252,7 +252,10 @@ class primitive_plan {
       }
       const dims axes = stored[i].get_dims();
       if (axes.size() > operand.logical.extents.size()) operand.split = axes;
-      operand.bytes = stored[i].get_size();
+      // The library knows no size of a part of a tensor.
+      operand.bytes = operand.logical.kept_in.empty()
+                          ? stored[i].get_size()
+                          : plain(operand.logical.kept_in, stored[i].get_data_type()).get_size();
     }
   }
 

@@ -42,7 +42,7 @@ class plan<reference::backend, Op> {
   plan(reference::backend& /*device*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
     for (const op::operand& operand : op.operands(request.pass, request.type)) {
-      const auto count = static_cast<std::size_t>(elements(operand.extents));
+      const auto count = static_cast<std::size_t>(elements(operand.tensor()));
       operands_.push_back({operand, op::plain_order(operand.extents), count * sizeof(float)});
       if (operand.role != op::role::destination) continue;
       ++outputs_;
@@ -57,10 +57,12 @@ class plan<reference::backend, Op> {
   [[nodiscard]] static std::string algorithm() { return "reference:direct"; }
 
   void upload(std::size_t operand, std::span<const float> values, address to) const {
-    std::ranges::copy(values, elements_of(operand, to).begin());
+    const std::span<float> all = elements_of(operand, to);
+    for (std::size_t i = 0; i < values.size(); ++i) all[place(operand, i)] = values[i];
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
-    std::ranges::copy(elements_of(operand, from), values.begin());
+    const std::span<const float> all = elements_of(operand, from);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = all[place(operand, i)];
   }
 
   struct binding {
@@ -90,11 +92,13 @@ class plan<reference::backend, Op> {
     const auto exact = reference::evaluate(op_, pass_, bound.inputs);
     float* workspace = bound.workspace;
     for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
+      if (bound.outputs[i].empty()) continue;
       const op::operand& logical = operands_[i].logical;
       float* output = outputs_ > 1 ? workspace : bound.outputs[i].data();
-      for (std::size_t index = 0; index < bound.outputs[i].size(); ++index) {
+      const auto count = static_cast<std::size_t>(elements(logical.extents));
+      for (std::size_t index = 0; index < count; ++index) {
         const double value = exact(i, static_cast<std::int64_t>(index)).value;
-        output[index] = static_cast<float>(round_to(logical.type, value, logical.scale));
+        output[place(i, index)] = static_cast<float>(round_to(logical.type, value, logical.scale));
       }
       workspace += outputs_ > 1 ? bound.outputs[i].size() : 0;
     }
@@ -102,6 +106,10 @@ class plan<reference::backend, Op> {
   }
 
  private:
+  [[nodiscard]] std::size_t place(std::size_t operand, std::size_t index) const {
+    return static_cast<std::size_t>(
+        operands_[operand].logical.place(static_cast<std::int64_t>(index)));
+  }
   [[nodiscard]] std::span<float> elements_of(std::size_t operand, address at) const {
     return {static_cast<float*>(at), operands_[operand].bytes / sizeof(float)};
   }

@@ -5,6 +5,7 @@
 #include <layerbench/backend/reference/activation.hpp>
 #include <layerbench/backend/reference/add.hpp>
 #include <layerbench/backend/reference/allreduce.hpp>
+#include <layerbench/backend/reference/append.hpp>
 #include <layerbench/backend/reference/attention.hpp>
 #include <layerbench/backend/reference/batchnorm.hpp>
 #include <layerbench/backend/reference/concat.hpp>
@@ -21,6 +22,7 @@
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/rnn.hpp>
+#include <layerbench/backend/reference/rotary.hpp>
 #include <layerbench/backend/reference/slice.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
 #include <layerbench/backend/reference/stream.hpp>

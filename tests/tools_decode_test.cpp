@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/decoding.hpp"
+#include "support/mentions.hpp"
+#include "support/program.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/transformer.hpp"
+
+/// Prompts and decode steps in the tool.
+namespace layerbench {
+namespace tools_decode_test {
+
+using testing::mentions;
+using ::testing::SizeIs;
+
+testing::outcome tool(const std::vector<std::string>& arguments) {
+  return testing::run(LAYERBENCH_TOOL, arguments);
+}
+
+class Decode : public ::testing::Test {
+ protected:
+  static constexpr double prompt_call = 0.01;
+  static constexpr double decode_call = 0.001;
+
+  testing::temporary_directory scratch_;
+  std::string model_ = scratch_.write("decoder.json", testing::decoder_block).string();
+  std::string both_ =
+      write({{4, 0, {}, prompt_call}, {1, 7, {{"tokens", "1"}, {"context", "7"}}, decode_call}});
+
+  [[nodiscard]] std::string write(const std::vector<testing::timed_case>& cases) const {
+    return scratch_.write("r.json", testing::decoding_results(model_, cases)).string();
+  }
+  [[nodiscard]] testing::outcome predict(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"predict", both_, "--model", model_});
+    return tool(more);
+  }
+  [[nodiscard]] json::value predicted(std::vector<std::string> more) const {
+    more.insert(more.end(), {"--format", "json"});
+    const testing::outcome done = predict(more);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return json::value::parse(done.out);
+  }
+};
+
+TEST_F(Decode, IsShownWithItsTokensAndCache) {
+  const testing::outcome done =
+      tool({"show", model_, "--tokens", "1", "--context", "7", "--batch", "1", "--format", "json"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const json::value shown = json::value::parse(done.out);
+  EXPECT_EQ(shown.at("tokens"), 1);
+  EXPECT_EQ(shown.at("context"), 7);
+  for (const json::value& layer : shown.at("layers")) {
+    if (layer.at("name") != "attention") continue;
+    EXPECT_EQ(layer.at("after"), json::value({"query_rotary", "key_cache", "value_cache"}));
+    EXPECT_EQ(layer.at("shape").at("k"), 8);
+  }
+  EXPECT_EQ(tool({"show", "alexnet", "--tokens", "1"}).exit_code, 2);
+  EXPECT_EQ(tool({"show", model_, "--tokens", "0"}).exit_code, 2);
+}
+
+TEST_F(Decode, IsPredictedInTokens) {
+  const json::value all = predicted({});
+  ASSERT_THAT(all.at("predictions"), SizeIs(2));
+  const json::value& prompt = all.at("predictions").at(0);
+  const json::value& decode = all.at("predictions").at(1);
+  EXPECT_EQ(prompt.at("tokens"), 4);
+  EXPECT_EQ(prompt.at("context"), 0);
+  EXPECT_EQ(decode.at("tokens"), 1);
+  EXPECT_EQ(decode.at("context"), 7);
+  for (const json::value& one : all.at("predictions")) {
+    EXPECT_FALSE(one.at("derived"));
+    const double seconds = one.at("seconds_per_step");
+    const double tokens = one.at("tokens");
+    EXPECT_DOUBLE_EQ(one.at("tokens_per_second"), 2 * tokens / seconds);
+  }
+  EXPECT_DOUBLE_EQ(prompt.at("seconds_per_step"), 10 * prompt_call);
+  EXPECT_DOUBLE_EQ(decode.at("seconds_per_step"), 12 * decode_call);
+  EXPECT_THAT(predict({}).out, mentions("tokens/s", "context"));
+}
+
+TEST_F(Decode, HasNoTokensWhereTheModelIsUnknown) {
+  const testing::outcome done = tool({"predict", both_, "--format", "json"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_TRUE(json::value::parse(done.out).at("predictions").at(0).at("tokens").is_null());
+  // A file of other sizes is not the measured model.
+  std::string other = testing::decoder_block;
+  other.replace(other.find("\"tokens\": 4"), 11, "\"tokens\": 3");
+  const std::string path = scratch_.write("decoder.json", other).string();
+  const testing::outcome changed =
+      tool({"predict", both_, "--allow-partial", "--model", path, "--format", "json"});
+  EXPECT_TRUE(json::value::parse(changed.out).at("predictions").at(0).at("derived"));
+}
+
+TEST_F(Decode, IsWeighedAgainstPromptsAsAServiceRunsThem) {
+  const json::value all = predicted({"--mix", "1:20"});
+  ASSERT_THAT(all.at("services"), SizeIs(1));
+  const json::value& service = all.at("services").at(0);
+  EXPECT_EQ(service.at("prompt"), "inference/reference/f32/decoder_block/batch:2");
+  EXPECT_EQ(service.at("decode"),
+            "inference/reference/f32/decoder_block/batch:2/tokens:1/context:7");
+  EXPECT_DOUBLE_EQ(service.at("seconds_to_first_token").at("value"), 10 * prompt_call);
+  EXPECT_DOUBLE_EQ(service.at("seconds_per_decode_step").at("value"), 12 * decode_call);
+  // A batch has two sequences.
+  const double request = (10 * prompt_call + 20 * 12 * decode_call) / 2;
+  EXPECT_NEAR(service.at("requests_per_second").at("value"), 1 / request, 1e-9);
+  EXPECT_NEAR(service.at("tokens_per_second").at("value"), 21 / request, 1e-9);
+  EXPECT_THAT(predict({"--mix", "1:20"}).out, mentions("requests/s"));
+}
+
+TEST_F(Decode, IsNotMixedWithoutAPrompt) {
+  EXPECT_EQ(predict({"--mix", "1:20", "--format", "csv"}).exit_code, 2);
+  for (const char* wrong : {"1", "0:5", "1:0", "1:2:3", "a:b", "1:-1"}) {
+    EXPECT_EQ(predict({"--mix", wrong}).exit_code, 2) << wrong;
+  }
+  EXPECT_EQ(predict({"--mix", "1:20", "--devices", "2", "--network", "ethernet_25"}).exit_code, 2);
+  const std::string alone = write({{1, 7, {{"tokens", "1"}, {"context", "7"}}, 1}});
+  const testing::outcome done = tool({"predict", alone, "--model", model_, "--mix", "1:20"});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, mentions("--mix", "--context"));
+}
+
+}  // namespace tools_decode_test
+}  // namespace layerbench
