@@ -72,31 +72,31 @@ class bare_loop {
   }
 
   void build(const op::conv& o) {
-    const dnnl::convolution_forward::primitive_desc made(
+    const dnnl::convolution_forward::primitive_desc created(
         engine_, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
         memory::desc({o.n, o.c, o.h, o.w}, f32, tag::nhwc),
         memory::desc({o.k, o.c, o.r, o.s}, f32, tag::any),
         o.bias ? memory::desc({o.k}, f32, tag::a) : memory::desc(),
         memory::desc({o.n, o.k, o.p(), o.q()}, f32, tag::nhwc), {o.stride.v, o.stride.h},
         {o.pad.top, o.pad.left}, {o.pad.bottom, o.pad.right});
-    add(DNNL_ARG_SRC, made.src_desc());
-    add(DNNL_ARG_WEIGHTS, made.weights_desc());
-    if (o.bias) add(DNNL_ARG_BIAS, made.bias_desc());
-    add(DNNL_ARG_DST, made.dst_desc());
-    primitive_ = dnnl::convolution_forward(made);
+    add(DNNL_ARG_SRC, created.src_desc());
+    add(DNNL_ARG_WEIGHTS, created.weights_desc());
+    if (o.bias) add(DNNL_ARG_BIAS, created.bias_desc());
+    add(DNNL_ARG_DST, created.dst_desc());
+    primitive_ = dnnl::convolution_forward(created);
   }
 
   void build(const op::gemm& o) {
-    const dnnl::matmul::primitive_desc made(
+    const dnnl::matmul::primitive_desc created(
         engine_, memory::desc({o.m, o.k}, f32, o.a_transposed ? tag::ba : tag::ab),
         memory::desc({o.k, o.n}, f32, tag::any),
         o.bias ? memory::desc({1, o.n}, f32, tag::ab) : memory::desc(),
         memory::desc({o.m, o.n}, f32, tag::ab));
-    add(DNNL_ARG_SRC, made.src_desc());
-    add(DNNL_ARG_WEIGHTS, made.weights_desc());
-    if (o.bias) add(DNNL_ARG_BIAS, made.bias_desc());
-    add(DNNL_ARG_DST, made.dst_desc());
-    primitive_ = dnnl::matmul(made);
+    add(DNNL_ARG_SRC, created.src_desc());
+    add(DNNL_ARG_WEIGHTS, created.weights_desc());
+    if (o.bias) add(DNNL_ARG_BIAS, created.bias_desc());
+    add(DNNL_ARG_DST, created.dst_desc());
+    primitive_ = dnnl::matmul(created);
   }
 
   void build(const op::rnn& o) {
@@ -115,13 +115,13 @@ class bare_loop {
     const memory::desc iter = of({o.hidden, o.gates(), o.hidden}, tag::any);
     const memory::desc bias =
         of({o.gates() + (o.linear_before_reset() ? 1 : 0), o.hidden}, tag::ldgo);
-    const auto take = [&](const auto& made) {
-      add(DNNL_ARG_SRC_LAYER, made.src_layer_desc());
-      add(DNNL_ARG_WEIGHTS_LAYER, made.weights_layer_desc());
-      add(DNNL_ARG_WEIGHTS_ITER, made.weights_iter_desc());
-      add(DNNL_ARG_BIAS, made.bias_desc());
-      add(DNNL_ARG_DST_LAYER, made.dst_layer_desc());
-      primitive_ = dnnl::primitive(made.get());
+    const auto take = [&](const auto& created) {
+      add(DNNL_ARG_SRC_LAYER, created.src_layer_desc());
+      add(DNNL_ARG_WEIGHTS_LAYER, created.weights_layer_desc());
+      add(DNNL_ARG_WEIGHTS_ITER, created.weights_iter_desc());
+      add(DNNL_ARG_BIAS, created.bias_desc());
+      add(DNNL_ARG_DST_LAYER, created.dst_layer_desc());
+      primitive_ = dnnl::primitive(created.get());
     };
     if (o.kind == op::rnn_kind::vanilla) {
       take(dnnl::vanilla_rnn_forward::primitive_desc(engine_, kind, dnnl::algorithm::eltwise_tanh,
