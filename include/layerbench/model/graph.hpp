@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <layerbench/op/op.hpp>
@@ -31,8 +32,9 @@ struct graph {
   std::string data;                  ///< the data set that it is for
   std::vector<std::string> studies;  ///< published measurements and suites that have it
   std::vector<std::string> aliases;  ///< other names that find it
-  std::map<std::string, std::int64_t, std::less<>> parameters;  ///< named sizes
-  std::vector<layer> layers;                                    ///< every layer after its producers
+  std::string inference_only = {};   ///< why the model cannot be trained; empty if it can
+  std::map<std::string, std::int64_t, std::less<>> parameters = {};  ///< named sizes
+  std::vector<layer> layers = {};  ///< every layer after its producers
   /// Of a sweep: the passes in which the layers of an op are timed. Empty for a model.
   std::map<std::string, std::vector<op::pass>, std::less<>> passes = {};
 };
@@ -53,6 +55,16 @@ namespace detail {
   std::vector<op::operand> operands = op.operands(op::pass::fwd, dtype::f32);
   std::erase_if(operands, [&](const op::operand& operand) { return operand.role != role; });
   return operands;
+}
+
+/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
+/// steps and sequences of a recurrent layer, which come first, also as one.
+[[nodiscard]] inline bool connects(const dims& from, const dims& to) {
+  if (from == to) return true;
+  const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
+  const bool same_last = deep.size() == 3 && from.back() == to.back();
+  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
+         elements(from) == elements(to);
 }
 
 }  // namespace detail
