@@ -256,9 +256,24 @@ const view& converter::weight(std::size_t i) const {
 
 std::optional<std::vector<double>> converter::data(std::size_t i) const {
   if (!of().has_input(i)) return std::nullopt;
-  const known& found = about(i);
+  const known& found = values_[of().inputs[i]];
   if (!found.data || !found.extents || found.data->extents != *found.extents) return std::nullopt;
   return found.data->values;
+}
+
+const known& converter::of_one_image(std::size_t i) {
+  const std::size_t value = of().inputs[i];
+  if (values_[value].data || !sizes_.batch_varies) return values_[value];
+  if (values_of_one_.empty()) {
+    sizes one = sizes_;
+    one.batch = 1;
+    try {
+      values_of_one_ = infer(graph_, one);
+    } catch (const bad_input&) {  // it has more images
+      values_of_one_ = values_;
+    }
+  }
+  return values_of_one_[value];
 }
 
 std::optional<double> converter::number(std::size_t i) const {
@@ -311,7 +326,7 @@ double converter::flops() const {
   if (op == composed_attention) return 4 * results * last(1, 1);
   if (op == "Attention") return 4 * results * last(1, 2);
   const bool transposed = op == "ConvTranspose";
-  if (op != "Conv" && !transposed) return 0;
+  if ((op != "Conv" && !transposed) || !of().has_input(1)) return 0;
   const auto& filters = values_[of().inputs[1]].extents;
   if (!filters || filters->empty() || filters->front() == 0) return 0;
   const double per_result = size(of().inputs[1]) / static_cast<double>(filters->front());

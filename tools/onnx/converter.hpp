@@ -44,8 +44,8 @@ class converter {
   /// Whole numbers of an attribute or, in later versions of ONNX, of an input.
   [[nodiscard]] std::vector<std::int64_t> listed(std::string_view key, std::size_t i) const;
   [[nodiscard]] std::int64_t opset() const { return graph_.opset; }
-  /// Elements of a constant as the layers see them: a mask may be smaller than its extents.
-  [[nodiscard]] const known& about(std::size_t i) const { return values_[of().inputs[i]]; }
+  /// What is known of an input for one image. Its elements may be fewer than its extents say.
+  [[nodiscard]] const known& of_one_image(std::size_t i);
   /// Whether PyTorch's exporter computed this weight, from one or several of the model's.
   [[nodiscard]] bool is_computed(const view& weight) const;
   /// Whether an output is read, or is one of the model's.
@@ -111,6 +111,7 @@ class converter {
   const graph& graph_;
   const sizes& sizes_;
   std::vector<known> values_;
+  std::vector<known> values_of_one_;  ///< at a batch of 1; empty until they are needed
   std::vector<bool> constants_;
   std::vector<step> steps_;
   std::vector<bool> read_;

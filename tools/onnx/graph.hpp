@@ -19,13 +19,16 @@
 /// Import of ONNX models. The names of messages and fields are those of onnx.proto.
 namespace layerbench::tool::onnx {
 
-/// Element types that matter here, by their numbers in TensorProto.DataType.
-enum class element { none = 0, i32 = 6, i64 = 7, boolean = 9 };
+/// Element types, by their numbers in TensorProto.DataType.
+namespace element {
+inline constexpr int f32 = 1, u8 = 2, i8 = 3, i32 = 6, i64 = 7, boolean = 9, f64 = 11, u32 = 12,
+                     u64 = 13;
+}  // namespace element
 
 /// Whether elements are numbers of another kind than activations: indices, sizes or truth values.
 [[nodiscard]] inline bool is_integral(int type) {
-  const auto of = static_cast<element>(type);
-  return (type >= 2 && type <= 7) || of == element::boolean || type == 12 || type == 13;
+  return (type >= element::u8 && type <= element::i64) || type == element::boolean ||
+         type == element::u32 || type == element::u64;
 }
 
 /// The elements of a small tensor, in row-major order. `extents` may have 1 where the tensor
@@ -99,9 +102,11 @@ struct node {
     const attribute* found = find(key);
     return found == nullptr ? std::vector<std::int64_t>{} : found->ints;
   }
-  [[nodiscard]] bool has_input(std::size_t i) const {
-    return i < inputs.size() && inputs[i] != no_value;
+  /// The value that an input is; no_value where it is left out.
+  [[nodiscard]] std::size_t input(std::size_t i) const {
+    return i < inputs.size() ? inputs[i] : no_value;
   }
+  [[nodiscard]] bool has_input(std::size_t i) const { return input(i) != no_value; }
 };
 
 /// A model of a file, without its weights. Each node comes after those whose outputs it reads.

@@ -120,12 +120,12 @@ class inference {
     for (const named_size& one : *of.extents) {
       const bool first = result.empty();
       const auto found = sizes_.named.find(one.name);
+      const bool is_batch = one.name.empty() ? first && required && sizes_.batch_name.empty()
+                                             : one.name == sizes_.batch_name;
       if (one.size >= 0) {
         const bool replaced = first && one.size == sizes_.batch_in_file;
         result.push_back(replaced ? sizes_.batch : one.size);
-      } else if (first && required && one.name.empty() && sizes_.batch_name.empty()) {
-        result.push_back(sizes_.batch);
-      } else if (!one.name.empty() && one.name == sizes_.batch_name) {
+      } else if (is_batch) {
         result.push_back(sizes_.batch);
       } else if (!one.name.empty() && found != sizes_.named.end()) {
         result.push_back(found->second);
@@ -242,7 +242,7 @@ class inference {
     const bool selects = of.op == "Where";
     const bool compares =
         of.op.starts_with("Equal") || of.op.starts_with("Less") || of.op.starts_with("Greater");
-    const int kind = compares ? static_cast<int>(element::boolean) : type(of, selects ? 1 : 0);
+    const int kind = compares ? element::boolean : type(of, selects ? 1 : 0);
     set(of, 0, *result, kind);
     fold(of, selects, kind);
   }
@@ -273,21 +273,24 @@ class inference {
   }
 
   void constant(const node& of) {
-    const auto i64 = static_cast<int>(element::i64);
-    const attribute* found = of.find("value");
-    if (found != nullptr && found->t) {
-      std::optional<std::vector<double>> data;
-      if (found->t->elements) data = found->t->elements->values;
-      set(of, 0, found->t->extents, found->t->type, std::move(data));
-    } else if ((found = of.find("value_int")) != nullptr) {
-      set(of, 0, {}, i64, std::vector{static_cast<double>(found->i)});
-    } else if ((found = of.find("value_float")) != nullptr) {
-      set(of, 0, {}, 1, std::vector{found->f});
-    } else if ((found = of.find("value_ints")) != nullptr) {
-      set(of, 0, {static_cast<std::int64_t>(found->ints.size())}, i64,
-          std::vector<double>(found->ints.begin(), found->ints.end()));
-    } else if ((found = of.find("value_floats")) != nullptr) {
-      set(of, 0, {static_cast<std::int64_t>(found->floats.size())}, 1, found->floats);
+    const auto list = [](const auto& values) {
+      return std::vector<double>(values.begin(), values.end());
+    };
+    for (const attribute& value : of.attributes) {
+      const auto count = static_cast<std::int64_t>(value.ints.size() + value.floats.size());
+      if (value.name == "value" && value.t) {
+        std::optional<std::vector<double>> data;
+        if (value.t->elements) data = value.t->elements->values;
+        set(of, 0, value.t->extents, value.t->type, std::move(data));
+      } else if (value.name == "value_int") {
+        set(of, 0, {}, element::i64, std::vector{static_cast<double>(value.i)});
+      } else if (value.name == "value_float") {
+        set(of, 0, {}, element::f32, std::vector{value.f});
+      } else if (value.name == "value_ints") {
+        set(of, 0, {count}, element::i64, list(value.ints));
+      } else if (value.name == "value_floats") {
+        set(of, 0, {count}, element::f32, list(value.floats));
+      }
     }
   }
 
@@ -301,13 +304,12 @@ class inference {
     const std::int64_t begin = clamped(of.integer("start", 0));
     const std::int64_t end = std::max(begin, clamped(of.integer("end", axes)));
     std::vector<double> all(x->begin() + begin, x->begin() + end);
-    set(of, 0, {end - begin}, static_cast<int>(element::i64), std::move(all));
+    set(of, 0, {end - begin}, element::i64, std::move(all));
   }
 
   void size(const node& of) {
     if (const dims* x = extents(of, 0)) {
-      set(of, 0, {}, static_cast<int>(element::i64),
-          std::vector{static_cast<double>(elements(*x))});
+      set(of, 0, {}, element::i64, std::vector{static_cast<double>(elements(*x))});
     }
   }
 
@@ -389,11 +391,49 @@ class inference {
     const dims* x = extents(of, 0);
     const dims* positions = extents(of, 1);
     if (x == nullptr || positions == nullptr || positions->empty()) return;
-    const std::int64_t used = positions->back() + of.integer("batch_dims", 0);
-    if (used < 0 || used > static_cast<std::int64_t>(x->size())) throw bad_node("has no such axis");
+    const std::int64_t batch_dims = of.integer("batch_dims", 0);
+    const std::int64_t used = positions->back() + batch_dims;
+    if (batch_dims < 0 || positions->back() < 0 || used > static_cast<std::int64_t>(x->size())) {
+      throw bad_node("has no such axis");
+    }
     dims result(positions->begin(), positions->end() - 1);
     result.insert(result.end(), x->begin() + used, x->end());
-    set(of, 0, result, type(of, 0));
+    const auto at = whole(of, 1);
+    const bool whole_positions = batch_dims == 0 && used == static_cast<std::int64_t>(x->size());
+    auto all = at && whole_positions ? data(of, 0) : std::nullopt;
+    std::vector<double> taken;
+    for (std::size_t i = 0; all && i < at->size(); i += x->size()) {
+      std::int64_t from = 0;
+      for (std::size_t axis = 0; axis < x->size(); ++axis) {
+        const std::int64_t extent = (*x)[axis];
+        const std::int64_t position = (*at)[i + axis];
+        if (position < -extent || position >= extent) {
+          throw bad_node("reads outside of its tensor");
+        }
+        from = from * extent + (position < 0 ? position + extent : position);
+      }
+      taken.push_back((*all)[static_cast<std::size_t>(from)]);
+    }
+    set(of, 0, result, type(of, 0), all ? std::optional(std::move(taken)) : std::nullopt);
+  }
+
+  void cumulative_sum(const node& of) {
+    const dims* x = extents(of, 0);
+    if (x == nullptr) return;
+    auto all = data(of, 0);
+    const auto axis = whole(of, 1);
+    const bool plain = of.integer("exclusive", 0) == 0 && of.integer("reverse", 0) == 0;
+    if (!axis || axis->size() != 1 || !plain) all.reset();
+    if (all) {
+      const std::size_t at = axis_of(axis->front(), x->size());
+      std::size_t step = 1;
+      for (std::size_t i = at + 1; i < x->size(); ++i) step *= static_cast<std::size_t>((*x)[i]);
+      for (std::size_t i = step; i < all->size(); ++i) {
+        const bool is_first = i / step % static_cast<std::size_t>((*x)[at]) == 0;
+        if (!is_first) (*all)[i] += (*all)[i - step];
+      }
+    }
+    set(of, 0, *x, type(of, 0), std::move(all));
   }
 
   void triangle(const node& of) {
@@ -417,15 +457,32 @@ class inference {
     if (first == nullptr) return;
     const std::size_t axis = axis_of(of.integer("axis", 1), first->size());
     dims result = *first;
-    std::optional<std::vector<double>> all = data(of, 0);
-    for (std::size_t i = 1; i < of.inputs.size(); ++i) {
+    result[axis] = 0;
+    std::vector<std::vector<double>> parts;
+    for (std::size_t i = 0; i < of.inputs.size(); ++i) {
       const dims* next = extents(of, i);
       if (next == nullptr) return;
       if (next->size() != result.size()) throw bad_node("its tensors have extents that do not fit");
+      for (std::size_t other = 0; other < result.size(); ++other) {
+        if (other != axis && (*next)[other] != result[other]) {
+          throw bad_node("its tensors have extents that do not fit");
+        }
+      }
       result[axis] = checked_add(result[axis], (*next)[axis]);
-      const auto more = data(of, i);
-      if (!more || axis > 0) all.reset();
-      if (all) all->insert(all->end(), more->begin(), more->end());
+      if (auto part = data(of, i)) parts.push_back(std::move(*part));
+    }
+    std::optional<std::vector<double>> all;
+    if (parts.size() == of.inputs.size()) {
+      const std::int64_t rows =
+          elements(dims(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(axis)));
+      all.emplace();
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (const std::vector<double>& part : parts) {
+          const auto width = static_cast<std::ptrdiff_t>(part.size()) / rows;
+          const auto from = part.begin() + row * width;
+          all->insert(all->end(), from, from + width);
+        }
+      }
     }
     set(of, 0, result, type(of, 0), std::move(all));
   }
@@ -732,82 +789,53 @@ class inference {
   std::int64_t left_ = most_elements_in_all;
 };
 
-using infer_ = inference;  // keeps the table narrow
-const std::unordered_map<std::string_view, inference::rule> inference::rules = [] {
-  std::unordered_map<std::string_view, rule> all{{"Cast", &infer_::unary},
-                                                 {"Where", &infer_::by_element},
-                                                 {"Sum", &infer_::by_element},
-                                                 {"Constant", &infer_::constant},
-                                                 {"Shape", &infer_::shape},
-                                                 {"Size", &infer_::size},
-                                                 {"ConstantOfShape", &infer_::constant_of_shape},
-                                                 {"Range", &infer_::range},
-                                                 {"Gather", &infer_::gather},
-                                                 {"GatherElements", &infer_::gather_elements},
-                                                 {"GatherND", &infer_::gather_nd},
-                                                 {"Trilu", &infer_::triangle},
-                                                 {"Concat", &infer_::concat},
-                                                 {"Slice", &infer_::slice},
-                                                 {"Reshape", &infer_::reshape},
-                                                 {"Unsqueeze", &infer_::unsqueeze},
-                                                 {"Squeeze", &infer_::squeeze},
-                                                 {"Flatten", &infer_::flatten},
-                                                 {"Expand", &infer_::expand},
-                                                 {"Transpose", &infer_::transpose},
-                                                 {"Split", &infer_::split},
-                                                 {"Conv", &infer_::conv},
-                                                 {"ConvTranspose", &infer_::conv},
-                                                 {"MaxPool", &infer_::pool},
-                                                 {"AveragePool", &infer_::pool},
-                                                 {"GlobalMaxPool", &infer_::global_pool},
-                                                 {"GlobalAveragePool", &infer_::global_pool},
-                                                 {"Gemm", &infer_::gemm},
-                                                 {"MatMul", &infer_::matmul},
-                                                 {"LSTM", &infer_::recurrent},
-                                                 {"GRU", &infer_::recurrent},
-                                                 {"RNN", &infer_::recurrent},
-                                                 {"Pad", &infer_::pad},
-                                                 {"Attention", &infer_::attention}};
-  for (const char* op : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd",
-                         "ReduceL2", "ReduceSumSquare"}) {
-    all[op] = &infer_::reduce;
-  }
-  for (const char* op : {"Relu",
-                         "LeakyRelu",
-                         "Elu",
-                         "Selu",
-                         "Sigmoid",
-                         "Tanh",
-                         "HardSigmoid",
-                         "HardSwish",
-                         "Gelu",
-                         "Swish",
-                         "Mish",
-                         "Softplus",
-                         "Erf",
-                         "Exp",
-                         "Log",
-                         "Sin",
-                         "Cos",
-                         "Clip",
-                         "PRelu",
-                         "Softmax",
-                         "LogSoftmax",
-                         "BatchNormalization",
-                         "InstanceNormalization",
-                         "GroupNormalization",
-                         "LayerNormalization",
-                         "RMSNormalization",
-                         "LRN",
-                         "LpNormalization",
-                         "CumSum",
+/// Ops of ONNX whose first result has the extents of their first input.
+constexpr std::string_view same_extents =
+    "Relu LeakyRelu Elu Selu Sigmoid Tanh HardSigmoid HardSwish Gelu Swish Mish Softplus Erf Exp "
+    "Log "
+    "Sin Cos Clip PRelu Softmax LogSoftmax BatchNormalization InstanceNormalization "
+    "GroupNormalization LayerNormalization RMSNormalization LRN LpNormalization IsNaN Round ";
 
-                         "IsNaN",
-                         "Round"}) {
-    all[op] = &infer_::same;
+const std::unordered_map<std::string_view, inference::rule> inference::rules = [] {
+  using self = inference;
+  std::unordered_map<std::string_view, rule> all;
+  all["Cast"] = &self::unary;
+  all["Where"] = all["Sum"] = &self::by_element;
+  all["Constant"] = &self::constant;
+  all["Shape"] = &self::shape;
+  all["Size"] = &self::size;
+  all["ConstantOfShape"] = &self::constant_of_shape;
+  all["Range"] = &self::range;
+  all["Gather"] = &self::gather;
+  all["GatherElements"] = &self::gather_elements;
+  all["GatherND"] = &self::gather_nd;
+  all["CumSum"] = &self::cumulative_sum;
+  all["Trilu"] = &self::triangle;
+  all["Concat"] = &self::concat;
+  all["Slice"] = &self::slice;
+  all["Reshape"] = &self::reshape;
+  all["Unsqueeze"] = &self::unsqueeze;
+  all["Squeeze"] = &self::squeeze;
+  all["Flatten"] = &self::flatten;
+  all["Expand"] = &self::expand;
+  all["Transpose"] = &self::transpose;
+  all["Split"] = &self::split;
+  all["Conv"] = all["ConvTranspose"] = &self::conv;
+  all["MaxPool"] = all["AveragePool"] = &self::pool;
+  all["GlobalMaxPool"] = all["GlobalAveragePool"] = &self::global_pool;
+  all["ReduceMean"] = all["ReduceSum"] = all["ReduceMax"] = all["ReduceMin"] = &self::reduce;
+  all["Gemm"] = &self::gemm;
+  all["MatMul"] = &self::matmul;
+  all["LSTM"] = all["GRU"] = all["RNN"] = &self::recurrent;
+  all["Pad"] = &self::pad;
+  all["Attention"] = &self::attention;
+  for (std::string_view rest = same_extents; !rest.empty();) {
+    const std::size_t end = rest.find(' ');
+    all[rest.substr(0, end)] = &self::same;
+    rest.remove_prefix(end + 1);
   }
-  for (const auto& [op, ignored] : functions) all[op] = &infer_::unary;
-  for (const auto& [op, ignored] : functions_of_two) all[op] = &infer_::by_element;
+  for (const auto& [op, ignored] : functions) all[op] = &self::unary;
+  for (const auto& [op, ignored] : functions_of_two) all[op] = &self::by_element;
   return all;
 }();
 

@@ -36,6 +36,7 @@ class matcher {
     if (root.op == "Add" || root.op == "Mul" || root.op == "Div") found = norm(root);
     if (!found && (root.op == "Mul" || root.op == "Div")) found = activation(root);
     if (!found && root.op == "Add") found = linear(root);
+    if (!found && root.op == "Add") found = batchnorm(root);
     return found;
   }
 
@@ -59,7 +60,7 @@ class matcher {
       const bool copies = (by.op == "Cast" && !is_integral(values_[value].type)) ||
                           by.op == "Identity" || by.op == "Dropout";
       if (!copies || !by.has_input(0)) break;
-      value = by.inputs[0];
+      value = by.input(0);
     }
     return value;
   }
@@ -77,19 +78,19 @@ class matcher {
   [[nodiscard]] std::size_t added_to(std::size_t sum, double expected) const {
     const node* add = writer(sum, "Add");
     if (add == nullptr || add->inputs.size() != 2) return no_value;
-    if (is(add->inputs[1], expected)) return source(add->inputs[0]);
-    return is(add->inputs[0], expected) ? source(add->inputs[1]) : no_value;
+    if (is(add->input(1), expected)) return source(add->input(0));
+    return is(add->input(0), expected) ? source(add->input(1)) : no_value;
   }
   [[nodiscard]] product product_of(std::size_t value, int depth = 0) const {
     product result;
     const node* by = depth < 4 ? writer(value) : nullptr;
     const bool divides = by != nullptr && by->op == "Div" && by->inputs.size() == 2 &&
-                         number(by->inputs[1]).value_or(0) != 0;
+                         number(by->input(1)).value_or(0) != 0;
     if (const auto constant = number(value)) {
       result.constant = *constant;
     } else if (divides) {
-      result = product_of(by->inputs[0], depth + 1);
-      result.constant /= *number(by->inputs[1]);
+      result = product_of(by->input(0), depth + 1);
+      result.constant /= *number(by->input(1));
     } else if (by != nullptr && by->op == "Mul") {
       for (const std::size_t input : by->inputs) {
         const product part = product_of(input, depth + 1);
@@ -104,7 +105,7 @@ class matcher {
   /// A tensor times a number.
   [[nodiscard]] std::optional<std::pair<std::size_t, double>> scaled(std::size_t value) const {
     const product found = product_of(value);
-    if (found.factors.size() != 1) return std::nullopt;
+    if (found.factors.size() != 1 || found.factors[0] == no_value) return std::nullopt;
     return std::pair(found.factors[0], found.constant);
   }
   [[nodiscard]] static node created(const node& root, const char* op,
@@ -121,6 +122,7 @@ class matcher {
 
   [[nodiscard]] std::optional<node> activation(const node& root) const {
     const product found = product_of(root.outputs[0]);
+    if (std::ranges::count(found.factors, no_value) > 0) return std::nullopt;
     if (found.factors.size() == 1 && near(found.constant, 1.0 / 6)) {
       const std::size_t x = shifted_clip(found.factors[0]);
       return x == no_value ? std::nullopt : std::optional(hard_sigmoid(root, x));
@@ -135,7 +137,7 @@ class matcher {
       } else if (near(found.constant, 1.0 / 6) && shifted_clip(other) == x) {
         return created(root, "HardSwish", {x});
       } else if (near(found.constant, 1) && by != nullptr && by->has_input(0) &&
-                 source(by->inputs[0]) == x) {
+                 source(by->input(0)) == x) {
         if (by->op == "Sigmoid") return created(root, "Swish", {x});
         if (by->op == "HardSigmoid" && near(by->number("alpha", 0.2), 1.0 / 6)) {
           return created(root, "HardSwish", {x});
@@ -156,10 +158,10 @@ class matcher {
     const node* clip = writer(value, "Clip");
     if (clip == nullptr) return no_value;
     const double least =
-        clip->has_input(1) ? number(clip->inputs[1]).value_or(-1) : clip->number("min", -1);
+        clip->has_input(1) ? number(clip->input(1)).value_or(-1) : clip->number("min", -1);
     const double most =
-        clip->has_input(2) ? number(clip->inputs[2]).value_or(-1) : clip->number("max", -1);
-    return least == 0 && most == 6 ? added_to(clip->inputs[0], 3) : no_value;
+        clip->has_input(2) ? number(clip->input(2)).value_or(-1) : clip->number("max", -1);
+    return least == 0 && most == 6 ? added_to(clip->input(0), 3) : no_value;
   }
 
   /// x * (1 + erf(x / sqrt 2)) / 2, or 1 + tanh(sqrt(2 / pi) * ...), which approximates it
@@ -169,7 +171,7 @@ class matcher {
     const std::size_t inner = added_to(other, 1);
     const node* by = inner == no_value ? nullptr : writer(inner);
     if (by == nullptr || !by->has_input(0)) return std::nullopt;
-    const product argument = product_of(by->inputs[0]);
+    const product argument = product_of(by->input(0));
     const bool is_erf = by->op == "Erf" && near(argument.constant, 1 / std::numbers::sqrt2) &&
                         argument.factors == std::vector{x};
     const bool is_tanh = by->op == "Tanh" && !argument.factors.empty() &&
@@ -191,45 +193,46 @@ class matcher {
   /// The tensor of which `value` is the mean over the last axis.
   [[nodiscard]] std::size_t mean_of(std::size_t value) const {
     const node* by = writer(value, "ReduceMean");
-    if (by == nullptr || !by->has_input(0) || !values_[by->inputs[0]].extents) return no_value;
+    if (by == nullptr || !by->has_input(0) || !values_[by->input(0)].extents) return no_value;
     std::vector<std::int64_t> axes = by->integers("axes");
-    if (axes.empty() && by->has_input(1) && values_[by->inputs[1]].data) {
-      axes = whole_numbers(values_[by->inputs[1]].data->values);
+    if (axes.empty() && by->has_input(1) && values_[by->input(1)].data) {
+      axes = whole_numbers(values_[by->input(1)].data->values);
     }
-    const auto last = static_cast<std::int64_t>(values_[by->inputs[0]].extents->size()) - 1;
+    const auto last = static_cast<std::int64_t>(values_[by->input(0)].extents->size()) - 1;
     const bool over_last = axes.size() == 1 && (axes[0] == -1 || axes[0] == last);
-    return over_last && by->integer("keepdims", 1) != 0 ? source(by->inputs[0]) : no_value;
+    return over_last && by->integer("keepdims", 1) != 0 ? source(by->input(0)) : no_value;
   }
 
   /// x of x * x, written as a product or a power.
   [[nodiscard]] std::size_t square_of(std::size_t value) const {
     const node* by = value == no_value ? nullptr : writer(value);
     if (by == nullptr || by->inputs.size() != 2) return no_value;
-    const std::size_t x = source(by->inputs[0]);
-    if (by->op == "Pow") return is(by->inputs[1], 2) ? x : no_value;
-    return by->op == "Mul" && source(by->inputs[1]) == x ? x : no_value;
+    const std::size_t x = source(by->input(0));
+    if (by->op == "Pow") return is(by->input(1), 2) ? x : no_value;
+    return by->op == "Mul" && source(by->input(1)) == x ? x : no_value;
   }
 
   /// d / sqrt(mean(d^2) + epsilon), where d is x or x - mean(x).
   [[nodiscard]] std::optional<normalized> normalized_by(const node& by) const {
     if (by.inputs.size() != 2) return std::nullopt;
-    const std::size_t d = source(by.inputs[0]);
-    const node* root = writer(by.inputs[1], "Sqrt");
+    const std::size_t d = source(by.input(0));
+    if (d == no_value) return std::nullopt;
+    const node* root = writer(by.input(1), "Sqrt");
     if (by.op == "Mul") {
-      const node* inverse = writer(by.inputs[1], "Reciprocal");
-      root = inverse == nullptr ? nullptr : writer(inverse->inputs[0], "Sqrt");
+      const node* inverse = writer(by.input(1), "Reciprocal");
+      root = inverse == nullptr ? nullptr : writer(inverse->input(0), "Sqrt");
     } else if (by.op != "Div") {
       return std::nullopt;
     }
-    const node* sum = root == nullptr ? nullptr : writer(root->inputs[0], "Add");
+    const node* sum = root == nullptr ? nullptr : writer(root->input(0), "Add");
     if (sum == nullptr || sum->inputs.size() != 2) return std::nullopt;
-    const bool last = number(sum->inputs[1]).has_value();
-    const auto epsilon = number(sum->inputs[last ? 1 : 0]);
-    if (!epsilon || square_of(mean_of(sum->inputs[last ? 0 : 1])) != d) return std::nullopt;
+    const bool last = number(sum->input(1)).has_value();
+    const auto epsilon = number(sum->input(last ? 1 : 0));
+    if (!epsilon || square_of(mean_of(sum->input(last ? 0 : 1))) != d) return std::nullopt;
     const node* centred = writer(d, "Sub");
     if (centred == nullptr) return normalized{d, true, *epsilon};
-    const std::size_t x = source(centred->inputs[0]);
-    if (mean_of(centred->inputs[1]) != x) return normalized{d, true, *epsilon};
+    const std::size_t x = source(centred->input(0));
+    if (mean_of(centred->input(1)) != x) return normalized{d, true, *epsilon};
     return normalized{x, false, *epsilon};
   }
 
@@ -241,9 +244,9 @@ class matcher {
     const auto peel = [&](const char* op, std::size_t& learned) {
       if (by == nullptr || by->op != op || by->inputs.size() != 2) return;
       for (std::size_t i = 0; i < 2; ++i) {
-        if (!is_learned(by->inputs[i])) continue;
-        learned = by->inputs[i];
-        by = writer(by->inputs[1 - i]);
+        if (!is_learned(by->input(i))) continue;
+        learned = by->input(i);
+        by = writer(by->input(1 - i));
         return;
       }
     };
@@ -259,22 +262,44 @@ class matcher {
   }
 
   [[nodiscard]] bool is_learned(std::size_t value) const {
+    if (value == no_value) return false;
     const known& of = values_[value];
     return constants_[value] && of.extents && of.extents->size() == 1 && !is_integral(of.type);
+  }
+
+  /// A batch norm with its scale and shift in separate nodes, as models of Caffe have them.
+  [[nodiscard]] std::optional<node> batchnorm(const node& root) const {
+    const node* by = &root;
+    for (const char* op : {"Add", "Mul"}) {
+      if (by == nullptr || by->op != op || by->inputs.size() != 2) return std::nullopt;
+      if (!by->has_input(0) || !by->has_input(1)) return std::nullopt;
+      const std::size_t x = constants_[by->input(1)] ? 0 : 1;
+      const auto& image = values_[by->input(x)].extents;
+      const auto& learned = values_[by->input(1 - x)].extents;
+      const bool by_channel =
+          image && image->size() > 2 && learned && constants_[by->input(1 - x)] &&
+          learned->size() < image->size() && learned->size() + 1 >= image->size() &&
+          learned->front() == (*image)[1] && elements(*learned) == learned->front();
+      by = by_channel ? writer(by->input(x)) : nullptr;
+    }
+    if (by == nullptr || by->op != "BatchNormalization") return std::nullopt;
+    node result = *by;
+    result.outputs = root.outputs;
+    return result;
   }
 
   // Products of matrices.
 
   [[nodiscard]] std::optional<node> linear(const node& root) const {
     for (std::size_t i = 0; i < 2; ++i) {
-      const node* by = is_learned(root.inputs[i]) ? writer(root.inputs[1 - i], "MatMul") : nullptr;
-      if (by == nullptr || by->inputs.size() != 2 || !constants_[by->inputs[1]]) continue;
-      const auto& weights = values_[by->inputs[1]].extents;
-      if (!weights || weights->size() != 2 ||
-          weights->back() != values_[root.inputs[i]].extents->front()) {
+      const node* by = is_learned(root.input(i)) ? writer(root.input(1 - i), "MatMul") : nullptr;
+      if (by == nullptr || by->inputs.size() != 2 || !by->has_input(1)) continue;
+      const auto& weights = values_[by->input(1)].extents;
+      if (!constants_[by->input(1)] || !weights || weights->size() != 2 ||
+          weights->back() != values_[root.input(i)].extents->front()) {
         continue;
       }
-      node result = created(root, composed_linear, {by->inputs[0], by->inputs[1], root.inputs[i]});
+      node result = created(root, composed_linear, {by->input(0), by->input(1), root.input(i)});
       if (!by->scope.empty()) result.scope = by->scope;
       return result;
     }
@@ -283,11 +308,11 @@ class matcher {
 
   /// softmax(scale * q k^T + mask) v.
   [[nodiscard]] std::optional<node> attention(const node& root) const {
-    const node* softmax = writer(without_nan(root.inputs[0]), "Softmax");
+    const node* softmax = writer(without_nan(root.input(0)), "Softmax");
     if (softmax == nullptr || !softmax->has_input(0)) return std::nullopt;
     double scale = 1;
     std::size_t mask = no_value;
-    std::size_t scores = softmax->inputs[0];
+    std::size_t scores = softmax->input(0);
     for (int depth = 0; depth < 4; ++depth) {
       if (const auto found = scaled(scores)) {
         scores = found->first;
@@ -296,25 +321,25 @@ class matcher {
       const node* by = writer(scores);
       if (by == nullptr || mask != no_value) break;
       if (by->op == "Add" && by->inputs.size() == 2) {
-        const bool second = leads_to_product(by->inputs[0]);
-        mask = by->inputs[second ? 1 : 0];
-        scores = by->inputs[second ? 0 : 1];
-      } else if (by->op == "Where" && by->inputs.size() == 3 && number(by->inputs[2])) {
-        mask = by->inputs[0];
-        scores = by->inputs[1];
+        const bool second = leads_to_product(by->input(0));
+        mask = by->input(second ? 1 : 0);
+        scores = by->input(second ? 0 : 1);
+      } else if (by->op == "Where" && by->inputs.size() == 3 && number(by->input(2))) {
+        mask = by->input(0);
+        scores = by->input(1);
       } else {
         break;
       }
     }
     const node* by = writer(scores, "MatMul");
     if (by == nullptr || by->inputs.size() != 2) return std::nullopt;
-    const auto query = scaled(by->inputs[0]);
-    const auto key = scaled(by->inputs[1]);
+    const auto query = scaled(by->input(0));
+    const auto key = scaled(by->input(1));
     if (!query || !key) return std::nullopt;
     const auto& extents = values_[query->first].extents;
     const double width = extents && !extents->empty() ? static_cast<double>(extents->back()) : 0;
     if (!near(scale * query->second * key->second, 1 / std::sqrt(width))) return std::nullopt;
-    return created(root, composed_attention, {query->first, key->first, root.inputs[1], mask});
+    return created(root, composed_attention, {query->first, key->first, root.input(1), mask});
   }
 
   [[nodiscard]] bool leads_to_product(std::size_t value) const {
@@ -326,7 +351,7 @@ class matcher {
   [[nodiscard]] std::size_t without_nan(std::size_t value) const {
     const node* where = writer(value, "Where");
     if (where == nullptr || where->inputs.size() != 3) return value;
-    return writer(where->inputs[0], "IsNaN") != nullptr ? where->inputs[2] : value;
+    return writer(where->input(0), "IsNaN") != nullptr ? where->input(2) : value;
   }
 
   const graph& graph_;
@@ -363,8 +388,8 @@ std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
       continue;
     }
     const bool standard = of.domain.empty() || of.domain == "ai.onnx";
-    auto composed = standard ? patterns.match(of) : std::nullopt;
-    steps.push_back({i, composed ? std::move(*composed) : of});
+    const auto composed = standard ? patterns.match(of) : std::nullopt;
+    steps.push_back({i, composed ? *composed : of});
     for (const std::size_t input : steps.back().of.inputs) {
       if (input != no_value) needed[input] = true;
     }

@@ -20,7 +20,7 @@
 namespace layerbench::tool::onnx {
 namespace {
 
-constexpr std::size_t most_nodes = 100'000;
+constexpr std::size_t most_nodes = 50'000;
 constexpr std::size_t most_values = 400'000;
 /// Bytes of a tensor whose elements are read: shapes, axes, scales.
 constexpr std::uint32_t most_elements_bytes = 64 << 10;
@@ -84,13 +84,13 @@ std::optional<std::vector<double>> decoded(const std::string& raw, int type) {
   };
   static_assert(std::endian::native == std::endian::little);
   switch (type) {
-    case 1: return as(float{});
-    case 2: return as(std::uint8_t{});
-    case 3: return as(std::int8_t{});
-    case 6: return as(std::int32_t{});
-    case 7: return as(std::int64_t{});
-    case 9: return as(std::uint8_t{});
-    case 11: return as(double{});
+    case element::f32: return as(float{});
+    case element::u8:
+    case element::boolean: return as(std::uint8_t{});
+    case element::i8: return as(std::int8_t{});
+    case element::i32: return as(std::int32_t{});
+    case element::i64: return as(std::int64_t{});
+    case element::f64: return as(double{});
     default: return std::nullopt;
   }
 }
@@ -233,16 +233,16 @@ class reader {
         all.complete = false;
         input_.Skip(input_.BytesUntilLimit());
       }
-      while (input_.BytesUntilLimit() > 0) all.add(element(single));
+      while (input_.BytesUntilLimit() > 0) all.add(number(single));
       input_.PopLimit(outer);
     } else if (f.type == single) {
-      all.add(element(single));
+      all.add(number(single));
     } else {
       fail("is no ONNX model, or damaged: an element has another type");
     }
   }
 
-  double element(wire type) {
+  double number(wire type) {
     return type == wire::varint ? static_cast<double>(integer({0, type})) : real(type);
   }
 

@@ -278,12 +278,12 @@ std::int64_t repeated_heads(const view& x) {
 enum class mask_kind { none, causal, learned, other };
 
 /// What a constant mask hides: of q queries and k keys.
-mask_kind mask_of(const converter& to, std::size_t i, std::int64_t q, std::int64_t k) {
+mask_kind mask_of(converter& to, std::size_t i, std::int64_t q, std::int64_t k) {
   if (!to.of().has_input(i)) return mask_kind::none;
-  const known& of = to.about(i);
+  const known& of = to.of_one_image(i);
   const bool is_weight = to.input(i).from == source_kind::weight;
   if (!of.data) return is_weight ? mask_kind::learned : mask_kind::other;
-  const bool is_boolean = of.type == static_cast<int>(element::boolean);
+  const bool is_boolean = of.type == element::boolean;
   const auto visible = [&](double value) { return is_boolean ? value != 0 : value > -1e4; };
   const std::vector<double>& all = of.data->values;
   const bool hides = !std::ranges::all_of(all, visible);
@@ -456,17 +456,23 @@ view dropout(converter& to) {
   if (to.is_read(1)) throw unknown("with a mask");
   const attribute* ratio = to.of().find("ratio");
   const double rate = ratio != nullptr ? ratio->f : to.number(1).value_or(0.5);
-  if (!(rate >= 0 && rate < 1)) throw unknown(fmt::format("with a rate of {}", rate));
+  if (std::isnan(rate) || rate < 0 || rate >= 1)
+    throw unknown(fmt::format("with a rate of {}", rate));
   if (rate == 0) return x.viewed(to.extents());
   return to.elementwise(op::dropout{shortest(rate), {}}, x);
 }
 
 view softmax(converter& to) {
-  const view& x = to.source(0);
-  const bool flattens = to.opset() < 13;
-  const std::size_t last = x.extents.size() - 1;
+  view x = to.source(0);
+  const bool flattens = to.opset() < 13;  // from the axis on
   std::size_t axis = axis_of(to.of().integer("axis", flattens ? 1 : -1), x.extents.size());
-  if (flattens && axis != last) throw unknown("over several axes");
+  if (flattens && axis + 1 != x.extents.size()) {
+    const auto split = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
+    x = to.seen_as(
+        x, {elements(dims(x.extents.begin(), split)), elements(dims(split, x.extents.end()))});
+    axis = 1;
+  }
+  const std::size_t last = x.extents.size() - 1;
   if (to.of().op == "LogSoftmax") to.note("log_softmax is timed as softmax");
   dims extents = converter::element_extents(x);
   // A matrix, where a layer wrote one: the loss of a training step replaces its softmax.
@@ -475,12 +481,12 @@ view softmax(converter& to) {
   }
   if (extents != x.extents) {
     if (axis != last || extents.back() != x.extents.back()) {
-      throw unknown("over an axis that a view created");
+      throw unknown("over an axis that a view made");
     }
     axis = extents.size() - 1;
   }
   if (axis < 1) throw unknown("over the batch");
-  return to.append(op::softmax{extents, static_cast<std::int64_t>(axis)}, {x});
+  return to.append(op::softmax{extents, static_cast<std::int64_t>(axis)}, {x}).viewed(to.extents());
 }
 
 /// The extents of x of which y has the first one once; nothing where y is not repeated so.
@@ -825,7 +831,8 @@ view recurrent(converter& to) {
   for (std::size_t i = 1; i < of.outputs.size(); ++i) {
     if (!to.is_read(i)) continue;
     view state{source_kind::left_out, to.extents(i), to.extents(i)};
-    to.set(i, state);
+    state.sources = {of.outputs[0]};
+    to.set(i, std::move(state));
   }
   y = y.viewed({steps, batch, ways, hidden});
   if (batch_first) return y.permuted({1, 0, 2, 3}).viewed(to.extents());

@@ -53,7 +53,7 @@ json::value common_size(std::int64_t first, std::int64_t first_batch, std::int64
     first /= first_batch;
     second /= second_batch;
   }
-  if (first != second || first > max_size) return {};
+  if (first != second) return {};
   if (factors.empty()) return first;
   if (first != 1) factors.push_back(first);
   return factors.size() == 1 ? factors[0] : factors;
@@ -66,7 +66,8 @@ std::optional<json::value> merged(const layers_at& first, const layers_at& secon
   if (a.is_number_integer() && b.is_number_integer()) {
     json::value size =
         common_size(a.get<std::int64_t>(), first.batch, b.get<std::int64_t>(), second.batch);
-    return size.is_null() ? std::nullopt : std::optional(std::move(size));
+    const bool is_large = size.is_number() && size > max_size;
+    return size.is_null() || is_large ? std::nullopt : std::optional(std::move(size));
   }
   if (!a.is_structured()) return a == b ? std::optional(a) : std::nullopt;
   if (a.type() != b.type() || a.size() != b.size()) return std::nullopt;
@@ -118,11 +119,10 @@ converted convert_at(const graph& g, sizes of, std::int64_t batch, bool softmax)
 }
 
 /// The conversion at any batch. Throws bad_input if sizes depend on the batch in another way.
-converted convert_at_both(const graph& g, const sizes& of, bool softmax,
-                          const std::optional<layers_at>& expected) {
+converted convert_at_both(const graph& g, const sizes& of, bool softmax) {
   converted first = convert_at(g, of, batches[0], softmax);
   auto common = merged(first.at, convert_at(g, of, batches[1], softmax).at);
-  if (!common || (expected && merged(first.at, *expected) != common)) {
+  if (!common) {
     throw bad_input(g.file, "graph",
                     "sizes depend on the batch in another way than as a multiple of it; write the "
                     "model with a fixed batch");
@@ -131,24 +131,38 @@ converted convert_at_both(const graph& g, const sizes& of, bool softmax,
   return first;
 }
 
-/// The conversion of a file with a fixed batch. It gets the parameter `batch` only if the layers
-/// are then those that the file has at its own batch.
+/// Whether two conversions have the same graph of ops, with results as large at their batches.
+bool is_same_graph(const converted& a, const converted& b) {
+  const std::vector<layer>& first = a.created.layers;
+  const std::vector<layer>& second = b.created.layers;
+  const auto results = [](const layer& of) {
+    return elements(model::detail::of_role(of.op, op::role::destination).front().extents);
+  };
+  return std::ranges::equal(first, second, [&](const layer& one, const layer& other) {
+    return one.op.name() == other.op.name() && one.inputs == other.inputs &&
+           !common_size(results(one), a.at.batch, results(other), b.at.batch).is_null();
+  });
+}
+
+/// The conversion of a file with a fixed batch. It gets the parameter `batch` only if its graph is
+/// then the one that the file has at its own batch.
 converted convert_fixed(const graph& g, const sizes& of, bool softmax, bool& varies) {
   sizes fixed = of;
   fixed.batch_in_file = 0;
   fixed.batch_varies = false;
   converted result = convert_at(g, fixed, of.batch_in_file, softmax);
+  varies = false;
   try {
-    result = convert_at_both(g, of, softmax, result.at);
-    ++result.created.notes[fmt::format(
-        "the file has a batch of {}; the first extents that follow it are the parameter batch",
-        of.batch_in_file)];
+    converted any = convert_at_both(g, of, softmax);
+    varies = is_same_graph(any, result);
+    if (varies) result = std::move(any);
   } catch (const bad_input&) {  // its sizes hold for this batch only
-    varies = false;
-    ++result.created.notes[fmt::format(
-        "the file has sizes for a batch of {} only; the shape file has no parameter batch",
-        of.batch_in_file)];
   }
+  const std::string of_file = fmt::format("the file has a batch of {}; ", of.batch_in_file);
+  ++result.created
+        .notes[of_file + (varies ? "the first extents that follow it are the parameter batch"
+                                 : "other sizes depend on it, so the shape file has no "
+                                   "parameter batch")];
   return result;
 }
 
@@ -193,9 +207,9 @@ imported shape_file_of(const graph& g, const import_options& options) {
   const sizes of = sizes_of(g, options);
   bool varies = true;
   converted found = of.batch_in_file > 0 ? convert_fixed(g, of, options.softmax, varies)
-                                         : convert_at_both(g, of, options.softmax, std::nullopt);
+                                         : convert_at_both(g, of, options.softmax);
   conversion& created = found.created;
-  std::string source =
+  const std::string source =
       fmt::format("{} (ONNX, opset {}{}{})", std::filesystem::path(g.file).filename().string(),
                   g.opset, g.producer.empty() ? "" : ", by ", g.producer.substr(0, 80));
   std::string lacks;
