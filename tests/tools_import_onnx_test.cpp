@@ -371,6 +371,20 @@ TEST_F(ImportOnnx, MasksOfAttention) {
   EXPECT_THAT(masked(-1).err, mentions("note", "mask"));
 }
 
+TEST_F(ImportOnnx, MasksThatAreInputsAreLeftOut) {
+  pb::model net = heads();
+  net.input("present", {-1, 9}).numbers("added", {1, 2}).real("one", 1).real("lowest", -1e30F);
+  net.node("Unsqueeze", {"present", "added"}, {"wide"}).node("Sub", {"one", "wide"}, {"absent"});
+  net.node("Mul", {"absent", "lowest"}, {"mask"});
+  net.node("Transpose", {"k"}, {"kt"}, {ints("perm", {0, 1, 3, 2})});
+  net.node("Mul", {"q", "scale"}, {"qs"}).node("MatMul", {"qs", "kt"}, {"a"});
+  net.node("Add", {"a", "mask"}, {"b"}).node("Softmax", {"b"}, {"c"});
+  net.node("MatMul", {"c", "v"}, {"y"}).output("y");
+  const testing::outcome done = import(net.bytes());
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, mentions("note", "mask"));
+}
+
 TEST_F(ImportOnnx, AttentionAsOneNode) {
   pb::model flat;
   flat.input("x", {-1, 9, 16}).weight("w", {16, 16}).weight("narrow", {16, 8});
@@ -496,6 +510,7 @@ TEST_F(ImportOnnx, AFixedBatchInSizesStaysANumber) {
   net.node("Reshape", {"x", "to"}, {"a"}).node("MatMul", {"a", "w"}, {"b"});
   const json::value file = file_of(net.output("b").bytes());
   EXPECT_FALSE(file.contains("parameters"));
+  EXPECT_EQ(import(net.bytes(), {"--batch=2"}).exit_code, 2);
   EXPECT_EQ(file["layers"][0]["shape"]["m"], 6);
 }
 
@@ -694,6 +709,24 @@ INSTANTIATE_TEST_SUITE_P(
                       .output("y")
                       .bytes(),
                   {"graph/node/0"}},
+        bad_model{"HugeLayer",
+                  pb::model()
+                      .input("x", {5, -1, 2147483647})
+                      .weight("w", {1, 4, 1})
+                      .weight("r", {1, 4, 2147483647})
+                      .weight("b", {1, 8})
+                      .node("LSTM", {"x", "w", "r", "b"}, {"y"})
+                      .output("y")
+                      .bytes(),
+                  {"graph"}},
+        bad_model{"HugeSize",
+                  pb::model()
+                      .input("x", {-1, 2147483647, 2})
+                      .node("Flatten", {"x"}, {"a"})
+                      .node("Relu", {"a"}, {"y"})
+                      .output("y")
+                      .bytes(),
+                  {"graph"}},
         bad_model{"EndlessRange",
                   start()
                       .real("a", 0)

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -99,7 +100,12 @@ void run(import_command& command) {
   }
   if (options.name.empty()) options.name = name_of(command.file);
   options.softmax = !command.no_softmax;
-  const onnx::imported imported = onnx::shape_file_of(onnx::read(command.file), options);
+  onnx::imported imported;
+  try {
+    imported = onnx::shape_file_of(onnx::read(command.file), options);
+  } catch (const std::overflow_error& wrong) {
+    throw bad_input(command.file, "graph", wrong.what());
+  }
   report(imported, options.name);
   if (!imported.created.unknown.empty() && !command.allow_partial) {
     throw error(fmt::format("{}: nothing is written; --allow-partial writes the shape file without "
@@ -132,9 +138,7 @@ void add_import(CLI::App& app) {
       ->add_option("--batch", options->options.batch,
                    "Value of the parameter batch [the model's, or 1]")
       ->check(CLI::Range(std::int64_t{1}, max_size));
-  command
-      ->add_option("--bind", options->bind,
-                   "Sizes of axes with names, such as tokens=128")
+  command->add_option("--bind", options->bind, "Sizes of axes with names, such as tokens=128")
       ->type_name("NAME=SIZE")
       ->delimiter(',')
       ->allow_extra_args(false);

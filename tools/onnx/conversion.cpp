@@ -188,8 +188,9 @@ view converter::value_of() {
   const rule found = standard ? rule_of(of().op) : nullptr;
   bool all_inputs = !of().inputs.empty();  // or constants
   bool any_weight = false;
-  for (const std::size_t input : of().inputs) {
-    if (input == no_value) continue;
+  for (std::size_t i = 0; i < of().inputs.size(); ++i) {
+    const std::size_t input = of().inputs[i];
+    if (input == no_value || i == mask_input(of())) continue;
     if (!views_[input]) throw follows();
     all_inputs = all_inputs && (views_[input]->from == source_kind::constant ||
                                 views_[input]->from == source_kind::input);

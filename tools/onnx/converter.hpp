@@ -46,6 +46,12 @@ class converter {
   [[nodiscard]] std::int64_t opset() const { return graph_.opset; }
   /// What is known of an input for one image. Its elements may be fewer than its extents say.
   [[nodiscard]] const known& of_one_image(std::size_t i);
+  /// Whether an input follows from constants and sizes alone.
+  [[nodiscard]] bool is_constant(std::size_t i) const { return constants_[of().inputs[i]]; }
+  /// Whether an input is a tensor of the file.
+  [[nodiscard]] bool is_initializer(std::size_t i) const {
+    return graph_.values[of().inputs[i]].initializer.has_value();
+  }
   /// Whether PyTorch's exporter computed this weight, from one or several of the model's.
   [[nodiscard]] bool is_computed(const view& weight) const;
   /// Whether an output is read, or is one of the model's.

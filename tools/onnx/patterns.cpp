@@ -377,6 +377,10 @@ std::vector<bool> constants_of(const graph& g, const std::vector<known>& values)
   return result;
 }
 
+std::size_t mask_input(const node& of) {
+  return of.op == composed_attention || of.op == "Attention" ? 3 : no_value;
+}
+
 std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
   const matcher patterns(g, values);
   std::vector<bool> needed(values.size(), false);
@@ -390,8 +394,9 @@ std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
     const bool standard = of.domain.empty() || of.domain == "ai.onnx";
     const auto composed = standard ? patterns.match(of) : std::nullopt;
     steps.push_back({i, composed ? *composed : of});
-    for (const std::size_t input : steps.back().of.inputs) {
-      if (input != no_value) needed[input] = true;
+    const node& added = steps.back().of;
+    for (std::size_t input = 0; input < added.inputs.size(); ++input) {
+      if (added.has_input(input) && input != mask_input(added)) needed[added.inputs[input]] = true;
     }
   }
   std::ranges::reverse(steps);

@@ -21,8 +21,11 @@ struct step {
 inline constexpr const char* composed_attention = "MatMul, Softmax, MatMul";
 inline constexpr const char* composed_linear = "MatMul, Add";
 
-/// The nodes that the outputs depend on, in order. Nodes that compute one op of ONNX in several
-/// steps, such as a gelu with Erf, are one node, with the position of the last.
+/// The input of attention that is a mask, which no layer computes; no_value for other nodes.
+[[nodiscard]] std::size_t mask_input(const node& of);
+
+/// The nodes that the outputs depend on, but for masks, in order. Nodes that compute one op of ONNX
+/// in several steps, such as a gelu with Erf, are one node, with the position of the last.
 [[nodiscard]] std::vector<step> steps_of(const graph& g, const std::vector<known>& values);
 
 /// Whether each value follows from constants and sizes alone.

@@ -281,13 +281,13 @@ enum class mask_kind { none, causal, learned, other };
 mask_kind mask_of(converter& to, std::size_t i, std::int64_t q, std::int64_t k) {
   if (!to.of().has_input(i)) return mask_kind::none;
   const known& of = to.of_one_image(i);
-  const bool is_weight = to.input(i).from == source_kind::weight;
-  if (!of.data) return is_weight ? mask_kind::learned : mask_kind::other;
+  if (!of.data) return to.is_constant(i) ? mask_kind::learned : mask_kind::other;
   const bool is_boolean = of.type == element::boolean;
   const auto visible = [&](double value) { return is_boolean ? value != 0 : value > -1e4; };
   const std::vector<double>& all = of.data->values;
   const bool hides = !std::ranges::all_of(all, visible);
-  if (!hides) return is_weight ? mask_kind::learned : mask_kind::none;
+  const bool is_learned = to.is_initializer(i) && !is_boolean && all.size() > 1;
+  if (!hides) return is_learned ? mask_kind::learned : mask_kind::none;
   const dims& extents = of.data->extents;
   if (static_cast<std::int64_t>(all.size()) != q * k || extents.size() < 2 || extents.back() != k ||
       q > k) {
@@ -303,7 +303,6 @@ mask_kind mask_of(converter& to, std::size_t i, std::int64_t q, std::int64_t k) 
 /// The tensors have the order sequence, head, token; the op's have the heads of a token one behind
 /// the other, as projections write them.
 view attention_of(converter& to, std::vector<view> operands, bool causal) {
-  constexpr std::size_t mask_input = 3;
   for (view& x : operands) {
     if (x.extents.size() == 3) x = to.seen_as(x, {x.extents[0], 1, x.extents[1], x.extents[2]});
     if (x.extents.size() != 4) {
@@ -318,7 +317,7 @@ view attention_of(converter& to, std::vector<view> operands, bool causal) {
   }
   op::attention created{query[0], to.plain(query[1]), to.plain(query[2]), to.plain(key[2]),
                         to.plain(query[3])};
-  const mask_kind mask = mask_of(to, mask_input, created.q, created.k);
+  const mask_kind mask = mask_of(to, mask_input(to.of()), created.q, created.k);
   if (mask == mask_kind::learned) throw unknown("with a learned or large mask");
   if (mask == mask_kind::other) to.note("a mask of attention is left out");
   created.causal = causal || mask == mask_kind::causal;

@@ -66,8 +66,7 @@ std::optional<json::value> merged(const layers_at& first, const layers_at& secon
   if (a.is_number_integer() && b.is_number_integer()) {
     json::value size =
         common_size(a.get<std::int64_t>(), first.batch, b.get<std::int64_t>(), second.batch);
-    const bool is_large = size.is_number() && size > max_size;
-    return size.is_null() || is_large ? std::nullopt : std::optional(std::move(size));
+    return size.is_null() ? std::nullopt : std::optional(std::move(size));
   }
   if (!a.is_structured()) return a == b ? std::optional(a) : std::nullopt;
   if (a.type() != b.type() || a.size() != b.size()) return std::nullopt;
@@ -129,6 +128,12 @@ converted convert_at_both(const graph& g, const sizes& of, bool softmax) {
   }
   first.at.layers = std::move(*common);
   return first;
+}
+
+/// Whether a size is larger than shape files allow.
+bool has_large_size(const json::value& of) {
+  if (of.is_structured()) return std::ranges::any_of(of, has_large_size);
+  return of.is_number_integer() && of > max_size;
 }
 
 /// Whether two conversions have the same graph of ops, with results as large at their batches.
@@ -208,6 +213,13 @@ imported shape_file_of(const graph& g, const import_options& options) {
   bool varies = true;
   converted found = of.batch_in_file > 0 ? convert_fixed(g, of, options.softmax, varies)
                                          : convert_at_both(g, of, options.softmax);
+  if (has_large_size(found.at.layers)) {
+    throw bad_input(g.file, "graph", fmt::format("a layer has a size above {}", max_size));
+  }
+  if (options.batch && !varies) {
+    throw usage_error(fmt::format("--batch: the sizes in {} are those of a batch of {} alone",
+                                  g.file, of.batch_in_file));
+  }
   conversion& created = found.created;
   const std::string source =
       fmt::format("{} (ONNX, opset {}{}{})", std::filesystem::path(g.file).filename().string(),

@@ -27,7 +27,7 @@ struct imported {
   std::int64_t parameters = 0;
 };
 
-/// Converts a model. Throws bad_input.
+/// Converts a model. Throws bad_input, and usage_error for a batch that the file does not allow.
 [[nodiscard]] imported shape_file_of(const graph& g, const import_options& options);
 
 }  // namespace layerbench::tool::onnx
