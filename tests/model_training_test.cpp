@@ -63,6 +63,20 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingMacs,
                                            published{"vgg16", 46324088832},
                                            published{"alexnet", 2072288640}));
 
+TEST_F(Training, OfAModelForInferenceOnlyIsRefusedWithTheReason) {
+  const std::string layers =
+      R"("layers": [{"name": "a", "op": "softmax", "shape": {"dims": [2, 3]}}]})";
+  const graph g = load(directory_.write(
+      "net.json", R"({"name": "net", "inference_only": "folded batch norm", )" + layers));
+  EXPECT_THAT(step_of(g, "inference").calls, SizeIs(1));
+  try {
+    static_cast<void>(step_of(g, "training"));
+    ADD_FAILURE() << "was trained";
+  } catch (const usage_error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("folded batch norm"));
+  }
+}
+
 TEST_F(Training, RunsForwardLossBackwardAndUpdate) {
   const graph g = load_layers(R"(
       {"name": "conv", "op": "conv",

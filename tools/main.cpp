@@ -51,6 +51,7 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_versus(app, commands);
   layerbench::tool::add_report(app);
   layerbench::tool::add_deepbench(app);
+  layerbench::tool::add_import(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // help or version

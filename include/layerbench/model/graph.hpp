@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <layerbench/op/op.hpp>
@@ -41,9 +42,10 @@ struct graph {
   std::string data;                  ///< the data set that it is for
   std::vector<std::string> studies;  ///< published measurements and suites that have it
   std::vector<std::string> aliases;  ///< other names that find it
-  parameter_values parameters;       ///< named sizes
-  parameter_values defaults;         ///< those that the file has itself
-  std::vector<layer> layers;         ///< every layer after its producers
+  std::string inference_only = {};   ///< why the model cannot be trained; empty if it can
+  parameter_values parameters = {};  ///< named sizes
+  parameter_values defaults = {};    ///< those that the file has itself
+  std::vector<layer> layers = {};    ///< every layer after its producers
   /// Of a sweep: the passes in which the layers of an op are timed. Empty for a model.
   std::map<std::string, std::vector<op::pass>, std::less<>> passes = {};
 };
@@ -70,6 +72,16 @@ namespace detail {
   std::vector<op::operand> operands = op.operands(op::pass::fwd, dtype::f32);
   std::erase_if(operands, [&](const op::operand& operand) { return operand.role != role; });
   return operands;
+}
+
+/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
+/// steps and sequences of a recurrent layer, which come first, also as one.
+[[nodiscard]] inline bool connects(const dims& from, const dims& to) {
+  if (from == to) return true;
+  const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
+  const bool same_last = deep.size() == 3 && from.back() == to.back();
+  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
+         elements(from) == elements(to);
 }
 
 }  // namespace detail

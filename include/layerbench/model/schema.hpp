@@ -99,6 +99,7 @@ namespace detail {
             {"data", described(text, "the data set that it is for, such as imagenet")},
             {"studies", described(texts, "published measurements and suites that have it")},
             {"aliases", described(texts, "other names that find it")},
+            {"inference_only", described(text, "why the model cannot be trained [it can]")},
             {"parameters", parameters},
             {"passes", described(by_op, "of a sweep: the passes that are timed, by op")},
             {"layers", layers}}},

@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -203,16 +202,6 @@ struct draft {
   return order;
 }
 
-/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
-/// steps and sequences of a recurrent layer, which come first, also as one.
-[[nodiscard]] inline bool connects(const dims& from, const dims& to) {
-  if (from == to) return true;
-  const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
-  const bool same_last = deep.size() == 3 && from.back() == to.back();
-  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
-         elements(from) == elements(to);
-}
-
 /// Source operands agree, in number and extents, with the destinations of their producers.
 inline void check_edges(const std::vector<draft>& drafts) {
   for (const draft& consumer : drafts) {
@@ -283,7 +272,7 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
   const json::value parsed = json::parse_file(path);
   const json::cursor file(parsed, path.string());
   file.check_keys({"$schema", "name", "title", "source", "family", "data", "studies", "aliases",
-                   "parameters", "passes", "layers"},
+                   "inference_only", "parameters", "passes", "layers"},
                   {"name", "layers"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
   graph result;
@@ -294,6 +283,7 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
   result.data = text("data");
   result.studies = detail::read_texts(file, "studies");
   result.aliases = detail::read_texts(file, "aliases");
+  result.inference_only = text("inference_only");
   result.passes = detail::read_passes(file);
   if (is_sweep(result) && replaced.contains("batch")) {
     throw usage_error(

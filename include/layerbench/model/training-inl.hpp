@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/model/parameters.hpp>
 #include <layerbench/model/reductions.hpp>
 #include <layerbench/model/step.hpp>
@@ -313,6 +314,10 @@ class training_builder {
 
 LAYERBENCH_INLINE step training_step(const graph& g, dtype type, const op_names& in_place,
                                      const training& how) {
+  if (!g.inference_only.empty()) {
+    throw usage_error(fmt::format("'{}' is for inference only, it cannot be trained: {}", g.name,
+                                  g.inference_only));
+  }
   return detail::training_builder(g, type, in_place, how).build();
 }
 

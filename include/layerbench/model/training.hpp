@@ -16,7 +16,7 @@ namespace layerbench::model {
 /// order, and the update of the weights. A loss takes the place of each softmax that a model ends
 /// in; the others are of auxiliary heads. The model's input has no gradient. Ops `in_place` write
 /// over their source if no later call needs it. Throws `unsupported` for a layer without a
-/// gradient.
+/// gradient, and usage_error for a model that is `inference_only`.
 [[nodiscard]] step training_step(const graph& g, dtype type, const op_names& in_place = {},
                                  const training& how = {});
 

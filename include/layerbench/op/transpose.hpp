@@ -53,6 +53,12 @@ struct transpose {
 
   static std::vector<pass> passes() { return {pass::fwd, pass::bwd}; }
 
+  /// Whether a view of a tensor of extents `a` can have extents `b`: axes are split or joined.
+  [[nodiscard]] static bool are_parts(const layerbench::dims& a, const layerbench::dims& b) {
+    const std::int64_t count = elements(a);
+    return elements(b) == count && elements(common_parts(a, b)) == count;
+  }
+
   [[nodiscard]] const layerbench::dims& viewed() const { return view.empty() ? dims : view; }
 
   /// Extents of the view in the order.
@@ -139,11 +145,6 @@ struct transpose {
       left_b /= part;
     }
     return parts;
-  }
-
-  [[nodiscard]] static bool are_parts(const layerbench::dims& a, const layerbench::dims& b) {
-    const std::int64_t count = elements(a);
-    return elements(b) == count && elements(common_parts(a, b)) == count;
   }
 
   /// The steps along `parts` of a tensor.

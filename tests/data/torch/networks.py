@@ -161,6 +161,17 @@ def bert():
     return transformers.BertModel(transformers.BertConfig(num_hidden_layers=2))
 
 
+class Outputs(nn.Module):
+    """A model of transformers that returns a tuple, as torch.onnx needs it."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(x).to_tuple()
+
+
 class Gpt2(nn.Module):
     """Two layers of GPT-2; logits of the last token, as for a prompt."""
 

@@ -1,0 +1,817 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "support/mentions.hpp"
+#include "support/onnx_file.hpp"
+#include "support/program.hpp"
+#include "support/temporary_directory.hpp"
+
+/// `layerbench import onnx` on models that are written here. tests/onnx_test.py has those of
+/// PyTorch.
+namespace layerbench {
+namespace tools_import_onnx_test {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::mentions;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+namespace pb = testing::onnx;
+using pb::f;
+using pb::i;
+using pb::ints;
+using pb::s;
+
+using strings = std::vector<std::string>;
+
+class ImportOnnx : public ::testing::Test {
+ protected:
+  testing::outcome import(const std::string& bytes, strings more = {}) {
+    more.insert(more.begin(), {"import", "onnx", directory_.write("net.onnx", bytes).string()});
+    return testing::run(LAYERBENCH_TOOL, more);
+  }
+  testing::outcome show(const std::string& shape_file, strings more = {}) {
+    more.insert(more.begin(), {"show", directory_.write("mine.json", shape_file).string()});
+    return testing::run(LAYERBENCH_TOOL, more);
+  }
+
+  /// The shape file, which must load.
+  json::value file_of(const std::string& bytes, const strings& more = {}) {
+    const testing::outcome done = import(bytes, more);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    if (done.exit_code != 0) return json::value::object({{"layers", json::value::array()}});
+    const testing::outcome shown = show(done.out);
+    EXPECT_EQ(shown.exit_code, 0) << shown.err << done.out;
+    return json::value::parse(done.out);
+  }
+
+  /// Op and shape of each layer, as in "softmax {dims: [batch, 5]}".
+  strings layers_of(const pb::model& of, const strings& more = {"--no-softmax"}, int opset = 20) {
+    strings lines;
+    const json::value file = file_of(of.bytes(opset), more);
+    for (const json::value& layer : file["layers"]) {
+      std::string line = layer["op"].get<std::string>() + ' ' + layer["shape"].dump();
+      std::erase(line, '"');
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  /// The layers of one node that reads an image of 8x7 with 6 channels.
+  strings of_image(const std::string& op, const std::vector<pb::message>& attributes,
+                   const pb::names& weights = {}, int opset = 20) {
+    pb::model net = base();
+    pb::names inputs{"x"};
+    inputs.insert(inputs.end(), weights.begin(), weights.end());
+    net.node(op, inputs, {"y"}, attributes).output("y");
+    return layers_of(net, {"--no-softmax"}, opset);
+  }
+
+  static pb::model base() {
+    pb::model net;
+    net.input("x", {-1, 6, 8, 7})
+        .weight("w3x3", {4, 6, 3, 3})
+        .weight("w_groups", {4, 3, 3, 3})
+        .weight("w_up", {6, 2, 3, 3})
+        .weight("c4", {4})
+        .weight("c6", {6})
+        .numbers("spatial", {2, 3})
+        .numbers("channels", {1});
+    return net;
+  }
+
+  testing::temporary_directory directory_;
+};
+
+/// What `layers_of` says of an image that an op reads.
+std::string image(const std::string& op, const std::string& rest) {
+  return fmt::format("{} {{n:batch,c:6,h:8,w:7{}}}", op, rest.empty() ? "" : "," + rest);
+}
+
+#if !LAYERBENCH_HAS_PROTOBUF
+
+TEST_F(ImportOnnx, SaysWhatIsMissing) {
+  const testing::outcome done = import(base().bytes());
+  EXPECT_EQ(done.exit_code, 77);
+  EXPECT_THAT(done.err, mentions("libprotobuf-dev"));
+}
+
+#else
+
+// Images.
+
+TEST_F(ImportOnnx, PadsOfConvolutions) {
+  const auto conv = [&](const std::vector<pb::message>& attributes) {
+    return of_image("Conv", attributes, {"w3x3", "c4"});
+  };
+  const auto expected = [](const std::string& rest) {
+    return ElementsAre(image("conv", "k:4,r:3,s:3" + rest + ",bias:true"));
+  };
+  EXPECT_THAT(conv({}), expected(""));
+  EXPECT_THAT(conv({ints("pads", {1, 0, 2, 3})}), expected(",pad:[1,2,0,3]"));
+  EXPECT_THAT(conv({ints("strides", {2, 2}), s("auto_pad", "SAME_UPPER")}),
+              expected(",stride:2,pad:[0,1,1,1]"));
+  EXPECT_THAT(conv({ints("strides", {2, 2}), s("auto_pad", "SAME_LOWER")}),
+              expected(",stride:2,pad:[1,0,1,1]"));
+  EXPECT_THAT(conv({s("auto_pad", "VALID"), ints("dilations", {1, 2})}),
+              expected(",dilation:[1,2]"));
+}
+
+TEST_F(ImportOnnx, ConvolutionsOfOtherKinds) {
+  EXPECT_THAT(of_image("Conv", {i("group", 2), ints("pads", {1, 1, 1, 1})}, {"w_groups"}),
+              ElementsAre(image("conv", "k:4,r:3,s:3,pad:1,groups:2")));
+  EXPECT_THAT(of_image("ConvTranspose",
+                       {i("group", 2), ints("strides", {2, 2}), ints("output_padding", {1, 0}),
+                        ints("pads", {1, 1, 1, 1})},
+                       {"w_up", "c4"}),
+              ElementsAre(image("deconv",
+                                "k:4,r:3,s:3,stride:2,pad:1,output_pad:[1,0],groups:2,bias:true")));
+  pb::model signal;
+  signal.input("x", {-1, 4, 64}).weight("w", {8, 4, 5});
+  signal.node("Conv", {"x", "w"}, {"y"}, {ints("strides", {2}), ints("pads", {2, 1})}).output("y");
+  EXPECT_THAT(layers_of(signal),
+              ElementsAre("conv {n:batch,c:4,h:1,w:64,k:8,r:1,s:5,stride:[1,2],pad:[0,0,2,1]}"));
+}
+
+TEST_F(ImportOnnx, Pools) {
+  const auto window = [](std::int64_t size, std::int64_t stride) {
+    return std::vector{ints("kernel_shape", {size, size}), ints("strides", {stride, stride})};
+  };
+  const auto with = [](std::vector<pb::message> all, const pb::message& more) {
+    all.push_back(more);
+    return all;
+  };
+  EXPECT_THAT(of_image("MaxPool", window(3, 2)),
+              ElementsAre("pool {kind:max,n:batch,c:6,h:8,w:7,r:3,s:3,stride:2}"));
+  EXPECT_THAT(of_image("MaxPool", with(window(3, 2), i("ceil_mode", 1))),
+              ElementsAre("pool {kind:max,n:batch,c:6,h:8,w:7,r:3,s:3,stride:2,ceil:true}"));
+  EXPECT_THAT(of_image("AveragePool", with(window(2, 2), s("auto_pad", "SAME_UPPER"))),
+              ElementsAre("pool {kind:average,n:batch,c:6,h:8,w:7,r:2,s:2,stride:2,pad:[0,0,0,1],"
+                          "count_padding:false}"));
+  EXPECT_THAT(of_image("AveragePool", with(with(window(3, 1), ints("pads", {1, 1, 1, 1})),
+                                           i("count_include_pad", 1))),
+              ElementsAre("pool {kind:average,n:batch,c:6,h:8,w:7,r:3,s:3,stride:1,pad:1}"));
+  const std::string all = "{kind:average,n:batch,c:6,h:8,w:7,r:8,s:7,stride:1}";
+  EXPECT_THAT(of_image("GlobalAveragePool", {}), ElementsAre("pool " + all));
+  EXPECT_THAT(of_image("ReduceMean", {}, {"spatial"}), ElementsAre("pool " + all));
+  EXPECT_THAT(of_image("ReduceMean", {ints("axes", {-1, 2}), i("keepdims", 0)}, {}, 13),
+              ElementsAre("pool " + all));
+  EXPECT_THAT(of_image("GlobalMaxPool", {}), ElementsAre(HasSubstr("kind:max")));
+  // A window of one position is the image itself.
+  pb::model net = base();
+  net.node("AveragePool", {"x"}, {"a"}, {ints("kernel_shape", {1, 1})}).node("Relu", {"a"}, {"y"});
+  EXPECT_THAT(layers_of(net.output("y")), SizeIs(1));
+}
+
+TEST_F(ImportOnnx, Normalizations) {
+  EXPECT_THAT(of_image("BatchNormalization", {f("epsilon", 1e-3F)}, {"c6", "c6", "c6", "c6"}),
+              ElementsAre(image("batchnorm", "epsilon:0.001")));
+  EXPECT_THAT(of_image("LRN", {i("size", 5), f("alpha", 2e-4F), f("bias", 2)}),
+              ElementsAre(image("lrn", "size:5,alpha:0.0002,k:2.0")));
+  pb::model caffe = base();
+  caffe.weight("scale", {6, 1, 1}).weight("shift", {6, 1, 1});
+  caffe.node("BatchNormalization", {"x", "c6", "c6", "c6", "c6"}, {"a"});
+  caffe.node("Mul", {"a", "scale"}, {"b"}).node("Add", {"b", "shift"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(caffe), ElementsAre("batchnorm {n:batch,c:6,h:8,w:7}"));
+  pb::model net;
+  net.input("x", {-1, 9, 16}).weight("scale", {16}).weight("shift", {16});
+  net.node("LayerNormalization", {"x", "scale", "shift"}, {"a"}, {f("epsilon", 1e-6F)});
+  net.node("RMSNormalization", {"a", "scale"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net), ElementsAre("layernorm {dims:[batch,9,16],epsilon:1e-06}",
+                                          "layernorm {dims:[batch,9,16],kind:rms}"));
+}
+
+TEST_F(ImportOnnx, NormalizationsInSteps) {
+  pb::model net;
+  net.input("x", {-1, 9, 16}).weight("scale", {16}).weight("shift", {16});
+  net.real("two", 2).real("epsilon", 1e-6F);
+  const std::vector last{ints("axes", {-1})};
+  net.node("ReduceMean", {"x"}, {"mean"}, last).node("Sub", {"x", "mean"}, {"d"});
+  net.node("Pow", {"d", "two"}, {"d2"}).node("ReduceMean", {"d2"}, {"v"}, last);
+  net.node("Add", {"v", "epsilon"}, {"ve"}).node("Sqrt", {"ve"}, {"root"});
+  net.node("Div", {"d", "root"}, {"n"}).node("Mul", {"n", "scale"}, {"ns"});
+  net.node("Add", {"ns", "shift"}, {"a"});
+  net.node("Mul", {"a", "a"}, {"a2"}).node("ReduceMean", {"a2"}, {"av"}, last);
+  net.node("Add", {"epsilon", "av"}, {"ave"}).node("Sqrt", {"ave"}, {"aroot"});
+  net.node("Reciprocal", {"aroot"}, {"inverse"}).node("Mul", {"a", "inverse"}, {"an"});
+  net.node("Mul", {"scale", "an"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net, {}, 13),
+              ElementsAre("layernorm {dims:[batch,9,16],epsilon:1e-06}",
+                          "layernorm {dims:[batch,9,16],kind:rms,epsilon:1e-06}"));
+}
+
+// By element.
+
+TEST_F(ImportOnnx, Activations) {
+  const auto kind = [&](const std::string& op, const std::vector<pb::message>& attributes = {}) {
+    const strings found = of_image(op, attributes);
+    EXPECT_THAT(found, SizeIs(1)) << op;
+    return found.empty() ? "" : found[0].substr(0, found[0].find(','));
+  };
+  for (const auto& [op, name] :
+       std::vector<std::pair<std::string, std::string> >{{"Relu", "relu"},
+                                                         {"LeakyRelu", "leaky_relu"},
+                                                         {"Elu", "elu"},
+                                                         {"Sigmoid", "sigmoid"},
+                                                         {"Tanh", "tanh"},
+                                                         {"HardSigmoid", "hardsigmoid"},
+                                                         {"HardSwish", "hardswish"},
+                                                         {"Gelu", "gelu"},
+                                                         {"Swish", "swish"}}) {
+    EXPECT_EQ(kind(op), "activation {kind:" + name) << op;
+  }
+  EXPECT_EQ(kind("Clip", {f("min", 0), f("max", 6)}), "activation {kind:relu6");
+  const testing::outcome done =
+      import(base().node("LeakyRelu", {"x"}, {"y"}, {f("alpha", 0.3F)}).output("y").bytes());
+  EXPECT_THAT(done.err, mentions("note", "0.3", "0.01"));
+}
+
+TEST_F(ImportOnnx, ActivationsInSteps) {
+  const auto net = [] {
+    pb::model result = base();
+    result.real("half", 0.5F).real("one", 1).real("root2", 1.41421356F).real("three", 3);
+    return result.real("c", 0.044715F).real("s", 0.79788456F).real("six", 6).real("zero", 0);
+  };
+  const auto expect = [&](const pb::model& of, const std::string& kind) {
+    EXPECT_THAT(layers_of(of), ElementsAre("activation {kind:" + kind + ",dims:[batch,6,8,7]}"));
+  };
+  pb::model erf = net();
+  erf.node("Div", {"x", "root2"}, {"a"}).node("Erf", {"a"}, {"b"}).node("Add", {"b", "one"}, {"d"});
+  erf.node("Mul", {"x", "d"}, {"e"}).node("Mul", {"e", "half"}, {"y"}).output("y");
+  expect(erf, "gelu");
+  pb::model tanh = net();
+  tanh.node("Pow", {"x", "three"}, {"a"}).node("Mul", {"c", "a"}, {"b"});
+  tanh.node("Add", {"x", "b"}, {"d"}).node("Mul", {"s", "d"}, {"e"}).node("Tanh", {"e"}, {"g"});
+  tanh.node("Add", {"one", "g"}, {"h"}).node("Mul", {"half", "x"}, {"j"});
+  tanh.node("Mul", {"j", "h"}, {"y"}).output("y");
+  expect(tanh, "gelu");
+  pb::model swish = net();
+  swish.node("Sigmoid", {"x"}, {"a"}).node("Mul", {"x", "a"}, {"y"}).output("y");
+  expect(swish, "swish");
+  pb::model hard = net();
+  hard.node("Add", {"x", "three"}, {"a"}).node("Clip", {"a", "zero", "six"}, {"b"});
+  hard.node("Mul", {"x", "b"}, {"d"}).node("Div", {"d", "six"}, {"y"}).output("y");
+  expect(hard, "hardswish");
+}
+
+TEST_F(ImportOnnx, SumsAndProducts) {
+  pb::model net = base();
+  net.weight("row", {7}).weight("whole", {1, 6, 8, 7});
+  net.node("Relu", {"x"}, {"a"}).node("Tanh", {"a"}, {"b"}).node("Sum", {"a", "b", "a"}, {"d"});
+  net.node("GlobalAveragePool", {"d"}, {"g"}).node("Mul", {"g", "d"}, {"e"});
+  net.node("Add", {"whole", "e"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net),
+              ElementsAre(HasSubstr("relu"), HasSubstr("tanh"), "add {dims:[batch,6,8,7]}",
+                          "add {dims:[batch,6,8,7]}", StartsWith("pool"),
+                          "multiply {dims:[batch,6,8,7],dims1:[batch,6,1,1]}",
+                          "add {dims:[batch,6,8,7],broadcast:true,learned:true}"));
+  const testing::outcome done =
+      import(base().node("Relu", {"x"}, {"a"}).node("Mul", {"a", "c6"}, {"y"}).output("y").bytes());
+  EXPECT_EQ(done.exit_code, 3);  // 6 does not fit 7
+}
+
+TEST_F(ImportOnnx, DropoutIsALayer) {
+  pb::model net = base();
+  net.real("rate", 0.2F);
+  net.node("Relu", {"x"}, {"a"})
+      .node("Dropout", {"a", "rate"}, {"b"})
+      .node("Dropout", {"b"}, {"y"});
+  EXPECT_THAT(layers_of(net.output("y")),
+              ElementsAre(HasSubstr("relu"), "dropout {rate:0.2,dims:[batch,6,8,7]}",
+                          "dropout {dims:[batch,6,8,7]}"));
+}
+
+TEST_F(ImportOnnx, Softmax) {
+  const auto of = [&](int opset, const std::vector<pb::message>& attributes) {
+    pb::model net;
+    net.input("x", {-1, 5, 4}).node("Relu", {"x"}, {"a"}).node("Softmax", {"a"}, {"y"}, attributes);
+    return import(net.output("y").bytes(opset)).exit_code;
+  };
+  EXPECT_EQ(of(13, {}), 0);
+  EXPECT_EQ(of(13, {i("axis", 1)}), 0);
+  EXPECT_EQ(of(11, {}), 0);  // over both last axes
+  EXPECT_EQ(of(11, {i("axis", 2)}), 0);
+  pb::model classifier;
+  classifier.input("x", {-1, 4}).weight("w", {5, 4});
+  classifier.node("Gemm", {"x", "w"}, {"y"}, {i("transB", 1)}).output("y");
+  EXPECT_THAT(layers_of(classifier, {}),
+              ElementsAre("gemm {m:batch,n:5,k:4,b_transposed:true}", "softmax {dims:[batch,5]}"));
+  EXPECT_THAT(layers_of(classifier), SizeIs(1));
+}
+
+// Products of matrices, and what reads them.
+
+TEST_F(ImportOnnx, Products) {
+  pb::model net;
+  net.input("x", {-1, 9, 16}).weight("w", {16, 8}).weight("b", {8}).weight("v", {8, 16});
+  net.node("MatMul", {"x", "w"}, {"a"}).node("Add", {"b", "a"}, {"c"});
+  net.node("MatMul", {"c", "v"}, {"d"}).node("Transpose", {"d"}, {"t"}, {ints("perm", {0, 2, 1})});
+  net.numbers("heads", {0, 9, 2, 8}).node("Reshape", {"d", "heads"}, {"h"});
+  net.node("Transpose", {"h"}, {"p"}, {ints("perm", {0, 2, 1, 3})});
+  net.node("Transpose", {"h"}, {"q"}, {ints("perm", {0, 2, 3, 1})});
+  net.node("MatMul", {"p", "q"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net),
+              ElementsAre("gemm {m:[batch,9],n:8,k:16,bias:true}", "gemm {m:[batch,9],n:16,k:8}",
+                          HasSubstr("order:[0,2,1,3]"),
+                          "gemm {m:9,n:9,k:8,batch:[batch,2],b_transposed:true}"));
+}
+
+/// One head of `width` values for each of 2 heads of 9 tokens, from a model's input.
+pb::model heads() {
+  pb::model net;
+  net.input("x", {-1, 9, 16}).weight("w", {16, 16}).numbers("split", {0, 9, 2, 8});
+  net.numbers("join", {0, 9, 16}).real("scale", 0.35355339F);
+  for (const std::string one : {"q", "k", "v"}) {
+    net.node("MatMul", {"x", "w"}, {one + "1"}).node("Reshape", {one + "1", "split"}, {one + "2"});
+    net.node("Transpose", {one + "2"}, {one}, {ints("perm", {0, 2, 1, 3})});
+  }
+  return net;
+}
+
+TEST_F(ImportOnnx, AttentionInSteps) {
+  pb::model net = heads();
+  net.node("Transpose", {"k"}, {"kt"}, {ints("perm", {0, 1, 3, 2})});
+  net.node("MatMul", {"q", "kt"}, {"a"}).node("Mul", {"a", "scale"}, {"b"});
+  net.node("Softmax", {"b"}, {"c"}).node("MatMul", {"c", "v"}, {"d"});
+  net.node("Transpose", {"d"}, {"e"}, {ints("perm", {0, 2, 1, 3})});
+  net.node("Reshape", {"e", "join"}, {"g"}).node("MatMul", {"g", "w"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net),
+              ElementsAre(StartsWith("gemm"), StartsWith("gemm"), StartsWith("gemm"),
+                          "attention {n:batch,heads:2,q:9,k:9,d:8}", StartsWith("gemm")));
+}
+
+TEST_F(ImportOnnx, MasksOfAttention) {
+  const auto masked = [&](std::int64_t last_hidden) {
+    pb::model net = heads();
+    net.numbers("positions", {0, 1, 2, 3, 4, 5, 6, 7, 8}).numbers("column", {1});
+    net.numbers("shift", {last_hidden}).real("zero", 0).real("lowest", -1e30F);
+    net.node("Unsqueeze", {"positions", "column"}, {"rows"});
+    net.node("Add", {"rows", "shift"}, {"seen"});
+    net.node("LessOrEqual", {"positions", "seen"}, {"visible"});
+    net.node("Where", {"visible", "zero", "lowest"}, {"mask"});
+    net.node("Transpose", {"k"}, {"kt"}, {ints("perm", {0, 1, 3, 2})});
+    net.node("Mul", {"q", "scale"}, {"qs"}).node("MatMul", {"qs", "kt"}, {"a"});
+    net.node("Add", {"a", "mask"}, {"b"}).node("Softmax", {"b"}, {"c"});
+    net.node("MatMul", {"c", "v"}, {"y"}).output("y");
+    return import(net.bytes());
+  };
+  EXPECT_THAT(masked(0).out, HasSubstr("\"causal\": true"));
+  EXPECT_THAT(masked(9).out, Not(HasSubstr("causal")));  // hides nothing
+  EXPECT_THAT(masked(9).err, Not(HasSubstr("mask")));
+  EXPECT_THAT(masked(-1).out, Not(HasSubstr("causal")));
+  EXPECT_THAT(masked(-1).err, mentions("note", "mask"));
+}
+
+TEST_F(ImportOnnx, MasksThatAreInputsAreLeftOut) {
+  pb::model net = heads();
+  net.input("present", {-1, 9}).numbers("added", {1, 2}).real("one", 1).real("lowest", -1e30F);
+  net.node("Unsqueeze", {"present", "added"}, {"wide"}).node("Sub", {"one", "wide"}, {"absent"});
+  net.node("Mul", {"absent", "lowest"}, {"mask"});
+  net.node("Transpose", {"k"}, {"kt"}, {ints("perm", {0, 1, 3, 2})});
+  net.node("Mul", {"q", "scale"}, {"qs"}).node("MatMul", {"qs", "kt"}, {"a"});
+  net.node("Add", {"a", "mask"}, {"b"}).node("Softmax", {"b"}, {"c"});
+  net.node("MatMul", {"c", "v"}, {"y"}).output("y");
+  const testing::outcome done = import(net.bytes());
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, mentions("note", "mask"));
+}
+
+TEST_F(ImportOnnx, AttentionAsOneNode) {
+  pb::model flat;
+  flat.input("x", {-1, 9, 16}).weight("w", {16, 16}).weight("narrow", {16, 8});
+  flat.node("MatMul", {"x", "w"}, {"q"}).node("MatMul", {"x", "narrow"}, {"k"});
+  flat.node("MatMul", {"x", "narrow"}, {"v"});
+  flat.node("Attention", {"q", "k", "v"}, {"y"},
+            {i("q_num_heads", 4), i("kv_num_heads", 2), i("is_causal", 1)});
+  EXPECT_THAT(layers_of(flat.output("y"), {}, 23),
+              ElementsAre(StartsWith("gemm"), StartsWith("gemm"), StartsWith("gemm"),
+                          "attention {n:batch,heads:4,q:9,k:9,d:4,kv_heads:2,causal:true}"));
+  pb::model deep = heads();
+  deep.node("Attention", {"q", "k", "v"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(deep, {}, 23),
+              ::testing::Contains("attention {n:batch,heads:2,q:9,k:9,d:8}"));
+  pb::model scaled = heads();
+  scaled.node("Attention", {"q", "k", "v"}, {"y"}, {f("scale", 1)}).output("y");
+  EXPECT_EQ(import(scaled.bytes(23)).exit_code, 4);
+}
+
+TEST_F(ImportOnnx, Embeddings) {
+  pb::model net;
+  net.input("words", {-1, 9}, 7).weight("table", {50, 16}).weight("places", {9, 16});
+  net.numbers("positions", {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  net.node("Gather", {"table", "words"}, {"a"}).node("Gather", {"places", "positions"}, {"b"});
+  net.node("Add", {"a", "b"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net), ElementsAre("embedding {n:[batch,9],rows:50,columns:16}",
+                                          "embedding {n:9,rows:9,columns:16}",
+                                          "add {dims:[batch,9,16],broadcast:true}"));
+}
+
+TEST_F(ImportOnnx, Recurrent) {
+  pb::model net;
+  net.input("x", {5, -1, 8}).weight("w", {2, 64, 8}).weight("r", {2, 64, 16}).weight("b", {2, 128});
+  net.node("LSTM", {"x", "w", "r", "b"}, {"y"},
+           {i("hidden_size", 16), s("direction", "bidirectional")});
+  net.node("Transpose", {"y"}, {"t"}, {ints("perm", {0, 2, 1, 3})}).numbers("to", {0, 0, -1});
+  net.weight("gw", {1, 12, 32}).weight("gr", {1, 12, 4}).weight("gb", {1, 24});
+  net.node("Reshape", {"t", "to"}, {"z"});
+  net.node("GRU", {"z", "gw", "gr", "gb"}, {"g"},
+           {i("hidden_size", 4), i("linear_before_reset", 1)});
+  net.numbers("one", {1}).node("Squeeze", {"g", "one"}, {"h"});
+  net.weight("rw", {1, 3, 4}).weight("rr", {1, 3, 3}).weight("rb", {1, 6});
+  net.node("RNN", {"h", "rw", "rr", "rb"}, {"k"}, {i("hidden_size", 3)}).output("k");
+  EXPECT_THAT(
+      layers_of(net),
+      ElementsAre(
+          "rnn {kind:lstm,batch:batch,steps:5,inputs:8,hidden:16,bidirectional:true,biases:2}",
+          "rnn {kind:gru,batch:batch,steps:5,inputs:32,hidden:4,biases:2}",
+          "rnn {kind:vanilla,batch:batch,steps:5,inputs:4,hidden:3,biases:2}"));
+  pb::model bare;
+  bare.input("x", {5, -1, 8}).weight("w", {1, 64, 8}).weight("r", {1, 64, 16});
+  bare.node("LSTM", {"x", "w", "r"}, {"y"}, {i("hidden_size", 16)}).output("y");
+  EXPECT_EQ(import(bare.bytes()).exit_code, 4);
+}
+
+// Parts of tensors, and views.
+
+TEST_F(ImportOnnx, Parts) {
+  pb::model net = base();
+  net.node("Relu", {"x"}, {"a"});
+  net.numbers("sizes", {1, 2, 3}).node("Split", {"a", "sizes"}, {"s1", "s2", "s3"}, {i("axis", 1)});
+  net.node("Split", {"a"}, {"h1", "h2"}, {i("axis", 2), i("num_outputs", 2)});
+  net.numbers("begin", {-5}).numbers("end", {1000}).numbers("axis", {3});
+  net.node("Slice", {"a", "begin", "end", "axis"}, {"t"}).number("last", -1);
+  net.node("Gather", {"a", "last"}, {"g"}, {i("axis", 3)});
+  net.node("Concat", {"s3", "s1"}, {"c"}, {i("axis", 1)});
+  net.numbers("pads", {0, 0, 1, 2, 0, 0, 3, 4}).node("Pad", {"c", "pads"}, {"p"});
+  for (const char* one : {"h2", "t", "g", "p"}) net.output(one);
+  const std::string from = "slice {dims:[batch,6,8,7]";
+  EXPECT_THAT(
+      layers_of(net),
+      ElementsAre(HasSubstr("relu"), from + ",size:1}", from + ",begin:3,size:3}",
+                  from + ",axis:2,begin:4,size:4}", from + ",axis:3,begin:2,size:5}",
+                  from + ",axis:3,begin:6,size:1}", "concat {dims:[batch,4,8,7],sizes:[3,1]}",
+                  "pad {dims:[batch,4,8,7],before:[0,0,1,2],after:[0,0,3,4]}"));
+}
+
+TEST_F(ImportOnnx, SizesAreComputed) {
+  pb::model net = base();
+  net.weight("w", {336, 5}).number("zero", 0).numbers("rest", {-1}).numbers("first", {0});
+  net.node("Relu", {"x"}, {"a"}).node("Shape", {"a"}, {"s"}).node("Gather", {"s", "zero"}, {"n"});
+  net.node("Unsqueeze", {"n", "first"}, {"n1"})
+      .node("Concat", {"n1", "rest"}, {"to"}, {i("axis", 0)});
+  net.node("Reshape", {"a", "to"}, {"r"}).node("MatMul", {"r", "w"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net), ElementsAre(HasSubstr("relu"), "gemm {m:batch,n:5,k:336}"));
+}
+
+TEST_F(ImportOnnx, ClassTokensAreEmbeddings) {
+  pb::model net;
+  net.input("x", {-1, 9, 16}).weight("token", {1, 1, 16}).numbers("begin", {0}).numbers("end", {1});
+  net.numbers("ones", {1, 1}).node("Relu", {"x"}, {"a"}).node("Shape", {"a"}, {"s"});
+  net.node("Slice", {"s", "begin", "end"}, {"n"})
+      .node("Concat", {"n", "ones"}, {"to"}, {i("axis", 0)});
+  net.node("Expand", {"token", "to"}, {"t"}).node("Concat", {"t", "a"}, {"y"}, {i("axis", 1)});
+  EXPECT_THAT(layers_of(net.output("y")),
+              ElementsAre(HasSubstr("relu"), "embedding {n:batch,rows:1,columns:16}",
+                          "concat {dims:[batch,10,16],sizes:[1,9]}"));
+}
+
+// The batch, names and what the file says.
+
+pb::model classifier(const pb::sizes& input, const std::string& batch = "batch") {
+  pb::model net;
+  net.input("x", input, 1, batch).weight("w", {5, 12}).numbers("to", {-1, 12});
+  net.node("Reshape", {"x", "to"}, {"a"}).node("Gemm", {"a", "w"}, {"y"}, {i("transB", 1)});
+  return net.output("y");
+}
+
+TEST_F(ImportOnnx, TheBatch) {
+  EXPECT_EQ(file_of(classifier({-1, 3, 4}).bytes())["parameters"]["batch"], 1);
+  EXPECT_EQ(file_of(classifier({-1, 3, 4}, "N").bytes())["layers"][0]["shape"]["m"], "batch");
+  EXPECT_EQ(file_of(classifier({-1, 3, 4}).bytes(), {"--batch=7"})["parameters"]["batch"], 7);
+  const json::value file = file_of(classifier({6, 3, 4}).bytes());
+  EXPECT_EQ(file["parameters"]["batch"], 6);
+  EXPECT_EQ(file["layers"][0]["shape"]["m"], "batch");
+  EXPECT_THAT(import(classifier({6, 3, 4}).bytes()).err, mentions("note", "6"));
+}
+
+TEST_F(ImportOnnx, AFixedBatchInSizesStaysANumber) {
+  // 6 images are 2 groups of 3: of another batch the file says nothing.
+  pb::model net;
+  net.input("x", {6, 12}).numbers("to", {2, 3, 12}).weight("w", {12, 5});
+  net.node("Reshape", {"x", "to"}, {"a"}).node("MatMul", {"a", "w"}, {"b"});
+  const json::value file = file_of(net.output("b").bytes());
+  EXPECT_FALSE(file.contains("parameters"));
+  EXPECT_EQ(import(net.bytes(), {"--batch=2"}).exit_code, 2);
+  EXPECT_EQ(file["layers"][0]["shape"]["m"], 6);
+}
+
+TEST_F(ImportOnnx, OtherNamedSizesAreBound) {
+  pb::model net;
+  const auto shape = pb::message()
+                         .inner(1, pb::message().text(2, "batch"))
+                         .inner(1, pb::message().text(2, "tokens"))
+                         .inner(1, pb::message().number(1, 8));
+  const auto type = pb::message().inner(1, pb::message().number(1, 1).inner(2, shape));
+  net.raw(11, pb::message().text(1, "x").inner(2, type)).node("Relu", {"x"}, {"y"}).output("y");
+  const testing::outcome done = import(net.bytes());
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, mentions("net.onnx", "x", "tokens", "--bind"));
+  EXPECT_THAT(layers_of(net, {"--bind", "tokens=9"}),
+              ElementsAre("activation {kind:relu,dims:[batch,9,8]}"));
+}
+
+TEST_F(ImportOnnx, SizesThatAreNoMultiplesOfTheBatchAreRefused) {
+  pb::model net;
+  net.input("x", {-1, 4}).weight("table", {50, 8}).number("zero", 0).number("one", 1);
+  net.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"n"});
+  net.node("Add", {"n", "one"}, {"more"}).node("Range", {"zero", "more", "one"}, {"all"});
+  net.node("Gather", {"table", "all"}, {"y"}).output("y");
+  const testing::outcome done = import(net.bytes());
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.err, mentions("batch"));
+}
+
+TEST_F(ImportOnnx, NamesAreThoseOfModules) {
+  pb::model net = base();
+  net.node("Relu", {"x"}, {"a"}, {}, "/layer1/layer1.0/act/Relu");
+  net.node("Relu", {"a"}, {"b"}, {}, "/layer1/layer1.0/act_1/Relu");
+  const auto scopes = pb::message().inner(9, pb::message()
+                                                 .text(1, "pkg.torch.onnx.name_scopes")
+                                                 .text(2, "['', 'top', 'top.act', 'relu']"));
+  net.node("Relu", {"b"}, {"c"}, {}, "node_relu", scopes);
+  net.node("Relu", {"c"}, {"y"}, {}, "Other-Name").output("y");
+  const json::value file = file_of(net.bytes());
+  strings names;
+  for (const json::value& layer : file["layers"]) names.push_back(layer["name"]);
+  EXPECT_THAT(names, ElementsAre("layer1_0_act", "layer1_0_act_1", "top_act", "other_name"));
+}
+
+TEST_F(ImportOnnx, FoldedBatchNormIsForInferenceOnly) {
+  const auto folded = pb::message().inner(
+      9,
+      pb::message().text(1, "pkg.onnxscript.rewriter.rule_name").text(2, "FuseBatchNormIntoConv"));
+  pb::model dynamo = base();
+  dynamo.node("Conv", {"x", "w3x3", "c4"}, {"y"}, {}, "conv", folded).output("y");
+  pb::model script = base();
+  script.weight("onnx::Conv_12", {4, 6, 3, 3});
+  script.node("Conv", {"x", "onnx::Conv_12", "c4"}, {"y"}).output("y");
+  for (const pb::model& net : {dynamo, script}) {
+    const testing::outcome done = import(net.bytes(20, "pytorch"));
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(show(done.out).exit_code, 0);
+    const testing::outcome trained = show(done.out, {"--phase=training"});
+    EXPECT_EQ(trained.exit_code, 2);
+    EXPECT_THAT(trained.err, mentions("batch norm"));
+  }
+  EXPECT_FALSE(file_of(script.bytes(20, "another")).contains("inference_only"));
+}
+
+// What no op computes.
+
+TEST_F(ImportOnnx, UnknownNodesAreListed) {
+  pb::model net = base();
+  net.weight("filters", {6, 6, 1, 1}).node("Conv", {"x", "filters"}, {"a"});
+  net.node("Mish", {"a"}, {"b"}, {}, "act_7").node("Conv", {"b", "w3x3"}, {"d"});
+  net.node("If", {"d"}, {"y"}, {pb::message().text(1, "then_branch").inner(6, pb::message())},
+           "fork");
+  net.node("Fancy", {"y"}, {"z"}, {}, "", pb::message().text(7, "com.example")).output("z");
+  const std::string file = (directory_.path() / "mine.json").string();
+  const testing::outcome done = import(net.bytes(), {"-o", file});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, mentions("Mish", "graph/node/1", "act_7", "If", "graph/node/3", "fork",
+                                 "com.example.Fancy", "--allow-partial"));
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(import(net.bytes(), {"-o", file, "--allow-partial"}).exit_code, 0);
+  const json::value partial = json::value::parse(json::read_text(file));
+  EXPECT_THAT(partial["source"].get<std::string>(), mentions("incomplete", "Mish"));
+  EXPECT_THAT(partial["layers"], SizeIs(2));
+}
+
+TEST_F(ImportOnnx, TheShareOfFlopsIsKnownOfProducts) {
+  // A convolution in three dimensions, of as many FLOPs as the matrix product behind it.
+  pb::model net;
+  net.input("x", {-1, 1, 2, 2, 2}).weight("w", {8, 1, 1, 1, 1}).weight("v", {64, 1});
+  net.node("Conv", {"x", "w"}, {"a"}).node("Flatten", {"a"}, {"b"});
+  net.node("MatMul", {"b", "v"}, {"y"}).output("y");
+  const testing::outcome done = import(net.bytes());
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, mentions("Conv", "50.0"));
+}
+
+// Command lines and files.
+
+TEST_F(ImportOnnx, CommandLines) {
+  const std::string file = directory_.write("net.onnx", classifier({-1, 12}).bytes()).string();
+  const auto code = [](const strings& arguments) {
+    return testing::run(LAYERBENCH_TOOL, arguments).exit_code;
+  };
+  EXPECT_EQ(code({"import", "onnx", file, "--name=mine"}), 0);
+  for (const strings& wrong :
+       std::vector<strings>{{"import"},
+                            {"import", "onnx"},
+                            {"import", "caffe", file},
+                            {"import", "onnx", file, "--name=Mine"},
+                            {"import", "onnx", file, "--batch=0"},
+                            {"import", "onnx", file, "--bind=x"},
+                            {"import", "onnx", file, "--bind=x=0"},
+                            {"import", "onnx", file, "-o", "/none/mine.json"}}) {
+    EXPECT_EQ(code(wrong), 2) << fmt::format("{}", fmt::join(wrong, " "));
+  }
+  EXPECT_EQ(code({"import", "onnx", (directory_.path() / "none.onnx").string()}), 3);
+  EXPECT_EQ(code({"import", "onnx", directory_.path().string()}), 3);
+}
+
+TEST_F(ImportOnnx, AnOldFileRemainsIfTheNewOneFails) {
+  const std::string file = directory_.write("mine.json", "old").string();
+  EXPECT_NE(import(base().node("Mish", {"x"}, {"y"}).output("y").bytes(), {"-o", file}).exit_code,
+            0);
+  EXPECT_EQ(json::read_text(file), "old");
+  EXPECT_EQ(import(classifier({-1, 12}).bytes(), {"-o", file}).exit_code, 0);
+  EXPECT_EQ(json::read_text(file), import(classifier({-1, 12}).bytes()).out);
+}
+
+// Hostile files.
+
+struct bad_model {
+  std::string name;
+  std::string bytes;
+  strings words;
+};
+void PrintTo(const bad_model& of, std::ostream* out) { *out << of.name; }
+
+class BadOnnx : public ::testing::TestWithParam<bad_model> {};
+
+TEST_P(BadOnnx, IsRefusedWithItsPlace) {
+  const testing::temporary_directory directory;
+  const std::string file = directory.write("bad.onnx", GetParam().bytes).string();
+  const testing::outcome done = testing::run(LAYERBENCH_TOOL, {"import", "onnx", file});
+  EXPECT_EQ(done.exit_code, 3) << done.err;
+  EXPECT_THAT(done.err, HasSubstr(file));
+  for (const std::string& word : GetParam().words) EXPECT_THAT(done.err, HasSubstr(word));
+  EXPECT_TRUE(
+      std::ranges::all_of(done.err, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+}
+
+pb::model start() { return pb::model().input("x", {-1, 4, 4, 4}).weight("w", {4, 4, 3, 3}); }
+
+std::string nodes(std::size_t count) {
+  pb::model net = start();
+  for (std::size_t at = 0; at < count; ++at) net.node("Relu", {"x"}, {std::to_string(at)});
+  return net.output("0").bytes();
+}
+
+/// A message in a message, as deep as that.
+pb::message nested(int depth) {
+  pb::message result;
+  for (int at = 0; at < depth; ++at)
+    result = pb::message().inner(4, pb::message().inner(1, result));
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadOnnx,
+    ::testing::Values(
+        bad_model{"Empty", "", {}}, bad_model{"Text", "{\"name\": \"net\"}\n", {}},
+        bad_model{"Zeros", std::string(1000, '\0'), {}},
+        bad_model{"NoGraph", pb::message().number(1, 8).bytes(), {"graph"}},
+        bad_model{"NoOutput", start().bytes(), {"output"}},
+        bad_model{"UnknownOutput", start().output("y").bytes(), {"graph/output", "'y'"}},
+        bad_model{"Cycle",
+                  start()
+                      .node("Add", {"x", "b"}, {"a"}, {}, "first")
+                      .node("Relu", {"a"}, {"b"})
+                      .output("b")
+                      .bytes(),
+                  {"graph/node/0 'first'", "'b'"}},
+        bad_model{"WrittenTwice",
+                  start().node("Relu", {"x"}, {"a"}).node("Relu", {"x"}, {"a"}).output("a").bytes(),
+                  {"graph/node/1 'Relu'", "'a'"}},
+        bad_model{"HugeExtents",
+                  start().weight("big", {std::int64_t{1} << 40}).output("x").bytes(),
+                  {"'big'"}},
+        bad_model{"HugeProduct",
+                  start().weight("big", {1 << 30, 1 << 30, 1 << 30}).output("x").bytes(),
+                  {"'big'"}},
+        bad_model{"NegativeExtent", start().weight("big", {-3}).output("x").bytes(), {"'big'"}},
+        bad_model{"HugeInput",
+                  pb::model()
+                      .input("x", {-1, 2147483647, 2147483647, 2147483647})
+                      .node("Flatten", {"x"}, {"y"})
+                      .output("y")
+                      .bytes(),
+                  {"graph/node/0"}},
+        bad_model{"HugeLayer",
+                  pb::model()
+                      .input("x", {5, -1, 2147483647})
+                      .weight("w", {1, 4, 1})
+                      .weight("r", {1, 4, 2147483647})
+                      .weight("b", {1, 8})
+                      .node("LSTM", {"x", "w", "r", "b"}, {"y"})
+                      .output("y")
+                      .bytes(),
+                  {"graph"}},
+        bad_model{"HugeSize",
+                  pb::model()
+                      .input("x", {-1, 2147483647, 2})
+                      .node("Flatten", {"x"}, {"a"})
+                      .node("Relu", {"a"}, {"y"})
+                      .output("y")
+                      .bytes(),
+                  {"graph"}},
+        bad_model{"EndlessRange",
+                  start()
+                      .real("a", 0)
+                      .real("b", std::numeric_limits<float>::infinity())
+                      .real("c", 1)
+                      .node("Range", {"a", "b", "c"}, {"y"}, {}, "r")
+                      .output("y")
+                      .bytes(),
+                  {"graph/node/0 'r'"}},
+        bad_model{"Many", nodes(1'000'000), {"50000"}},
+        bad_model{"NoExtents",
+                  pb::model()
+                      .raw(11, pb::message().text(1, "x"))
+                      .node("Relu", {"x"}, {"y"})
+                      .output("y")
+                      .bytes(),
+                  {"'x'"}},
+        bad_model{"ControlCharacters",
+                  start()
+                      .node("Conv", {"x", "w"}, {"\x1b[31my\n"}, {ints("strides", {0, 0})},
+                            "\x1b]0;title\x07")
+                      .output("\x1b[31my\n")
+                      .bytes(),
+                  {"graph/node/0", "strides"}},
+        bad_model{"WrongFilters",
+                  start()
+                      .weight("v", {4, 3, 3, 3})
+                      .node("Conv", {"x", "v"}, {"y"}, {}, "c")
+                      .output("y")
+                      .bytes(),
+                  {"graph/node/0 'c'"}},
+        bad_model{"WrongReshape",
+                  start()
+                      .numbers("to", {7, 7})
+                      .node("Reshape", {"x", "to"}, {"y"}, {}, "r")
+                      .output("y")
+                      .bytes(),
+                  {"graph/node/0 'r'"}},
+        bad_model{"WrongAxis",
+                  start().node("Softmax", {"x"}, {"y"}, {i("axis", 9)}, "s").output("y").bytes(),
+                  {"graph/node/0 's'"}},
+        bad_model{"WrongPermutation",
+                  start()
+                      .node("Transpose", {"x"}, {"y"}, {ints("perm", {0, 0, 1, 2})}, "t")
+                      .output("y")
+                      .bytes(),
+                  {"graph/node/0 't'"}},
+        bad_model{
+            "OnlyViews", start().node("Flatten", {"x"}, {"y"}).output("y").bytes(), {"layer"}},
+        bad_model{
+            "NodeOfAnotherType", pb::message().inner(7, pb::message().number(1, 5)).bytes(), {}},
+        bad_model{"SparseWeights",
+                  start().raw(15, pb::message()).output("x").bytes(),
+                  {"sparse_initializer"}}),
+    [](const auto& of) { return of.param.name; });
+
+TEST_F(ImportOnnx, TruncatedFilesAreRefused) {
+  const std::string whole =
+      base().node("Conv", {"x", "w3x3", "c4"}, {"y"}, {i("group", 1)}, "conv").output("y").bytes();
+  ASSERT_EQ(import(whole).exit_code, 0);
+  for (std::size_t size = 0; size < whole.size(); size += 3) {
+    const testing::outcome done = import(whole.substr(0, size));
+    EXPECT_EQ(done.exit_code, 3) << size << ": " << done.err;
+  }
+}
+
+TEST_F(ImportOnnx, WeightsAreNotRead) {
+  // Elements elsewhere, in a file that is absent, and elements that do not fit the extents.
+  pb::model net = base();
+  net.raw(5, pb::tensor("far", {4, 6, 1, 1})
+                 .inner(13, pb::message().text(1, "location").text(2, "/absent/weights"))
+                 .number(14, 1));
+  net.raw(5, pb::tensor("large", {4, 4, 1, 1}).text(9, std::string(1 << 20, 'w')));
+  net.node("Conv", {"x", "far"}, {"a"}).node("Conv", {"a", "large"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net), SizeIs(2));
+}
+
+TEST_F(ImportOnnx, DeepMessagesAreSkipped) {
+  pb::model net = base();
+  net.node("Relu", {"x"}, {"y"}).output("y");
+  net.raw(13, pb::message().text(1, "v").inner(2, nested(1000)));
+  EXPECT_THAT(layers_of(net), SizeIs(1));
+}
+
+#endif
+
+}  // namespace tools_import_onnx_test
+}  // namespace layerbench

@@ -1,0 +1,535 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "conversion.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include <layerbench/op/attention.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/op/slice.hpp>
+#include <layerbench/op/softmax.hpp>
+#include <layerbench/op/transpose.hpp>
+
+#include "converter.hpp"
+
+namespace layerbench::tool::onnx {
+namespace {
+
+dims result_of(const layer& of) {
+  return model::detail::of_role(of.op, op::role::destination).front().extents;
+}
+
+/// A name with the characters that names may have.
+std::string legal(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool good = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+    result += good ? lower : '_';
+  }
+  return result;
+}
+
+/// The module of PyTorch that a node belongs to. The newer exporter lists the modules around it in
+/// its metadata, the older one has them in its name: "/layer1/layer1.0/conv1/Conv" is
+/// layer1.0.conv1. A layer with a batch norm in it is named after its weights. Other nodes have
+/// their own name.
+std::string module_of(const graph& g, const node& of) {
+  if (of.folded_batchnorm && of.has_input(1)) {
+    constexpr std::string_view end = ".weight";
+    const std::string& weights = g.values[of.inputs[1]].name;
+    if (weights.ends_with(end)) return weights.substr(0, weights.size() - end.size());
+  }
+  if (const std::size_t end = of.scope.rfind("', '"); end != std::string::npos) {
+    const std::size_t begin = of.scope.rfind('\'', end - 1);
+    return begin == std::string::npos ? "" : of.scope.substr(begin + 1, end - begin - 1);
+  }
+  if (!of.name.starts_with('/')) return of.name;
+  std::string result;
+  std::string_view rest = std::string_view(of.name).substr(1);
+  std::string_view last;
+  for (std::size_t end = rest.find('/'); end != std::string_view::npos; end = rest.find('/')) {
+    const std::string_view part = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    const bool repeats = !last.empty() && part.starts_with(last) && part.size() > last.size() &&
+                         part[last.size()] == '.';
+    if (repeats) result.resize(result.size() - last.size());
+    if (!repeats && !result.empty()) result += '.';
+    result += part;
+    last = part;
+  }
+  return result;
+}
+
+/// Whether a name is one that PyTorch's exporters give to what they compute.
+bool is_generated(std::string_view name) {
+  return name.starts_with("onnx::") || name.starts_with("val_");
+}
+
+}  // namespace
+
+converter::converter(const graph& g, const sizes& of)
+    : graph_(g),
+      sizes_(of),
+      values_(infer(g, of)),
+      constants_(constants_of(g, values_)),
+      steps_(steps_of(g, values_)),
+      read_(values_.size(), false),
+      views_(values_.size()) {
+  for (const std::size_t output : g.outputs) read_[output] = true;
+  for (const step& at : steps_) {
+    for (const std::size_t input : at.of.inputs) {
+      if (input != no_value) read_[input] = true;
+    }
+  }
+}
+
+conversion converter::run(bool softmax) && {
+  start();
+  for (const step& at : steps_) visit(at);
+  if (softmax) end_with_softmax();
+  split_projections();
+  name_layers();
+  return std::move(result_);
+}
+
+void converter::start() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const value& of = graph_.values[i];
+    if (!of.initializer) continue;
+    const bool is_number = is_integral(values_[i].type) || elements(*values_[i].extents) == 1;
+    views_[i] = view{is_number ? source_kind::constant : source_kind::weight, *values_[i].extents,
+                     *values_[i].extents};
+    views_[i]->value = i;
+    views_[i]->type = values_[i].type;
+  }
+  for (const std::size_t i : graph_.inputs) {
+    views_[i] = view{source_kind::input, *values_[i].extents, *values_[i].extents};
+    views_[i]->type = values_[i].type;
+  }
+}
+
+void converter::visit(const step& at) {
+  node_ = &at.of;
+  module_ = module_of(graph_, at.of);
+  result_.flops += flops();
+  if (at.of.outputs.empty()) return;
+  const std::size_t kept = result_.layers.size();
+  view created;
+  try {
+    created = value_of();
+  } catch (const unknown& reason) {
+    drop_layers(kept);
+    if (dynamic_cast<const follows*>(&reason) != nullptr) {
+      ++result_.following[at.of.op];
+    } else {
+      leave_out(at, reason.what());
+    }
+    created = left_out();
+    for (std::size_t i = 1; i < at.of.outputs.size(); ++i) set(i, created);
+  } catch (const bad_node& wrong) {
+    throw bad_input(graph_.file, place(at.index, at.of), wrong.what());
+  } catch (const std::overflow_error& wrong) {
+    throw bad_input(graph_.file, place(at.index, at.of), wrong.what());
+  }
+  set(0, std::move(created));
+}
+
+/// Removes the layers from this one on.
+void converter::drop_layers(std::size_t first) {
+  if (result_.layers.size() == first) return;
+  result_.layers.erase(result_.layers.begin() + static_cast<std::ptrdiff_t>(first),
+                       result_.layers.end());
+  for (auto& [key, views] : moved_) {
+    std::erase_if(views, [&](const view& of) { return of.layer >= first; });
+  }
+}
+
+void converter::set(std::size_t output, view result) {
+  if (output >= of().outputs.size()) return;
+  const std::size_t at = of().outputs[output];
+  result.type = values_[at].type;
+  if (!values_[at].extents && !result.extents.empty()) values_[at].extents = result.extents;
+  views_[at] = std::move(result);
+}
+
+view converter::left_out() const {
+  view result{source_kind::left_out, {}, {}};
+  if (values_[of().outputs[0]].extents) result.extents = *values_[of().outputs[0]].extents;
+  result.written = result.extents;
+  for (const std::size_t input : of().inputs) {
+    if (input == no_value || !views_[input]) continue;
+    const view& read = *views_[input];
+    constexpr std::size_t most = 8;
+    if (read.from == source_kind::layer) result.sources.push_back(input);
+    if (read.from != source_kind::left_out || result.sources.size() > most) continue;
+    result.sources.insert(result.sources.end(), read.sources.begin(), read.sources.end());
+  }
+  return result;
+}
+
+void converter::leave_out(const step& at, const std::string& reason) {
+  const bool standard = at.of.domain.empty() || at.of.domain == "ai.onnx";
+  std::string key = standard ? at.of.op : at.of.domain + '.' + at.of.op;
+  for (char& c : key) c = c < ' ' || c > '~' ? '?' : c;
+  missing& entry =
+      result_.unknown[reason.empty() ? key.substr(0, 80) : key.substr(0, 80) + ' ' + reason];
+  ++entry.count;
+  entry.flops += flops();
+  constexpr std::size_t most_places = 3;
+  if (entry.places.size() < most_places) entry.places.push_back(place(at.index, at.of));
+}
+
+/// What the first output is.
+view converter::value_of() {
+  const std::size_t output = of().outputs[0];
+  const bool standard = of().domain.empty() || of().domain == "ai.onnx";
+  const rule found = standard ? rule_of(of().op) : nullptr;
+  bool all_inputs = !of().inputs.empty();  // or constants
+  bool any_weight = false;
+  for (std::size_t i = 0; i < of().inputs.size(); ++i) {
+    const std::size_t input = of().inputs[i];
+    if (input == no_value || i == mask_input(of())) continue;
+    if (!views_[input]) throw follows();
+    all_inputs = all_inputs && (views_[input]->from == source_kind::constant ||
+                                views_[input]->from == source_kind::input);
+    any_weight = any_weight || views_[input]->from == source_kind::weight;
+  }
+  const auto constant = [&](source_kind from) {
+    if (!values_[output].extents) throw unknown("");
+    for (std::size_t i = 0; i < of().outputs.size(); ++i) {
+      const known& about = values_[of().outputs[i]];
+      if (!about.extents) continue;
+      view created{from, *about.extents, *about.extents};
+      created.value = of().outputs[i];
+      if (i > 0) set(i, created);
+    }
+    view created{from, *values_[output].extents, *values_[output].extents};
+    created.value = output;
+    return created;
+  };
+  if (of().op == "Constant" && standard) {
+    const bool is_number = is_integral(values_[output].type) || values_[output].data != nullptr;
+    return constant(is_number ? source_kind::constant : source_kind::weight);
+  }
+  if (constants_[output] && !any_weight) return constant(source_kind::constant);
+  if (is_integral(values_[output].type) && all_inputs && of().op != "Identity") {
+    note("nodes that compute indices, such as positions, are left out");
+    return constant(source_kind::input);
+  }
+  if (found == nullptr) throw unknown("");
+  if (!values_[output].extents) throw follows();
+  return found(*this);
+}
+
+// What rules read.
+
+const dims& converter::extents(std::size_t output) const {
+  const auto& found = values_[of().outputs[output]].extents;
+  if (!found) throw follows();
+  return *found;
+}
+
+const view& converter::input(std::size_t i) const {
+  if (!of().has_input(i)) throw bad_node(fmt::format("has no input {}", i));
+  const std::optional<view>& found = views_[of().inputs[i]];
+  if (!found || (found->from == source_kind::left_out && found->extents.empty())) throw follows();
+  if (elements(found->extents) == 0) throw unknown("of a tensor without elements");
+  return *found;
+}
+
+const view& converter::source(std::size_t i) const {
+  const view& found = input(i);
+  if (found.from == source_kind::weight) throw unknown("of a weight");
+  if (found.from == source_kind::constant) {
+    throw unknown(elements(found.extents) == 1 ? "with a number" : "of a constant");
+  }
+  return found;
+}
+
+const view& converter::weight(std::size_t i) const {
+  const view& found = input(i);
+  if (found.from == source_kind::left_out) throw follows();
+  if (found.is_data()) throw unknown("of weights that are computed");
+  return found;
+}
+
+std::optional<std::vector<double>> converter::data(std::size_t i) const {
+  if (!of().has_input(i)) return std::nullopt;
+  const known& found = values_[of().inputs[i]];
+  if (!found.data || !found.extents || found.data->extents != *found.extents) return std::nullopt;
+  return found.data->values;
+}
+
+const known& converter::of_one_image(std::size_t i) {
+  const std::size_t value = of().inputs[i];
+  if (values_[value].data || !sizes_.batch_varies) return values_[value];
+  if (values_of_one_.empty()) {
+    sizes one = sizes_;
+    one.batch = 1;
+    try {
+      values_of_one_ = infer(graph_, one);
+    } catch (const bad_input&) {  // it has more images
+      values_of_one_ = values_;
+    }
+  }
+  return values_of_one_[value];
+}
+
+std::optional<double> converter::number(std::size_t i) const {
+  const auto found = data(i);
+  return found && found->size() == 1 ? std::optional((*found)[0]) : std::nullopt;
+}
+
+std::vector<std::int64_t> converter::listed(std::string_view key, std::size_t i) const {
+  if (of().find(key) != nullptr) return of().integers(key);
+  if (!of().has_input(i)) return {};
+  const auto found = data(i);
+  if (!found) throw unknown("with computed " + std::string(key));
+  return whole_numbers(*found);
+}
+
+bool converter::is_computed(const view& weight) const {
+  return graph_.producer == "pytorch" && weight.value != no_value &&
+         is_generated(graph_.values[weight.value].name);
+}
+
+bool converter::is_read(std::size_t output) const {
+  return output < of().outputs.size() && read_[of().outputs[output]];
+}
+
+std::int64_t converter::plain(std::int64_t size) const {
+  if (depends_on_batch(size)) throw unknown("a size other than the first depends on the batch");
+  return size;
+}
+
+/// FLOPs of the current node: those of its products.
+double converter::flops() const {
+  const auto size = [&](std::size_t value) {
+    double product = 1;
+    if (value == no_value || !values_[value].extents) return 0.0;
+    for (const std::int64_t extent : *values_[value].extents) {
+      product *= static_cast<double>(extent);
+    }
+    return product;
+  };
+  const auto last = [&](std::size_t i, std::size_t back) {
+    if (!of().has_input(i) || !values_[of().inputs[i]].extents) return 0.0;
+    const dims& found = *values_[of().inputs[i]].extents;
+    return found.size() < back ? 0.0 : static_cast<double>(found[found.size() - back]);
+  };
+  if (of().inputs.size() < 2 || of().outputs.empty()) return 0;
+  const std::string& op = of().op;
+  const double results = size(of().outputs[0]);
+  if (op == "MatMul" || op == composed_linear) return 2 * results * last(0, 1);
+  if (op == "Gemm") return 2 * results * last(0, of().integer("transA", 0) != 0 ? 2 : 1);
+  if (op == composed_attention) return 4 * results * last(1, 1);
+  if (op == "Attention") return 4 * results * last(1, 2);
+  const bool transposed = op == "ConvTranspose";
+  if ((op != "Conv" && !transposed) || !of().has_input(1)) return 0;
+  const auto& filters = values_[of().inputs[1]].extents;
+  if (!filters || filters->empty() || filters->front() == 0) return 0;
+  const double per_result = size(of().inputs[1]) / static_cast<double>(filters->front());
+  return 2 * per_result * (transposed ? size(of().inputs[0]) : results);
+}
+
+// What rules write.
+
+bool converter::is_complete(const axes& of) {
+  return std::ranges::none_of(flat(of), [](const atom& part) { return part.key.empty(); });
+}
+
+const dims& converter::element_extents(const view& x) {
+  const bool as_it_is =
+      x.from != source_kind::layer || x.order || model::detail::connects(x.written, x.extents);
+  return as_it_is ? x.extents : x.written;
+}
+
+/// The layer that writes what is read; nothing for the model's input.
+std::optional<std::size_t> converter::source_of(const view& x, const dims& to, bool single) const {
+  if (x.from == source_kind::layer) {
+    if (model::detail::connects(x.written, to)) return x.layer;
+    throw unknown("of a tensor in another shape");
+  }
+  for (const std::size_t source : x.sources) {
+    // A node that is left out hands on what it reads, if the extents allow it.
+    const view& before = *views_[source];
+    if (before.from == source_kind::layer && model::detail::connects(before.written, to)) {
+      return before.layer;
+    }
+  }
+  if (single) return std::nullopt;
+  if (x.from == source_kind::left_out) throw follows();
+  throw unknown("of the model's input beside a layer");
+}
+
+view converter::add(op::any op, const std::vector<view>& sources, std::string_view word) {
+  const std::vector<op::operand> reads = model::detail::of_role(op, op::role::source);
+  std::vector<std::optional<std::size_t>> inputs;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const dims& as = reads.at(i).extents;
+    inputs.push_back(source_of(in_order(sources[i], as), as, sources.size() == 1));
+  }
+  const dims written = model::detail::of_role(op, op::role::destination).front().extents;
+  if (elements(written) < 1) throw bad_node("its result has no elements");
+  result_.layers.push_back({"", std::move(op), std::move(inputs), module_, std::string(word)});
+  view created{source_kind::layer, written, written, result_.layers.size() - 1};
+  const auto& expected = values_[of().outputs[0]].extents;
+  if (expected && elements(*expected) == elements(written)) created.extents = *expected;
+  return created;
+}
+
+view converter::in_order(const view& x, dims to) {
+  if (!x.order) return x;
+  const memory_order order = order_of(*x.order);
+  dims moved;
+  for (const std::int64_t i : order.order)
+    moved.push_back(order.sizes[static_cast<std::size_t>(i)]);
+  if (!op::transpose::are_parts(moved, to)) to = x.extents;
+  std::vector<view>& known = moved_[{static_cast<int>(x.from), x.layer, x.value, x.written, order}];
+  for (const view& before : known) {
+    if (model::detail::connects(before.written, to)) return before;
+  }
+  if (!op::transpose::are_parts(x.written, order.sizes)) {
+    throw unknown("of a tensor in another shape");
+  }
+  op::transpose turn{x.written, {}, {order.order}, {}};
+  if (order.sizes != x.written) turn.view = order.sizes;
+  if (to != moved) turn.reshape = to;
+  view created = append(turn, {x.memory()});
+  created.extents = to;
+  known.push_back(created);
+  return created;
+}
+
+view converter::seen_as(const view& x, const dims& to) {
+  if (x.order && !axes_seen_as(*x.order, to)) return in_order(x, to).viewed(to);
+  return x.viewed(to);
+}
+
+// The model as a whole.
+
+void converter::end_with_softmax() {
+  if (graph_.outputs.size() != 1 || !views_[graph_.outputs[0]]) return;
+  const view& last = *views_[graph_.outputs[0]];
+  if (last.from != source_kind::layer || last.order || last.extents.size() != 2) return;
+  if (result_.layers[last.layer].op.get<op::softmax>() != nullptr) return;
+  if (!is_batch(last.extents[0]) || !model::detail::connects(last.written, last.extents)) return;
+  result_.layers.push_back({"", op::any(op::softmax{last.extents}), {last.layer}, "", "softmax"});
+}
+
+/// A projection whose parts are query, key and value becomes one for each. PyTorch takes the parts
+/// as views; slices would copy them.
+void converter::split_projections() {
+  std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> readers;
+  for (std::size_t i = 0; i < result_.layers.size(); ++i) {
+    const auto& inputs = result_.layers[i].inputs;
+    for (std::size_t place = 0; place < inputs.size(); ++place) {
+      if (inputs[place]) readers[*inputs[place]].emplace_back(i, place);
+    }
+  }
+  std::set<std::size_t> gone;
+  for (std::size_t i = 0; i < result_.layers.size(); ++i) {
+    const op::gemm* whole = result_.layers[i].op.get<op::gemm>();
+    if (whole == nullptr || whole->batch != 1 || !readers.contains(i)) continue;
+    const bool is_returned = std::ranges::any_of(graph_.outputs, [&](std::size_t output) {
+      return views_[output] && views_[output]->layer == i;
+    });
+    std::vector<std::size_t> parts;
+    for (const auto& [reader, place] : readers.at(i)) parts.push_back(reader);
+    if (is_returned || !tiles(parts)) continue;
+    std::map<std::size_t, std::string> words;
+    for (const std::size_t part : parts) {
+      for (const auto& [reader, place] : readers[part]) {
+        if (result_.layers[reader].op.get<op::attention>() == nullptr || words.contains(part)) {
+          continue;
+        }
+        words[part] = std::vector<std::string>{"query", "key", "value"}[place];
+      }
+    }
+    if (words.empty()) continue;
+    const layer projection = result_.layers[i];
+    for (const std::size_t part : parts) {
+      const op::slice cut = *result_.layers[part].op.get<op::slice>();
+      op::gemm own = *projection.op.get<op::gemm>();
+      own.n = own.n * cut.size / cut.extent();
+      const std::string word = words.contains(part) ? words[part] : "part";
+      result_.layers[part] = {"", op::any(own), projection.inputs, projection.module, word};
+    }
+    note(fmt::format("a projection to query, key and value is timed as {} projections",
+                     parts.size()));
+    gone.insert(i);
+  }
+  std::vector<std::size_t> number(result_.layers.size());
+  std::vector<layer> left;
+  for (std::size_t i = 0; i < result_.layers.size(); ++i) {
+    number[i] = left.size();
+    if (!gone.contains(i)) left.push_back(std::move(result_.layers[i]));
+  }
+  for (layer& of : left) {
+    for (auto& input : of.inputs) {
+      if (input) input = number[*input];
+    }
+  }
+  result_.layers = std::move(left);
+}
+
+/// Whether layers are slices of one tensor, along an axis of its rows, that make up all of it.
+bool converter::tiles(const std::vector<std::size_t>& parts) const {
+  const op::slice* first = result_.layers[parts[0]].op.get<op::slice>();
+  if (first == nullptr) return false;
+  std::map<std::int64_t, std::int64_t> ranges;
+  for (const std::size_t part : parts) {
+    const op::slice* cut = result_.layers[part].op.get<op::slice>();
+    if (cut == nullptr || cut->dims != first->dims || cut->axis != first->axis) return false;
+    ranges[cut->begin.value] = cut->begin.value + cut->size;
+  }
+  const std::int64_t rows = result_of(result_.layers[*result_.layers[parts[0]].inputs[0]])[0];
+  std::int64_t before = 1;
+  bool are_rows = false;
+  for (std::int64_t i = 0; i < first->axis.value; ++i) {
+    before *= first->dims[static_cast<std::size_t>(i)];
+    are_rows = are_rows || before == rows;
+  }
+  std::int64_t end = 0;
+  for (const auto& [from, to] : ranges) {
+    if (from != end) return false;
+    end = to;
+  }
+  return are_rows && ranges.size() == parts.size() && end == first->extent();
+}
+
+/// Names after the modules; a layer of a module with other layers also has a word for its op.
+void converter::name_layers() {
+  std::set<std::string> outer{""};
+  std::map<std::string, std::set<std::string>> words;
+  for (const layer& of : result_.layers) {
+    words[of.module].insert(of.word);
+    std::string parent = of.module;
+    while (!parent.empty()) {
+      const std::size_t dot = parent.rfind('.');
+      parent.resize(dot == std::string::npos ? 0 : dot);
+      if (!outer.insert(parent).second) break;
+    }
+  }
+  std::set<std::string> taken;
+  std::map<std::string, std::size_t> used;
+  for (layer& of : result_.layers) {
+    std::string base = of.module;
+    if (outer.contains(of.module) || words[of.module].size() > 1) {
+      base += (base.empty() ? "" : "_") + of.word;
+    }
+    base = legal(base).substr(0, 200);
+    of.name = base;
+    while (!taken.insert(of.name).second) {
+      of.name = fmt::format("{}_{}", base, ++used.try_emplace(base, 1).first->second);
+    }
+  }
+}
+
+conversion convert(const graph& g, const sizes& of, bool softmax) {
+  return converter(g, of).run(softmax);
+}
+
+}  // namespace layerbench::tool::onnx

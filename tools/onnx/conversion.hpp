@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <layerbench/op/op.hpp>
+
+#include "graph.hpp"
+#include "inference.hpp"
+
+namespace layerbench::tool::onnx {
+
+/// A layer, and the positions of the layers that it reads; nothing: the model's input.
+struct layer {
+  std::string name;
+  op::any op;
+  std::vector<std::optional<std::size_t>> inputs;
+  std::string module;  ///< that it is named after
+  std::string word;    ///< for its name, beside the module
+};
+
+/// Nodes of one kind that no op computes.
+struct missing {
+  std::size_t count = 0;
+  double flops = 0;
+  std::vector<std::string> places = {};
+};
+
+struct conversion {
+  std::vector<layer> layers;
+  std::map<std::string, missing> unknown;        ///< by ONNX op and reason
+  std::map<std::string, std::size_t> following;  ///< left out with them, by ONNX op
+  std::map<std::string, std::size_t> notes;      ///< how often each applies
+  double flops = 0;                              ///< of the products of matrices and filters
+  std::size_t folded_batchnorms = 0;
+};
+
+/// The layers of a graph at one batch. With `softmax` a classifier that ends without a softmax gets
+/// one. Throws bad_input.
+[[nodiscard]] conversion convert(const graph& g, const sizes& of, bool softmax);
+
+}  // namespace layerbench::tool::onnx

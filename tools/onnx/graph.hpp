@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/shape/dims.hpp>
+
+/// Import of ONNX models. The names of messages and fields are those of onnx.proto.
+namespace layerbench::tool::onnx {
+
+/// Element types, by their numbers in TensorProto.DataType.
+namespace element {
+inline constexpr int f32 = 1, u8 = 2, i8 = 3, i32 = 6, i64 = 7, boolean = 9, f64 = 11, u32 = 12,
+                     u64 = 13;
+}  // namespace element
+
+/// Whether elements are numbers of another kind than activations: indices, sizes or truth values.
+[[nodiscard]] inline bool is_integral(int type) {
+  return (type >= element::u8 && type <= element::i64) || type == element::boolean ||
+         type == element::u32 || type == element::u64;
+}
+
+/// The elements of a small tensor, in row-major order. `extents` may have 1 where the tensor
+/// repeats its elements along an axis.
+struct elements_of {
+  dims extents;
+  std::vector<double> values;
+};
+
+/// A tensor of the file: an initializer, or the value of an attribute. Large ones have no elements.
+struct tensor {
+  std::string name;
+  dims extents;
+  int type = 0;
+  std::optional<elements_of> elements;
+};
+
+struct attribute {
+  std::string name;
+  std::int64_t i = 0;
+  double f = 0;
+  std::string s = {};
+  std::vector<std::int64_t> ints = {};
+  std::vector<double> floats = {};
+  std::optional<tensor> t = {};
+};
+
+/// An extent of an input: a size, or the name of one.
+struct named_size {
+  std::int64_t size = -1;  ///< -1: not known
+  std::string name = {};
+};
+
+/// A tensor by name, as inputs, outputs and `value_info` describe it.
+struct value {
+  std::string name;
+  int type = 0;
+  std::optional<std::vector<named_size>> extents = {};
+  std::optional<tensor> initializer = {};
+};
+
+inline constexpr std::size_t no_value = SIZE_MAX;
+
+struct node {
+  std::string op;
+  std::string domain;
+  std::string name;
+  std::string scope;                 ///< the module of PyTorch that it belongs to
+  bool folded_batchnorm = false;     ///< the exporter says that it has folded a batch norm into it
+  std::vector<std::size_t> inputs;   ///< values; no_value where an optional one is left out
+  std::vector<std::size_t> outputs;  ///< values
+  std::vector<attribute> attributes = {};
+
+  [[nodiscard]] const attribute* find(std::string_view key) const {
+    const auto found = std::ranges::find(attributes, key, &attribute::name);
+    return found == attributes.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t otherwise) const {
+    const attribute* found = find(key);
+    return found == nullptr ? otherwise : found->i;
+  }
+  [[nodiscard]] double number(std::string_view key, double otherwise) const {
+    const attribute* found = find(key);
+    return found == nullptr ? otherwise : found->f;
+  }
+  [[nodiscard]] std::string_view text(std::string_view key, std::string_view otherwise) const {
+    const attribute* found = find(key);
+    return found == nullptr ? otherwise : std::string_view(found->s);
+  }
+  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key) const {
+    const attribute* found = find(key);
+    return found == nullptr ? std::vector<std::int64_t>{} : found->ints;
+  }
+  /// The value that an input is; no_value where it is left out.
+  [[nodiscard]] std::size_t input(std::size_t i) const {
+    return i < inputs.size() ? inputs[i] : no_value;
+  }
+  [[nodiscard]] bool has_input(std::size_t i) const { return input(i) != no_value; }
+};
+
+/// A model of a file, without its weights. Each node comes after those whose outputs it reads.
+struct graph {
+  std::string file;
+  std::string producer;
+  std::int64_t opset = 0;  ///< of the domain of ONNX itself
+  std::vector<node> nodes = {};
+  std::vector<value> values = {};
+  std::vector<std::size_t> inputs = {};   ///< values that are no initializers
+  std::vector<std::size_t> outputs = {};  ///< values
+};
+
+/// A name of the file for messages: short, in quotes, without characters that a terminal obeys.
+[[nodiscard]] inline std::string in_quotes(std::string_view name) {
+  constexpr std::size_t most = 80;
+  std::string text = "'";
+  for (const char c : name.substr(0, most)) text += c < ' ' || c > '~' ? '?' : c;
+  return text + (name.size() > most ? "...'" : "'");
+}
+
+/// The place of a node in messages, such as "graph/node/12 'Conv_0'".
+[[nodiscard]] inline std::string place(std::size_t index, const node& of) {
+  return fmt::format("graph/node/{} {}", index, in_quotes(of.name.empty() ? of.op : of.name));
+}
+
+/// Reads a model. Tensors of more than 64 KiB are skipped, and external data are not opened. Throws
+/// bad_input with the file and the place in it, and unavailable in a build without protobuf.
+[[nodiscard]] graph read(const std::string& file);
+
+}  // namespace layerbench::tool::onnx

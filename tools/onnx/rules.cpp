@@ -1,0 +1,898 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include <layerbench/op/activation.hpp>
+#include <layerbench/op/add.hpp>
+#include <layerbench/op/attention.hpp>
+#include <layerbench/op/batchnorm.hpp>
+#include <layerbench/op/concat.hpp>
+#include <layerbench/op/conv.hpp>
+#include <layerbench/op/deconv.hpp>
+#include <layerbench/op/dropout.hpp>
+#include <layerbench/op/embedding.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/op/layernorm.hpp>
+#include <layerbench/op/lrn.hpp>
+#include <layerbench/op/multiply.hpp>
+#include <layerbench/op/pad.hpp>
+#include <layerbench/op/pool.hpp>
+#include <layerbench/op/rnn.hpp>
+#include <layerbench/op/slice.hpp>
+#include <layerbench/op/softmax.hpp>
+#include <layerbench/op/transpose.hpp>
+
+#include "converter.hpp"
+
+// What the rules convert, refuse and leave out is what tools/torch_convert.py does with the calls
+// of PyTorch, so that both give the same layers.
+
+namespace layerbench::tool::onnx {
+namespace {
+
+/// The number that a 32-bit one of the file stands for: 1e-5, not 9.99999974737875e-06.
+double shortest(double narrow) { return std::stod(fmt::format("{}", static_cast<float>(narrow))); }
+
+// Images.
+
+/// n c h w of an image, or of a sequence, which is an image of height 1.
+struct image {
+  std::int64_t n, c, h, w;
+};
+
+image image_of(const converter& to, const dims& extents) {
+  if (extents.size() != 3 && extents.size() != 4) {
+    throw unknown(fmt::format("of a tensor with {} axes", extents.size()));
+  }
+  const std::int64_t height = extents.size() == 3 ? 1 : extents[2];
+  return {extents[0], to.plain(extents[1]), to.plain(height), to.plain(extents.back())};
+}
+
+/// A window along height and width. With one axis the height has one position.
+struct taps {
+  pair size, stride, dilation;
+  pads pad;
+};
+
+taps taps_of(const window& by) {
+  const std::size_t w = by.size.size() - 1;
+  if (w > 1) throw unknown(fmt::format("of {} axes", by.size.size()));
+  const auto both = [&](const dims& of) { return pair{w == 0 ? 1 : of[0], of[w]}; };
+  return {both(by.size),
+          both(by.stride),
+          both(by.dilation),
+          {w == 0 ? 0 : by.before[0], w == 0 ? 0 : by.after[0], by.before[w], by.after[w]}};
+}
+
+view conv(converter& to) {
+  const view& x = to.source(0);
+  const view& w = to.weight(1);
+  const bool bias = to.of().has_input(2);
+  if (to.of().folded_batchnorm || to.is_computed(w)) to.count_folded_batchnorm();
+  const auto [n, c, h, width] = image_of(to, x.extents);
+  const window by = window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()));
+  const taps at = taps_of(by);
+  return to.append(op::conv{n, c, h, width, to.plain(w.extents[0]), at.size.v, at.size.h, at.stride,
+                            at.pad, at.dilation, to.of().integer("group", 1), bias},
+                   {x});
+}
+
+view conv_transpose(converter& to) {
+  const view& x = to.source(0);
+  const view& w = to.weight(1);
+  if (to.of().find("output_shape") != nullptr) throw unknown("with an output_shape");
+  const auto [n, c, h, width] = image_of(to, x.extents);
+  const std::int64_t groups = to.of().integer("group", 1);
+  const taps at =
+      taps_of(window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()), true));
+  const auto more = to.of().integers("output_padding");
+  pads output{0, 0, 0, 0};
+  if (!more.empty()) {
+    const std::int64_t vertical = more.size() == 1 ? 0 : more[0];
+    output = {vertical, vertical, more.back(), more.back()};
+  }
+  return to.append(op::deconv{n, c, h, width, to.plain(w.extents[1]) * groups, at.size.v, at.size.h,
+                              at.stride, at.pad, output, at.dilation, groups, to.of().has_input(2)},
+                   {x});
+}
+
+view pool_of(converter& to, op::pool_kind kind, const window& by, bool count_padding) {
+  const view& x = to.source(0);
+  const auto [n, c, h, w] = image_of(to, x.extents);
+  const taps at = taps_of(by);
+  const bool is_view =
+      at.size == pair{1, 1} && at.stride == pair{1, 1} && at.pad == pads{0, 0, 0, 0};
+  if (is_view) return x.viewed(to.extents());
+  if (at.dilation != pair{1, 1}) throw unknown("with a dilation");
+  op::pool created{kind, n, c, h, w, at.size.v, at.size.h, at.stride, at.pad};
+  window floor = by;
+  floor.ceil = false;
+  for (std::size_t i = 0; i < by.size.size(); ++i) {
+    const std::int64_t extent = x.extents[i + 2];
+    created.ceil = created.ceil || by.outputs(i, extent) != floor.outputs(i, extent);
+  }
+  created.count_padding = kind == op::pool_kind::max || count_padding || at.pad == pads{0, 0, 0, 0};
+  return to.append(created, {x});
+}
+
+view max_pool(converter& to) {
+  if (to.is_read(1)) throw unknown("with indices");
+  return pool_of(to, op::pool_kind::max,
+                 window_of(to.of(), to.source(0).extents, to.of().integers("kernel_shape")), true);
+}
+
+view average_pool(converter& to) {
+  return pool_of(to, op::pool_kind::average,
+                 window_of(to.of(), to.source(0).extents, to.of().integers("kernel_shape")),
+                 to.of().integer("count_include_pad", 0) != 0);
+}
+
+view global_pool(converter& to, op::pool_kind kind) {
+  const dims& x = to.source(0).extents;
+  if (x.size() < 3) throw unknown(fmt::format("of a tensor with {} axes", x.size()));
+  const std::size_t axes = x.size() - 2;
+  return pool_of(
+      to, kind,
+      {dims(x.begin() + 2, x.end()), dims(axes, 1), dims(axes, 1), dims(axes, 0), dims(axes, 0)},
+      true);
+}
+
+view global_max_pool(converter& to) { return global_pool(to, op::pool_kind::max); }
+view global_average_pool(converter& to) { return global_pool(to, op::pool_kind::average); }
+
+view reduce_mean(converter& to) {
+  const view& x = to.source(0);
+  std::vector<std::size_t> over;
+  for (const std::int64_t axis : to.listed("axes", 1)) {
+    over.push_back(axis_of(axis, x.extents.size()));
+  }
+  std::ranges::sort(over);
+  std::vector<std::size_t> spatial(x.extents.size() < 3 ? 0 : x.extents.size() - 2);
+  std::iota(spatial.begin(), spatial.end(), 2);
+  if (spatial.empty() || over != spatial) throw unknown("over other than height and width");
+  return global_average_pool(to);
+}
+
+view batch_normalization(converter& to) {
+  const view& x = to.source(0);
+  dims extents = x.extents;
+  if (extents.size() == 2) extents.insert(extents.end(), {1, 1});
+  const auto [n, c, h, w] = image_of(to, extents);
+  return to.append(op::batchnorm{n, c, h, w, shortest(to.of().number("epsilon", 1e-5))}, {x});
+}
+
+view local_norm(converter& to) {
+  const view& x = to.source(0);
+  const auto [n, c, h, w] = image_of(to, x.extents);
+  const auto number = [&](const char* key, double otherwise) {
+    return shortest(to.of().number(key, otherwise));
+  };
+  return to.append(op::lrn{n, c, h, w, to.of().integer("size", 1), number("alpha", 1e-4),
+                           number("beta", 0.75), number("bias", 1)},
+                   {x});
+}
+
+// Products of matrices.
+
+/// x times weights that are stored as [k, n], or as [n, k] with `turned`.
+view matrix_product(converter& to, const view& x, std::int64_t k, std::int64_t n, bool turned,
+                    bool bias) {
+  const dims rows(x.extents.begin(), x.extents.end() - 1);
+  const op::gemm created{elements(rows), to.plain(n), to.plain(k), 1, false, turned, bias};
+  if (!x.order || !x.has_rows()) return to.append(created, {x});
+  axes moved = *x.order;
+  moved.back() = {{n, {1000}}};  // behind all others
+  return to.append(created, {x.memory()}).laid_out(to.extents(), moved);
+}
+
+/// Products of the last two axes of two activations.
+view batched_product(converter& to, const view& x, const view& y) {
+  const std::size_t axes_count = x.extents.size();
+  const bool same = axes_count >= 3 && y.extents.size() == axes_count &&
+                    std::equal(x.extents.begin(), x.extents.end() - 2, y.extents.begin());
+  if (!same) throw unknown("of two activations whose batches differ");
+  const std::int64_t batch = elements(dims(x.extents.begin(), x.extents.end() - 2));
+  // A gemm of batch 1 has weights.
+  if (batch == 1 || to.is_batch(batch)) throw unknown("of two activations, one per image");
+  op::gemm created{to.plain(x.extents[axes_count - 2]), to.plain(y.extents.back()),
+                   to.plain(x.extents.back()), batch};
+  std::vector<std::size_t> turn(axes_count);
+  std::iota(turn.begin(), turn.end(), 0);
+  std::swap(turn[axes_count - 2], turn[axes_count - 1]);
+  std::vector<view> operands;
+  for (const auto& [value, flag] :
+       {std::pair(&x, &op::gemm::a_transposed), std::pair(&y, &op::gemm::b_transposed)}) {
+    const axes all = value->all_axes();
+    const auto& rows = all[axes_count - 2];
+    const auto& columns = all[axes_count - 1];
+    const bool turned = value->order && !rows.empty() && !columns.empty() &&
+                        in_memory({rows, columns}).back() == rows.back();
+    created.*flag = turned;
+    operands.push_back(turned ? value->permuted(turn) : *value);
+  }
+  return to.append(created, operands);
+}
+
+view matmul(converter& to) {
+  const view& x = to.source(0);
+  const view& w = to.input(1);
+  if (w.is_data()) return batched_product(to, x, to.source(1));
+  if (w.extents.size() != 2 || x.extents.size() < 2) {
+    throw unknown("of other than a matrix and weights");
+  }
+  // PyTorch's exporters turn the weights of linear layers round.
+  const bool turned = w.transposed || to.is_computed(w);
+  return matrix_product(to, x, w.extents[0], w.extents[1], turned, to.of().op == composed_linear);
+}
+
+view gemm(converter& to) {
+  const view& x = to.source(0);
+  const view& w = to.input(1);
+  if (w.is_data()) throw unknown("of two activations");
+  if (to.of().integer("transA", 0) != 0) throw unknown("of a transposed activation");
+  if (to.of().number("alpha", 1) != 1 || to.of().number("beta", 1) != 1) {
+    throw unknown("with factors");
+  }
+  if (to.of().folded_batchnorm) to.count_folded_batchnorm();
+  const bool turned = to.of().integer("transB", 0) != 0;
+  const std::int64_t n = w.extents[turned ? 0 : 1];
+  const bool bias = to.of().has_input(2);
+  if (bias && elements(to.weight(2).extents) != n) throw unknown("with other than a bias");
+  return matrix_product(to, x, x.extents[1], n, turned != w.transposed, bias);
+}
+
+/// Rows of a table.
+view embedding(converter& to, const view& table) {
+  view indices = to.input(1);
+  if (indices.from == source_kind::constant) indices.from = source_kind::input;
+  if (table.extents.size() != 2 || to.of().integer("axis", 0) != 0) {
+    throw unknown("of weights that are no table");
+  }
+  if (indices.from == source_kind::weight) throw unknown("of a weight");
+  if (table.extents[0] > 1 << 24) throw unknown("with more than 2^24 rows");
+  return to.append(op::embedding{elements(indices.extents), to.plain(table.extents[0]),
+                                 to.plain(table.extents[1])},
+                   {indices});
+}
+
+// Attention.
+
+/// How often each head is repeated, where neighbours are; 1 where none is.
+std::int64_t repeated_heads(const view& x) {
+  if (!x.order) return 1;
+  const auto repeats = [](const atom& part) { return part.key.empty(); };
+  const auto& heads = x.order->at(x.order->size() - 3);
+  const auto first = std::ranges::find_if(heads, repeats);
+  const std::vector<atom> all = flat(*x.order);
+  if (!std::all_of(first, heads.end(), repeats) ||
+      std::ranges::count_if(all, repeats) != heads.end() - first) {
+    throw unknown("of an expanded tensor");
+  }
+  std::int64_t product = 1;
+  for (auto part = first; part != heads.end(); ++part) product *= part->size;
+  return product;
+}
+
+enum class mask_kind { none, causal, learned, other };
+
+/// What a constant mask hides: of q queries and k keys.
+mask_kind mask_of(converter& to, std::size_t i, std::int64_t q, std::int64_t k) {
+  if (!to.of().has_input(i)) return mask_kind::none;
+  const known& of = to.of_one_image(i);
+  if (!of.data) return to.is_constant(i) ? mask_kind::learned : mask_kind::other;
+  const bool is_boolean = of.type == element::boolean;
+  const auto visible = [&](double value) { return is_boolean ? value != 0 : value > -1e4; };
+  const std::vector<double>& all = of.data->values;
+  const bool hides = !std::ranges::all_of(all, visible);
+  const bool is_learned = to.is_initializer(i) && !is_boolean && all.size() > 1;
+  if (!hides) return is_learned ? mask_kind::learned : mask_kind::none;
+  const dims& extents = of.data->extents;
+  if (static_cast<std::int64_t>(all.size()) != q * k || extents.size() < 2 || extents.back() != k ||
+      q > k) {
+    return mask_kind::other;
+  }
+  for (std::int64_t at = 0; at < q * k; ++at) {
+    const bool expected = at % k <= at / k + k - q;
+    if (visible(all[static_cast<std::size_t>(at)]) != expected) return mask_kind::other;
+  }
+  return mask_kind::causal;
+}
+
+/// The tensors have the order sequence, head, token; the op's have the heads of a token one behind
+/// the other, as projections write them.
+view attention_of(converter& to, std::vector<view> operands, bool causal) {
+  for (view& x : operands) {
+    if (x.extents.size() == 3) x = to.seen_as(x, {x.extents[0], 1, x.extents[1], x.extents[2]});
+    if (x.extents.size() != 4) {
+      throw unknown(fmt::format("of tensors with {} axes", x.extents.size()));
+    }
+  }
+  const dims query = operands[0].extents;
+  const dims key = operands[1].extents;
+  if (operands[2].extents.back() != key.back()) throw unknown("with values of another width");
+  if (operands[2].extents != key || key.back() != query.back() || key[0] != query[0]) {
+    throw unknown("of tensors whose sizes differ");
+  }
+  op::attention created{query[0], to.plain(query[1]), to.plain(query[2]), to.plain(key[2]),
+                        to.plain(query[3])};
+  const mask_kind mask = mask_of(to, mask_input(to.of()), created.q, created.k);
+  if (mask == mask_kind::learned) throw unknown("with a learned or large mask");
+  if (mask == mask_kind::other) to.note("a mask of attention is left out");
+  created.causal = causal || mask == mask_kind::causal;
+  const std::int64_t repeats = repeated_heads(operands[1]);
+  if (repeated_heads(operands[0]) > 1 || repeated_heads(operands[2]) != repeats) {
+    throw unknown("of an expanded tensor");
+  }
+  if (key[1] / repeats != created.heads) created.kv_heads = key[1] / repeats;
+  const auto reads = model::detail::of_role(op::any(created), op::role::source);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    operands[i] =
+        to.seen_as(operands[i].without_repeats().permuted({0, 2, 1, 3}), reads[i].extents);
+  }
+  const view y = to.append(created, operands).viewed({query[0], query[2], query[1], query[3]});
+  return y.permuted({0, 2, 1, 3});
+}
+
+/// Of MatMul, Softmax and MatMul.
+view attention_in_steps(converter& to) {
+  const view& key = to.source(1);
+  const std::size_t axes_count = key.extents.size();
+  if (axes_count < 2) throw unknown("of tensors with 1 axis");
+  std::vector<std::size_t> turn(axes_count);
+  std::iota(turn.begin(), turn.end(), 0);
+  std::swap(turn[axes_count - 2], turn[axes_count - 1]);
+  const std::vector<view> operands{to.source(0), key.permuted(turn), to.source(2)};
+  return attention_of(to, operands, false).viewed(to.extents());
+}
+
+/// Of opset 23.
+view attention(converter& to) {
+  if (to.of().has_input(4) || to.of().has_input(5) || to.is_read(1) || to.is_read(2)) {
+    throw unknown("with a cache");
+  }
+  std::vector<view> operands{to.source(0), to.source(1), to.source(2)};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const dims& x = operands[i].extents;
+    if (x.size() != 3) continue;
+    const std::int64_t heads = to.of().integer(i == 0 ? "q_num_heads" : "kv_num_heads", 0);
+    if (heads < 1 || x[2] % heads != 0) throw bad_node("its heads do not fit");
+    operands[i] = operands[i].viewed({x[0], x[1], heads, x[2] / heads}).permuted({0, 2, 1, 3});
+  }
+  const double width = static_cast<double>(operands[0].extents.back());
+  const attribute* scale = to.of().find("scale");
+  if (scale != nullptr && std::abs(scale->f * std::sqrt(width) - 1) > 1e-3) {
+    throw unknown("with another scale");
+  }
+  const bool causal = to.of().integer("is_causal", 0) != 0;
+  const view y = attention_of(to, operands, causal);
+  return to.extents().size() == 4 ? y : y.permuted({0, 2, 1, 3}).viewed(to.extents());
+}
+
+view layer_norm(converter& to) {
+  const view& x = to.source(0);
+  const std::size_t axis = axis_of(to.of().integer("axis", -1), x.extents.size());
+  if (axis == 0) throw unknown("over the batch");
+  const bool is_rms = to.of().op == "RMSNormalization";
+  const dims rows(x.extents.begin(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  const dims columns(x.extents.begin() + static_cast<std::ptrdiff_t>(axis), x.extents.end());
+  dims extents = converter::element_extents(x);
+  if (columns.size() > 1 || x.order || extents.back() != columns.back() ||
+      (x.from != source_kind::layer && extents.size() > 3)) {
+    extents = {elements(rows), elements(columns)};
+  }
+  // Where PyTorch's norm learns nothing, its exporter writes a scale of ones.
+  const auto learns = [&](std::size_t i) {
+    return to.of().has_input(i) && !to.is_computed(to.weight(i));
+  };
+  const op::layernorm created{extents, is_rms ? op::layernorm_kind::rms : op::layernorm_kind::layer,
+                              shortest(to.of().number("epsilon", 1e-5)), learns(1),
+                              is_rms || learns(2)};
+  if (x.order && columns.size() == 1 && x.has_rows()) {
+    return to.append(created, {x.memory()}).laid_out(to.extents(), *x.order);
+  }
+  return to.append(created, {x});
+}
+
+// By element.
+
+view activation_of(converter& to, op::activation_kind kind) {
+  return to.elementwise(op::activation{kind, {}}, to.source(0), name(kind));
+}
+
+/// An activation with a number that does not change its time.
+view activation_near(converter& to, op::activation_kind kind, const char* key, double found,
+                     double timed) {
+  if (std::abs(found - timed) > 1e-6) {
+    to.note(fmt::format("{} with {} {:.4g} is timed as with {}", to.of().op, key, found, timed));
+  }
+  return activation_of(to, kind);
+}
+
+template <op::activation_kind Kind>
+view activation(converter& to) {
+  return activation_of(to, Kind);
+}
+
+view leaky_relu(converter& to) {
+  return activation_near(to, op::activation_kind::leaky_relu, "alpha",
+                         to.of().number("alpha", 0.01), 0.01);
+}
+
+view elu(converter& to) {
+  return activation_near(to, op::activation_kind::elu, "alpha", to.of().number("alpha", 1), 1);
+}
+
+view hard_sigmoid(converter& to) {
+  return activation_near(to, op::activation_kind::hardsigmoid, "alpha",
+                         to.of().number("alpha", 0.2), 1.0 / 6);
+}
+
+view gelu(converter& to) {
+  if (to.of().text("approximate", "none") != "none") to.note("gelu with tanh is timed as gelu");
+  return activation_of(to, op::activation_kind::gelu);
+}
+
+view clip(converter& to) {
+  const auto bound = [&](std::size_t i, const char* key) -> std::optional<double> {
+    if (to.of().has_input(i)) {
+      const auto found = to.number(i);
+      return found ? found : throw unknown("with computed limits");
+    }
+    const attribute* found = to.of().find(key);
+    return found == nullptr ? std::nullopt : std::optional(found->f);
+  };
+  const auto least = bound(1, "min");
+  const auto most = bound(2, "max");
+  if (least == 0.0 && most == 6.0) return activation_of(to, op::activation_kind::relu6);
+  if (least == 0.0 && !most) return activation_of(to, op::activation_kind::relu);
+  throw unknown("with other limits than 0 and 6");
+}
+
+view dropout(converter& to) {
+  const view& x = to.source(0);
+  if (to.is_read(1)) throw unknown("with a mask");
+  const attribute* ratio = to.of().find("ratio");
+  const double rate = ratio != nullptr ? ratio->f : to.number(1).value_or(0.5);
+  if (std::isnan(rate) || rate < 0 || rate >= 1)
+    throw unknown(fmt::format("with a rate of {}", rate));
+  if (rate == 0) return x.viewed(to.extents());
+  return to.elementwise(op::dropout{shortest(rate), {}}, x);
+}
+
+view softmax(converter& to) {
+  view x = to.source(0);
+  const bool flattens = to.opset() < 13;  // from the axis on
+  std::size_t axis = axis_of(to.of().integer("axis", flattens ? 1 : -1), x.extents.size());
+  if (flattens && axis + 1 != x.extents.size()) {
+    const auto split = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
+    x = to.seen_as(
+        x, {elements(dims(x.extents.begin(), split)), elements(dims(split, x.extents.end()))});
+    axis = 1;
+  }
+  const std::size_t last = x.extents.size() - 1;
+  if (to.of().op == "LogSoftmax") to.note("log_softmax is timed as softmax");
+  dims extents = converter::element_extents(x);
+  // A matrix, where a layer wrote one: the loss of a training step replaces its softmax.
+  if (axis == last && !x.order && x.written.size() == 2 && x.written.back() == x.extents.back()) {
+    extents = x.written;
+  }
+  if (extents != x.extents) {
+    if (axis != last || extents.back() != x.extents.back()) {
+      throw unknown("over an axis that a view made");
+    }
+    axis = extents.size() - 1;
+  }
+  if (axis < 1) throw unknown("over the batch");
+  return to.append(op::softmax{extents, static_cast<std::int64_t>(axis)}, {x}).viewed(to.extents());
+}
+
+/// The extents of x of which y has the first one once; nothing where y is not repeated so.
+std::optional<dims> repeated_rows(const converter& to, const dims& x, dims y) {
+  while (!y.empty() && y.front() == 1) y.erase(y.begin());
+  const bool varies = std::ranges::any_of(y, [&](auto size) { return to.depends_on_batch(size); });
+  if (y.empty() || x.size() <= y.size() || varies ||
+      !std::equal(y.rbegin(), y.rend(), x.rbegin())) {
+    return std::nullopt;
+  }
+  dims result{elements(dims(x.begin(), x.end() - static_cast<std::ptrdiff_t>(y.size())))};
+  result.insert(result.end(), y.begin(), y.end());
+  return result;
+}
+
+/// Extents of a layer that reads two tensors of the same shape by element.
+dims common_extents(const view& x, const view& y) {
+  for (const view* of : {&x, &y}) {
+    if (!of->order && !model::detail::connects(of->written, x.extents)) return of->written;
+  }
+  return x.extents;
+}
+
+/// Adds a parameter, such as the embedding of positions.
+view add_learned(converter& to, const view& x, const view& weight) {
+  if (weight.written == x.extents) return to.append(op::add{x.extents, false, true}, {x});
+  const auto rows = repeated_rows(to, x.extents, weight.written);
+  if (!rows) throw unknown("of a weight that is repeated within an image");
+  return to.append(op::add{*rows, true, true}, {x});
+}
+
+view add_two(converter& to, view x, view y) {
+  if (x.extents != y.extents) {
+    if (x.extents != to.extents()) std::swap(x, y);
+    const auto rows = repeated_rows(to, x.extents, y.extents);
+    if (!rows || x.extents != to.extents()) throw unknown("of tensors with different sizes");
+    return to.append(op::add{*rows, true}, {x, y});
+  }
+  const bool alike = x.order && y.order && model::detail::connects(y.written, x.written) &&
+                     order_of(*x.order) == order_of(*y.order);
+  if (alike) {
+    return to.append(op::add{x.written}, {x.memory(), y.memory()}).laid_out(to.extents(), *x.order);
+  }
+  return to.append(op::add{common_extents(x, y)}, {x, y});
+}
+
+/// Of Add and of Sum, which has any number of operands.
+view add(converter& to) {
+  if (to.of().inputs.size() == 1) return to.source(0).viewed(to.extents());
+  if (to.of().inputs.size() == 2) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const view& weight = to.input(i);
+      if (weight.from == source_kind::weight) return add_learned(to, to.source(1 - i), weight);
+    }
+  }
+  view sum = to.source(0);
+  for (std::size_t i = 1; i < to.of().inputs.size(); ++i) sum = add_two(to, sum, to.source(i));
+  return sum;
+}
+
+view multiply(converter& to) {
+  const view* x = &to.source(0);
+  const view* y = &to.source(1);
+  if (x->extents != to.extents()) std::swap(x, y);
+  if (x->extents != to.extents()) throw unknown("of two tensors that are both repeated");
+  dims factors(x->extents.size() - y->extents.size(), 1);
+  factors.insert(factors.end(), y->extents.begin(), y->extents.end());
+  op::multiply created{x->extents, {}};
+  if (factors == created.dims) {
+    created.dims = common_extents(*x, *y);
+  } else {
+    created.dims1 = factors;
+  }
+  return to.append(created, {*x, *y});
+}
+
+// Parts and sums of tensors.
+
+/// A parameter that each image gets, such as the class token, as a layer: the row of a table.
+view learned_rows(converter& to, const view& weight) {
+  const std::int64_t rows = weight.extents.front();
+  const std::int64_t columns = elements(weight.written);
+  if (!to.is_batch(rows) || elements(weight.extents) != rows * columns) {
+    throw unknown("of a weight");
+  }
+  to.note("a parameter that each image gets is an embedding of one row");
+  const view index{source_kind::input, {rows}, {rows}};
+  return to.append(op::embedding{rows, 1, columns}, {index}).viewed(weight.extents);
+}
+
+view concat(converter& to) {
+  std::vector<view> parts;
+  for (std::size_t i = 0; i < to.of().inputs.size(); ++i) {
+    parts.push_back(to.input(i));
+    if (parts.back().from == source_kind::constant) throw unknown("of a constant");
+  }
+  const std::size_t axis = axis_of(to.of().integer("axis", 1), to.extents().size());
+  if (parts.size() == 1) return parts[0].viewed(to.extents());
+  if (axis == 0) throw unknown("along the batch");
+  if (parts.size() > op::concat::max_sources) throw unknown("of more than 64 tensors");
+  op::concat created{to.extents(), static_cast<std::int64_t>(axis), {}};
+  for (view& part : parts) {
+    if (part.from == source_kind::weight) part = learned_rows(to, part);
+    created.sizes.push_back(to.plain(part.extents[axis]));
+  }
+  return to.append(created, parts);
+}
+
+view pad(converter& to) {
+  const view& x = to.source(0);
+  if (to.of().text("mode", "constant") != "constant" || to.number(2).value_or(0) != 0 ||
+      to.of().number("value", 0) != 0) {
+    throw unknown("with other than zeros");
+  }
+  const std::vector<std::int64_t> sides = to.listed("pads", 1);
+  std::vector<std::int64_t> over = to.listed("axes", 3);
+  if (over.empty()) {
+    over.resize(x.extents.size());
+    std::iota(over.begin(), over.end(), 0);
+  }
+  if (std::ranges::any_of(sides, [](std::int64_t side) { return side < 0; })) {
+    throw unknown("that cuts off");
+  }
+  op::pad created{x.extents, {dims(x.extents.size(), 0)}, {dims(x.extents.size(), 0)}};
+  for (std::size_t i = 0; i < over.size(); ++i) {
+    const std::size_t axis = axis_of(over[i], x.extents.size());
+    created.before.sizes[axis] = sides[i];
+    created.after.sizes[axis] = sides[i + over.size()];
+  }
+  if (to.extents() == x.extents) return x.viewed(to.extents());
+  return to.append(created, {x});
+}
+
+/// A slice of a tensor whose axes are not those of its memory; nothing where that is no slice.
+std::optional<view> slice_in_memory(converter& to, const view& x, std::size_t axis,
+                                    std::int64_t begin, std::int64_t size, const dims& result) {
+  axes all = x.all_axes();
+  if (all[axis].size() != 1 || all[axis][0].key.empty()) return std::nullopt;
+  const atom cut = all[axis][0];
+  std::int64_t before = 1;
+  for (const atom& part : in_memory(all)) before *= part.key < cut.key ? part.size : 1;
+  std::size_t at = 0;
+  for (std::int64_t outer = 1; at < x.written.size() && outer != before; ++at) {
+    outer *= x.written[at];
+    if (outer > before) return std::nullopt;
+  }
+  if (at == x.written.size() || to.depends_on_batch(cut.size) || x.written[at] % cut.size != 0) {
+    return std::nullopt;
+  }
+  const std::int64_t inner = to.plain(x.written[at] / cut.size);
+  const view y = to.append(
+      op::slice{x.written, {static_cast<std::int64_t>(at)}, {begin * inner}, size * inner},
+      {x.memory()});
+  all[axis].clear();
+  if (size != 1) all[axis].push_back({size, cut.key});
+  const auto seen = axes_seen_as(all, result);
+  if (!seen) throw unknown("of a tensor in another shape");
+  return y.laid_out(result, *seen);
+}
+
+/// `size` positions of x along an axis, as a tensor of these extents; x itself where that is all.
+view slice_of(converter& to, view x, std::size_t axis, std::int64_t begin, std::int64_t size,
+              const dims& result) {
+  if (size == x.extents[axis]) return to.seen_as(x, result);
+  const bool split = x.from == source_kind::layer &&
+                     !model::detail::connects(x.written, x.extents) &&
+                     op::transpose::are_parts(x.written, x.extents);
+  if (x.order || split) {
+    if (auto found = slice_in_memory(to, x, axis, begin, size, result)) return *found;
+    x = to.in_order(x, x.extents);
+  }
+  dims extents = x.extents;
+  const bool steps_first =
+      extents.size() == 3 && x.written == dims{extents[1], extents[0], extents[2]};
+  if (steps_first) {  // of a recurrent layer
+    extents = x.written;
+    axis = axis < 2 ? 1 - axis : axis;
+  }
+  if (axis == 0 || to.depends_on_batch(extents[axis])) {
+    if (to.depends_on_batch(extents[axis])) throw unknown("along the batch");
+  }
+  const view y =
+      to.append(op::slice{extents, {static_cast<std::int64_t>(axis)}, {begin}, size}, {x});
+  return y.viewed(result);
+}
+
+view slice(converter& to) {
+  const view& x = to.source(0);
+  const std::vector<std::int64_t> begins = to.listed("starts", 1);
+  const std::vector<std::int64_t> over = to.listed("axes", 3);
+  for (const std::int64_t step : to.listed("steps", 4)) {
+    if (step != 1) throw unknown("with a step");
+  }
+  view y = x;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::size_t axis =
+        axis_of(over.empty() ? static_cast<std::int64_t>(i) : over[i], x.extents.size());
+    const std::int64_t extent = x.extents[axis];
+    const std::int64_t begin =
+        std::clamp<std::int64_t>(begins[i] < 0 ? begins[i] + extent : begins[i], 0, extent);
+    dims result = y.extents;
+    result[axis] = to.extents()[axis];
+    if (result[axis] == 0) throw unknown("of a tensor without elements");
+    y = slice_of(to, y, axis, begin, result[axis], result);
+  }
+  return y;
+}
+
+/// Rows of weights, or one position along an axis.
+view gather(converter& to) {
+  const view& x = to.input(0);
+  if (x.from == source_kind::weight) return embedding(to, x);
+  const view& from = to.source(0);
+  const auto index = to.number(1);
+  if (!index) throw unknown("from computed positions");
+  const std::size_t axis = axis_of(to.of().integer("axis", 0), from.extents.size());
+  const std::int64_t begin = whole_numbers({*index})[0];
+  const std::int64_t extent = from.extents[axis];
+  if (begin < -extent || begin >= extent) throw bad_node("reads outside of its tensor");
+  return slice_of(to, from, axis, begin < 0 ? begin + extent : begin, 1, to.extents());
+}
+
+/// Each part that is read becomes a slice. Parts of weights are weights.
+view split(converter& to) {
+  const view& x = to.input(0);
+  const std::size_t axis = axis_of(to.of().integer("axis", 0), x.extents.size());
+  std::int64_t begin = 0;
+  std::vector<view> parts;
+  for (std::size_t i = 0; i < to.of().outputs.size(); ++i) {
+    const dims& part = to.extents(i);
+    view created{x.from == source_kind::weight ? source_kind::weight : source_kind::left_out, part,
+                 part};
+    if (created.from == source_kind::weight) {
+      created.value = x.value;
+    } else if (to.is_read(i)) {
+      created = slice_of(to, to.source(0), axis, begin, part[axis], part);
+    }
+    begin += part[axis];
+    parts.push_back(created);
+  }
+  for (std::size_t i = 1; i < parts.size(); ++i) to.set(i, parts[i]);
+  return parts[0];
+}
+
+// Views.
+
+view see(converter& to) {
+  const view& x = to.input(0);
+  return to.seen_as(x, to.extents());
+}
+
+view cast(converter& to) {
+  const view& x = to.input(0);
+  if (is_integral(x.type) != is_integral(static_cast<int>(to.of().integer("to", 0))) &&
+      x.from == source_kind::layer) {
+    throw unknown("between kinds of numbers");
+  }
+  return to.seen_as(x, to.extents());
+}
+
+view transpose(converter& to) {
+  const view& x = to.input(0);
+  std::vector<std::size_t> order;
+  for (const std::int64_t axis : to.of().integers("perm")) {
+    order.push_back(axis_of(axis, x.extents.size()));
+  }
+  for (std::size_t i = x.extents.size(); order.size() < x.extents.size();) order.push_back(--i);
+  std::vector<std::size_t> left;
+  for (const std::size_t axis : order) {
+    if (x.extents[axis] != 1) left.push_back(axis);
+  }
+  if (std::ranges::is_sorted(left)) return to.seen_as(x, to.extents());
+  if (x.from == source_kind::weight && x.extents.size() == 2) {
+    view turned = x.viewed(to.extents());
+    turned.transposed = !x.transposed;
+    return turned;
+  }
+  if (!x.is_data()) throw unknown("of a weight");
+  return to.source(0).permuted(order);
+}
+
+/// A tensor that repeats parts of another.
+view expand(converter& to) {
+  const view& x = to.input(0);
+  const dims& result = to.extents();
+  if (result == x.extents || !x.is_data()) return to.seen_as(x, result);
+  if (elements(result) == elements(x.extents)) return to.seen_as(x, result);
+  axes all = x.all_axes();
+  const std::size_t added = result.size() - x.extents.size();
+  all.insert(all.begin(), added, {});
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::int64_t before = i < added ? 1 : x.extents[i - added];
+    if (before != result[i]) all[i] = {{result[i], {}}};
+  }
+  return x.laid_out(result, all);
+}
+
+// Recurrent layers.
+
+view recurrent(converter& to) {
+  const view& x = to.source(0);
+  const view& w = to.weight(1);
+  const view& r = to.weight(2);
+  const node& of = to.of();
+  if (!of.has_input(3)) throw unknown("without biases");
+  if (of.has_input(4) && to.input(4).from != source_kind::constant) throw unknown("of packed data");
+  for (std::size_t i = 5; i < 7; ++i) {
+    if (of.has_input(i) && to.input(i).from != source_kind::constant) {
+      throw unknown("with an initial state");
+    }
+  }
+  if (of.has_input(7)) throw unknown("with peepholes");
+  if (of.find("activations") != nullptr || of.find("clip") != nullptr) {
+    const bool usual = of.find("clip") == nullptr && of.op == "RNN";
+    if (!usual) throw unknown("with other activations");
+  }
+  if (of.op == "GRU" && of.integer("linear_before_reset", 0) == 0) {
+    to.note("GRU with linear_before_reset 0 is timed as with 1");
+  }
+  const std::string_view direction = of.text("direction", "forward");
+  const bool both = direction == "bidirectional";
+  if (direction == "reverse") to.note("a reverse recurrent layer is timed as a forward one");
+  const bool batch_first = of.integer("layout", 0) != 0;
+  const std::int64_t ways = both ? 2 : 1;
+  if (w.extents.size() != 3 || r.extents.size() != 3 || r.extents[0] != ways) {
+    throw bad_node("its weights do not fit");
+  }
+  const std::int64_t hidden = r.extents[2];
+  const op::rnn_kind kind = of.op == "LSTM"  ? op::rnn_kind::lstm
+                            : of.op == "GRU" ? op::rnn_kind::gru
+                                             : op::rnn_kind::vanilla;
+  const view ordered = batch_first ? x.permuted({1, 0, 2}) : x;
+  const std::int64_t steps = to.plain(ordered.extents[0]);
+  const std::int64_t batch = ordered.extents[1];
+  // As in PyTorch with batch_first, sequences and steps may lie in either order.
+  const view read = ordered.order && ordered.has_rows() ? ordered.memory() : ordered;
+  view y =
+      to.append(op::rnn{kind, batch, steps, to.plain(x.extents[2]), hidden, 1, both, 2}, {read},
+                of.op == "LSTM"  ? "lstm"
+                : of.op == "GRU" ? "gru"
+                                 : "rnn");
+  for (std::size_t i = 1; i < of.outputs.size(); ++i) {
+    if (!to.is_read(i)) continue;
+    view state{source_kind::left_out, to.extents(i), to.extents(i)};
+    state.sources = {of.outputs[0]};
+    to.set(i, std::move(state));
+  }
+  y = y.viewed({steps, batch, ways, hidden});
+  if (batch_first) return y.permuted({1, 0, 2, 3}).viewed(to.extents());
+  return y.permuted({0, 2, 1, 3}).viewed(to.extents());
+}
+
+const std::unordered_map<std::string_view, rule> rules{
+    {"Conv", conv},
+    {"ConvTranspose", conv_transpose},
+    {"MaxPool", max_pool},
+    {"AveragePool", average_pool},
+    {"GlobalMaxPool", global_max_pool},
+    {"GlobalAveragePool", global_average_pool},
+    {"ReduceMean", reduce_mean},
+    {"BatchNormalization", batch_normalization},
+    {"LRN", local_norm},
+    {"MatMul", matmul},
+    {composed_linear, matmul},
+    {"Gemm", gemm},
+    {composed_attention, attention_in_steps},
+    {"Attention", attention},
+    {"LayerNormalization", layer_norm},
+    {"RMSNormalization", layer_norm},
+    {"Relu", activation<op::activation_kind::relu>},
+    {"Sigmoid", activation<op::activation_kind::sigmoid>},
+    {"Tanh", activation<op::activation_kind::tanh>},
+    {"Swish", activation<op::activation_kind::swish>},
+    {"HardSwish", activation<op::activation_kind::hardswish>},
+    {"HardSigmoid", hard_sigmoid},
+    {"LeakyRelu", leaky_relu},
+    {"Elu", elu},
+    {"Gelu", gelu},
+    {"Clip", clip},
+    {"Dropout", dropout},
+    {"Softmax", softmax},
+    {"LogSoftmax", softmax},
+    {"Add", add},
+    {"Sum", add},
+    {"Mul", multiply},
+    {"Concat", concat},
+    {"Pad", pad},
+    {"Slice", slice},
+    {"Gather", gather},
+    {"Split", split},
+    {"Identity", see},
+    {"Reshape", see},
+    {"Flatten", see},
+    {"Squeeze", see},
+    {"Unsqueeze", see},
+    {"Cast", cast},
+    {"Transpose", transpose},
+    {"Expand", expand},
+    {"LSTM", recurrent},
+    {"GRU", recurrent},
+    {"RNN", recurrent}};
+
+}  // namespace
+
+rule rule_of(std::string_view op) {
+  const auto found = rules.find(op);
+  return found == rules.end() ? nullptr : found->second;
+}
+
+}  // namespace layerbench::tool::onnx

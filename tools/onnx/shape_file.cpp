@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "shape_file.hpp"
+
+#include <filesystem>
+
+#include <fmt/ranges.h>
+
+#include <layerbench/model/graph.hpp>
+#include <layerbench/shape/record_json.hpp>
+
+namespace layerbench::tool::onnx {
+namespace {
+
+// A model is converted at two batches. Sizes that differ are multiples of the batch. Both are
+// primes above a million, so that no other size is likely to have one as a factor.
+constexpr std::int64_t batches[] = {1'000'003, 1'000'033};
+
+/// The layers as the file has them.
+json::value layers_of(const conversion& created) {
+  json::value all = json::value::array();
+  for (std::size_t i = 0; i < created.layers.size(); ++i) {
+    const layer& of = created.layers[i];
+    json::value entry{{"name", of.name}, {"op", std::string(of.op.name())}};
+    const std::optional<std::size_t> before = i == 0 ? std::nullopt : std::optional(i - 1);
+    if (of.inputs != std::vector{before}) {
+      json::value after = json::value::array();
+      for (const auto& input : of.inputs) {
+        if (input) after.push_back(created.layers[*input].name);
+      }
+      entry["after"] = std::move(after);
+    }
+    entry["shape"] = json::write_fields(of.op.fields());
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+/// Layers as JSON, and the batch that they are of.
+struct layers_at {
+  std::int64_t batch;
+  json::value layers;
+};
+
+/// A size that two batches agree on: a number, "batch", or a product of both. Null if there is
+/// none.
+json::value common_size(std::int64_t first, std::int64_t first_batch, std::int64_t second,
+                        std::int64_t second_batch) {
+  json::value factors = json::value::array();
+  while (first != second && first % first_batch == 0 && second % second_batch == 0 &&
+         factors.size() < 4) {
+    factors.push_back("batch");
+    first /= first_batch;
+    second /= second_batch;
+  }
+  if (first != second) return {};
+  if (factors.empty()) return first;
+  if (first != 1) factors.push_back(first);
+  return factors.size() == 1 ? factors[0] : factors;
+}
+
+/// What two conversions of a file have in common; nothing if the batch is not a factor of sizes.
+std::optional<json::value> merged(const layers_at& first, const layers_at& second) {
+  const json::value& a = first.layers;
+  const json::value& b = second.layers;
+  if (a.is_number_integer() && b.is_number_integer()) {
+    json::value size =
+        common_size(a.get<std::int64_t>(), first.batch, b.get<std::int64_t>(), second.batch);
+    return size.is_null() ? std::nullopt : std::optional(std::move(size));
+  }
+  if (!a.is_structured()) return a == b ? std::optional(a) : std::nullopt;
+  if (a.type() != b.type() || a.size() != b.size()) return std::nullopt;
+  json::value result = a;
+  auto one = a.items().begin();
+  auto other = b.items().begin();
+  for (json::value& into : result) {
+    auto common = one.key() == other.key()
+                      ? merged({first.batch, one.value()}, {second.batch, other.value()})
+                      : std::nullopt;
+    if (!common) return std::nullopt;
+    into = std::move(*common);
+    ++one;
+    ++other;
+  }
+  return result;
+}
+
+/// The name of the batch, or the number that the file has instead.
+sizes sizes_of(const graph& g, const import_options& options) {
+  sizes result;
+  result.named = options.bound;
+  for (const std::size_t i : g.inputs) {
+    const auto& extents = g.values[i].extents;
+    if (!extents) continue;
+    for (const named_size& one : *extents) {
+      if (one.size < 0 && one.name == "batch") result.batch_name = one.name;
+    }
+  }
+  if (g.inputs.empty() || !result.batch_name.empty()) return result;
+  const auto& extents = g.values[g.inputs[0]].extents;
+  if (!extents || extents->empty()) return result;
+  const named_size& first = extents->front();
+  result.batch_name = first.size < 0 ? first.name : "";
+  result.batch_in_file = std::max<std::int64_t>(0, first.size);
+  return result;
+}
+
+struct converted {
+  conversion created;
+  layers_at at;
+};
+
+converted convert_at(const graph& g, sizes of, std::int64_t batch, bool softmax) {
+  of.batch = batch;
+  conversion created = convert(g, of, softmax);
+  json::value layers = layers_of(created);
+  return {std::move(created), {batch, std::move(layers)}};
+}
+
+/// The conversion at any batch. Throws bad_input if sizes depend on the batch in another way.
+converted convert_at_both(const graph& g, const sizes& of, bool softmax) {
+  converted first = convert_at(g, of, batches[0], softmax);
+  auto common = merged(first.at, convert_at(g, of, batches[1], softmax).at);
+  if (!common) {
+    throw bad_input(g.file, "graph",
+                    "sizes depend on the batch in another way than as a multiple of it; write the "
+                    "model with a fixed batch");
+  }
+  first.at.layers = std::move(*common);
+  return first;
+}
+
+/// Whether a size is larger than shape files allow.
+bool has_large_size(const json::value& of) {
+  if (of.is_structured()) return std::ranges::any_of(of, has_large_size);
+  return of.is_number_integer() && of > max_size;
+}
+
+/// Whether two conversions have the same graph of ops, with results as large at their batches.
+bool is_same_graph(const converted& a, const converted& b) {
+  const std::vector<layer>& first = a.created.layers;
+  const std::vector<layer>& second = b.created.layers;
+  const auto results = [](const layer& of) {
+    return elements(model::detail::of_role(of.op, op::role::destination).front().extents);
+  };
+  return std::ranges::equal(first, second, [&](const layer& one, const layer& other) {
+    return one.op.name() == other.op.name() && one.inputs == other.inputs &&
+           !common_size(results(one), a.at.batch, results(other), b.at.batch).is_null();
+  });
+}
+
+/// The conversion of a file with a fixed batch. It gets the parameter `batch` only if its graph is
+/// then the one that the file has at its own batch.
+converted convert_fixed(const graph& g, const sizes& of, bool softmax, bool& varies) {
+  sizes fixed = of;
+  fixed.batch_in_file = 0;
+  fixed.batch_varies = false;
+  converted result = convert_at(g, fixed, of.batch_in_file, softmax);
+  varies = false;
+  try {
+    converted any = convert_at_both(g, of, softmax);
+    varies = is_same_graph(any, result);
+    if (varies) result = std::move(any);
+  } catch (const bad_input&) {  // its sizes hold for this batch only
+  }
+  const std::string of_file = fmt::format("the file has a batch of {}; ", of.batch_in_file);
+  ++result.created
+        .notes[of_file + (varies ? "the first extents that follow it are the parameter batch"
+                                 : "other sizes depend on it, so the shape file has no "
+                                   "parameter batch")];
+  return result;
+}
+
+std::string one_line(const json::value& of) {
+  std::string inner;
+  if (of.is_object()) {
+    for (const auto& [key, one] : of.items()) {
+      inner += fmt::format("{}{}: {}", inner.empty() ? "" : ", ", json::value(key).dump(),
+                           one_line(one));
+    }
+    return "{ " + inner + " }";
+  }
+  if (!of.is_array()) return of.dump();
+  for (const json::value& one : of) inner += (inner.empty() ? "" : ", ") + one_line(one);
+  return "[" + inner + "]";
+}
+
+/// Without characters that JSON or a terminal could mistake.
+std::string printable(std::string text) {
+  for (char& c : text) c = c < ' ' || c > '~' ? '?' : c;
+  return text;
+}
+
+std::string inputs_text(const graph& g) {
+  std::vector<std::string> all;
+  for (const std::size_t i : g.inputs) {
+    std::vector<std::string> extents;
+    if (g.values[i].extents) {
+      for (const named_size& one : *g.values[i].extents) {
+        extents.push_back(one.size < 0 ? one.name : std::to_string(one.size));
+      }
+    }
+    if (!extents.empty()) extents.erase(extents.begin());
+    all.push_back(fmt::format("({})", fmt::join(extents, ", ")));
+  }
+  return printable(fmt::format("{}", fmt::join(all, ", "))).substr(0, 200);
+}
+
+}  // namespace
+
+imported shape_file_of(const graph& g, const import_options& options) {
+  const sizes of = sizes_of(g, options);
+  bool varies = true;
+  converted found = of.batch_in_file > 0 ? convert_fixed(g, of, options.softmax, varies)
+                                         : convert_at_both(g, of, options.softmax);
+  if (has_large_size(found.at.layers)) {
+    throw bad_input(g.file, "graph", fmt::format("a layer has a size above {}", max_size));
+  }
+  if (options.batch && !varies) {
+    throw usage_error(fmt::format("--batch: the sizes in {} are those of a batch of {} alone",
+                                  g.file, of.batch_in_file));
+  }
+  conversion& created = found.created;
+  const std::string source =
+      fmt::format("{} (ONNX, opset {}{}{})", std::filesystem::path(g.file).filename().string(),
+                  g.opset, g.producer.empty() ? "" : ", by ", g.producer.substr(0, 80));
+  std::string lacks;
+  for (const auto& [key, of_kind] : created.unknown) {
+    lacks += fmt::format("{}{} ({})", lacks.empty() ? "; incomplete, without " : ", ", key,
+                         of_kind.count);
+  }
+  json::value header{
+      {"name", options.name},
+      {"title", options.title.empty() ? fmt::format("{}, input {}", options.name, inputs_text(g))
+                                      : printable(options.title)},
+      {"source", printable(source + lacks)}};
+  if (created.folded_batchnorms > 0) {
+    header["inference_only"] = fmt::format(
+        "batch norm is folded into the weights of {} layers; export the model with its batch norm",
+        created.folded_batchnorms);
+  }
+  if (varies) {
+    const auto bound = options.bound.find(of.batch_name);
+    const std::int64_t from_file = std::max<std::int64_t>(1, of.batch_in_file);
+    const std::int64_t usual = bound == options.bound.end() ? from_file : bound->second;
+    header["parameters"] = {{"batch", options.batch.value_or(usual)}};
+  }
+  imported result;
+  result.text = "{\n";
+  for (const auto& [key, one] : header.items()) {
+    result.text += fmt::format("  {}: {},\n", json::value(key).dump(), one_line(one));
+  }
+  result.text += "  \"layers\": [\n";
+  for (std::size_t i = 0; i < found.at.layers.size(); ++i) {
+    result.text += fmt::format("    {}{}\n", one_line(found.at.layers[i]),
+                               i + 1 == found.at.layers.size() ? "" : ",");
+  }
+  result.text += "  ]\n}\n";
+  for (const layer& one : created.layers) {
+    for (const op::operand& weights : model::detail::of_role(one.op, op::role::weights)) {
+      result.parameters += elements(weights.extents);
+    }
+  }
+  result.created = std::move(created);
+  return result;
+}
+
+}  // namespace layerbench::tool::onnx
