@@ -33,6 +33,7 @@ SHIPPED = {"alexnet": "alexnet", "vgg16": "vgg16", "resnet18": "resnet18", "resn
            "vit_b_16": "vit_b_16"}
 SMALL = {"signal": ("Signal", "1x4x64"), "shuffle": ("Shuffle", "1x8x6x10"),
          "attention": ("Attention", "1x9:int64"), "last_step": ("LastStep", "1x7:int64"),
+         "layer_scale": ("LayerScale", "1x3x6x10"),
          "bert_2_layers": ("bert", "1x128:int64"), "gpt2_2_layers": ("Gpt2", "1x128:int64")}
 FOLDING = {"script": ("conv",), "dynamo": ("conv", "gemm")}
 # Their RMS norm and mask have no symbols.

@@ -546,7 +546,40 @@ view add(converter& to) {
   return sum;
 }
 
+/// Multiplies by a parameter, such as the scale of a layer.
+view multiply_learned(converter& to, const view& x, const view& weight) {
+  if (x.extents != to.extents()) throw unknown("of a weight that is larger");
+  const axes parts = x.all_axes();
+  const std::size_t missing = parts.size() - weight.extents.size();
+  const auto repeats = [&](const atom& part) {
+    const auto has_part = [&](const auto& axis) {
+      return std::ranges::find(axis, part) != axis.end();
+    };
+    const auto axis =
+        static_cast<std::size_t>(std::ranges::find_if(parts, has_part) - parts.begin());
+    if (axis == parts.size()) throw unknown("of a weight in another shape");
+    return axis < missing || weight.extents[axis - missing] == 1;
+  };
+  op::multiply created{x.order ? x.written : converter::element_extents(x), {}, true};
+  axes memory;
+  for (const atom& part : in_memory(parts)) memory.push_back({part});
+  const auto seen = axes_seen_as(memory, created.dims);
+  if (!seen) throw unknown("of a weight in another shape");
+  for (std::size_t i = 0; i < seen->size(); ++i) {
+    const auto repeated = std::ranges::count_if((*seen)[i], repeats);
+    const auto count = static_cast<std::ptrdiff_t>((*seen)[i].size());
+    if (repeated != 0 && repeated != count) throw unknown("of a weight in another shape");
+    created.dims1.push_back(repeated == count ? 1 : created.dims[i]);
+  }
+  const view y = to.append(created, {x.order ? x.memory() : x});
+  return x.order ? y.laid_out(to.extents(), *x.order) : y;
+}
+
 view multiply(converter& to) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    const view& weight = to.input(i);
+    if (weight.from == source_kind::weight) return multiply_learned(to, to.source(1 - i), weight);
+  }
   const view* x = &to.source(0);
   const view* y = &to.source(1);
   if (x->extents != to.extents()) std::swap(x, y);
