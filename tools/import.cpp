@@ -107,7 +107,8 @@ void run(import_command& command) {
     throw bad_input(command.file, "graph", wrong.what());
   }
   report(imported, options.name);
-  if (!imported.created.unknown.empty() && !command.allow_partial) {
+  const bool lacks_nodes = !imported.created.unknown.empty() || !imported.created.following.empty();
+  if (lacks_nodes && !command.allow_partial) {
     throw error(fmt::format("{}: nothing is written; --allow-partial writes the shape file without "
                             "these nodes",
                             command.file),

@@ -90,11 +90,11 @@ void add_training_run(CLI::App& command, predict_options& chosen) {
 /// The option that says what a request of a service takes.
 void add_mix(CLI::App& command, std::string& mix) {
   command
-      .add_option(
-          "--mix", mix,
-          "PROMPTS:DECODES, the steps of a request that read its prompt, and those that decode: "
-          "requests/s and tokens/s of a service that runs them one after the other\n--mix=1:255")
-      ->type_name("STEPS")
+      .add_option("--mix", mix,
+                  "Requests/s and tokens/s of a service: each request takes PROMPTS prompt steps "
+                  "and DECODES "
+                  "decode steps, one after the other\n--mix=1:255")
+      ->type_name("PROMPTS:DECODES")
       ->check([](const std::string& text) {
         if (analysis::service_mix::parse(text)) return std::string();
         return "expected two counts with a colon between them, such as 1:255; found " + text;

@@ -188,6 +188,7 @@ view converter::value_of() {
   const rule found = standard ? rule_of(of().op) : nullptr;
   bool all_inputs = !of().inputs.empty();  // or constants
   bool any_weight = false;
+  bool any_left_out = false;
   for (std::size_t i = 0; i < of().inputs.size(); ++i) {
     const std::size_t input = of().inputs[i];
     if (input == no_value || i == mask_input(of())) continue;
@@ -195,6 +196,7 @@ view converter::value_of() {
     all_inputs = all_inputs && (views_[input]->from == source_kind::constant ||
                                 views_[input]->from == source_kind::input);
     any_weight = any_weight || views_[input]->from == source_kind::weight;
+    any_left_out = any_left_out || views_[input]->from == source_kind::left_out;
   }
   const auto constant = [&](source_kind from) {
     if (!values_[output].extents) throw unknown("");
@@ -219,8 +221,15 @@ view converter::value_of() {
     return constant(source_kind::input);
   }
   if (found == nullptr) throw unknown("");
-  if (!values_[output].extents) throw follows();
-  return found(*this);
+  if (!values_[output].extents) {
+    if (any_left_out) throw follows();
+    throw unknown("with a result whose extents are not known");
+  }
+  view result = found(*this);
+  for (std::size_t i = 1; i < of().outputs.size(); ++i) {
+    if (is_read(i) && !views_[of().outputs[i]]) throw unknown("with a second result");
+  }
+  return result;
 }
 
 // What rules read.

@@ -53,6 +53,7 @@ struct attribute {
   std::string s = {};
   std::vector<std::int64_t> ints = {};
   std::vector<double> floats = {};
+  std::vector<std::string> strings = {};
   std::optional<tensor> t = {};
 };
 

@@ -123,7 +123,7 @@ class inference {
       const bool is_batch = one.name.empty() ? first && required && sizes_.batch_name.empty()
                                              : one.name == sizes_.batch_name;
       if (one.size >= 0) {
-        const bool replaced = first && one.size == sizes_.batch_in_file;
+        const bool replaced = first && sizes_.batch_in_file > 0 && one.size == sizes_.batch_in_file;
         result.push_back(replaced ? sizes_.batch : one.size);
       } else if (is_batch) {
         result.push_back(sizes_.batch);
@@ -135,8 +135,8 @@ class inference {
         throw bad_input(graph_.file, "graph/input " + in_quotes(of.name),
                         one.name.empty()
                             ? fmt::format("extent {} has neither a size nor a name", result.size())
-                            : fmt::format("the size {} is not known; give it: --bind {}=128",
-                                          in_quotes(one.name), one.name));
+                            : fmt::format("the size {} is not known; give it with --bind NAME=SIZE",
+                                          in_quotes(one.name)));
       }
     }
     return result;

@@ -39,7 +39,7 @@ struct field {
 class open_file {
  public:
   explicit open_file(const std::string& file)
-      : number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat about{};
     if (number_ < 0 || ::fstat(number_, &about) != 0) {
       throw bad_input(file, "", "cannot be read; check that it exists and its permissions");
@@ -94,6 +94,9 @@ std::optional<std::vector<double>> decoded(const std::string& raw, int type) {
     default: return std::nullopt;
   }
 }
+
+/// Types whose numbers stand as bits in int32_data: f16, bf16 and those of 8 and 4 bits.
+bool is_narrow_float(int type) { return type == 10 || type >= 16; }
 
 class reader {
  public:
@@ -352,6 +355,7 @@ class reader {
           });
           break;
         case 8: integers(inner, read.ints); break;
+        case 9: read.strings.push_back(text(inner)); break;
         default: skip(inner);  // subgraphs among them
       }
     });
@@ -392,7 +396,7 @@ class reader {
     std::optional<std::vector<double>> values;
     if (has_raw) {
       values = decoded(raw, read.type);
-    } else if (!elsewhere && listed.complete) {
+    } else if (!elsewhere && listed.complete && !is_narrow_float(read.type)) {
       values = std::move(listed.values);
     }
     const auto count = static_cast<std::size_t>(layerbench::elements(read.extents));

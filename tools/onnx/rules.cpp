@@ -83,6 +83,7 @@ view conv_transpose(converter& to) {
   const view& x = to.source(0);
   const view& w = to.weight(1);
   if (to.of().find("output_shape") != nullptr) throw unknown("with an output_shape");
+  if (to.of().folded_batchnorm || to.is_computed(w)) to.count_folded_batchnorm();
   const auto [n, c, h, width] = image_of(to, x.extents);
   const std::int64_t groups = to.of().integer("group", 1);
   const taps at =
@@ -365,6 +366,7 @@ view attention(converter& to) {
   if (scale != nullptr && std::abs(scale->f * std::sqrt(width) - 1) > 1e-3) {
     throw unknown("with another scale");
   }
+  if (to.of().number("softcap", 0) != 0) throw unknown("with a softcap");
   const bool causal = to.of().integer("is_causal", 0) != 0;
   const view y = attention_of(to, operands, causal);
   return to.extents().size() == 4 ? y : y.permuted({0, 2, 1, 3}).viewed(to.extents());
@@ -618,7 +620,9 @@ view concat(converter& to) {
   const std::size_t axis = axis_of(to.of().integer("axis", 1), to.extents().size());
   if (parts.size() == 1) return parts[0].viewed(to.extents());
   if (axis == 0) throw unknown("along the batch");
-  if (parts.size() > op::concat::max_sources) throw unknown("of more than 64 tensors");
+  if (parts.size() > op::concat::max_sources) {
+    throw unknown(fmt::format("of more than {} tensors", op::concat::max_sources));
+  }
   op::concat created{to.extents(), static_cast<std::int64_t>(axis), {}};
   for (view& part : parts) {
     if (part.from == source_kind::weight) part = learned_rows(to, part);
@@ -697,9 +701,7 @@ view slice_of(converter& to, view x, std::size_t axis, std::int64_t begin, std::
     extents = x.written;
     axis = axis < 2 ? 1 - axis : axis;
   }
-  if (axis == 0 || to.depends_on_batch(extents[axis])) {
-    if (to.depends_on_batch(extents[axis])) throw unknown("along the batch");
-  }
+  if (to.depends_on_batch(extents[axis])) throw unknown("along the batch");
   const view y =
       to.append(op::slice{extents, {static_cast<std::int64_t>(axis)}, {begin}, size}, {x});
   return y.viewed(result);
@@ -818,6 +820,20 @@ view expand(converter& to) {
 
 // Recurrent layers.
 
+/// Whether the activations of a recurrent node are those of op::rnn, in each direction.
+bool has_usual_activations(const node& of) {
+  const attribute* found = of.find("activations");
+  if (found == nullptr) return true;
+  const std::vector<std::string> usual =
+      of.op == "LSTM"  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+      : of.op == "GRU" ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                       : std::vector<std::string>{"Tanh"};
+  for (std::size_t i = 0; i < found->strings.size(); ++i) {
+    if (found->strings[i] != usual[i % usual.size()]) return false;
+  }
+  return true;
+}
+
 view recurrent(converter& to) {
   const view& x = to.source(0);
   const view& w = to.weight(1);
@@ -831,9 +847,8 @@ view recurrent(converter& to) {
     }
   }
   if (of.has_input(7)) throw unknown("with peepholes");
-  if (of.find("activations") != nullptr || of.find("clip") != nullptr) {
-    const bool usual = of.find("clip") == nullptr && of.op == "RNN";
-    if (!usual) throw unknown("with other activations");
+  if (of.find("clip") != nullptr || !has_usual_activations(of)) {
+    throw unknown("with other activations");
   }
   if (of.op == "GRU" && of.integer("linear_before_reset", 0) == 0) {
     to.note("GRU with linear_before_reset 0 is timed as with 1");

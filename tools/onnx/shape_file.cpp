@@ -85,6 +85,19 @@ std::optional<json::value> merged(const layers_at& first, const layers_at& secon
   return result;
 }
 
+/// Throws usage_error for a bound name that no axis of an input has.
+void check_bound(const graph& g, const import_options& options) {
+  for (const auto& [name, size] : options.bound) {
+    const auto has_name = [&](const named_size& one) { return one.size < 0 && one.name == name; };
+    const auto of_input = [&](std::size_t i) {
+      const auto& extents = g.values[i].extents;
+      return extents && std::ranges::any_of(*extents, has_name);
+    };
+    if (std::ranges::any_of(g.inputs, of_input)) continue;
+    throw usage_error(fmt::format("--bind: no axis of an input is named {}", in_quotes(name)));
+  }
+}
+
 /// The name of the batch, or the number that the file has instead.
 sizes sizes_of(const graph& g, const import_options& options) {
   sizes result;
@@ -209,6 +222,7 @@ std::string inputs_text(const graph& g) {
 }  // namespace
 
 imported shape_file_of(const graph& g, const import_options& options) {
+  check_bound(g, options);
   const sizes of = sizes_of(g, options);
   bool varies = true;
   converted found = of.batch_in_file > 0 ? convert_fixed(g, of, options.softmax, varies)

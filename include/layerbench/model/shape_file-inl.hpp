@@ -81,7 +81,9 @@ inline void replace_parameters(const json::cursor& file, const graph& of,
     if (named.contains(name)) {
       file["parameters"][name].fail("follows from 'tokens'; use another name");
     }
-    if (value > max_size) file["parameters"].fail(fmt::format("'{}' is too large", name));
+    if (value > max_size) {
+      throw usage_error(fmt::format("--context, --tokens: their sum is above {}", max_size));
+    }
     all[name] = value;
   };
   const auto tokens = named.find("tokens");

@@ -150,7 +150,8 @@ struct row_name {
     if (!value || !is_name(*value)) return std::nullopt;
     const std::string_view name = *std::prev(next);
     const bool is_count = name == "tokens" || name == "context";
-    if (is_count && !detail::count_of(*value, 0)) return std::nullopt;
+    const std::int64_t least = name == "tokens" ? 1 : 0;
+    if (is_count && !detail::count_of(*value, least)) return std::nullopt;
     parameters.emplace(name, *value);
   }
   if (const auto phase = parameters.find("phase"); phase != parameters.end()) {

@@ -208,8 +208,7 @@ class text_lengths {
     if (is_new) known->second = find(configuration, files);
     if (!known->second) return std::nullopt;
     const auto& [path, shipped] = *known->second;
-    const auto derived = step_of(shipped, path, configuration, files);
-    if (!derived || !same_work(planned.step, *derived)) return std::nullopt;
+    if (!has_work_of(planned, shipped, path, files)) return std::nullopt;
     const auto value = [&](const char* name) {
       const auto own = configuration.count(name);
       return own ? own : model::parameter(shipped, name);
@@ -222,6 +221,18 @@ class text_lengths {
     std::filesystem::path path;
     model::graph shipped;
   };
+
+  /// Whether the case's step has the work of the shape file.
+  [[nodiscard]] static bool has_work_of(const planned_configuration& planned,
+                                        const model::graph& shipped,
+                                        const std::filesystem::path& path, const group& files) {
+    try {
+      const auto derived = step_of(shipped, path, planned.configuration, files);
+      return derived && same_work(planned.step, *derived);
+    } catch (const error&) {
+      return false;  // the file has changed since
+    }
+  }
 
   /// The shape file of the case's model, if it has a parameter `tokens`.
   [[nodiscard]] std::optional<shape_file> find(const result::configuration_name& configuration,
@@ -289,8 +300,8 @@ LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::result
   detail::require_rounds(group_of(files));
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<prediction> predictions;
-  detail::text_lengths texts(chosen);
   for (const group& alike : group_by_context(files)) {
+    detail::text_lengths texts(chosen);
     timings measured;
     for (const result::results* file : alike) measured.add(*file);
     const std::vector<peaks> known = detail::peaks_for(alike, chosen);

@@ -14,6 +14,7 @@
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/base/table.hpp>
+#include <layerbench/result/name.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What a service of texts does: its requests read a prompt and decode an answer. Both steps are
@@ -42,6 +43,7 @@ struct service {
   const prediction* decode;
   estimate request;  ///< seconds of a request, where its batches are full
   double tokens;     ///< that a request gets: one of the prompt, and those of the decoding steps
+  estimate to_first_token;  ///< seconds: all steps that read the prompt
 
   [[nodiscard]] estimate requests_per_second() const {
     return {1 / request.value, 1 / request.high, 1 / request.low};
@@ -87,10 +89,12 @@ namespace detail {
           detail::seconds_per_sequence(prompt).times(static_cast<double>(mix.prompts));
       const estimate others =
           detail::seconds_per_sequence(decode).times(static_cast<double>(mix.decodes));
-      all.push_back({&prompt,
-                     &decode,
-                     {first.value + others.value, first.low + others.low, first.high + others.high},
-                     1 + static_cast<double>(mix.decodes * decode.text->tokens)});
+      all.push_back(
+          {&prompt,
+           &decode,
+           {first.value + others.value, first.low + others.low, first.high + others.high},
+           1 + static_cast<double>(mix.decodes) * static_cast<double>(decode.text->tokens),
+           seconds_of(*prompt.step).times(static_cast<double>(mix.prompts))});
     }
   }
   return all;
@@ -108,11 +112,11 @@ namespace detail {
           {}};
   for (const service& one : services) {
     const estimate requests = one.requests_per_second();
-    const auto milliseconds = [](const prediction& p) {
-      return detail::with_interval(seconds_of(*p.step).times(1e3));
+    const auto milliseconds = [](const estimate& seconds) {
+      return detail::with_interval(seconds.times(1e3));
     };
     t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
-                      milliseconds(*one.prompt), milliseconds(*one.decode),
+                      milliseconds(one.to_first_token), milliseconds(seconds_of(*one.decode->step)),
                       detail::with_interval(requests),
                       detail::with_interval(requests.times(one.tokens))});
   }
@@ -131,7 +135,7 @@ inline void add_services(json::value& to, std::span<const service> services,
                               {"decode", one.decode->configuration.text()},
                               {"prompt_steps", mix.prompts},
                               {"decode_steps", mix.decodes},
-                              {"seconds_to_first_token", to_json(seconds_of(*one.prompt->step))},
+                              {"seconds_to_first_token", to_json(one.to_first_token)},
                               {"seconds_per_decode_step", to_json(seconds_of(*one.decode->step))},
                               {"requests_per_second", to_json(requests)},
                               {"tokens_per_second", to_json(requests.times(one.tokens))}});

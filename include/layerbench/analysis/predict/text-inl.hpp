@@ -94,12 +94,12 @@ namespace detail {
   if (!p.text || p.configuration.phase() != "inference") return "";
   const auto& [tokens, context] = *p.text;
   if (context == 0) {
-    return fmt::format("  reads prompts of {} tokens: a step is the time to the first token\n",
-                       tokens);
+    return fmt::format("  reads prompts of {} token{}: a step is the time to the first token\n",
+                       tokens, tokens == 1 ? "" : "s");
   }
-  return fmt::format("  decodes {} token{} behind {} in the cache: a step is the time per {}\n",
+  return fmt::format("  decodes {} token{} behind {} in the cache: a step takes the time of {}\n",
                      tokens, tokens == 1 ? "" : "s", context,
-                     tokens == 1 ? "output token" : "these tokens");
+                     tokens == 1 ? "one output token" : "all of these");
 }
 
 [[nodiscard]] inline std::string throughput_text(const prediction& p) {
