@@ -169,12 +169,12 @@ converted convert_fixed(const graph& g, const sizes& of, bool softmax, bool& var
   fixed.batch_in_file = 0;
   fixed.batch_varies = false;
   converted result = convert_at(g, fixed, of.batch_in_file, softmax);
-  varies = false;
   try {
     converted any = convert_at_both(g, of, softmax);
     varies = is_same_graph(any, result);
     if (varies) result = std::move(any);
-  } catch (const bad_input&) {  // its sizes hold for this batch only
+  } catch (const bad_input&) {
+    varies = false;  // its sizes hold for this batch only
   }
   const std::string of_file = fmt::format("the file has a batch of {}; ", of.batch_in_file);
   ++result.created
