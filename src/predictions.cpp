@@ -25,7 +25,8 @@ std::string validation_text(const result::results& results, const run::options& 
 }
 
 void print_predictions(const result::results& results, const run::options& o, bool machine_format) {
-  const auto predictions = analysis::predict(std::span(&results, 1), {.models = {}, .shapes = o.shapes});
+  const auto predictions =
+      analysis::predict(std::span(&results, 1), {.models = {}, .shapes = o.shapes});
   std::string machine = results.device();
   std::set<std::string> backends;
   for (const result::measurement& row : results.rows)
