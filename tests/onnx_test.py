@@ -36,7 +36,7 @@ SMALL = {"signal": ("Signal", "1x4x64"), "shuffle": ("Shuffle", "1x8x6x10"),
          "layer_scale": ("LayerScale", "1x3x6x10"),
          "bert_2_layers": ("bert", "1x128:int64"), "gpt2_2_layers": ("Gpt2", "1x128:int64")}
 FOLDING = {"script": ("conv",), "dynamo": ("conv", "gemm")}
-# Their RMS norm and mask have no symbols.
+# The older exporter cannot write their RMS norm and their mask.
 NOT_EXPORTED = {("attention", "script"), ("gpt2_2_layers", "script")}
 VIT_LAYERS = 2  # are stored
 

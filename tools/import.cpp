@@ -131,9 +131,11 @@ void add_import(CLI::App& app) {
   command->add_option("file", options->file, "The model; its weights are not read")->required();
   command->add_option("-o,--output", options->output.output, "The shape file; - or nothing: stdout")
       ->type_name("FILE");
-  command->add_option("--name", options->options.name, "The model's name [from the file's]")
+  command->add_option("--name", options->options.name, "Name of the model [that of the file]")
       ->type_name("NAME");
-  command->add_option("--title", options->options.title, "For people [name and sizes]")
+  command
+      ->add_option("--title", options->options.title,
+                   "Title of the model, for people [its name and the sizes of its inputs]")
       ->type_name("TEXT");
   command
       ->add_option("--batch", options->options.batch,
