@@ -440,6 +440,31 @@ TEST_F(ImportOnnx, Recurrent) {
   EXPECT_EQ(import(bare.bytes()).exit_code, 4);
 }
 
+TEST_F(ImportOnnx, ActivationsOfRecurrentLayersAreTheUsualOnes) {
+  const auto code_of = [&](const std::string& op, std::int64_t gates, const strings& activations) {
+    pb::model net;
+    net.input("x", {5, -1, 8}).weight("w", {1, gates * 3, 8}).weight("r", {1, gates * 3, 3});
+    net.weight("b", {1, 2 * gates * 3});
+    net.node(op, {"x", "w", "r", "b"}, {"y"},
+             {i("hidden_size", 3), pb::texts("activations", activations)});
+    return import(net.output("y").bytes()).exit_code;
+  };
+  EXPECT_EQ(code_of("RNN", 1, {"Tanh"}), 0);
+  EXPECT_EQ(code_of("RNN", 1, {"Relu"}), 4);
+  EXPECT_EQ(code_of("LSTM", 4, {"Sigmoid", "Tanh", "Tanh"}), 0);
+  EXPECT_EQ(code_of("LSTM", 4, {"HardSigmoid", "Tanh", "Tanh"}), 4);
+}
+
+TEST_F(ImportOnnx, NothingIsLeftOutInSilence) {
+  pb::model vector = base();
+  vector.weight("w7", {7}).node("MatMul", {"x", "w7"}, {"y"}).output("y");
+  EXPECT_EQ(import(vector.bytes()).exit_code, 4) << "the extents of the result are not known";
+  pb::model second = base();
+  second.weight("scale", {7}).node("LayerNormalization", {"x", "scale"}, {"a", "mean"});
+  second.node("Relu", {"mean"}, {"y"}).output("y");
+  EXPECT_EQ(import(second.bytes()).exit_code, 4) << "no layer writes the mean";
+}
+
 // Parts of tensors, and views.
 
 TEST_F(ImportOnnx, Parts) {
@@ -623,6 +648,7 @@ TEST_F(ImportOnnx, CommandLines) {
                             {"import", "onnx", file, "--batch=0"},
                             {"import", "onnx", file, "--bind=x"},
                             {"import", "onnx", file, "--bind=x=0"},
+                            {"import", "onnx", file, "--bind=tokens=9"},
                             {"import", "onnx", file, "-o", "/none/mine.json"}}) {
     EXPECT_EQ(code(wrong), 2) << fmt::format("{}", fmt::join(wrong, " "));
   }

@@ -65,6 +65,13 @@ inline message ints(const std::string& name, const sizes& values) {
   return result;
 }
 
+inline message texts(const std::string& name, const names& values) {
+  message result;
+  result.text(1, name).number(20, 8);
+  for (const std::string& value : values) result.text(9, value);
+  return result;
+}
+
 /// A model; what is called first comes first in the file.
 class model {
  public:
