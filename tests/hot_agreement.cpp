@@ -117,8 +117,10 @@ class bare_loop {
         of({o.gates() + (o.linear_before_reset() ? 1 : 0), o.hidden}, tag::ldgo);
     const auto take = [&](const auto& created) {
       add(DNNL_ARG_SRC_LAYER, created.src_layer_desc());
-      add(DNNL_ARG_WEIGHTS_LAYER, created.weights_layer_desc());
-      add(DNNL_ARG_WEIGHTS_ITER, created.weights_iter_desc());
+      add(DNNL_ARG_WEIGHTS_LAYER, created.weights_layer_desc(),
+          of({o.inputs, o.gates(), o.hidden}, tag::ldigo));
+      add(DNNL_ARG_WEIGHTS_ITER, created.weights_iter_desc(),
+          of({o.hidden, o.gates(), o.hidden}, tag::ldigo));
       add(DNNL_ARG_BIAS, created.bias_desc());
       add(DNNL_ARG_DST_LAYER, created.dst_layer_desc());
       primitive_ = dnnl::primitive(created.get());
@@ -138,14 +140,29 @@ class bare_loop {
     }
   }
 
-  void add(int argument, const dnnl::memory::desc& desc) {
+  /// Memory with numbers for an argument. Weights in an order of the library, which may have a
+  /// header, come from `plain` ones.
+  void add(int argument, const memory::desc& desc, const memory::desc& plain = {}) {
+    const memory numbers = filled(plain.is_zero() ? desc : plain);
+    if (plain.is_zero()) {
+      arguments_.emplace(argument, numbers);
+      return;
+    }
+    const memory packed(desc, engine_, buffers_.emplace_back(desc.get_size()).data());
+    dnnl::reorder(numbers, packed)
+        .execute(stream_, {{DNNL_ARG_FROM, numbers}, {DNNL_ARG_TO, packed}});
+    stream_.wait();
+    arguments_.emplace(argument, packed);
+  }
+
+  memory filled(const memory::desc& desc) {
     // Aligned as the suite's: a different offset in the page alone is worth a percent or two.
     const host_buffer& buffer = buffers_.emplace_back(desc.get_size());
     auto* values = static_cast<float*>(buffer.data());
     for (std::size_t i = 0; i < desc.get_size() / sizeof(float); ++i) {
       values[i] = static_cast<float>(i * 2654435761U % 2001) * 1e-3F - 1;
     }
-    arguments_.emplace(argument, dnnl::memory(desc, engine_, values));
+    return {desc, engine_, values};
   }
 
   dnnl::engine engine_;
