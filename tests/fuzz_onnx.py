@@ -9,17 +9,11 @@ for a build with sanitizers:
 
 A file that fails is kept, and how to see it again is printed; exit code 1.
 """
-import argparse
-import collections
-import concurrent.futures
 import copy
-import os
 import pathlib
-import random
-import resource
 import subprocess
-import tempfile
-import time
+
+from by_hand import fuzz
 
 MODELS = pathlib.Path(__file__).parent / "data/onnx"
 CODES = {0, 3, 4}  # done, bad input, incomplete
@@ -130,66 +124,26 @@ def mutant(draw):
     return serialized(root)
 
 
-def attack(seed, tool, folder):
-    """The exit code, and what was wrong, of one damaged file."""
-    draw = random.Random(seed)
-    file, out = folder / f"{seed}.onnx", folder / f"{seed}.json"
+def attack(draw, tool, stem):
+    """The import of one damaged file, and what to hold of it."""
+    file, out = stem.with_suffix(".onnx"), stem.with_suffix(".json")
     file.write_bytes(mutant(draw))
-    words = [str(one) for one in [tool, "import", "onnx", file, "-o", out]]
-    words += draw.choice([[], ["--allow-partial"]])
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        return "timeout", f"took more than a minute: {' '.join(words)}"
-    errors = done.stderr.decode("latin-1")
-    wrong = ""
-    if done.returncode not in CODES:
-        wrong = f"exit code {done.returncode}"
-    elif "Sanitizer" in errors or "runtime error" in errors:
-        wrong = "sanitizers complain"
-    elif any(ord(one) < 32 and one != "\n" or ord(one) > 126 for one in errors):
-        wrong = "a control character in a message"
-    elif done.returncode == 3 and str(file) not in errors:
-        wrong = "bad input without a file's name"
-    elif out.exists() != (done.returncode == 0):
-        wrong = "a shape file in spite of an error, or none"
-    elif out.exists():
-        shown = subprocess.run([tool, "show", out], capture_output=True, check=False)
-        if shown.returncode != 0:
-            wrong = f"a shape file that does not load: {shown.stderr.decode()}"
-    if wrong:
-        return done.returncode, f"{wrong}: {' '.join(words)}\n{errors[:2000]}"
-    file.unlink()
-    out.unlink(missing_ok=True)
-    return done.returncode, ""
+
+    def wrong_with(code, errors):
+        if any(ord(one) < 32 and one != "\n" or ord(one) > 126 for one in errors):
+            return "a control character in a message"
+        if code == 3 and str(file) not in errors:
+            return "bad input without a file's name"
+        if out.exists() != (code == 0):
+            return "a shape file in spite of an error, or none"
+        if out.exists():
+            shown = subprocess.run([tool, "show", out], capture_output=True, check=False)
+            if shown.returncode != 0:
+                return f"a shape file that does not load: {shown.stderr.decode()}"
+        return ""
+
+    words = [tool, "import", "onnx", file, "-o", out]
+    return words + draw.choice([[], ["--allow-partial"]]), wrong_with
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/asan"))
-    parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--seed", type=int, default=1, help="of the first file")
-    options = parser.parse_args()
-    tool = options.build.resolve() / "tools" / "layerbench"
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="layerbench_fuzz_"))
-    end = time.monotonic() + options.seconds
-    seed, seen, failures = options.seed, collections.Counter(), 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        while time.monotonic() < end and failures < 10:
-            some = range(seed, seed + 100)
-            for code, wrong in pool.map(lambda one: attack(one, tool, folder), some):
-                seen[code] += 1
-                if wrong:
-                    failures += 1
-                    print(wrong, flush=True)
-            seed = some.stop
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-    print(f"{sum(seen.values())} files; exit codes: {dict(sorted(seen.items(), key=str))}; "
-          f"at most {most} MiB in one process")
-    if failures:
-        raise SystemExit(f"the files are in {folder}")
-    folder.rmdir()
-
-
-main()
+fuzz(__doc__, CODES, attack)

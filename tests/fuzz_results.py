@@ -8,17 +8,11 @@ file, and nothing crashes. Meant for a build with sanitizers:
 
 A file that fails is kept, and how to see it again is printed; exit code 1.
 """
-import argparse
-import collections
-import concurrent.futures
 import copy
 import json
-import os
 import pathlib
-import random
-import subprocess
-import tempfile
-import time
+
+from by_hand import fuzz
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 CODES = {0, 2, 3, 4, 5}  # done, usage, bad input, incomplete, nothing matched
@@ -96,57 +90,18 @@ def commands(draw, one, other):
     return [what, *draw.choice([pair, pair[::-1]]), "--format", draw.choice(formats[what])]
 
 
-def attack(seed, tool, folder):
-    """The exit code, and what was wrong, of one damaged file."""
-    draw = random.Random(seed)
-    one, other = folder / f"{seed}.json", folder / f"{seed}_other.json"
+def attack(draw, tool, stem):
+    """A command on one damaged file, and what to hold of it."""
+    one, other = stem.with_suffix(".json"), stem.with_name(f"{stem.name}_other.json")
     one.write_bytes(mutant(draw))
     other.write_bytes(mutant(draw) if draw.random() < 0.5
                       else (GOLDEN / "tiny_results.json").read_bytes())
-    words = [str(each) for each in [tool, *commands(draw, one, other)]]
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        return "timeout", f"took more than a minute: {' '.join(words)}"
-    errors = done.stderr.decode("latin-1")
-    wrong = ""
-    if done.returncode not in CODES:
-        wrong = f"exit code {done.returncode}"
-    elif "Sanitizer" in errors or "runtime error" in errors:
-        wrong = "sanitizers complain"
-    elif done.returncode == 3 and str(folder) not in errors:
-        wrong = "bad input without a file's name"
-    if wrong:
-        return done.returncode, f"{wrong}: {' '.join(words)}\n{errors[:2000]}"
-    for each in [one, other, one.with_suffix(".html")]:
-        each.unlink(missing_ok=True)
-    return done.returncode, ""
+
+    def wrong_with(code, errors):
+        nameless = code == 3 and str(stem.parent) not in errors
+        return "bad input without a file's name" if nameless else ""
+
+    return [tool, *commands(draw, one, other)], wrong_with
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/asan"))
-    parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--seed", type=int, default=1, help="of the first file")
-    options = parser.parse_args()
-    tool = options.build.resolve() / "tools" / "layerbench"
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="layerbench_fuzz_"))
-    end = time.monotonic() + options.seconds
-    seed, seen, failures = options.seed, collections.Counter(), 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        while time.monotonic() < end and failures < 10:
-            some = range(seed, seed + 100)
-            for code, wrong in pool.map(lambda each: attack(each, tool, folder), some):
-                seen[code] += 1
-                if wrong:
-                    failures += 1
-                    print(wrong, flush=True)
-            seed = some.stop
-    print(f"{sum(seen.values())} files; exit codes: {dict(sorted(seen.items(), key=str))}")
-    if failures:
-        raise SystemExit(f"the files are in {folder}")
-    folder.rmdir()
-
-
-main()
+fuzz(__doc__, CODES, attack)
