@@ -1255,8 +1255,6 @@ def efficientnet():
     yield net
 
 
-# --- Detection ---------------------------------------------------------------------------------
-
 class RowsOfChannels:
     """Layers that read the channels of each position of an image as a row."""
 
@@ -1334,6 +1332,8 @@ def convnext():
     net.softmax(net.fc(x, 'fc', 1000))
     yield net
 
+
+# --- Detection ---------------------------------------------------------------------------------
 
 def flat(x):
     """The same tensor, read without height and width."""
@@ -1539,6 +1539,21 @@ class Text:
                            {'dims': ['batch', *x.dims]})
         return self.linear(y, name + '_down', self.width)
 
+    def block(self, x, name, epsilon, causal):
+        """Attention and a perceptron, each behind a norm and with a shortcut."""
+        y = self.attention(self.norm(x, f'{name}_norm1', epsilon), f'{name}_attention', causal)
+        x = self.add(y, x, f'{name}_attention_add')
+        perceptron = self.gated_perceptron if self.llama else self.perceptron
+        y = perceptron(self.norm(x, f'{name}_norm2', epsilon), name)
+        return self.add(y, x, f'{name}_add')
+
+    def next_word(self, x, vocabulary):
+        """The logits of the last token."""
+        x = self.token(self.norm(x, 'norm', 1e-5), 'last', 'last')
+        return self.net.layer('output', 'gemm', [x], (1, vocabulary),
+                              {'m': 'batch', 'n': vocabulary, 'k': self.width,
+                               'b_transposed': True})
+
     def token(self, x, name, index):
         """One token of each sequence."""
         return self.net.layer(name, 'slice', [x], (1, self.width),
@@ -1565,13 +1580,8 @@ def gpt2(net, tokens=128, width=768, depth=12, heads=12, vocabulary=50257):
     x = text.add(text.embedding('words', vocabulary),
                  text.embedding('positions', 1024, per_sequence=False), 'positions_add', True)
     for i in range(depth):
-        y = text.attention(text.norm(x, f'layer{i}_norm1', 1e-5), f'layer{i}_attention', True)
-        x = text.add(y, x, f'layer{i}_attention_add')
-        y = text.perceptron(text.norm(x, f'layer{i}_norm2', 1e-5), f'layer{i}')
-        x = text.add(y, x, f'layer{i}_add')
-    x = text.token(text.norm(x, 'norm', 1e-5), 'last', 'last')
-    net.layer('output', 'gemm', [x], (1, vocabulary),
-              {'m': 'batch', 'n': vocabulary, 'k': width, 'b_transposed': True})
+        x = text.block(x, f'layer{i}', 1e-5, True)
+    text.next_word(x, vocabulary)
     return net
 
 
@@ -1580,13 +1590,8 @@ def llama(net, tokens=128, width=2048, depth=16, heads=32, kv_heads=8, inner=819
     text = Text(net, tokens, width, heads, inner, 'swish', True, kv_heads, True)
     x = text.embedding('words', vocabulary)
     for i in range(depth):
-        y = text.attention(text.norm(x, f'layer{i}_norm1', 1e-5), f'layer{i}_attention', True)
-        x = text.add(y, x, f'layer{i}_attention_add')
-        y = text.gated_perceptron(text.norm(x, f'layer{i}_norm2', 1e-5), f'layer{i}')
-        x = text.add(y, x, f'layer{i}_add')
-    x = text.token(text.norm(x, 'norm', 1e-5), 'last', 'last')
-    net.layer('output', 'gemm', [x], (1, vocabulary),
-              {'m': 'batch', 'n': vocabulary, 'k': width, 'b_transposed': True})
+        x = text.block(x, f'layer{i}', 1e-5, True)
+    text.next_word(x, vocabulary)
     return net
 
 
@@ -1606,10 +1611,7 @@ def vit(net, patch=16, width=768, depth=12, heads=12):
     x = net.layer('positions', 'add', [x], (tokens, width),
                   {'dims': dims, 'broadcast': True, 'learned': True})
     for i in range(depth):
-        y = text.attention(text.norm(x, f'layer{i}_norm1', 1e-6), f'layer{i}_attention', False)
-        x = text.add(y, x, f'layer{i}_attention_add')
-        y = text.perceptron(text.norm(x, f'layer{i}_norm2', 1e-6), f'layer{i}')
-        x = text.add(y, x, f'layer{i}_add')
+        x = text.block(x, f'layer{i}', 1e-6, False)
     x = text.token(text.norm(x, 'norm', 1e-6), 'first', 0)
     net.softmax(net.fc(x, 'head', 1000))
     return net
@@ -1625,7 +1627,8 @@ def transformer():
     yield gpt2(Network(
         'gpt2', 'GPT-2 small',
         'Radford et al. 2019, as transformers.GPT2LMHeadModel when it reads a prompt, or the next '
-        'tokens behind a key-value cache: logits of the last token alone. The output has the words\' weights, which count twice here '
+        'tokens behind a key-value cache: logits of the last token alone. The output has the '
+        'words\' weights, which count twice here '
         '(38597376). Query, key and value are three products, one of three times the width there',
         'text', ()))
     yield llama(Network(
