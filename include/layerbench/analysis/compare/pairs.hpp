@@ -76,8 +76,8 @@ inline constexpr std::size_t min_pairs = 3;
   return pairs < stats::min_sample_size ? of_few : 0;
 }
 
-/// The least change of one ratio that so many pairs (at least `min_pairs`) find, in standard
-/// deviations of the logarithms of the pairs' ratios: its p is then `significance`.
+/// The least change of one ratio that this number of pairs (at least `min_pairs`) finds, in
+/// standard deviations of the logarithms of the pairs' ratios: its p is then `significance`.
 [[nodiscard]] inline double least_found_change(std::size_t pairs) {
   const auto n = static_cast<double>(pairs);
   return stats::student_t_quantile(n - 1, 1 - significance) / std::sqrt(n);

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/estimate.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/shape/json.hpp>
@@ -113,12 +113,11 @@ namespace detail {
   for (const service& one : services) {
     const estimate requests = one.requests_per_second();
     const auto milliseconds = [](const estimate& seconds) {
-      return detail::with_interval(seconds.times(1e3));
+      return with_interval(seconds.times(1e3));
     };
     t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
                       milliseconds(one.to_first_token), milliseconds(seconds_of(*one.decode->step)),
-                      detail::with_interval(requests),
-                      detail::with_interval(requests.times(one.tokens))});
+                      with_interval(requests), with_interval(requests.times(one.tokens))});
   }
   return fmt::format(
       "\nrequests of {} prompt step{} and {} decode step{}, one after the other:\n\n{}",

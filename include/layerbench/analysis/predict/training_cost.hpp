@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/estimate.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/shape/json.hpp>
@@ -24,26 +25,6 @@ struct training_run {
   std::int64_t images = 0;                    ///< in an epoch
   std::optional<double> price_per_hour = {};  ///< of the machine, in any currency
 };
-
-/// What follows from a predicted step, such as hours or a price, with its interval.
-struct estimate {
-  double value;
-  double low;
-  double high;
-
-  [[nodiscard]] estimate times(double factor) const {
-    return {value * factor, low * factor, high * factor};
-  }
-};
-
-/// The time of a predicted step, in seconds.
-[[nodiscard]] inline estimate seconds_of(const step_time& step) {
-  return {step.seconds, step.low(), step.high()};
-}
-
-[[nodiscard]] inline json::value to_json(const estimate& of) {
-  return {{"value", of.value}, {"low", of.low}, {"high", of.high}};
-}
 
 /// Steps of the run: the last batch of an epoch may be smaller, but takes a step.
 [[nodiscard]] inline std::int64_t steps_of(const training_run& run, const prediction& p) {
@@ -60,14 +41,6 @@ struct estimate {
   return seconds_of(*p.step).times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
 }
 
-namespace detail {
-
-[[nodiscard]] inline std::string with_interval(const estimate& of) {
-  return fmt::format("{:.4g} ({:.4g} to {:.4g})", of.value, of.low, of.high);
-}
-
-}  // namespace detail
-
 /// One row per training case.
 [[nodiscard]] inline std::string text(std::span<const prediction> predictions,
                                       const training_run& run) {
@@ -77,8 +50,8 @@ namespace detail {
     const std::optional<estimate> hours = hours_of(run, p);
     if (!hours) continue;
     std::vector<std::string> row{p.configuration.text(), std::to_string(steps_of(run, p)),
-                                 detail::with_interval(*hours)};
-    if (run.price_per_hour) row.push_back(detail::with_interval(hours->times(*run.price_per_hour)));
+                                 with_interval(*hours)};
+    if (run.price_per_hour) row.push_back(with_interval(hours->times(*run.price_per_hour)));
     t.rows.push_back(std::move(row));
   }
   return fmt::format("\n{} epochs of {} images, without input, evaluation and checkpoints:\n\n{}",
