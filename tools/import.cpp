@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -48,11 +47,7 @@ void bind(import_command& command) {
 
 /// A model's name from that of its file.
 std::string name_of(const std::string& file) {
-  std::string name = std::filesystem::path(file).stem().string();
-  for (char& c : name) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (!is_name(std::string_view(&c, 1))) c = '_';
-  }
+  const std::string name = onnx::legal_name(std::filesystem::path(file).stem().string());
   return name.empty() ? "model" : name;
 }
 

@@ -16,21 +16,6 @@
 namespace layerbench::tool::onnx {
 namespace {
 
-dims result_of(const layer& of) {
-  return model::detail::of_role(of.op, op::role::destination).front().extents;
-}
-
-/// A name with the characters that names may have.
-std::string legal(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const bool good = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
-    result += good ? lower : '_';
-  }
-  return result;
-}
-
 /// The module of PyTorch that a node belongs to. The newer exporter lists the modules around it in
 /// its metadata, the older one has them in its name: "/layer1/layer1.0/conv1/Conv" is
 /// layer1.0.conv1. A layer with a batch norm in it is named after its weights. Other nodes have
@@ -170,11 +155,9 @@ view converter::left_out() const {
 }
 
 void converter::leave_out(const step& at, const std::string& reason) {
-  const bool standard = at.of.domain.empty() || at.of.domain == "ai.onnx";
-  std::string key = standard ? at.of.op : at.of.domain + '.' + at.of.op;
-  for (char& c : key) c = c < ' ' || c > '~' ? '?' : c;
-  missing& entry =
-      result_.unknown[reason.empty() ? key.substr(0, 80) : key.substr(0, 80) + ' ' + reason];
+  const std::string op = at.of.is_standard() ? at.of.op : at.of.domain + '.' + at.of.op;
+  const std::string key = printable(op).substr(0, 80);
+  missing& entry = result_.unknown[reason.empty() ? key : key + ' ' + reason];
   ++entry.count;
   entry.flops += flops();
   constexpr std::size_t most_places = 3;
@@ -184,7 +167,7 @@ void converter::leave_out(const step& at, const std::string& reason) {
 /// What the first output is.
 view converter::value_of() {
   const std::size_t output = of().outputs[0];
-  const bool standard = of().domain.empty() || of().domain == "ai.onnx";
+  const bool standard = of().is_standard();
   const rule found = standard ? rule_of(of().op) : nullptr;
   bool all_inputs = !of().inputs.empty();  // or constants
   bool any_weight = false;
@@ -346,7 +329,7 @@ double converter::flops() const {
 // What rules write.
 
 bool converter::is_complete(const axes& of) {
-  return std::ranges::none_of(flat(of), [](const atom& part) { return part.key.empty(); });
+  return std::ranges::none_of(flat(of), &atom::repeats);
 }
 
 const dims& converter::element_extents(const view& x) {
@@ -380,7 +363,7 @@ view converter::add(op::any op, const std::vector<view>& sources, std::string_vi
     const dims& as = reads.at(i).extents;
     inputs.push_back(source_of(in_order(sources[i], as), as, sources.size() == 1));
   }
-  const dims written = model::detail::of_role(op, op::role::destination).front().extents;
+  const dims written = result_extents(op);
   if (elements(written) < 1) throw bad_node("its result has no elements");
   result_.layers.push_back({"", std::move(op), std::move(inputs), module_, std::string(word)});
   view created{source_kind::layer, written, written, result_.layers.size() - 1};
@@ -494,7 +477,8 @@ bool converter::tiles(const std::vector<std::size_t>& parts) const {
     if (cut == nullptr || cut->dims != first->dims || cut->axis != first->axis) return false;
     ranges[cut->begin.value] = cut->begin.value + cut->size;
   }
-  const std::int64_t rows = result_of(result_.layers[*result_.layers[parts[0]].inputs[0]])[0];
+  const std::int64_t rows =
+      result_extents(result_.layers[*result_.layers[parts[0]].inputs[0]].op)[0];
   std::int64_t before = 1;
   bool are_rows = false;
   for (std::int64_t i = 0; i < first->axis.value; ++i) {
@@ -529,7 +513,7 @@ void converter::name_layers() {
     if (outer.contains(of.module) || words[of.module].size() > 1) {
       base += (base.empty() ? "" : "_") + of.word;
     }
-    base = legal(base).substr(0, 200);
+    base = legal_name(base).substr(0, 200);
     of.name = base;
     while (!taken.insert(of.name).second) {
       of.name = fmt::format("{}_{}", base, ++used.try_emplace(base, 1).first->second);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/model/graph.hpp>
 #include <layerbench/op/op.hpp>
 
 #include "graph.hpp"
@@ -23,6 +24,11 @@ struct layer {
   std::string module;  ///< that it is named after
   std::string word;    ///< for its name, beside the module
 };
+
+/// The extents of what a layer of this op writes.
+[[nodiscard]] inline dims result_extents(const op::any& op) {
+  return model::detail::of_role(op, op::role::destination).front().extents;
+}
 
 /// Nodes of one kind that no op computes.
 struct missing {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/name.hpp>
 #include <layerbench/shape/dims.hpp>
 
 /// Import of ONNX models. The names of messages and fields are those of onnx.proto.
@@ -83,6 +85,8 @@ struct node {
   std::vector<std::size_t> outputs;  ///< values
   std::vector<attribute> attributes = {};
 
+  /// Whether ONNX itself defines the op.
+  [[nodiscard]] bool is_standard() const { return domain.empty() || domain == "ai.onnx"; }
   [[nodiscard]] const attribute* find(std::string_view key) const {
     const auto found = std::ranges::find(attributes, key, &attribute::name);
     return found == attributes.end() ? nullptr : &*found;
@@ -121,12 +125,27 @@ struct graph {
   std::vector<std::size_t> outputs = {};  ///< values
 };
 
-/// A name of the file for messages: short, in quotes, without characters that a terminal obeys.
+/// A text of the file without characters that JSON could mistake or a terminal obeys.
+[[nodiscard]] inline std::string printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c < ' ' || c > '~' ? '?' : c;
+  return result;
+}
+
+/// A name of the file for messages: short, in quotes, printable.
 [[nodiscard]] inline std::string in_quotes(std::string_view name) {
   constexpr std::size_t most = 80;
-  std::string text = "'";
-  for (const char c : name.substr(0, most)) text += c < ' ' || c > '~' ? '?' : c;
-  return text + (name.size() > most ? "...'" : "'");
+  return "'" + printable(name.substr(0, most)) + (name.size() > most ? "...'" : "'");
+}
+
+/// A text with other characters for those that names of models and layers do not have.
+[[nodiscard]] inline std::string legal_name(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (!is_name(std::string_view(&c, 1))) c = '_';
+  }
+  return result;
 }
 
 /// The place of a node in messages, such as "graph/node/12 'Conv_0'".

@@ -144,8 +144,7 @@ class inference {
 
   void visit(const node& of) {
     const auto found = rules.find(of.op);
-    const bool standard = of.domain.empty() || of.domain == "ai.onnx";
-    if (standard && found != rules.end() && !of.outputs.empty()) (this->*found->second)(of);
+    if (of.is_standard() && found != rules.end() && !of.outputs.empty()) (this->*found->second)(of);
     for (const std::size_t i : of.outputs) {
       if (values_[i].extents) continue;
       values_[i].extents = described(graph_.values[i], false);
@@ -200,7 +199,7 @@ class inference {
     result.extents = std::move(extents);
   }
 
-  /// Whether so many more elements may be computed.
+  /// Takes `count` elements from those that may still be computed; false if fewer are left.
   bool spend(std::int64_t count) {
     if (count > most_elements || count + 16 > left_) return false;
     left_ -= count + 16;

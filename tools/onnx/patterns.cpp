@@ -391,8 +391,7 @@ std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
     if (std::ranges::none_of(of.outputs, [&](std::size_t output) { return needed[output]; })) {
       continue;
     }
-    const bool standard = of.domain.empty() || of.domain == "ai.onnx";
-    const auto composed = standard ? patterns.match(of) : std::nullopt;
+    const auto composed = of.is_standard() ? patterns.match(of) : std::nullopt;
     steps.push_back({i, composed ? *composed : of});
     const node& added = steps.back().of;
     for (std::size_t input = 0; input < added.inputs.size(); ++input) {

@@ -119,7 +119,6 @@ view pool_of(converter& to, op::pool_kind kind, const window& by, bool count_pad
 }
 
 view max_pool(converter& to) {
-  if (to.is_read(1)) throw unknown("with indices");
   return pool_of(to, op::pool_kind::max,
                  window_of(to.of(), to.source(0).extents, to.of().integers("kernel_shape")), true);
 }
@@ -188,6 +187,14 @@ view matrix_product(converter& to, const view& x, std::int64_t k, std::int64_t n
   return to.append(created, {x.memory()}).laid_out(to.extents(), moved);
 }
 
+/// The order of axes that exchanges the last two.
+std::vector<std::size_t> last_two_swapped(std::size_t axes_count) {
+  std::vector<std::size_t> order(axes_count);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[axes_count - 2], order[axes_count - 1]);
+  return order;
+}
+
 /// Products of the last two axes of two activations.
 view batched_product(converter& to, const view& x, const view& y) {
   const std::size_t axes_count = x.extents.size();
@@ -199,9 +206,6 @@ view batched_product(converter& to, const view& x, const view& y) {
   if (batch == 1 || to.is_batch(batch)) throw unknown("of two activations, one per image");
   op::gemm created{to.plain(x.extents[axes_count - 2]), to.plain(y.extents.back()),
                    to.plain(x.extents.back()), batch};
-  std::vector<std::size_t> turn(axes_count);
-  std::iota(turn.begin(), turn.end(), 0);
-  std::swap(turn[axes_count - 2], turn[axes_count - 1]);
   std::vector<view> operands;
   for (const auto& [value, flag] :
        {std::pair(&x, &op::gemm::a_transposed), std::pair(&y, &op::gemm::b_transposed)}) {
@@ -211,7 +215,7 @@ view batched_product(converter& to, const view& x, const view& y) {
     const bool turned = value->order && !rows.empty() && !columns.empty() &&
                         in_memory({rows, columns}).back() == rows.back();
     created.*flag = turned;
-    operands.push_back(turned ? value->permuted(turn) : *value);
+    operands.push_back(turned ? value->permuted(last_two_swapped(axes_count)) : *value);
   }
   return to.append(created, operands);
 }
@@ -263,12 +267,11 @@ view embedding(converter& to, const view& table) {
 /// How often each head is repeated, where neighbours are; 1 where none is.
 std::int64_t repeated_heads(const view& x) {
   if (!x.order) return 1;
-  const auto repeats = [](const atom& part) { return part.key.empty(); };
   const auto& heads = x.order->at(x.order->size() - 3);
-  const auto first = std::ranges::find_if(heads, repeats);
+  const auto first = std::ranges::find_if(heads, &atom::repeats);
   const std::vector<atom> all = flat(*x.order);
-  if (!std::all_of(first, heads.end(), repeats) ||
-      std::ranges::count_if(all, repeats) != heads.end() - first) {
+  if (!std::ranges::all_of(first, heads.end(), &atom::repeats) ||
+      std::ranges::count_if(all, &atom::repeats) != heads.end() - first) {
     throw unknown("of an expanded tensor");
   }
   std::int64_t product = 1;
@@ -341,18 +344,14 @@ view attention_in_steps(converter& to) {
   const view& key = to.source(1);
   const std::size_t axes_count = key.extents.size();
   if (axes_count < 2) throw unknown("of tensors with 1 axis");
-  std::vector<std::size_t> turn(axes_count);
-  std::iota(turn.begin(), turn.end(), 0);
-  std::swap(turn[axes_count - 2], turn[axes_count - 1]);
-  const std::vector<view> operands{to.source(0), key.permuted(turn), to.source(2)};
+  const std::vector<view> operands{to.source(0), key.permuted(last_two_swapped(axes_count)),
+                                   to.source(2)};
   return attention_of(to, operands, false).viewed(to.extents());
 }
 
 /// Of opset 23.
 view attention(converter& to) {
-  if (to.of().has_input(4) || to.of().has_input(5) || to.is_read(1) || to.is_read(2)) {
-    throw unknown("with a cache");
-  }
+  if (to.of().has_input(4) || to.of().has_input(5)) throw unknown("with a cache");
   std::vector<view> operands{to.source(0), to.source(1), to.source(2)};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const dims& x = operands[i].extents;
@@ -454,7 +453,6 @@ view clip(converter& to) {
 
 view dropout(converter& to) {
   const view& x = to.source(0);
-  if (to.is_read(1)) throw unknown("with a mask");
   const attribute* ratio = to.of().find("ratio");
   const double rate = ratio != nullptr ? ratio->f : to.number(1).value_or(0.5);
   if (std::isnan(rate) || rate < 0 || rate >= 1)
@@ -660,7 +658,7 @@ view pad(converter& to) {
 std::optional<view> slice_in_memory(converter& to, const view& x, std::size_t axis,
                                     std::int64_t begin, std::int64_t size, const dims& result) {
   axes all = x.all_axes();
-  if (all[axis].size() != 1 || all[axis][0].key.empty()) return std::nullopt;
+  if (all[axis].size() != 1 || all[axis][0].repeats()) return std::nullopt;
   const atom cut = all[axis][0];
   std::int64_t before = 1;
   for (const atom& part : in_memory(all)) before *= part.key < cut.key ? part.size : 1;

@@ -153,9 +153,7 @@ bool has_large_size(const json::value& of) {
 bool is_same_graph(const converted& a, const converted& b) {
   const std::vector<layer>& first = a.created.layers;
   const std::vector<layer>& second = b.created.layers;
-  const auto results = [](const layer& of) {
-    return elements(model::detail::of_role(of.op, op::role::destination).front().extents);
-  };
+  const auto results = [](const layer& of) { return elements(result_extents(of.op)); };
   return std::ranges::equal(first, second, [&](const layer& one, const layer& other) {
     return one.op.name() == other.op.name() && one.inputs == other.inputs &&
            !common_size(results(one), a.at.batch, results(other), b.at.batch).is_null();
@@ -196,12 +194,6 @@ std::string one_line(const json::value& of) {
   if (!of.is_array()) return of.dump();
   for (const json::value& one : of) inner += (inner.empty() ? "" : ", ") + one_line(one);
   return "[" + inner + "]";
-}
-
-/// Without characters that JSON or a terminal could mistake.
-std::string printable(std::string text) {
-  for (char& c : text) c = c < ' ' || c > '~' ? '?' : c;
-  return text;
 }
 
 std::string inputs_text(const graph& g) {

@@ -9,11 +9,9 @@
 namespace layerbench::tool::onnx {
 namespace {
 
-bool repeats(const atom& part) { return part.key.empty(); }
-
 bool is_in_order(const axes& of) {
   const std::vector<atom> all = flat(of);
-  return std::ranges::none_of(all, repeats) && std::ranges::is_sorted(all, {}, &atom::key);
+  return std::ranges::none_of(all, &atom::repeats) && std::ranges::is_sorted(all, {}, &atom::key);
 }
 
 /// The part behind (1) or before (0) in memory of a part that is split.
@@ -66,7 +64,7 @@ std::optional<axes> axes_seen_as(const axes& of, const dims& extents) {
 
 std::vector<atom> in_memory(const axes& of) {
   std::vector<atom> all = flat(of);
-  if (std::ranges::any_of(all, repeats)) throw unknown("of an expanded tensor");
+  if (std::ranges::any_of(all, &atom::repeats)) throw unknown("of an expanded tensor");
   std::ranges::sort(all, {}, &atom::key);
   return all;
 }
@@ -127,7 +125,8 @@ view view::memory() const {
 bool view::has_rows() const {
   if (!order) return true;
   const std::vector<atom> all = flat(*order);
-  if (std::ranges::any_of(all, repeats) || order->empty() || order->back().empty()) return false;
+  if (std::ranges::any_of(all, &atom::repeats) || order->empty() || order->back().empty())
+    return false;
   const std::vector<atom> lying = in_memory(*order);
   return std::equal(order->back().rbegin(), order->back().rend(), lying.rbegin());
 }
@@ -137,7 +136,7 @@ view view::without_repeats() const {
   axes kept = *order;
   dims to;
   for (std::vector<atom>& axis : kept) {
-    std::erase_if(axis, repeats);
+    std::erase_if(axis, &atom::repeats);
     std::int64_t extent = 1;
     for (const atom& part : axis) extent *= part.size;
     to.push_back(extent);

@@ -31,6 +31,7 @@ struct follows : unknown {
 struct atom {
   std::int64_t size;
   std::vector<int> key;
+  [[nodiscard]] bool repeats() const { return key.empty(); }
   friend bool operator==(const atom&, const atom&) = default;
 };
 
