@@ -85,6 +85,76 @@ TEST(Validate, RefusesAWrongCommandLine) {
               mentions("layerbench validate", "--cache", "--model"));
 }
 
+/// The example's steps as those of an engine, of a batch.
+std::string engine_rows(const std::string& engine, int batch) {
+  json::value file = file_of({"chain/inference/reference/f32/tiny/batch:2"});
+  file["context"].erase("manifest");
+  for (json::value& row : file["benchmarks"]) {
+    for (const char* field : {"name", "run_name"}) {
+      row[field] = "chain/inference/" + engine + "/f32/tiny/batch:" + std::to_string(batch);
+    }
+  }
+  file["engine_layers"] = {{"inference/torch/f32/tiny/batch:2", {{{"name", "a"}}}}};
+  return file.dump();
+}
+
+TEST(Validate, HoldsPredictionsAgainstEngines) {
+  const testing::temporary_directory scratch;
+  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  const std::string torch = scratch.write("torch.json", engine_rows("torch", 2)).string();
+  const std::string openvino = scratch.write("openvino.json", engine_rows("openvino", 2)).string();
+  const std::vector<std::string> both{"validate", ours,  "--engine", torch + "," + openvino,
+                                      "--model",  "tiny"};
+  const testing::outcome text = tool(both);
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, mentions("torch ms", "openvino ms", "difference", "3.100", "3.125",
+                                 "-0.8 %", "predicted against torch: mean error 0.8 %", "bias"));
+  std::vector<std::string> arguments = both;
+  arguments.insert(arguments.end(), {"--format", "json"});
+  const json::value all = json::value::parse(tool(arguments).out);
+  EXPECT_THAT(all.at("cases"), SizeIs(0));
+  ASSERT_THAT(all.at("engines"), SizeIs(2));
+  const json::value& first = all.at("engines").at(0);
+  EXPECT_EQ(first.at("engine"), "torch");
+  EXPECT_NEAR(first.at("bias"), -0.008, 1e-9);
+  const json::value& pair = first.at("cases").at(0);
+  EXPECT_EQ(pair.at("model"), "tiny");
+  EXPECT_EQ(pair.at("batch"), 2);
+  EXPECT_EQ(pair.at("threads"), 1);
+  EXPECT_EQ(pair.at("backend"), "reference");
+  EXPECT_DOUBLE_EQ(pair.at("measured_seconds"), 3.125e-3);
+  EXPECT_NEAR(pair.at("error"), -0.008, 1e-9);
+  arguments.back() = "csv";
+  EXPECT_THAT(tool(arguments).out, AllOf(HasSubstr(",unvalidated,engine"), HasSubstr(",openvino")));
+}
+
+TEST(Validate, KeepsTheOwnStepsBesideThoseOfEngines) {
+  const testing::temporary_directory scratch;
+  const std::string torch = scratch.write("torch.json", engine_rows("torch", 2)).string();
+  const testing::outcome done = tool({"validate", golden, "--engine", torch, "--format", "json"});
+  EXPECT_EQ(done.exit_code, 4) << "a chain of the example lacks layers";
+  const json::value all = json::value::parse(done.out);
+  json::value own = json::value::parse(tool({"validate", golden, "--format", "json"}).out);
+  EXPECT_FALSE(own.contains("engines"));
+  own["engines"] = all.at("engines");
+  EXPECT_EQ(all, own);
+}
+
+TEST(Validate, ExitsIncompleteIfAnEngineHasNoPrediction) {
+  const testing::temporary_directory scratch;
+  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  const std::string other = scratch.write("torch.json", engine_rows("torch", 3)).string();
+  const testing::outcome done = tool({"validate", ours, "--engine", other});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, mentions("inference/torch/f32/tiny/batch:3", "no prediction"));
+  json::value elsewhere = json::value::parse(engine_rows("torch", 2));
+  elsewhere["context"]["device"] = "another";
+  const std::string file = scratch.write("elsewhere.json", elsewhere.dump()).string();
+  EXPECT_EQ(tool({"validate", ours, "--engine", file}).exit_code, 4);
+  EXPECT_EQ(tool({"validate", ours, "--engine", ours}).exit_code, 5) << "no chain";
+  EXPECT_EQ(tool({"validate", ours, "--engine", "/nowhere.json"}).exit_code, 3);
+}
+
 TEST(Predict, NeverReadsChains) {
   const testing::temporary_directory scratch;
   const auto predicted = [&](const json::value& file) {

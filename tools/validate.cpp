@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,13 +19,26 @@ namespace {
 
 struct validate_options {
   std::vector<std::string> files;
+  std::vector<std::string> engines;
   analysis::options predict;
 };
 
-std::string render(const analysis::validation& all, const std::string& format) {
-  if (format == "csv") return csv(analysis::records(all));
-  if (format == "text") return analysis::text(all);
-  return json_text(analysis::to_json(all));
+std::string render(const analysis::validation& all,
+                   const std::vector<analysis::engine_validation>& engines,
+                   const std::string& format) {
+  if (format == "csv") return csv(analysis::records(all, engines));
+  const bool has_chains = !all.cases.empty() || !all.left_out.empty();
+  if (format == "text") {
+    return (has_chains ? analysis::text(all) + (engines.empty() ? "" : "\n") : "") +
+           analysis::text(engines);
+  }
+  json::value result = analysis::to_json(all);
+  if (!engines.empty()) result["engines"] = analysis::to_json(engines);
+  return json_text(result);
+}
+
+bool has_chains(const std::vector<result::results>& files) {
+  return std::ranges::any_of(files, [](const auto& file) { return !file.chains.empty(); });
 }
 
 }  // namespace
@@ -51,15 +68,33 @@ void add_validate(CLI::App& app) {
       ->add_option("--cache", options->predict.cache,
                    "State of the timings to add up [model where it was measured, else hot]")
       ->check(CLI::IsMember({"hot", "model"}));
+  command
+      ->add_option("--engine", options->engines,
+                   "Result files of tools/engines.py: also hold the predictions against these "
+                   "engines; the results then need no steps\n--engine=engines.json")
+      ->type_name("FILE,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const std::vector<result::results> files = read_results(options->files);
+    const std::vector<result::results> engine_files = read_files(options->engines);
     options->predict.shapes = common->shapes;
-    const analysis::validation all = analysis::validate(files, options->predict);
-    if (all.cases.empty() && all.left_out.empty()) {
+    analysis::validation all;
+    std::vector<analysis::engine_validation> engines;
+    if (engine_files.empty() || has_chains(files)) {
+      all = analysis::validate(files, options->predict);
+    }
+    if (!engine_files.empty()) {
+      engines = analysis::validate_engines(files, engine_files, options->predict);
+    }
+    if (all.cases.empty() && all.left_out.empty() && engines.empty()) {
       throw nothing_matched("no chain of what was chosen; " + analysis::list_configurations(files));
     }
-    write(*common, render(all, common->format));
+    write(*common, render(all, engines, common->format));
+    for (const analysis::engine_validation& one : engines) {
+      std::ranges::copy(one.pairs.left_out, std::back_inserter(all.left_out));
+    }
     require_complete(all);
   });
 }

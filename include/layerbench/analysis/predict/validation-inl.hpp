@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -135,6 +137,71 @@ LAYERBENCH_INLINE validation validate(std::span<const result::results> files,
     for (const auto& [configuration, rows] : detail::chains(alike)) {
       if (!is_chosen(configuration, chosen, choices)) continue;
       detail::validate_case(configuration, rows, cases, measured, alike, used, all);
+    }
+  }
+  return all;
+}
+
+namespace detail {
+
+/// Whether an engine's chain ran the step that was predicted, on as many threads. Names of backends
+/// differ, and so may layouts, which engines choose themselves.
+[[nodiscard]] inline bool same_step(const prediction& predicted,
+                                    const result::configuration_name& chain, std::int64_t threads) {
+  const result::configuration_name& own = predicted.configuration;
+  const auto conditions = [](const result::configuration_name& of) {
+    return std::tuple(of.model, of.phase(), of.dtype, of.batch, of.ranks(), of.count("tokens"),
+                      of.count("context"));
+  };
+  return conditions(own) == conditions(chain) && predicted.threads == threads;
+}
+
+/// The device of a prediction's files, which agree in it.
+[[nodiscard]] inline std::string device_of(const prediction& predicted,
+                                           std::span<const result::results> files) {
+  return std::ranges::find(files, predicted.files.front(), &result::results::file)->device();
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
+    std::span<const result::results> files, std::span<const result::results> engines,
+    const options& chosen) {
+  if (std::ranges::all_of(engines, [](const auto& file) { return file.chains.empty(); })) {
+    throw nothing_matched("no measured step of an engine; measure with tools/engines.py");
+  }
+  const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
+  const std::vector<prediction> predictions = predict(files, used);
+  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
+  std::vector<engine_validation> all;
+  for (const group& alike : group_by_context(engines)) {
+    for (const auto& [configuration, rows] : detail::chains(alike)) {
+      if (!is_chosen(configuration, chosen, choices)) continue;
+      auto engine = std::ranges::find(all, configuration.backend, &engine_validation::engine);
+      if (engine == all.end()) engine = all.insert(all.end(), {configuration.backend, {}});
+      validation& pairs = engine->pairs;
+      const auto leave_out = [&](std::string reason) {
+        pairs.left_out.push_back({configuration, {}, std::move(reason)});
+        for (const result::results* file : alike) pairs.left_out.back().files.push_back(file->file);
+      };
+      const std::optional<measured_step> step = detail::measured_step_of(rows);
+      if (!step) {
+        leave_out("the chain failed: " + rows.front()->error);
+        continue;
+      }
+      const std::int64_t threads = detail::threads(configuration, alike);
+      bool found = false;
+      for (const prediction& predicted : predictions) {
+        if (!detail::same_step(predicted, configuration, threads)) continue;
+        if (detail::device_of(predicted, files) != alike.front()->device()) continue;
+        found = true;
+        if (predicted.step) {
+          pairs.cases.push_back({predicted, *step});
+        } else {
+          leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
+        }
+      }
+      if (!found) leave_out("no prediction of this step on as many threads of this device");
     }
   }
   return all;

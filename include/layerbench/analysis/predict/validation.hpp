@@ -138,6 +138,20 @@ struct validation {
 [[nodiscard]] validation validate(std::span<const result::results> files,
                                   const options& chosen = {});
 
+/// Predictions beside the measured steps of one engine: a framework that ran the whole model.
+struct engine_validation {
+  std::string engine;
+  validation pairs;  ///< left out: steps that have no prediction
+};
+
+/// Compares the predictions of `files` with the chains of `engines` (tools/engines.py), one entry
+/// per engine, in the order of the rows. A prediction of any backend is compared if model, phase,
+/// batch, tokens, context, data type, threads and device are those of the chain. Throws
+/// nothing_matched if `engines` have no chain, and what predict() throws.
+[[nodiscard]] std::vector<engine_validation> validate_engines(
+    std::span<const result::results> files, std::span<const result::results> engines,
+    const options& chosen = {});
+
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED

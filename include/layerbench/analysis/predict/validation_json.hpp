@@ -79,4 +79,15 @@ namespace detail {
   return result;
 }
 
+/// The same fields for each engine, whose steps are what is measured.
+[[nodiscard]] inline json::value to_json(const std::vector<engine_validation>& engines) {
+  json::value all = json::value::array();
+  for (const engine_validation& one : engines) {
+    all.push_back(to_json(one.pairs));
+    all.back().erase("schema");
+    all.back()["engine"] = one.engine;
+  }
+  return all;
+}
+
 }  // namespace layerbench::analysis

@@ -152,13 +152,46 @@ namespace detail {
   return (all.cases.empty() ? "" : detail::cases_text(all) + '\n') + remarks(all);
 }
 
-/// One row per case. Cases that could not be validated have a reason instead of numbers.
-[[nodiscard]] inline table records(const validation& all) {
-  table t = table_with_columns(
-      "model phase backend dtype batch threads case cache predicted_seconds "
-      "predicted_low predicted_high measured_seconds measured_low measured_high "
-      "error naive_seconds naive_error covered predicted_rounds measured_rounds "
-      "disturbed unvalidated");
+/// One table per engine and its summary. The difference is that of the prediction, relative to the
+/// engine's time.
+[[nodiscard]] inline std::string text(const std::vector<engine_validation>& engines) {
+  using enum align;
+  std::string out;
+  for (const engine_validation& one : engines) {
+    table t{{{"model"},
+             {"batch", right},
+             {"threads", right},
+             {"backend"},
+             {"predicted ms", right},
+             {"between", right},
+             {one.engine + " ms", right},
+             {"difference", right},
+             {"note"}},
+            {}};
+    for (const validated& entry : one.pairs.cases) {
+      const prediction& p = entry.predicted;
+      t.rows.push_back(
+          {p.configuration.model, std::to_string(p.configuration.batch), std::to_string(p.threads),
+           p.configuration.backend, format::milliseconds(p.step->seconds),
+           format::range(p.step->low(), p.step->high()),
+           format::milliseconds(entry.measured.seconds), format::signed_percent(entry.error()),
+           entry.disturbed() ? "disturbed" : ""});
+    }
+    if (!t.rows.empty()) {
+      out += text(t) + detail::summary_line("predicted against " + one.engine, one.pairs.errors());
+    }
+    for (const unvalidated& other : one.pairs.left_out) {
+      out += fmt::format("not compared: {}: {}\n", other.configuration.text(), other.reason);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+namespace detail {
+
+/// Adds the rows of `all` to `t`, with `engine` in its last column.
+inline void add_records(table& t, const validation& all, const std::string& engine) {
   const auto yes_no = [](bool value) { return value ? "true" : "false"; };
   const auto first_cells = [](const result::configuration_name& configuration) {
     return std::vector<std::string>{configuration.model, configuration.phase(),
@@ -169,21 +202,35 @@ namespace detail {
     std::vector<std::string> cells = first_cells(entry.predicted.configuration);
     cells.insert(cells.end(), {std::to_string(entry.predicted.threads),
                                entry.predicted.configuration.text(), entry.predicted.cache});
-    for (const auto& [name, number] : detail::numbers(entry))
-      cells.push_back(format::exact(number));
+    for (const auto& [name, number] : numbers(entry)) cells.push_back(format::exact(number));
     cells.insert(
         cells.end(),
         {yes_no(entry.interval_contains_measured()), std::to_string(entry.predicted.rounds),
-         std::to_string(entry.measured.rounds), yes_no(entry.disturbed()), ""});
+         std::to_string(entry.measured.rounds), yes_no(entry.disturbed()), "", engine});
     t.rows.push_back(std::move(cells));
   }
   for (const unvalidated& other : all.left_out) {
     std::vector<std::string> cells = first_cells(other.configuration);
     cells.insert(cells.end(), {"", other.configuration.text()});
-    cells.resize(t.columns.size());
-    cells.back() = other.reason;
+    cells.resize(t.columns.size() - 2);
+    cells.insert(cells.end(), {other.reason, engine});
     t.rows.push_back(std::move(cells));
   }
+}
+
+}  // namespace detail
+
+/// One row per case. Cases that could not be validated have a reason instead of numbers. Rows of
+/// `engines` follow.
+[[nodiscard]] inline table records(const validation& all,
+                                   const std::vector<engine_validation>& engines = {}) {
+  table t = table_with_columns(
+      "model phase backend dtype batch threads case cache predicted_seconds "
+      "predicted_low predicted_high measured_seconds measured_low measured_high "
+      "error naive_seconds naive_error covered predicted_rounds measured_rounds "
+      "disturbed unvalidated engine");
+  detail::add_records(t, all, "");
+  for (const engine_validation& one : engines) detail::add_records(t, one.pairs, one.engine);
   return t;
 }
 
