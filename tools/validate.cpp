@@ -72,7 +72,7 @@ void add_validate(CLI::App& app) {
       ->add_option("--engine", options->engines,
                    "Result files of tools/engines.py: also hold the predictions against these "
                    "engines; the results then need no steps\n--engine=engines.json")
-      ->type_name("FILE,...")
+      ->type_name("FILE")
       ->delimiter(',')
       ->allow_extra_args(false);
   const std::shared_ptr<const common_options> common = add_common(*command);

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tests tools/engines.py without any engine: engines_test.py TOOL, the program `layerbench`.
+
+Stand-ins take the place of engine_worker.py and of bench_model. They write what they were asked to a
+log, so the order of turns, the processors and the environment can be checked.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import engines  # noqa: E402 pylint: disable=wrong-import-position
+import engine_worker  # noqa: E402 pylint: disable=wrong-import-position
+
+TOOL = None
+# In the log: what ran, on which processors, with which variables of OpenMP.
+LOG = """
+import json, os, sys, time
+def log(what):
+    with open(os.environ["TEST_LOG"], "a") as file:
+        print(json.dumps([what, sorted(os.sched_getaffinity(0)), sorted(
+            name for name in os.environ if name.startswith("OMP_"))]), file=file, flush=True)
+"""
+WORKER = LOG + """
+task, folder, names, *rest = sys.argv[1:]
+log(" ".join([task, names, *rest[:1]]))
+fault = os.environ.get("TEST_FAULT", "")
+if task == "prepare":
+    model = json.load(open(os.path.join(folder, "model.json")))
+    assert model["layers"][0]["shape"]["n"] == model["batch"]
+    print('{"error": "layer x: op y", "code": 4}' if fault == "prepare" else "{}", flush=True)
+elif task == "profile":
+    if rest[1:]:
+        open(rest[1], "w").write("<net/>")
+    print('{"layers": [{"name": "a", "type": "Conv", "layers": ["conv1"], "seconds": 1e-3}]}')
+else:
+    print('{"version": "1.2", "settings": "some"}', flush=True)
+    for number, _ in enumerate(sys.stdin):
+        log("round " + names)
+        if fault == "crash" and number == 1:
+            sys.exit("a fault of the engine")
+        if fault == "wait" and number == 1:
+            time.sleep(60)
+        samples = [2000000 + 1000 * number] * 19 + [2100000]
+        print(json.dumps({"wall_ns": [2 * one for one in samples], "cpu_ns": samples,
+                          "clock_ns": [50, 500], "preempted": 0.2 if number == 1 else 0.0,
+                          "waited_s": 1.0, "waiting_cpu_s": 0.5 if fault == "spin" else 0.0}),
+              flush=True)
+"""
+BENCH = "#!" + sys.executable + LOG + """
+log(" ".join(["bench", *sys.argv[1:]]))
+if os.environ.get("TEST_FAULT") == "bench":
+    print("layerbench: no", file=sys.stderr)
+    sys.exit(3)
+"""
+
+
+class Run(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.file = self.folder / "r.json"
+        self.log = self.folder / "log"
+        (self.folder / "worker.py").write_text(WORKER)
+        self.bench = self.folder / "bench_model"
+        self.bench.write_text(BENCH)
+        self.bench.chmod(0o755)
+
+    def command(self, *arguments, worker=None):
+        worker = worker or [sys.executable, str(self.folder / "worker.py")]
+        code = (f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import engines; "
+                f"engines.WORKER = {worker!r}; sys.exit(engines.main(sys.argv[1:]))")
+        return [sys.executable, "-c", code, *map(str, arguments), "-o", str(self.file),
+                "--layerbench", TOOL]
+
+    def environment(self, fault=""):
+        return {**os.environ, "TEST_LOG": str(self.log), "TEST_FAULT": fault,
+                "OMP_PROC_BIND": "close"}
+
+    def run_tool(self, *arguments, fault="", worker=None):
+        return subprocess.run(self.command(*arguments, worker=worker), capture_output=True, text=True,
+                              check=False, env=self.environment(fault))
+
+    def logged(self):
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def result(self):
+        return json.loads(self.file.read_text())
+
+    def test_turns(self):
+        done = self.run_tool("lenet5", "--threads=1", "--batch=2", "--engines=torch,openvino",
+                             "--rounds=2", "--bench", self.bench, "--bench-options=--chain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        layers = self.folder / "r_layers.json"
+        bench = "bench --model=lenet5 --batch=2 --threads=1 --dtype=f32 --max-time=0"
+        self.assertEqual([what for what, _, _ in self.logged()], [
+            "prepare torch,openvino", "run torch 1", "run openvino 1",
+            "round torch", "round openvino",
+            f"{bench} --benchmark_repetitions=1 --benchmark_out={layers} --chain",
+            "round openvino", f"{bench} --benchmark_repetitions=2 --resume={layers} --chain",
+            "round torch", "profile torch 1", "profile openvino 1"])
+        processors = engines.processors_for(1)
+        for what, own, variables in self.logged():
+            self.assertEqual(own, processors, what)
+            self.assertEqual(variables, ["OMP_PROC_BIND"] if what.startswith("bench") else
+                             ["OMP_NUM_THREADS"], what)
+
+    def test_the_result_file(self):
+        done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of 3 rounds were disturbed", done.stderr)
+        result = self.result()
+        name = "chain/inference/torch/f32/lenet5/batch:1"
+        rows = result["benchmarks"]
+        self.assertEqual([row["name"] for row in rows], [name] * 3 + [
+            f"{name}_{end}" for end in ("mean", "median", "stddev", "cv")])
+        self.assertEqual([row["real_time"] for row in rows[:3]], [2000000, 2001000, 2002000])
+        self.assertEqual([row["repetition_index"] for row in rows[:3]], [0, 1, 2])
+        self.assertEqual([row["disturbed"] for row in rows[:3]], [0, 1, 0])
+        self.assertEqual(rows[4]["real_time"], 2001000)
+        self.assertAlmostEqual(rows[6]["real_time"], 1000 / 2001000)
+        self.assertAlmostEqual(rows[0]["wall_s"], 2 * rows[0]["cpu_s"])
+        context = result["context"]
+        self.assertEqual([context[key] for key in ("threads", "torch_version", "torch_settings",
+                                                   "interrupted", "layerbench_schema")],
+                         ["1", "1.2", "some", "0", "1"])
+        self.assertIn("0.000 s of processor time in 3.0 s", context["torch_waiting"])
+        self.assertEqual(result["engine_layers"]["inference/torch/f32/lenet5/batch:1"][0]["layers"],
+                         ["conv1"])
+        read = subprocess.run([TOOL, "validate", self.file], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(read.returncode, 4, read.stderr)
+        self.assertIn("no manifest has the case", read.stderr)
+        self.assertEqual([entry.name for entry in self.folder.iterdir() if "r.json" in entry.name],
+                         ["r.json"])
+
+    def test_several_threads_are_in_the_names_and_timed_by_the_wall_clock(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one processor")
+        self.assertEqual(self.run_tool("lenet5", "--threads=1,2", "--batch=1,3", "--engines=torch",
+                                       "--rounds=1").returncode, 0)
+        times = {row["name"]: row["real_time"] for row in self.result()["benchmarks"]
+                 if row["run_type"] == "iteration"}
+        self.assertEqual(times, {
+            f"chain/inference/torch/f32/lenet5/batch:{batch}/threads:{threads}":
+            2000000 * threads for batch in (1, 3) for threads in (1, 2)})
+        self.assertNotIn("threads", self.result()["context"])
+
+    def test_the_graph_of_openvino(self):
+        graph = self.folder / "graph.xml"
+        self.assertEqual(self.run_tool("lenet5", "--threads=1", "--rounds=1", "--exec-graph",
+                                       graph).returncode, 0)
+        self.assertEqual(graph.read_text(), "<net/>")
+
+    def test_an_engine_that_does_not_wait_is_named(self):
+        done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=2", fault="spin")
+        self.assertIn("torch: used 1.00 s of processor time in the 2.0 s", done.stderr)
+
+    def test_wrong_command_lines(self):
+        most = len(os.sched_getaffinity(0))
+        for wrong in (["--batch=0"], ["--batch=x"], ["--threads=1,1"], [f"--threads={most + 1}"],
+                      ["--engines=tensorflow"], ["--rounds=0"], ["--bench=/nowhere"],
+                      ["--dtype=s8"], ["--exec-graph=x", "--batch=1,2"],
+                      ["-o", "/nowhere/r.json"]):
+            with self.subTest(wrong):
+                command = self.command("lenet5")
+                done = subprocess.run([*command, *wrong], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(wrong[0].split("=")[0].replace("-o", "/nowhere"), done.stderr)
+        self.assertFalse(self.log.exists())
+
+    def test_bad_models(self):
+        bad = self.folder / "bad.json"
+        bad.write_text('{"name": "bad", "layers": [{"name": "a", "op": "conv", "shape": {}}]}')
+        done = self.run_tool(bad)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("/layers/0", done.stderr)
+        self.assertEqual(self.run_tool("unheard_of").returncode, 5)
+        self.assertEqual(self.run_tool("deepbench_training").returncode, 2)
+        done = self.run_tool("lenet5", fault="prepare")
+        self.assertEqual((done.returncode, done.stderr), (4, "layer x: op y\n"))
+        self.assertFalse(self.file.exists())
+
+    def test_missing_packages(self):
+        # Without its site-packages, Python has none of them.
+        worker = [sys.executable, "-S", "-E", str(ROOT / "tools/engine_worker.py")]
+        done = self.run_tool("lenet5", "--engines=openvino", worker=worker)
+        self.assertEqual(done.returncode, 77)
+        self.assertIn("pip install numpy onnx onnxscript openvino torch\n", done.stderr)
+
+    def test_what_was_measured_is_kept(self):
+        for fault, code in (("crash", 1), ("bench", 3)):
+            with self.subTest(fault):
+                done = self.run_tool("lenet5", "--threads=1", "--engines=torch,openvino",
+                                     "--bench", self.bench, fault=fault)
+                self.assertEqual(done.returncode, code)
+                self.assertIn({"crash": "a fault of the engine", "bench": "layerbench: no"}[fault],
+                              done.stderr)
+                result = self.result()
+                self.assertEqual(result["context"]["interrupted"], "1")
+                self.assertEqual(len(result["benchmarks"]), 10)
+
+    def test_an_interruption_keeps_what_was_measured(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                self.log.unlink(missing_ok=True)
+                process = subprocess.Popen(
+                    self.command("lenet5", "--threads=1", "--engines=torch"),
+                    env=self.environment("wait"), stderr=subprocess.DEVNULL)
+                while not self.log.exists() or self.log.read_text().count("round") < 2:
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.05)
+                process.send_signal(number)
+                self.assertEqual(process.wait(30), 130)
+                self.assertEqual(self.result()["context"]["interrupted"], "1")
+                self.assertEqual(len(self.result()["benchmarks"]), 5)
+
+
+class Numbers(unittest.TestCase):
+    def counters(self, samples, threads=1):
+        return engines.counters_of({"wall_ns": samples, "cpu_ns": samples, "clock_ns": [1, 2],
+                                    "preempted": 0}, threads)
+
+    def test_stalls_are_not_in_the_mean(self):
+        fields = self.counters([1e6] * 99 + [9e6])
+        self.assertEqual((fields["stalls"], fields["mean_s"]), (1, 1e-3))
+        fields = self.counters([1e6] * 8 + [9e6] * 2)
+        self.assertEqual((fields["stalls"], fields["mean_s"]), (2, 2.6e-3))
+
+    def test_the_interval_of_the_median(self):
+        fields = self.counters([1e6 * i for i in range(1, 101)])
+        self.assertAlmostEqual(fields["low_s"], 0.041)  # ranks 40 and 61 of 100 have 95 %
+        self.assertAlmostEqual(fields["high_s"], 0.061)
+        self.assertNotIn("low_s", self.counters([1e6] * 5))
+
+    def test_layers_of_an_engines_node(self):
+        names = {"conv1", "relu1", "fc"}
+        self.assertEqual(engine_worker.covered(["fused conv1/Conv", "relu1/Relu", "conv1/Conv_2",
+                                                "reorder"], names), ["conv1", "relu1"])
+
+    def test_each_thread_gets_a_processor(self):
+        allowed = sorted(os.sched_getaffinity(0))
+        self.assertEqual(engines.processors_for(len(allowed)), allowed)
+        self.assertEqual(len(engines.processors_for(1)), 1)
+
+
+if __name__ == "__main__":
+    TOOL = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,344 @@
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of tools/engines.py. Each runs one engine, so that no library meets another's threads.
+
+  engine_worker.py prepare FOLDER ENGINE,...     from FOLDER/model.json: weights, inputs, results, ONNX
+  engine_worker.py run FOLDER ENGINE THREADS     times a round for each line of stdin
+  engine_worker.py profile FOLDER ENGINE THREADS [EXEC_GRAPH]   times of the engine's layers
+
+Answers are lines of JSON on stdout; what libraries print goes to stderr. An answer with `error` has
+the exit code as `code`. Every process ends when its stdin does.
+"""
+import gc
+import importlib.util
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+INPUTS = 4  # sets of random inputs
+TOLERANCE = {'f32': 1e-3}  # of the largest result
+WARM_UP = (0.5, 5)         # seconds and calls, both at least, before the first round
+WARM_UP_AGAIN = (0.1, 2)   # before the others: another program has used the caches
+ROUND = (0.5, 7)
+PROFILED = 20              # calls
+NEEDS = {'torch': ('torch', 'numpy'), 'torch_compile': ('torch', 'numpy'),
+         'onnxruntime': ('torch', 'onnx', 'onnxscript', 'onnxruntime', 'numpy'),
+         'openvino': ('torch', 'onnx', 'onnxscript', 'openvino', 'numpy')}
+
+
+class Failed(Exception):
+    """What ends this process: a message and an exit code."""
+
+    def __init__(self, message, code=1):
+        super().__init__(message)
+        self.code = code
+
+
+def require(engines):
+    packages = sorted({package for engine in engines for package in NEEDS[engine]})
+    # The folder tools/onnx looks like a package, but has no origin.
+    missing = [package for package in packages
+               if getattr(importlib.util.find_spec(package), 'origin', None) is None]
+    if missing:
+        raise Failed(f'{", ".join(missing)} not installed: pip install {" ".join(missing)}', 77)
+
+
+def prepare(folder, engines):
+    """Writes weights.pt, data.npz and, for the engines that read it, model.onnx."""
+    require(engines)
+    import numpy
+    import torch
+    import engine_model
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    generator = torch.Generator().manual_seed(1)
+    try:
+        model = engine_model.Model(json.loads((folder / 'model.json').read_text()))
+        model.draw(generator)
+    except engine_model.Unsupported as error:
+        raise Failed(str(error), 4) from error
+    torch.save(model.state_dict(), folder / 'weights.pt')
+    sets = [model.random_inputs(generator) for _ in range(INPUTS)]
+    data = {f'input{i}_{number}': tensor.numpy() for number, tensors in enumerate(sets)
+            for i, tensor in enumerate(tensors)}
+    with torch.inference_mode():
+        for number, tensors in enumerate(sets):
+            for i, result in enumerate(model(*tensors)):
+                data[f'result{i}_{number}'] = result.numpy()
+    numpy.savez(folder / 'data.npz', **data)
+    if {'onnxruntime', 'openvino'} & set(engines):
+        engine_model.export_onnx(model, sets[0], folder / 'model.onnx')
+    return {}
+
+
+class Torch:
+    """PyTorch, eager. The inputs are tensors in the memory of the arrays `buffers`."""
+
+    settings = 'set_num_threads, set_num_interop_threads(1), inference_mode'
+
+    def __init__(self, folder, threads, buffers, profiled):
+        import torch
+        import engine_model
+        self.torch, self.version = torch, torch.__version__
+        torch.set_num_threads(threads)
+        torch.set_num_interop_threads(1)
+        self.model = engine_model.Model(json.loads((folder / 'model.json').read_text()))
+        self.model.load_state_dict(torch.load(folder / 'weights.pt', weights_only=True))
+        self.model.traced = profiled
+        self.inputs = [torch.from_numpy(buffer) for buffer in buffers]
+        self.call = self.model
+        self.values = ()
+
+    def step(self):
+        with self.torch.inference_mode():
+            self.values = self.call(*self.inputs)
+
+    def results(self):
+        return [value.numpy() for value in self.values]
+
+    def layers(self):
+        with self.torch.profiler.profile(
+                activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
+            for _ in range(PROFILED):
+                self.step()
+        names = {layer.name: layer.op for layer in self.model.layers}
+        return [{'name': event.key, 'type': names[event.key], 'layers': [event.key],
+                 'seconds': event.cpu_time_total / PROFILED / 1e6}
+                for event in profile.key_averages() if event.key in names]
+
+
+class TorchCompile(Torch):
+    """PyTorch with torch.compile."""
+
+    settings = Torch.settings + ', torch.compile(fullgraph=True, dynamic=False)'
+
+    def __init__(self, folder, threads, buffers, profiled):
+        super().__init__(folder, threads, buffers, False)
+        self.call = self.torch.compile(self.model, fullgraph=True, dynamic=False)
+
+    def layers(self):
+        with self.torch.profiler.profile(
+                activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
+            for _ in range(PROFILED):
+                self.step()
+        # The compiler's code has no names of layers.
+        return [{'name': event.key, 'type': '', 'layers': [],
+                 'seconds': event.self_cpu_time_total / PROFILED / 1e6}
+                for event in profile.key_averages() if event.self_cpu_time_total > 0]
+
+
+class OnnxRuntime:
+    """ONNX Runtime on its CPU provider."""
+
+    settings = 'intra_op_num_threads, inter_op_num_threads 1, sequential, all optimizations'
+
+    def __init__(self, folder, threads, buffers, profiled):
+        import onnxruntime
+        self.version = onnxruntime.__version__
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+        options.enable_profiling = profiled
+        options.profile_file_prefix = str(folder / 'onnxruntime')
+        self.session = onnxruntime.InferenceSession(folder / 'model.onnx', options,
+                                                    providers=['CPUExecutionProvider'])
+        self.names = layer_names(folder)
+        self.binding = self.session.io_binding()
+        for i, buffer in enumerate(buffers):
+            self.binding.bind_cpu_input(f'input{i}', buffer)
+        for output in self.session.get_outputs():
+            self.binding.bind_output(output.name)
+
+    def step(self):
+        self.session.run_with_iobinding(self.binding)
+
+    def results(self):
+        return self.binding.copy_outputs_to_cpu()
+
+    def layers(self):
+        for _ in range(PROFILED):
+            self.step()
+        events = json.loads(pathlib.Path(self.session.end_profiling()).read_text())
+        times, types = {}, {}
+        for event in events:
+            if event.get('cat') == 'Node' and event['name'].endswith('_kernel_time'):
+                name = event['name'][:-len('_kernel_time')]
+                times.setdefault(name, []).append(event['dur'] / 1e6)
+                types[name] = event['args']['op_name']
+        return [{'name': name, 'type': types[name], 'layers': covered([name], self.names),
+                 'seconds': statistics.median(seconds)} for name, seconds in times.items()]
+
+
+class OpenVino:
+    """OpenVINO on its CPU device."""
+
+    settings = ('INFERENCE_NUM_THREADS, NUM_STREAMS 1, PERFORMANCE_HINT LATENCY, '
+                'INFERENCE_PRECISION_HINT f32')
+
+    def __init__(self, folder, threads, buffers, profiled):
+        import openvino
+        self.openvino, self.version = openvino, openvino.__version__
+        self.compiled = openvino.Core().compile_model(folder / 'model.onnx', 'CPU', {
+            'INFERENCE_NUM_THREADS': threads, 'NUM_STREAMS': 1, 'PERFORMANCE_HINT': 'LATENCY',
+            'INFERENCE_PRECISION_HINT': 'f32', 'PERF_COUNT': profiled})
+        self.names = layer_names(folder)
+        self.request = self.compiled.create_infer_request()
+        for i, buffer in enumerate(buffers):
+            self.request.set_tensor(f'input{i}', openvino.Tensor(buffer, shared_memory=True))
+
+    def step(self):
+        self.request.infer(share_outputs=True)
+
+    def results(self):
+        return [self.request.get_output_tensor(i).data for i in range(len(self.compiled.outputs))]
+
+    def layers(self):
+        for _ in range(PROFILED):
+            self.step()
+        found = []
+        for node in self.compiled.get_runtime_model().get_ordered_ops():
+            facts = {key: value.astype(str) for key, value in node.get_rt_info().items()
+                     if key in ('layerType', 'originalLayersNames', 'execTimeMcs')}
+            if facts.get('execTimeMcs', '').isdigit():
+                found.append({'name': node.get_friendly_name(), 'type': facts['layerType'],
+                              'layers': covered(facts['originalLayersNames'].split(','), self.names),
+                              'seconds': int(facts['execTimeMcs']) / 1e6})
+        return found
+
+    def write_graph(self, path):
+        self.openvino.serialize(self.compiled.get_runtime_model(), path)
+
+
+ENGINES = {'torch': Torch, 'torch_compile': TorchCompile, 'onnxruntime': OnnxRuntime,
+           'openvino': OpenVino}
+
+
+def layer_names(folder):
+    return {layer['name'] for layer in json.loads((folder / 'model.json').read_text())['layers']}
+
+
+def covered(nodes, names):
+    """The layers that nodes of these names come from: `layer/operator`, maybe with words around."""
+    found = []
+    for word in ' '.join(nodes).replace(';', ' ').split():
+        layer = word.split('/')[0]
+        if layer in names and layer not in found:
+            found.append(layer)
+    return found
+
+
+def preempted_ns():
+    """Time that this process' threads waited for a processor."""
+    total = 0
+    for file in pathlib.Path('/proc/self/task').glob('*/schedstat'):
+        try:
+            total += int(file.read_text().split()[1])
+        except OSError:
+            continue  # the thread has ended
+    return total
+
+
+class Timed:
+    """An engine with its inputs. Throws Failed if its results are wrong."""
+
+    def __init__(self, folder, name, threads, profiled=False):
+        import numpy
+        self.numpy, self.threads = numpy, threads
+        with numpy.load(folder / 'data.npz') as file:
+            data = {key: file[key] for key in file.files}
+        self.sets = [[data[f'input{i}_{number}'] for i in range(
+            sum(key.startswith('input') and key.endswith('_0') for key in data))]
+            for number in range(INPUTS)]
+        self.buffers = [array.copy() for array in self.sets[0]]
+        self.engine = ENGINES[name](folder, threads, self.buffers, profiled)
+        for number in (1, 0):
+            self.fill(number)
+            self.engine.step()
+            for i, result in enumerate(self.engine.results()):
+                expected = data[f'result{i}_{number}']
+                error = float(numpy.abs(result - expected).max() / numpy.abs(expected).max())
+                if not error <= TOLERANCE['f32']:
+                    raise Failed(f'{name}: wrong results: result {i} differs by {error:.1e} of its '
+                                 f'largest value from that of torch; allowed {TOLERANCE["f32"]:.0e}')
+        self.warm_up(WARM_UP)
+
+    def fill(self, number):
+        """A fresh input, as the steps of bench_model's chains have it."""
+        for buffer, array in zip(self.buffers, self.sets[number % INPUTS]):
+            self.numpy.copyto(buffer, array)
+
+    def warm_up(self, least):
+        end, calls = time.monotonic() + least[0], 0
+        while calls < least[1] or time.monotonic() < end:
+            self.fill(calls)
+            self.engine.step()
+            calls += 1
+
+    def clocks(self):
+        return time.perf_counter_ns(), time.process_time_ns()
+
+    def round(self):
+        """Times single calls: lists of wall time and CPU time in ns, without the clocks' cost."""
+        self.warm_up(WARM_UP_AGAIN)
+        gc.collect()
+        gc.disable()
+        cost = [min(numbers) for numbers in zip(*(
+            [b - a for a, b in zip(self.clocks(), self.clocks())] for _ in range(99)))]
+        wall, cpu, began, waits = [], [], time.monotonic(), preempted_ns()
+        while len(wall) < ROUND[1] or time.monotonic() - began < ROUND[0]:
+            self.fill(len(wall))
+            before = self.clocks()
+            self.engine.step()
+            after = self.clocks()
+            wall.append(max(1, after[0] - before[0] - cost[0]))
+            cpu.append(max(1, after[1] - before[1] - cost[1]))
+        waited = (preempted_ns() - waits) / 1e9 / (time.monotonic() - began) / self.threads
+        gc.enable()
+        return {'wall_ns': wall, 'cpu_ns': cpu, 'clock_ns': cost, 'preempted': waited}
+
+
+def serve(folder, name, threads, answer):
+    timed = Timed(folder, name, threads)
+    answer({'version': timed.engine.version, 'settings': timed.engine.settings})
+    while True:
+        since, used = time.monotonic(), time.process_time()
+        if not sys.stdin.readline():
+            return
+        waiting = {'waited_s': time.monotonic() - since, 'waiting_cpu_s': time.process_time() - used}
+        answer({**timed.round(), **waiting})
+
+
+def profile(folder, name, threads, graph=None):
+    timed = Timed(folder, name, threads, profiled=True)
+    if graph:
+        timed.engine.write_graph(graph)
+    return {'layers': timed.engine.layers()}
+
+
+def main():
+    # Libraries print to stdout.
+    out = os.fdopen(os.dup(1), 'w')
+    os.dup2(2, 1)
+
+    def answer(value):
+        print(json.dumps(value), file=out, flush=True)
+    task, folder, names, *rest = sys.argv[1:]
+    folder = pathlib.Path(folder)
+    try:
+        if task == 'prepare':
+            answer(prepare(folder, names.split(',')))
+        elif task == 'profile':
+            answer(profile(folder, names, int(rest[0]), *rest[1:]))
+        else:
+            serve(folder, names, int(rest[0]), answer)
+    except Failed as error:
+        answer({'error': str(error), 'code': error.code})
+        return error.code
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

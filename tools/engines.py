@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the layerbench authors
+# SPDX-License-Identifier: Apache-2.0
+"""Times the inference of a model in PyTorch, ONNX Runtime and OpenVINO, in turns with bench_model.
+
+  tools/engines.py resnet18 --threads 1 --bench build/release/bench/bench_model -o engines.json
+  layerbench validate engines_layers.json --engine engines.json
+
+MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
+process of its own, on the same processors. A round times each engine once, then the layers by
+bench_model. Before that, the engines' results are compared. docs/engines.md says what is equal.
+
+Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
+cannot be written; 3 a wrong shape file; 4 a layer that no engine gets; 77 a package is missing; 130
+interrupted, what was measured is kept. Those of bench_model and layerbench are passed on.
+"""
+import argparse
+import contextlib
+import datetime
+import json
+import math
+import os
+import pathlib
+import platform
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import from_torch
+
+ENGINES = ('torch', 'torch_compile', 'onnxruntime', 'openvino')
+WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_worker.py')]
+# Of OpenMP and MKL: one library's binding would be that of all others.
+THREAD_VARIABLES = ('OMP_', 'GOMP_', 'KMP_', 'MKL_')
+PREEMPTED = 0.1   # share of a round's time from which on it is disturbed
+STALL = 5e-4      # seconds
+WAITING = 0.01    # processors that a waiting engine may use
+
+
+class Failed(Exception):
+    """What ends the run: a message and an exit code."""
+
+    def __init__(self, message, code):
+        super().__init__(message)
+        self.code = code
+
+
+def counts(text):
+    values = [int(part) for part in text.split(',')]
+    if min(values) < 1 or len(set(values)) < len(values):
+        raise ValueError
+    return values
+
+
+def engine_names(text):
+    names = text.split(',')
+    if not set(names) <= set(ENGINES) or len(set(names)) < len(names):
+        raise ValueError
+    return names
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('model', metavar='MODEL', help='name or path of a shape file')
+    parser.add_argument('--batch', type=counts, metavar='N,...',
+                        help='batch sizes; default: that of the shape file')
+    parser.add_argument('--threads', type=counts, metavar='N,...',
+                        help='threads, each on a processor; default: one per processor')
+    parser.add_argument('--engines', type=engine_names, default=list(ENGINES), metavar='NAME,...',
+                        help=f'default: {",".join(ENGINES)}')
+    parser.add_argument('--dtype', choices=['f32'], default='f32', help='data type; default: f32')
+    parser.add_argument('--rounds', type=int, default=7, metavar='N', help='default: 7')
+    parser.add_argument('--bench', metavar='FILE',
+                        help='bench_model, which measures the layers in turns with the engines; '
+                        'default: engines alone')
+    parser.add_argument('--bench-options', type=shlex.split, default=[], metavar='TEXT',
+                        help='more options of bench_model, such as "--chain --layout=any"')
+    parser.add_argument('--layerbench', metavar='FILE',
+                        help='the tool; default: that of the build of --bench, else on the PATH')
+    parser.add_argument('--exec-graph', metavar='FILE',
+                        help="write OpenVINO's graph with its fusions; for one batch and one number "
+                        'of threads')
+    parser.add_argument('-o', '--output', required=True, metavar='FILE',
+                        help='the result file; the layers are in FILE with _layers behind its stem')
+    options = parser.parse_args(arguments)
+    processors = len(os.sched_getaffinity(0))
+    options.threads = options.threads or [processors]
+    if max(options.threads) > processors:
+        parser.error(f'--threads: {max(options.threads)} threads need as many processors; this '
+                     f'process has {processors}')
+    if options.rounds < 1:
+        parser.error('--rounds: must be 1 or more')
+    if options.exec_graph and (len(options.batch or [1]) > 1 or len(options.threads) > 1
+                               or 'openvino' not in options.engines):
+        parser.error('--exec-graph: needs openvino, one batch and one number of threads')
+    if not os.access(pathlib.Path(options.output).resolve().parent, os.W_OK):
+        parser.error(f'{options.output}: cannot be written')
+    options.layerbench = options.layerbench or tool_beside(options.bench)
+    for program in filter(None, (options.bench, options.layerbench)):
+        if shutil.which(program) is None:
+            parser.error(f'{program}: no such program; name it with --bench or --layerbench')
+    return options
+
+
+def tool_beside(bench):
+    if bench:
+        beside = pathlib.Path(bench).resolve().parent.parent / 'tools/layerbench'
+        if beside.exists():
+            return str(beside)
+    return 'layerbench'
+
+
+def show(options, batch):
+    """The layers of the model, with their sizes. Throws Failed with the tool's exit code."""
+    done = subprocess.run([options.layerbench, 'show', options.model, '--format=json',
+                           *([f'--batch={batch}'] if batch else [])],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(done.stderr.strip(), done.returncode)
+    shown = json.loads(done.stdout)
+    if shown['batch'] is None:
+        raise Failed(f'{options.model}: a sweep is no model', 2)
+    return shown
+
+
+def processors_for(threads):
+    """Processors of neighbouring cores; second hardware threads only once there is no other core.
+    bench_model binds its threads to the cores among them."""
+    def is_second(processor):
+        file = pathlib.Path(f'/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list')
+        try:
+            return int(file.read_text().replace('-', ',').split(',')[0]) != processor
+        except OSError:
+            return False
+    allowed = os.sched_getaffinity(0)
+    return sorted(sorted(allowed, key=lambda one: (is_second(one), one))[:threads])
+
+
+def start(command, processors, **how):
+    """Starts a process on these processors. A signal of the terminal reaches only this one."""
+    def bind():
+        os.setpgrp()
+        os.sched_setaffinity(0, processors)
+    return subprocess.Popen(command, text=True, preexec_fn=bind, **how)
+
+
+class Worker:
+    """A process of engine_worker.py."""
+
+    def __init__(self, arguments, folder, processors):
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(THREAD_VARIABLES)}
+        environment.update(OMP_NUM_THREADS=str(len(processors)), TORCHINDUCTOR_COMPILE_THREADS='1',
+                           TORCHINDUCTOR_CACHE_DIR=str(folder / 'inductor'))
+        self.what = ' '.join(arguments[:1] + arguments[2:3])
+        self.log = tempfile.TemporaryFile('w+', errors='replace')
+        self.process = start([*WORKER, *arguments], processors, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=self.log, env=environment)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+        self.log.close()
+
+    def answer(self):
+        """The next line. Throws Failed if it is an error, or the process has ended."""
+        line = self.process.stdout.readline()
+        if not line:
+            self.log.seek(0)
+            raise Failed(f'{self.what}: ended with exit code {self.process.wait()}:\n'
+                         f'{self.log.read()[-2000:]}', 1)
+        answer = json.loads(line)
+        if 'error' in answer:
+            raise Failed(answer['error'], answer['code'])
+        return answer
+
+    def round(self):
+        try:
+            self.process.stdin.write('round\n')
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # answer() says why
+        return self.answer()
+
+
+def counters_of(measured, threads):
+    """The fields of a row for one round. One thread is timed by CPU time, as in bench_model."""
+    clock = 'cpu' if threads == 1 else 'wall'
+    nanoseconds = sorted(measured[f'{clock}_ns'])
+    samples = [value / 1e9 for value in nanoseconds]
+    middle, number = statistics.median(samples), len(samples)
+    stalls = [value for value in samples if value > middle + max(middle, STALL)]
+    # Where many samples stall, so does every step.
+    kept = samples[:number - len(stalls)] if len(stalls) <= max(1, number / 10) else samples
+    fields = {'iterations': number, 'real_time': statistics.median(nanoseconds),
+              'cpu_time': statistics.mean(measured['cpu_ns']), 'time_unit': 'ns',
+              'calls_a_sample': 1, 'clock_s': measured['clock_ns'][threads == 1] / 1e9, 'count': 1,
+              'cpu_s': statistics.mean(measured['cpu_ns']) / 1e9,
+              'wall_s': statistics.mean(measured['wall_ns']) / 1e9,
+              'disturbed': int(measured['preempted'] > PREEMPTED),
+              'mean_s': statistics.mean(kept), 'min_s': samples[0],
+              'p95_s': samples[min(number - 1, math.ceil(0.95 * number) - 1)],
+              'samples': number, 'stalls': len(stalls), 'verified': 1}
+    if number >= 6:  # ranks of the median's 95 % interval, by the binomial's normal approximation
+        half = 0.98 * math.sqrt(number)
+        fields['low_s'] = samples[max(0, math.floor(number / 2 - half))]
+        fields['high_s'] = samples[min(number - 1, math.ceil(number / 2 + half))]
+    return fields
+
+
+def rows_of(name, family, rounds):
+    """The rows of a chain: one per round, then the aggregates."""
+    common = {'family_index': family, 'per_family_instance_index': 0, 'run_name': name}
+    rows = [{'name': name, **common, 'run_type': 'iteration', 'repetitions': len(rounds),
+             'repetition_index': i, 'threads': 1, **fields, 'label': 'key=;algo=;state='}
+            for i, fields in enumerate(rounds)]
+    numbers = [key for key in rounds[0] if key not in ('iterations', 'time_unit')
+               and all(key in fields for fields in rounds)]
+
+    def spread(values):
+        return statistics.stdev(values) if len(values) > 1 else 0.0
+
+    def relative(values):
+        mean = statistics.mean(values)
+        return spread(values) / mean if mean else 0.0
+    for aggregate, unit, of in (('mean', 'time', statistics.mean),
+                                ('median', 'time', statistics.median), ('stddev', 'time', spread),
+                                ('cv', 'percentage', relative)):
+        rows.append({'name': f'{name}_{aggregate}', **common, 'run_type': 'aggregate',
+                     'repetitions': len(rounds), 'threads': 1, 'aggregate_name': aggregate,
+                     'aggregate_unit': unit, 'iterations': len(rounds), 'time_unit': 'ns',
+                     **{key: of([fields[key] for fields in rounds]) for key in numbers},
+                     'label': 'key=;algo=;state='})
+    return rows
+
+
+def processor_name():
+    for line in pathlib.Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
+        if line.startswith('model name') and ': ' in line:
+            return line.split(': ', 1)[1]
+    return 'unknown'
+
+
+class Results:
+    """What was measured, and the result file that has it."""
+
+    def __init__(self, options):
+        self.options = options
+        self.rounds = {}  # of a chain's name: lists of counters
+        self.layers = {}  # of a case: the engine's layers
+        self.waiting = {}  # of an engine: seconds waited, and processor time in them
+        version = subprocess.run([options.layerbench, '--version'], capture_output=True, text=True,
+                                 check=False).stdout.split()
+        self.context = {
+            'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
+            'host_name': platform.node(), 'executable': str(pathlib.Path(__file__).resolve()),
+            'num_cpus': os.cpu_count(), 'load_avg': list(os.getloadavg()),
+            'layerbench_schema': '1', 'layerbench_version': version[-1] if version else '',
+            'command': shlex.join(sys.argv), 'device': processor_name(),
+            'kernel': platform.release(), 'python_version': platform.python_version(),
+            'clock': 'process CPU time for 1 thread, else wall time',
+            'engine_environment': 'OMP_NUM_THREADS; no other OMP_* GOMP_* KMP_* MKL_*'}
+        if len(options.threads) == 1:
+            self.context['threads'] = str(options.threads[0])
+
+    def case(self, engine, model, batch, threads):
+        """As bench_model names cases: threads only where there are several numbers of them."""
+        suffix = f'/threads:{threads}' if len(self.options.threads) > 1 else ''
+        return f'inference/{engine}/{self.options.dtype}/{model}/batch:{batch}{suffix}'
+
+    def add_engine(self, engine, ready):
+        self.context[f'{engine}_version'] = ready['version']
+        self.context[f'{engine}_settings'] = ready['settings']
+
+    def add_round(self, engine, case, measured, threads):
+        self.rounds.setdefault(f'chain/{case}', []).append(counters_of(measured, threads))
+        waited, used = self.waiting.get(engine, (0, 0))
+        self.waiting[engine] = (waited + measured['waited_s'], used + measured['waiting_cpu_s'])
+
+    def text(self, interrupted):
+        context = {**self.context, 'interrupted': str(int(interrupted))}
+        for engine, (waited, used) in self.waiting.items():
+            context[f'{engine}_waiting'] = (f'{used:.3f} s of processor time in {waited:.1f} s '
+                                            'between its rounds')
+        rows = [row for family, (name, rounds) in enumerate(self.rounds.items())
+                for row in rows_of(name, family, rounds)]
+        return json.dumps({'context': context, 'benchmarks': rows, 'engine_layers': self.layers},
+                          indent=1) + '\n'
+
+    def warn(self):
+        for engine, (waited, used) in self.waiting.items():
+            if used > WAITING * waited:
+                print(f'{engine}: used {used:.2f} s of processor time in the {waited:.1f} s while '
+                      'others ran, which disturbed them', file=sys.stderr)
+        rounds = [fields for all_rounds in self.rounds.values() for fields in all_rounds]
+        disturbed = sum(fields['disturbed'] for fields in rounds)
+        if disturbed > len(rounds) / 10:
+            print(f'{disturbed} of {len(rounds)} rounds were disturbed: something else used the '
+                  'processors; measure again when the machine is idle', file=sys.stderr)
+
+
+def layers_file(options, batch, threads):
+    """The result file of bench_model: one per batch and number of threads."""
+    path = pathlib.Path(options.output)
+    suffix = (f'_batch{batch}' if options.batch and len(options.batch) > 1 else '') + (
+        f'_threads{threads}' if len(options.threads) > 1 else '')
+    return path.with_name(f'{path.stem}_layers{suffix}.json')
+
+
+def bench_round(options, batch, processors, number):
+    """One more round of bench_model. Throws Failed with its exit code."""
+    file = layers_file(options, batch, len(processors))
+    command = [options.bench, f'--model={options.model}', f'--batch={batch}',
+               f'--threads={len(processors)}', f'--dtype={options.dtype}', '--max-time=0',
+               f'--benchmark_repetitions={number + 1}',
+               f'--benchmark_out={file}' if number == 0 else f'--resume={file}',
+               *options.bench_options]
+    process = start(command, processors, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        message = process.communicate()[1]
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)  # it saves what it has
+        process.communicate()
+        raise
+    if process.returncode != 0:
+        raise Failed(f'{shlex.join(command)}: exit code {process.returncode}:\n{message[-2000:]}',
+                     process.returncode if process.returncode > 0 else 1)
+
+
+def measure(options, shown, threads, results):
+    """All rounds of one batch and number of threads, then the times of the engines' layers."""
+    processors = processors_for(threads)
+    model, batch = shown['model'], shown['batch']
+    results.context[f'processors_{threads}'] = ','.join(map(str, processors))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / 'model.json').write_text(json.dumps(shown))
+        with Worker(['prepare', name, ','.join(options.engines)], folder, processors) as worker:
+            worker.answer()
+        with contextlib.ExitStack() as stack:
+            workers = {}
+            for engine in options.engines:
+                workers[engine] = stack.enter_context(
+                    Worker(['run', name, engine, str(threads)], folder, processors))
+                results.add_engine(engine, workers[engine].answer())
+            turns = [*options.engines, *(['bench_model'] if options.bench else [])]
+            for number in range(options.rounds):
+                first = number % len(turns)  # what runs first in a round changes
+                for turn in turns[first:] + turns[:first]:
+                    if turn == 'bench_model':
+                        bench_round(options, batch, processors, number)
+                    else:
+                        results.add_round(turn, results.case(turn, model, batch, threads),
+                                          workers[turn].round(), threads)
+                print(f'{model}, batch {batch}, {threads} threads: round {number + 1} of '
+                      f'{options.rounds}', file=sys.stderr)
+        for engine in options.engines:
+            graph = [options.exec_graph] if options.exec_graph and engine == 'openvino' else []
+            with Worker(['profile', name, engine, str(threads), *graph], folder,
+                        processors) as worker:
+                results.layers[results.case(engine, model, batch, threads)] = worker.answer()[
+                    'layers']
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def run(options, results):
+    """Measures everything; the exit code."""
+    try:
+        for batch in options.batch or [None]:
+            shown = show(options, batch)
+            for threads in options.threads:
+                measure(options, shown, threads, results)
+    except Failed as error:
+        print(error, file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def main(arguments=None):
+    options = options_of(arguments)
+    signal.signal(signal.SIGTERM, interrupt)
+    results = Results(options)
+    code = run(options, results)
+    if not results.rounds:
+        return code
+    results.warn()
+    return from_torch.write(results.text(code != 0), options.output) or code
+
+
+if __name__ == '__main__':
+    sys.exit(main())
