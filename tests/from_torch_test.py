@@ -189,6 +189,17 @@ class Conversion(unittest.TestCase):
                          [{"dims": ["batch", 9, 16], "broadcast": True, "learned": True},
                           {"dims": [["batch", 5], 16], "broadcast": True, "learned": True}])
 
+    def test_an_rms_norm_without_epsilon_has_that_of_the_data_type(self):
+        data = stored("attention")
+        norm = next(call for call in data["calls"] if call["target"].startswith("aten.rms_norm"))
+        for more, epsilon in (({}, 1.1920929e-07), ({"dtype": "bfloat16"}, 2**-7),
+                              ({"args": {**norm["args"], "eps": 1e-3}}, 1e-3)):
+            with self.subTest(epsilon):
+                norm.update(more)
+                _, out, _ = convert(data)
+                self.assertEqual([layer["shape"]["epsilon"] for layer in json.loads(out)["layers"]
+                                  if layer["shape"].get("kind") == "rms"], [epsilon])
+
     def test_masks(self):
         data = stored("attention")
         masked = next(call for call in data["calls"] if "mask" in call)

@@ -695,6 +695,11 @@ def batchnorm(call, convert):
     return convert.layer(call, 'batchnorm', [x], [written], shape, written)
 
 
+# What torch takes for the epsilon of an RMS norm that has none.
+MACHINE_EPSILON = {'float32': 1.1920929e-07, 'float64': 2.220446049250313e-16,
+                   'float16': 0.0009765625, 'bfloat16': 0.0078125}
+
+
 @op('layer_norm', 'rms_norm')
 def layernorm(call, convert):
     x = call.source('input')
@@ -709,7 +714,10 @@ def layernorm(call, convert):
     kind = call.base.removesuffix('_norm')
     fields = {'dims': dims_json(dims), **({} if kind == 'layer' else {'kind': kind})}
     epsilon = call.args.get('eps')
-    epsilon = 1e-5 if epsilon is None else call.number('eps')
+    if epsilon is not None:
+        epsilon = call.number('eps')
+    else:
+        epsilon = 1e-5 if kind == 'layer' else MACHINE_EPSILON.get(call.dtype, 1e-5)
     if not 0 < epsilon < 1:
         raise Unknown(f'with eps {epsilon}')
     if epsilon != 1e-5:
