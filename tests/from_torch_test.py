@@ -246,6 +246,43 @@ class Conversion(unittest.TestCase):
         last = [layer["shape"] for layer in json.loads(out)["layers"] if layer["op"] == "slice"]
         self.assertEqual(last, [{"dims": [7, "batch", 16], "axis": 0, "begin": 6, "size": 1}])
 
+    def test_a_last_state_is_the_last_step_of_one_direction(self):
+        data = stored("last_step")
+        _, expected, _ = convert(data)
+        lstm, select = (next(call for call in data["calls"] if call["name"] == name)
+                        for name in ("lstm", "select"))
+        select["args"] = {"self": "%getitem_1", "dim": 0, "index": -1}
+        code, out, err = convert(data)
+        self.assertEqual(code, 0, err)
+        layers, others = (json.loads(text)["layers"] for text in (out, expected))
+        for one in (layers, others):
+            self.assertEqual([layer["op"] for layer in one],
+                             ["embedding", "rnn", "slice", "gemm", "softmax"])
+            self.assertNotIn("after", json.dumps(one))
+        self.assertEqual([layer["shape"] for layer in layers],
+                         [layer["shape"] for layer in others])
+        with self.subTest("cells"):
+            select["args"]["self"] = "%getitem_2"
+            code, _, err = convert(data)
+            self.assertEqual(code, 4)
+            self.assertRegex(err, r"linear .*last state.* networks.py")
+        with self.subTest("two layers"):
+            select["args"]["self"] = "%getitem_1"
+            lstm["args"]["num_layers"] = 2
+            lstm["args"]["params"] *= 2
+            for state in lstm["outputs"][1:]:
+                state[0] = 2
+            for call in data["calls"]:
+                if call["name"] in ("getitem_1", "getitem_2"):
+                    call["dims"][0] = 2
+            code, _, err = convert(data)
+            self.assertEqual(code, 4)
+            self.assertRegex(err, r"last state")
+        with self.subTest("returned"):
+            data["outputs"] += ["getitem_1", "getitem_2"]
+            select["args"] = {"self": "%getitem", "dim": 1, "index": -1}
+            self.assertEqual(convert(data)[0], 0)
+
     def test_readers_of_overwritten_memory_read_what_was_written_last(self):
         _, out, _ = convert(stored("in_place"))
         reads = {layer["name"]: layer.get("after") for layer in json.loads(out)["layers"]}

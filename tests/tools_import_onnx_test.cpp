@@ -440,6 +440,35 @@ TEST_F(ImportOnnx, Recurrent) {
   EXPECT_EQ(import(bare.bytes()).exit_code, 4);
 }
 
+TEST_F(ImportOnnx, TheLastStateIsTheLastStepOfOneDirection) {
+  const auto net_of = [](const std::string& direction, std::size_t state) {
+    pb::model net;
+    const std::int64_t ways = direction == "bidirectional" ? 2 : 1;
+    net.input("x", {5, -1, 8}).weight("w", {ways, 64, 8}).weight("r", {ways, 64, 16});
+    net.weight("b", {ways, 128}).weight("out", {16, 2});
+    net.node("LSTM", {"x", "w", "r", "b"}, {"y", "h", "c"},
+             {i("hidden_size", 16), s("direction", direction)});
+    net.number("first", 0).node("Gather", {state == 1 ? "h" : "c", "first"}, {"s"});
+    return net.node("MatMul", {"s", "out"}, {"z"}).output("z");
+  };
+  const std::string lstm = "rnn {kind:lstm,batch:batch,steps:5,inputs:8,hidden:16,biases:2}";
+  const std::string gemm = "gemm {m:batch,n:2,k:16}";
+  EXPECT_THAT(layers_of(net_of("forward", 1)),
+              ElementsAre(lstm, "slice {dims:[5,batch,16],axis:0,begin:4,size:1}", gemm));
+  EXPECT_THAT(layers_of(net_of("reverse", 1)),
+              ElementsAre(lstm, "slice {dims:[5,batch,16],axis:0,size:1}", gemm));
+  for (const json::value& layer :
+       file_of(net_of("forward", 1).bytes(), {"--no-softmax"}).at("layers")) {
+    EXPECT_FALSE(layer.contains("after")) << "each layer reads the one before";
+  }
+  for (const pb::model& other : {net_of("bidirectional", 1), net_of("forward", 2)}) {
+    const testing::outcome done = import(other.bytes());
+    EXPECT_EQ(done.exit_code, 4);
+    EXPECT_THAT(done.err, HasSubstr("last state"));
+  }
+  EXPECT_EQ(import(net_of("forward", 1).output("c").bytes()).exit_code, 0) << "no layer reads it";
+}
+
 TEST_F(ImportOnnx, ActivationsOfRecurrentLayersAreTheUsualOnes) {
   const auto code_of = [&](const std::string& op, std::int64_t gates, const strings& activations) {
     pb::model net;

@@ -194,7 +194,7 @@ class Value:
     """What a call reads or writes.
 
     kind: 'layer' wrote it; 'input' of the model; 'weight'; 'constant'; 'left_out': by an unknown
-    call. `dims` is its shape in torch, `written` that of the layer's result, or of the weight where
+    call; 'state' of a recurrent call, which no layer can read. `dims` is its shape in torch, `written` that of the layer's result, or of the weight where
     torch expands it. `layout` says where the axes of `dims` lie in memory, if not in order.
     """
 
@@ -205,6 +205,7 @@ class Value:
         self.sources, self.parts, self.name = sources, parts, name
         self.transposed, self.dtype = transposed, dtype
         self.layout = layout
+        self.steps = None  # of recurrent calls: what they write, if its last step is their state
         self.cut = None  # of calls that return slices: the tensor, the axis, where they begin
 
     def viewed(self, dims, transposed=None):
@@ -249,7 +250,7 @@ class Value:
 
     @property
     def is_data(self):
-        return self.kind in ('layer', 'input', 'left_out')
+        return self.kind in ('layer', 'input', 'left_out', 'state')
 
 
 class Call:
@@ -1080,9 +1081,9 @@ def recurrent(call, convert):
         shape.update({'bidirectional': True} if ways == 2 else {}, biases=2)
         x = convert.layer(call, 'rnn', [x], [(steps, batch, Size(inputs))], shape,
                           (steps, batch, Size(ways * hidden)), word=call.base)
-    states = [Value('left_out', dims, sources=(x,), name=f'the last state of {call.base}')
-              for dims in (call.outputs or [call.dims])[1:]]
-    x.parts = (x.viewed(call.dims), *states)
+    x.parts = (x.viewed(call.dims), *(Value('state', dims) for dims in call.outputs[1:]))
+    if depth == ways == 1:
+        x.steps = x.memory()
     return x
 
 
@@ -1624,6 +1625,8 @@ class Conversion:
             if not 0 <= index < len(begins) - 1:
                 raise call.wrong('1', 'is no part')
             return slice_of(call, self, x, axis, begins[index])
+        if source.steps and index == 1:
+            return slice_of(call, self, source.steps, 0, plain(source.steps.dims[0]) - 1)
         if 0 <= index < len(source.parts):
             return source.parts[index].viewed(call.dims)
         if source.kind == 'left_out' or index == 0:
@@ -1654,6 +1657,8 @@ class Conversion:
             if connects(value.written, dims) and self.results[value.layer] == value.written:
                 return value.layer
             raise Unknown('of a tensor in another shape')
+        if value.kind == 'state':
+            raise Unknown('of a last state that is not the last step of an output')
         for source in value.sources if value.kind == 'left_out' else ():
             try:
                 return self.source_of(source, dims, single)

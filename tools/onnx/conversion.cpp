@@ -344,6 +344,9 @@ std::optional<std::size_t> converter::source_of(const view& x, const dims& to, b
     if (model::detail::connects(x.written, to)) return x.layer;
     throw unknown("of a tensor in another shape");
   }
+  if (x.from == source_kind::state) {
+    throw unknown("of a last state that is not the last step of an output");
+  }
   for (const std::size_t source : x.sources) {
     // A node that is left out hands on what it reads, if the extents allow it.
     const view& before = *views_[source];

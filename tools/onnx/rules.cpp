@@ -875,9 +875,10 @@ view recurrent(converter& to) {
                                  : "rnn");
   for (std::size_t i = 1; i < of.outputs.size(); ++i) {
     if (!to.is_read(i)) continue;
-    view state{source_kind::left_out, to.extents(i), to.extents(i)};
-    state.sources = {of.outputs[0]};
-    to.set(i, std::move(state));
+    const bool is_last_step = i == 1 && !both;
+    to.set(i, is_last_step ? slice_of(to, y.memory(), 0, direction == "reverse" ? 0 : steps - 1, 1,
+                                      to.extents(i))
+                           : view{source_kind::state, to.extents(i), to.extents(i)});
   }
   y = y.viewed({steps, batch, ways, hidden});
   if (batch_first) return y.permuted({1, 0, 2, 3}).viewed(to.extents());

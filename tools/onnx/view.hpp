@@ -58,8 +58,9 @@ struct memory_order {
 };
 [[nodiscard]] memory_order order_of(const axes& of);
 
-/// Who wrote a tensor. `left_out`: an unknown node.
-enum class source_kind { layer, input, weight, constant, left_out };
+/// Who wrote a tensor. `left_out`: an unknown node. `state`: a recurrent node, beside its sequence;
+/// no layer can read it.
+enum class source_kind { layer, input, weight, constant, left_out, state };
 
 /// What a node reads or writes.
 struct view {
@@ -75,7 +76,7 @@ struct view {
 
   [[nodiscard]] bool is_data() const {
     return from == source_kind::layer || from == source_kind::input ||
-           from == source_kind::left_out;
+           from == source_kind::left_out || from == source_kind::state;
   }
   /// Where the axes lie in memory. Throws unknown if a view has split what is not split there.
   [[nodiscard]] axes all_axes() const;
