@@ -469,6 +469,36 @@ TEST_F(ImportOnnx, TheLastStateIsTheLastStepOfOneDirection) {
   EXPECT_EQ(import(net_of("forward", 1).output("c").bytes()).exit_code, 0) << "no layer reads it";
 }
 
+TEST_F(ImportOnnx, AStackOfRecurrentLayersIsOneLayer) {
+  const auto net_of = [](bool reads_both, const std::string& last_direction,
+                         const std::string& last_module) {
+    pb::model net;
+    net.input("x", {5, -1, 8}).numbers("one", {1});
+    std::string before = "x";
+    for (const std::int64_t layer : {0, 1, 2}) {
+      const std::string n = std::to_string(layer);
+      net.weight("w" + n, {1, 64, layer == 0 ? 8 : 16}).weight("r" + n, {1, 64, 16});
+      net.weight("b" + n, {1, 128});
+      net.node("LSTM", {before, "w" + n, "r" + n, "b" + n}, {"y" + n},
+               {i("hidden_size", 16), s("direction", layer == 2 ? last_direction : "forward")},
+               (layer == 2 ? last_module : "/lstm") + "/LSTM_" + n);
+      net.node("Squeeze", {"y" + n, "one"}, {"s" + n});
+      before = "s" + n;
+    }
+    if (reads_both) return net.node("Add", {"s1", "s2"}, {"z"}).output("z");
+    return net.output("s2");
+  };
+  const std::string first = "rnn {kind:lstm,batch:batch,steps:5,inputs:8,hidden:16,biases:2}";
+  const std::string one = "rnn {kind:lstm,batch:batch,steps:5,inputs:16,hidden:16,biases:2}";
+  const std::string two =
+      "rnn {kind:lstm,batch:batch,steps:5,inputs:16,hidden:16,layers:2,biases:2}";
+  EXPECT_THAT(layers_of(net_of(false, "forward", "/lstm")), ElementsAre(first, two));
+  EXPECT_THAT(layers_of(net_of(true, "forward", "/lstm")),
+              ElementsAre(first, one, one, "add {dims:[5,batch,16]}"));
+  EXPECT_THAT(layers_of(net_of(false, "reverse", "/lstm")), ElementsAre(first, one, one));
+  EXPECT_THAT(layers_of(net_of(false, "forward", "/other")), ElementsAre(first, one, one));
+}
+
 TEST_F(ImportOnnx, ActivationsOfRecurrentLayersAreTheUsualOnes) {
   const auto code_of = [&](const std::string& op, std::int64_t gates, const strings& activations) {
     pb::model net;

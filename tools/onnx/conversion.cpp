@@ -7,6 +7,7 @@
 
 #include <layerbench/op/attention.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/rnn.hpp>
 #include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/transpose.hpp>
@@ -74,7 +75,10 @@ conversion converter::run(bool softmax) && {
   start();
   for (const step& at : steps_) visit(at);
   if (softmax) end_with_softmax();
-  split_projections();
+  std::set<std::size_t> gone;
+  join_recurrent(gone);
+  split_projections(gone);
+  remove_layers(gone);
   name_layers();
   return std::move(result_);
 }
@@ -414,26 +418,58 @@ void converter::end_with_softmax() {
   result_.layers.push_back({"", op::any(op::softmax{last.extents}), {last.layer}, "", "softmax"});
 }
 
-/// A projection whose parts are query, key and value becomes one for each. PyTorch takes the parts
-/// as views; slices would copy them.
-void converter::split_projections() {
-  std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> readers;
+converter::reader_map converter::readers_of_layers() const {
+  reader_map all;
   for (std::size_t i = 0; i < result_.layers.size(); ++i) {
     const auto& inputs = result_.layers[i].inputs;
     for (std::size_t place = 0; place < inputs.size(); ++place) {
-      if (inputs[place]) readers[*inputs[place]].emplace_back(i, place);
+      if (inputs[place]) all[*inputs[place]].emplace_back(i, place);
     }
   }
-  std::set<std::size_t> gone;
+  return all;
+}
+
+/// Whether a result of the model is what a layer writes.
+bool converter::is_returned(std::size_t i) const {
+  return std::ranges::any_of(graph_.outputs, [&](std::size_t output) {
+    return views_[output] && views_[output]->layer == i;
+  });
+}
+
+/// Recurrent layers of a module that read one another become one layer: in PyTorch they are one
+/// call.
+void converter::join_recurrent(std::set<std::size_t>& gone) {
+  const reader_map readers = readers_of_layers();
+  for (std::size_t i = 0; i < result_.layers.size(); ++i) {
+    layer& upper = result_.layers[i];
+    const op::rnn* own = upper.op.get<op::rnn>();
+    if (own == nullptr || !upper.inputs[0]) continue;
+    const std::size_t before = *upper.inputs[0];
+    const layer& lower = result_.layers[before];
+    const op::rnn* other = lower.op.get<op::rnn>();
+    const bool is_stack = other != nullptr && lower.module == upper.module &&
+                          lower.word == upper.word && other->inputs == own->inputs &&
+                          other->hidden == own->hidden &&
+                          other->bidirectional == own->bidirectional;
+    if (!is_stack || readers.at(before).size() != 1 || is_returned(before)) continue;
+    op::rnn joined = *own;
+    joined.layers += other->layers;
+    upper.op = op::any(joined);
+    upper.inputs = lower.inputs;
+    gone.insert(before);
+  }
+}
+
+/// A projection whose parts are query, key and value becomes one for each. PyTorch takes the parts
+/// as views; slices would copy them.
+void converter::split_projections(std::set<std::size_t>& gone) {
+  reader_map readers = readers_of_layers();
   for (std::size_t i = 0; i < result_.layers.size(); ++i) {
     const op::gemm* whole = result_.layers[i].op.get<op::gemm>();
     if (whole == nullptr || whole->batch != 1 || !readers.contains(i)) continue;
-    const bool is_returned = std::ranges::any_of(graph_.outputs, [&](std::size_t output) {
-      return views_[output] && views_[output]->layer == i;
-    });
     std::vector<std::size_t> parts;
     for (const auto& [reader, place] : readers.at(i)) parts.push_back(reader);
-    if (is_returned || !tiles(parts)) continue;
+    if (is_returned(i) || !tiles(parts)) continue;
     std::map<std::size_t, std::string> words;
     for (const std::size_t part : parts) {
       for (const auto& [reader, place] : readers[part]) {
@@ -456,6 +492,9 @@ void converter::split_projections() {
                      parts.size()));
     gone.insert(i);
   }
+}
+
+void converter::remove_layers(const std::set<std::size_t>& gone) {
   std::vector<std::size_t> number(result_.layers.size());
   std::vector<layer> left;
   for (std::size_t i = 0; i < result_.layers.size(); ++i) {

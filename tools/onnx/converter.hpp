@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <layerbench/model/graph.hpp>
@@ -110,7 +111,13 @@ class converter {
   [[nodiscard]] view left_out() const;
   [[nodiscard]] double flops() const;
   void end_with_softmax();
-  void split_projections();
+  /// Of each layer that is read, which layers read it as which operand.
+  using reader_map = std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>>;
+  [[nodiscard]] reader_map readers_of_layers() const;
+  [[nodiscard]] bool is_returned(std::size_t i) const;
+  void join_recurrent(std::set<std::size_t>& gone);
+  void split_projections(std::set<std::size_t>& gone);
+  void remove_layers(const std::set<std::size_t>& gone);
   [[nodiscard]] bool tiles(const std::vector<std::size_t>& parts) const;
   void name_layers();
 

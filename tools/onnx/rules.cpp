@@ -860,6 +860,7 @@ view recurrent(converter& to) {
     throw bad_node("its weights do not fit");
   }
   const std::int64_t hidden = r.extents[2];
+  const std::string word = of.op == "LSTM" ? "lstm" : of.op == "GRU" ? "gru" : "rnn";
   const op::rnn_kind kind = of.op == "LSTM"  ? op::rnn_kind::lstm
                             : of.op == "GRU" ? op::rnn_kind::gru
                                              : op::rnn_kind::vanilla;
@@ -868,11 +869,8 @@ view recurrent(converter& to) {
   const std::int64_t batch = ordered.extents[1];
   // As in PyTorch with batch_first, sequences and steps may lie in either order.
   const view read = ordered.order && ordered.has_rows() ? ordered.memory() : ordered;
-  view y =
-      to.append(op::rnn{kind, batch, steps, to.plain(x.extents[2]), hidden, 1, both, 2}, {read},
-                of.op == "LSTM"  ? "lstm"
-                : of.op == "GRU" ? "gru"
-                                 : "rnn");
+  view y = to.append(op::rnn{kind, batch, steps, to.plain(x.extents[2]), hidden, 1, both, 2},
+                     {read}, direction == "reverse" ? "reverse_" + word : word);
   for (std::size_t i = 1; i < of.outputs.size(); ++i) {
     if (!to.is_read(i)) continue;
     const bool is_last_step = i == 1 && !both;
