@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -261,6 +263,45 @@ TEST_F(ImportOnnx, ActivationsInSteps) {
   hard.node("Add", {"x", "three"}, {"a"}).node("Clip", {"a", "zero", "six"}, {"b"});
   hard.node("Mul", {"x", "b"}, {"d"}).node("Div", {"d", "six"}, {"y"}).output("y");
   expect(hard, "hardswish");
+}
+
+TEST_F(ImportOnnx, ConstantsOfHalfPrecision) {
+  constexpr int f16 = 10;
+  constexpr int bf16 = 16;
+  const auto gelu = [&](int type, bool as_bytes) {
+    pb::model net = base();
+    const auto constant = [&](const std::string& name, float value) {
+      const auto bits =
+          type == f16 ? std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))
+                      : static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
+      pb::message tensor = pb::tensor(name, {}, type);
+      if (as_bytes) {
+        tensor.text(9, {static_cast<char>(bits & 0xFFU), static_cast<char>(bits >> 8U)});
+      } else {
+        tensor.number(5, bits);
+      }
+      net.raw(5, tensor);
+    };
+    constant("c", 0.044715F);
+    constant("s", 0.79788456F);
+    constant("three", 3);
+    constant("one", 1);
+    constant("half", 0.5F);
+    net.node("Pow", {"x", "three"}, {"a"}).node("Mul", {"c", "a"}, {"b"});
+    net.node("Add", {"x", "b"}, {"d"}).node("Mul", {"s", "d"}, {"e"}).node("Tanh", {"e"}, {"g"});
+    net.node("Add", {"one", "g"}, {"h"}).node("Mul", {"half", "x"}, {"j"});
+    return net.node("Mul", {"j", "h"}, {"y"}).output("y");
+  };
+  for (const int type : {f16, bf16}) {
+    for (const bool as_bytes : {true, false}) {
+      EXPECT_THAT(layers_of(gelu(type, as_bytes)),
+                  ElementsAre("activation {kind:gelu,dims:[batch,6,8,7]}"))
+          << type;
+    }
+  }
+  pb::model damaged = base();
+  damaged.raw(5, pb::tensor("c", {}, f16).number(5, std::numeric_limits<std::int64_t>::max()));
+  EXPECT_EQ(import(damaged.node("Mul", {"x", "c"}, {"y"}).output("y").bytes()).exit_code, 4);
 }
 
 TEST_F(ImportOnnx, SumsAndProducts) {

@@ -23,8 +23,8 @@ namespace layerbench::tool::onnx {
 
 /// Element types, by their numbers in TensorProto.DataType.
 namespace element {
-inline constexpr int f32 = 1, u8 = 2, i8 = 3, i32 = 6, i64 = 7, boolean = 9, f64 = 11, u32 = 12,
-                     u64 = 13;
+inline constexpr int f32 = 1, u8 = 2, i8 = 3, i32 = 6, i64 = 7, boolean = 9, f16 = 10, f64 = 11,
+                     u32 = 12, u64 = 13, bf16 = 16;
 }  // namespace element
 
 /// Whether elements are numbers of another kind than activations: indices, sizes or truth values.

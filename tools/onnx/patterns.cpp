@@ -8,7 +8,8 @@
 namespace layerbench::tool::onnx {
 namespace {
 
-bool near(double a, double b) { return std::abs(a - b) <= 1e-3 * std::abs(b); }
+/// Whether a constant, of which bf16 keeps 8 bits, is b.
+bool near(double a, double b) { return std::abs(a - b) <= 0x1p-7 * std::abs(b); }
 
 /// A product: its constant factors together, and the others.
 struct product {

@@ -71,6 +71,19 @@ struct number_list {
   }
 };
 
+bool has_16_bits(int type) { return type == element::f16 || type == element::bf16; }
+
+/// The numbers of an f16 or bf16 tensor, of their bits; nothing where these are no 16 bits.
+std::optional<std::vector<double>> of_bits(std::vector<double> all, int type) {
+  for (double& one : all) {
+    if (!(one >= 0 && one <= 0xFFFF)) return std::nullopt;
+    const auto bits = static_cast<std::uint16_t>(one);
+    one = type == element::f16 ? static_cast<double>(std::bit_cast<_Float16>(bits))
+                               : std::bit_cast<float>(std::uint32_t{bits} << 16U);
+  }
+  return all;
+}
+
 /// The elements in `raw_data`, which is little-endian; nothing for types that no size has.
 std::optional<std::vector<double>> decoded(const std::string& raw, int type) {
   const auto as = [&]<class T>(T /*tag*/) {
@@ -91,12 +104,14 @@ std::optional<std::vector<double>> decoded(const std::string& raw, int type) {
     case element::i32: return as(std::int32_t{});
     case element::i64: return as(std::int64_t{});
     case element::f64: return as(double{});
+    case element::f16:
+    case element::bf16: return of_bits(as(std::uint16_t{}), type);
     default: return std::nullopt;
   }
 }
 
-/// Types whose numbers stand as bits in int32_data: f16, bf16 and those of 8 and 4 bits.
-bool is_narrow_float(int type) { return type == 10 || type >= 16; }
+/// Types of 8 and 4 bits, whose numbers stand as bits in int32_data.
+bool is_narrow_float(int type) { return type > element::bf16; }
 
 class reader {
  public:
@@ -397,7 +412,8 @@ class reader {
     if (has_raw) {
       values = decoded(raw, read.type);
     } else if (!elsewhere && listed.complete && !is_narrow_float(read.type)) {
-      values = std::move(listed.values);
+      values = has_16_bits(read.type) ? of_bits(std::move(listed.values), read.type)
+                                      : std::move(listed.values);
     }
     const auto count = static_cast<std::size_t>(layerbench::elements(read.extents));
     if (values && values->size() == count) {
