@@ -38,7 +38,7 @@ struct attention {
       required("q", &attention::q, "queries of a sequence"),
       required("k", &attention::k, "keys and values of a sequence"),
       required("d", &attention::d, "values of a row of a head"),
-      optional("kv_heads", &attention::kv_heads, "heads of keys and values; as heads"),
+      optional("kv_heads", &attention::kv_heads, "heads of keys and values [heads]"),
       optional("causal", &attention::causal, "whether queries see no later token"),
   };
 

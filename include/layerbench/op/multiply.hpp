@@ -22,7 +22,7 @@ struct multiply {
 
   static constexpr auto fields = std::tuple{
       required("dims", &multiply::dims, "extents of src and dst"),
-      optional("dims1", &multiply::dims1, "extents of src1, each that of dims or 1; as dims"),
+      optional("dims1", &multiply::dims1, "extents of src1, each that of dims or 1 [dims]"),
       optional("learned", &multiply::learned, "whether src1 is learned"),
   };
 

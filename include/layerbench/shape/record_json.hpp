@@ -220,6 +220,14 @@ namespace detail {
   return {{"enum", names}};
 }
 
+/// Whether a default is a size of 0 or an empty list: no file may have it, it stands for the value
+/// of another field.
+[[nodiscard]] inline bool follows_from_others(const field_value& of) {
+  const auto* size = std::get_if<std::int64_t>(&of);
+  const auto* list = std::get_if<dims>(&of);
+  return (size != nullptr && *size == 0) || (list != nullptr && list->empty());
+}
+
 }  // namespace detail
 
 /// JSON schema of a record with these default `fields`. Sizes refer to the definitions `size`,
@@ -232,7 +240,7 @@ namespace detail {
     entry["description"] = f.help;
     if (f.required) {
       needed.push_back(f.name);
-    } else {
+    } else if (!detail::follows_from_others(f.value)) {
       entry["default"] = detail::to_value(f.value);
     }
     properties[std::string(f.name)] = entry;
