@@ -112,6 +112,36 @@ TEST_F(Decode, IsWeighedAgainstPromptsAsAServiceRunsThem) {
   EXPECT_THAT(predict({"--mix", "1:20"}).out, mentions("requests/s"));
 }
 
+TEST_F(Decode, IsMixedFromPartialStepsOnRequest) {
+  EXPECT_FALSE(predicted({"--mix", "1:20"}).at("services").at(0).at("partial"));
+  json::value file = json::value::parse(testing::decoding_results(
+      model_, {{4, 0, {}, prompt_call}, {1, 7, {{"tokens", "1"}, {"context", "7"}}, decode_call}}));
+  json::value kept = json::value::array();
+  for (const json::value& row : file.at("benchmarks")) {
+    const std::string name = row.at("name");
+    if (!name.starts_with("attention/") || name.find("context:7") == std::string::npos)
+      kept.push_back(row);
+  }
+  file["benchmarks"] = kept;
+  const std::string path = scratch_.write("r.json", file.dump()).string();
+  const auto mixed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"predict", path, "--model", model_, "--mix", "1:20"});
+    return tool(more);
+  };
+  EXPECT_EQ(mixed({}).exit_code, 4);
+  const testing::outcome done = mixed({"--allow-partial", "--format", "json"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const json::value all = json::value::parse(done.out);
+  ASSERT_THAT(all.at("services"), SizeIs(1));
+  const json::value& service = all.at("services").at(0);
+  EXPECT_TRUE(service.at("partial"));
+  EXPECT_DOUBLE_EQ(service.at("seconds_per_decode_step").at("value"), 11 * decode_call);
+  const std::string text = mixed({"--allow-partial"}).out;
+  const std::string services = text.substr(text.find("requests of"));
+  EXPECT_THAT(services, ::testing::HasSubstr("> 11 "));
+  EXPECT_THAT(services, ::testing::HasSubstr("< 6.25 "));
+}
+
 TEST_F(Decode, IsNotMixedWithoutAPrompt) {
   EXPECT_EQ(predict({"--mix", "1:20", "--format", "csv"}).exit_code, 2);
   for (const char* wrong : {"1", "0:5", "1:0", "1:2:3", "a:b", "1:-1"}) {

@@ -101,13 +101,13 @@ void add_mix(CLI::App& command, std::string& mix) {
       });
 }
 
-/// Throws nothing_matched where no model both reads prompts and decodes. Layers that are missing
-/// are another error.
+/// Throws nothing_matched where no model both reads prompts and decodes. Steps that are refused,
+/// because layers are missing, are another error.
 void require_service(const std::vector<analysis::prediction>& predictions,
                      const analysis::service_mix& mix) {
   if (!analysis::services_of(predictions, mix).empty()) return;
-  const auto lacks_layers = [](const analysis::prediction& p) { return !p.missing.empty(); };
-  if (std::ranges::any_of(predictions, lacks_layers)) return;
+  const auto is_refused = [](const analysis::prediction& p) { return !p.step; };
+  if (std::ranges::any_of(predictions, is_refused)) return;
   throw nothing_matched(
       "--mix: the results have no model both with a prompt (context 0) and behind a cache, on the "
       "same machine; measure both, and give both files: bench_model --model=gpt2 "

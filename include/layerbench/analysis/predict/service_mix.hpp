@@ -45,6 +45,8 @@ struct service {
   double tokens;     ///< that a request gets: one of the prompt, and those of the decoding steps
   estimate to_first_token;  ///< seconds: all steps that read the prompt
 
+  /// Whether a step lacks layers: its time is a lower bound, and the rates are upper bounds.
+  [[nodiscard]] bool partial() const { return prompt->partial() || decode->partial(); }
   [[nodiscard]] estimate requests_per_second() const {
     return {1 / request.value, 1 / request.high, 1 / request.low};
   }
@@ -52,9 +54,9 @@ struct service {
 
 namespace detail {
 
-/// Whether a case reads prompts (context 0) or decodes behind them, with its step complete.
+/// Whether a case reads prompts (context 0) or decodes behind them.
 [[nodiscard]] inline bool serves(const prediction& p, bool prompts) {
-  return p.text && p.step && !p.partial() && p.configuration.phase() == "inference" &&
+  return p.text && p.step && p.configuration.phase() == "inference" &&
          (p.text->context == 0) == prompts;
 }
 
@@ -100,7 +102,7 @@ namespace detail {
   return all;
 }
 
-/// One row per service.
+/// One row per service. `>` and `<` mark the bounds of steps that lack layers.
 [[nodiscard]] inline std::string text(std::span<const service> services, const service_mix& mix) {
   using enum align;
   table t{{{"prompt"},
@@ -112,12 +114,16 @@ namespace detail {
           {}};
   for (const service& one : services) {
     const estimate requests = one.requests_per_second();
-    const auto milliseconds = [](const estimate& seconds) {
-      return with_interval(seconds.times(1e3));
+    const auto milliseconds = [](const prediction& of, const estimate& seconds) {
+      return (of.partial() ? "> " : "") + with_interval(seconds.times(1e3));
+    };
+    const auto rate = [&](const estimate& of) {
+      return (one.partial() ? "< " : "") + with_interval(of);
     };
     t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
-                      milliseconds(one.to_first_token), milliseconds(seconds_of(*one.decode->step)),
-                      with_interval(requests), with_interval(requests.times(one.tokens))});
+                      milliseconds(*one.prompt, one.to_first_token),
+                      milliseconds(*one.decode, seconds_of(*one.decode->step)), rate(requests),
+                      rate(requests.times(one.tokens))});
   }
   return fmt::format(
       "\nrequests of {} prompt step{} and {} decode step{}, one after the other:\n\n{}",
@@ -134,6 +140,7 @@ inline void add_services(json::value& to, std::span<const service> services,
                               {"decode", one.decode->configuration.text()},
                               {"prompt_steps", mix.prompts},
                               {"decode_steps", mix.decodes},
+                              {"partial", one.partial()},
                               {"seconds_to_first_token", to_json(one.to_first_token)},
                               {"seconds_per_decode_step", to_json(seconds_of(*one.decode->step))},
                               {"requests_per_second", to_json(requests)},
