@@ -21,6 +21,8 @@ struct sum {
   std::int64_t terms = 0;      ///< number of terms
   std::int64_t roundings = 1;  ///< how often a library may round to the data type
   double rounded = 0;          ///< largest magnitude that it rounds, where above |value|
+  /// Root of the sum of the squares of the terms that a library also rounds to the data type.
+  double rounded_terms = 0;
 
   void add(double term) {
     value += term;

@@ -17,11 +17,9 @@ namespace layerbench::reference {
 /// All results share the probabilities of a query. They are computed when first needed: a sampled
 /// check needs few of them.
 ///
-/// In 16 bits libraries round the probabilities, and in the backward pass also the gradients of
-/// probabilities and scores. These roundings are independent, so the error of a sum of products is
-/// about u times the root of the sum of their squares, of which `rounded` and `roundings` allow
-/// some. Scores are f32 in fused kernels. Scores in 16 bits have an error of u times the score,
-/// which is within these bounds on test data, where scores are small.
+/// In 16 bits libraries round each probability, and in the backward pass also the gradients of
+/// probabilities and scores. Scores must be f32: in 16 bits their error is u times the score, which
+/// becomes the relative error of a probability.
 template <>
 struct formula<op::attention> {
   class evaluation {
@@ -65,7 +63,7 @@ struct formula<op::attention> {
       std::vector<double> probabilities;
       std::vector<double> gradients;  ///< of the probabilities
       double mean_gradient = 0;       ///< weighted by the probabilities
-      double mean_rounding = 0;       ///< root of the sum of the squares of its terms
+      double mean_rounding = 0;       ///< squares of its terms, whose two factors are rounded
       double score_magnitude = 0;     ///< largest sum of the magnitudes of a score's terms
       double gradient_magnitude = 0;  ///< the same of a gradient's terms
     };
@@ -100,16 +98,14 @@ struct formula<op::attention> {
       for (double& p : of.probabilities) total += p = std::exp(p - largest);
       for (double& p : of.probabilities) p /= total;
       if (pass_ != op::pass::bwd) return;
-      double squares = 0;
       for (std::int64_t j = 0; j < count; ++j) {
         const sum gradient = inner_product(diff_dst, value, at, j);
         of.gradients.push_back(gradient.value);
         of.gradient_magnitude = std::max(of.gradient_magnitude, gradient.magnitude);
         const double term = of.probabilities[static_cast<std::size_t>(j)] * gradient.value;
         of.mean_gradient += term;
-        squares += term * term;
+        of.mean_rounding += 2 * term * term;
       }
-      of.mean_rounding = std::sqrt(squares);
     }
 
     [[nodiscard]] sum inner_product(operand of_queries, operand of_keys, const element& at,
@@ -124,20 +120,20 @@ struct formula<op::attention> {
     /// Adds products, of a library's results in single precision that are rounded to the data type.
     class accumulator {
      public:
-      /// `exact`: of the term; `magnitude`: of what cancels in it; `rounded`: what is rounded.
+      /// `exact`: of the term; `magnitude`: of what cancels in it; `rounded`: sum of the squares of
+      /// what is rounded.
       void add(double exact, double magnitude, double rounded) {
         total_.value += exact;
         total_.magnitude += magnitude;
         total_.squares += magnitude * magnitude;
         ++total_.terms;
-        squares_ += rounded * rounded;
+        squares_ += rounded;
       }
       /// Roundings that all terms share.
-      void add_shared(double rounded) { squares_ += rounded * rounded; }
-      [[nodiscard]] sum result(std::int64_t inner_terms, std::int64_t roundings) {
+      void add_shared(double rounded) { squares_ += rounded; }
+      [[nodiscard]] sum result(std::int64_t inner_terms) {
         total_.terms += inner_terms;
-        total_.roundings = roundings;
-        total_.rounded = std::sqrt(squares_);
+        total_.rounded_terms = std::sqrt(squares_);
         return total_;
       }
 
@@ -152,18 +148,22 @@ struct formula<op::attention> {
       for (std::size_t j = 0; j < of.probabilities.size(); ++j) {
         const double term =
             of.probabilities[j] * keys(value, at, static_cast<std::int64_t>(j), at.column);
-        total.add(term, std::abs(term) * (1 + of.score_magnitude), term);
+        total.add(term, std::abs(term) * (1 + of.score_magnitude), term * term);
       }
-      return total.result(o_.d, 4);
+      return total.result(o_.d);
     }
 
-    /// Gradient of a score, times `factor` and the scale.
-    void add_score_gradient(accumulator& total, const row& of, std::size_t j, double factor) const {
+    /// Gradient of a score, p * (gradient of p - mean), times `factor` and the scale. It is
+    /// rounded, and so are p, the gradient of p and, `mean_rounding`, the mean.
+    void add_score_gradient(accumulator& total, const row& of, std::size_t j, double factor,
+                            double mean_rounding) const {
       const double weight = of.probabilities[j] * factor * scale_;
-      const double rounded = std::abs(of.gradients[j]) + std::abs(of.mean_gradient);
-      total.add(weight * (of.gradients[j] - of.mean_gradient),
-                std::abs(weight) * 2 * of.gradient_magnitude * (1 + of.score_magnitude),
-                weight * (rounded + of.mean_rounding));
+      const double difference = of.gradients[j] - of.mean_gradient;
+      total.add(
+          weight * difference,
+          std::abs(weight) * 2 * of.gradient_magnitude * (1 + of.score_magnitude),
+          weight * weight *
+              (2 * difference * difference + of.gradients[j] * of.gradients[j] + mean_rounding));
     }
 
     [[nodiscard]] sum query_gradient(const element& at) const {
@@ -172,11 +172,11 @@ struct formula<op::attention> {
       double mean_key = 0;
       for (std::size_t j = 0; j < of.probabilities.size(); ++j) {
         const double factor = keys(key, at, static_cast<std::int64_t>(j), at.column);
-        add_score_gradient(total, of, j, factor);
+        add_score_gradient(total, of, j, factor, 0);
         mean_key += of.probabilities[j] * factor * scale_;
       }
-      total.add_shared(mean_key * of.mean_rounding);
-      return total.result(2 * o_.d, 6);
+      total.add_shared(mean_key * mean_key * of.mean_rounding);
+      return total.result(2 * o_.d);
     }
 
     [[nodiscard]] sum key_or_value_gradient(const element& at, bool of_key) const {
@@ -189,14 +189,14 @@ struct formula<op::attention> {
           const row& of = row_of(query_at);
           const auto j = static_cast<std::size_t>(at.token);
           if (of_key) {
-            add_score_gradient(total, of, j, queries(query, query_at, at.column));
+            add_score_gradient(total, of, j, queries(query, query_at, at.column), of.mean_rounding);
           } else {
             const double term = of.probabilities[j] * queries(diff_dst, query_at, at.column);
-            total.add(term, std::abs(term) * (1 + of.score_magnitude), term);
+            total.add(term, std::abs(term) * (1 + of.score_magnitude), term * term);
           }
         }
       }
-      return total.result(2 * o_.d, of_key ? 6 : 4);
+      return total.result(2 * o_.d);
     }
 
     op::attention o_;
