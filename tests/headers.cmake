@@ -23,6 +23,13 @@ foreach(target layerbench onednn cuda nccl mpi run)
     list(APPEND headers_alone headers_alone_${target})
   endif()
 endforeach()
+# A header outside of all sets would not be installed.
+file(GLOB_RECURSE outside CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.hpp)
+list(REMOVE_ITEM outside ${headers})
+list(FILTER outside EXCLUDE REGEX "/backend/(onednn|cuda|cudnn|cublas|nccl|mpi)/|/ranks/mpi/")
+if(outside)
+  message(FATAL_ERROR "headers that no library lists: ${outside}")
+endif()
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   add_test(NAME headers.self_contained
            COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG>
