@@ -62,7 +62,7 @@ TEST_P(EveryConvolution, HasPlansWithinTheLimitsThatCanBeReplayed) {
   EXPECT_EQ(all.size(), 37U);  // 23 + 9 + 5
   for (const layout order : {layout::nhwc, layout::nchw}) {
     for (const auto& [key, conv] : all) {
-      for (const op::pass pass : op::conv::passes()) {
+      for (const op::pass pass : op::conv{}.passes()) {
         const plan_request request{pass, limits.type, order};
         SCOPED_TRACE(key + " " + std::string(name(pass)) + " " + std::string(name(order)));
         const cudnn::conv_graph graph(conv, request);

@@ -354,4 +354,26 @@ Op random_op(dice& d) {
   return op;
 }
 
+/// A random op with one to three post-ops; a normalization with one, often relu.
+template <class Op>
+Op random_fused_op(dice& d) {
+  Op o = random_op<Op>(d);
+  const bool norm = std::is_same_v<Op, op::batchnorm>;
+  bool overwrites = false;
+  for (std::int64_t left = norm ? 1 : d.between(1, 3); left > 0; --left) {
+    const bool adds = !norm && d.chance(3);
+    if (adds && !overwrites && d.chance()) {
+      o.post.push_back(op::post_op::sum);
+      overwrites = true;
+    } else if (adds) {
+      o.post.push_back(op::post_op::add);
+    } else {
+      const auto last = static_cast<std::int64_t>(enum_names<op::activation_kind>.size()) - 1;
+      o.post.push_back(d.chance() ? op::post_op::relu
+                                  : static_cast<op::post_op>(d.between(0, last)));
+    }
+  }
+  return o;
+}
+
 }  // namespace layerbench::testing

@@ -71,6 +71,10 @@ concept has_ranks = requires {
   { B::more_ranks } -> std::convertible_to<std::string_view>;
 };
 
+/// Whether a plan computes the post-ops of its op.
+template <class Plan>
+concept has_post_ops = requires { requires Plan::has_post_ops; };
+
 template <class B>
 concept led_by_first_rank = has_ranks<B> && requires {
   { B::serve_first_rank() } -> std::same_as<bool>;
@@ -262,6 +266,11 @@ class backend_device final : public compute_device {
       if (sizes == nullptr) return;
       if (!op.has(request.pass)) {
         throw unsupported(fmt::format("{} has no pass {}", Op::name, name(request.pass)));
+      }
+      if constexpr (requires { sizes->post; } && !detail::has_post_ops<layerbench::plan<B, Op>>) {
+        if (!sizes->post.empty()) {
+          throw unsupported(fmt::format("{} has no {} with post-ops", B::name, Op::name));
+        }
       }
       result = std::make_unique<detail::plan_of<B, Op>>(device(), *sizes, request);
     }

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -72,6 +74,17 @@ class any_plan {
     return exact;
   }
 };
+
+/// The operand whose memory operand `i` of a plan overwrites; nothing if it has memory of its own.
+[[nodiscard]] inline std::optional<std::size_t> overwritten_by(const any_plan& plan,
+                                                               std::size_t i) {
+  const std::vector<plan_operand>& operands = plan.operands();
+  if (operands[i].logical.role != op::role::destination) return std::nullopt;
+  const auto found = std::ranges::find(
+      operands, true, [](const plan_operand& operand) { return operand.logical.overwritten; });
+  if (found == operands.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - operands.begin());
+}
 
 /// A clock that work on a device passes, instead of this program's: stop() waits for what was
 /// enqueued since start(), and returns the seconds that it took.

@@ -71,6 +71,17 @@ class setup_op {
     }
     known.emplace(output_, output);
     std::size_t reserved = 0;
+    for (std::size_t i = 0; i < plan_->operands().size(); ++i) {
+      const auto source = overwritten_by(*plan_, i);
+      if (!source) continue;
+      if (!known.contains(i) && !known.contains(*source)) {
+        known.emplace(i, rings.add(buffer_kind::activations, plan_->operands()[i].bytes));
+        reserved += plan_->operands()[i].bytes;
+      }
+      const slice shared = known.contains(i) ? known.at(i) : known.at(*source);
+      known.emplace(i, shared);
+      known.emplace(*source, shared);
+    }
     for (const plan_operand& operand : plan_->operands()) {
       const auto found = known.find(slices_.size());
       if (found != known.end()) {

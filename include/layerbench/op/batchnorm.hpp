@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <layerbench/op/op.hpp>
+#include <layerbench/op/post_ops.hpp>
 
 namespace layerbench::op {
 
@@ -15,7 +16,8 @@ namespace layerbench::op {
 /// dst = scale[c] * (src - mean[c]) / sqrt(variance[c] + epsilon) + shift[c]
 /// (Ioffe and Szegedy 2015, algorithm 2). Pass `fwd_training` uses those of the batch (algorithm
 /// 1), and moves the running ones a tenth of the way to them, the variance by its unbiased
-/// estimate, as frameworks do. Pass `bwd` gives the gradients through the batch's statistics.
+/// estimate, as frameworks do. Pass `bwd` gives the gradients through the batch's statistics. The
+/// post-ops come last.
 struct batchnorm {
   static constexpr std::string_view name = "batchnorm";
   static constexpr op::storage storage = op::storage::own;
@@ -24,6 +26,7 @@ struct batchnorm {
   double epsilon = 1e-5;
   bool scale = true;
   bool shift = true;
+  post_ops post = {};
 
   static constexpr auto fields = std::tuple{
       required("n", &batchnorm::n, "images in a batch"),
@@ -33,13 +36,17 @@ struct batchnorm {
       optional("epsilon", &batchnorm::epsilon, "added to the variance"),
       optional("scale", &batchnorm::scale, "whether a scale is learned, else it is 1"),
       optional("shift", &batchnorm::shift, "whether a shift is learned, else it is 0"),
+      optional("post", &batchnorm::post, post_help),
   };
 
   void validate() const {
     if (epsilon <= 0 || epsilon >= 1) throw invalid_field("epsilon", "must lie between 0 and 1");
+    op::validate(post);
   }
 
-  static std::vector<pass> passes() { return {pass::fwd, pass::fwd_training, pass::bwd}; }
+  [[nodiscard]] std::vector<pass> passes() const {
+    return passes_with(post, {pass::fwd, pass::fwd_training, pass::bwd});
+  }
 
   /// Weight of a batch in the running statistics.
   static constexpr double momentum = 0.1;
@@ -89,6 +96,7 @@ struct batchnorm {
     all.push_back(channels("mean", role::statistics));
     all.push_back(variance("variance", role::statistics));
     all.push_back({"dst", image, role::destination, type});
+    insert_addends(post, all);
     if (type == dtype::s8) rescale_to_integers(all);
     return all;
   }
@@ -99,7 +107,7 @@ struct batchnorm {
   [[nodiscard]] op::work work(pass p) const {
     const std::int64_t an_element = p == pass::fwd ? 2 : p == pass::fwd_training ? 6 : 9;
     const std::int64_t flops = checked_product({an_element, n, c, h, w});
-    return {0, flops, flops};
+    return with_post_ops({0, flops, flops}, post, {n, c, h, w});
   }
 
  private:

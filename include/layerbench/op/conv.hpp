@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <layerbench/op/op.hpp>
+#include <layerbench/op/post_ops.hpp>
 
 namespace layerbench::op {
 
@@ -12,6 +13,7 @@ namespace layerbench::op {
 /// dst[n,k,p,q] = bias[k] + sum over c,r,s of
 ///   src[n, c, p*stride.v - pad.top + r*dilation.v, q*stride.h - pad.left + s*dilation.h] *
 ///   weights[k, c mod (C/groups), r, s], where c runs over the group of k.
+/// Then come the post-ops.
 struct conv {
   static constexpr std::string_view name = "conv";
   static constexpr op::storage storage = op::storage::own;
@@ -22,6 +24,7 @@ struct conv {
   pair dilation{1, 1};
   std::int64_t groups = 1;
   bool bias = false;
+  post_ops post = {};
 
   static constexpr auto fields = std::tuple{
       required("n", &conv::n, "images in a batch"),
@@ -36,6 +39,7 @@ struct conv {
       optional("dilation", &conv::dilation, "distance of filter taps, 1 is dense"),
       optional("groups", &conv::groups, "channel groups, c and k are multiples of it"),
       optional("bias", &conv::bias, "whether a bias is added"),
+      optional("post", &conv::post, post_help),
   };
 
   /// Output height.
@@ -52,11 +56,14 @@ struct conv {
     if (k % groups != 0) throw invalid_field("groups", "does not divide k");
     if (p() < 1) throw invalid_field("r", "is larger than the padded input height");
     if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
+    op::validate(post);
   }
 
-  static std::vector<pass> passes() { return {pass::fwd, pass::bwd_data, pass::bwd_weights}; }
+  [[nodiscard]] std::vector<pass> passes() const {
+    return passes_with(post, {pass::fwd, pass::bwd_data, pass::bwd_weights});
+  }
 
-  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, dst n*k*p*q; gradients alike.
+  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, addends and dst n*k*p*q; gradients alike.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, h, w};
     const dims filters{k, c / groups, r, s};
@@ -81,6 +88,7 @@ struct conv {
     all.push_back({"dst", diff_dst.extents, role::destination, type});
     all.back().scale *=
         std::sqrt(static_cast<double>(depth));  // keeps a sum of `depth` random products in range
+    insert_addends(post, all);
     return all;
   }
 
@@ -91,7 +99,9 @@ struct conv {
     const std::int64_t macs = checked_product({per_tap, p(), q(), r, s});
     const std::int64_t vertical = window_taps(h, pad.top, r, dilation.v, stride.v, p());
     const std::int64_t horizontal = window_taps(w, pad.left, s, dilation.h, stride.h, q());
-    return {macs, checked_multiply(2, macs), 2 * checked_product({per_tap, vertical, horizontal})};
+    const op::work products{macs, checked_multiply(2, macs),
+                            2 * checked_product({per_tap, vertical, horizontal})};
+    return with_post_ops(products, post, {n, k, p(), q()});
   }
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <layerbench/op/conv.hpp>
+#include <layerbench/op/post_ops.hpp>
 
 namespace layerbench::op {
 
@@ -13,6 +14,7 @@ namespace layerbench::op {
 /// Each source element adds its product with the filter to the destination:
 /// dst[n, k, h*stride.v - pad.top + r*dilation.v, w*stride.h - pad.left + s*dilation.h] +=
 ///   src[n,c,h,w] * weights[k, c mod (C/groups), r, s], where c runs over the group of k; and bias.
+/// Then come the post-ops.
 struct deconv {
   static constexpr std::string_view name = "deconv";
   static constexpr op::storage storage = op::storage::own;
@@ -24,6 +26,7 @@ struct deconv {
   pair dilation{1, 1};
   std::int64_t groups = 1;
   bool bias = false;
+  post_ops post = {};
 
   static constexpr auto fields = std::tuple{
       required("n", &deconv::n, "images in a batch"),
@@ -39,6 +42,7 @@ struct deconv {
       optional("dilation", &deconv::dilation, "distance of filter taps, 1 is dense"),
       optional("groups", &deconv::groups, "channel groups, c and k are multiples of it"),
       optional("bias", &deconv::bias, "whether a bias is added"),
+      optional("post", &deconv::post, post_help),
   };
 
   /// Output height.
@@ -60,9 +64,12 @@ struct deconv {
       throw invalid_field("output_pad", "must be smaller than the stride");
     }
     if (p() < 1 || q() < 1) throw invalid_field("pad", "cuts off all of the output");
+    op::validate(post);
   }
 
-  static std::vector<pass> passes() { return {pass::fwd, pass::bwd_data, pass::bwd_weights}; }
+  [[nodiscard]] std::vector<pass> passes() const {
+    return passes_with(post, {pass::fwd, pass::bwd_data, pass::bwd_weights});
+  }
 
   /// The convolution whose gradient this is: its source is dst, its destination src.
   [[nodiscard]] conv transposed() const {
@@ -79,7 +86,7 @@ struct deconv {
             .groups = groups};
   }
 
-  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, dst n*k*p*q; gradients alike.
+  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, addends and dst n*k*p*q; gradients alike.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, h, w};
     const dims filters{k, c / groups, r, s};
@@ -105,12 +112,15 @@ struct deconv {
     const std::int64_t products = c / groups * r * s;
     const double terms = static_cast<double>(products) / static_cast<double>(stride.v * stride.h);
     all.back().scale *= std::sqrt(std::max(1.0, terms));
+    insert_addends(post, all);
     return all;
   }
 
   /// Those of the convolution whose gradient this is: n*c*h*w*(k/groups)*r*s MACs in each pass;
   /// `flops` counts the products that are cut off by the padding, too.
-  [[nodiscard]] op::work work(pass p) const { return transposed().work(p); }
+  [[nodiscard]] op::work work(pass pass) const {
+    return with_post_ops(transposed().work(pass), post, {n, k, p(), q()});
+  }
 };
 
 }  // namespace layerbench::op

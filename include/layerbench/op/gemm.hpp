@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <layerbench/op/op.hpp>
+#include <layerbench/op/post_ops.hpp>
 
 namespace layerbench::op {
 
@@ -12,13 +13,15 @@ namespace layerbench::op {
 /// matrices. A fully connected layer is m = images, n = outputs, k = inputs. The transposed flags
 /// say that a matrix is stored the other way round: src as [k,m], weights as [n,k]. For inference
 /// weights may be packed beforehand; in training, where they change, they stay as they are stored.
-/// With a batch both factors are activations, and pass `bwd` gives both gradients.
+/// With a batch both factors are activations, and pass `bwd` gives both gradients. The post-ops
+/// come after the bias.
 struct gemm {
   static constexpr std::string_view name = "gemm";
   static constexpr op::storage storage = op::storage::own;
 
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   bool a_transposed = false, b_transposed = false, bias = false;
+  post_ops post = {};
 
   static constexpr auto fields = std::tuple{
       required("m", &gemm::m, "rows of the result; images of a fully connected layer"),
@@ -28,19 +31,21 @@ struct gemm {
       optional("a_transposed", &gemm::a_transposed, "whether src is stored as k*m"),
       optional("b_transposed", &gemm::b_transposed, "whether weights are stored as n*k"),
       optional("bias", &gemm::bias, "whether a bias is added to each row"),
+      optional("post", &gemm::post, post_help),
   };
 
-  void validate() const {}
+  void validate() const { op::validate(post); }
 
   [[nodiscard]] std::vector<pass> passes() const {
-    if (batch != 1) return {pass::fwd, pass::bwd};
-    return {pass::fwd, pass::fwd_training, pass::bwd_data, pass::bwd_weights};
+    if (batch != 1) return passes_with(post, {pass::fwd, pass::bwd});
+    return passes_with(post, {pass::fwd, pass::fwd_training, pass::bwd_data, pass::bwd_weights});
   }
 
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
-  /// dst m*n; with a leading extent `batch` on src, weights and dst where it is not 1. The weights
-  /// of a batch are activations, as in attention: nothing learned is stored per image. Gradients
-  /// alike. A bias in 8 bits would be too coarse: it is f32 beside s8, bf16 beside f8_e4m3.
+  /// addends and dst m*n; with a leading extent `batch` where it is not 1, but for bias. The
+  /// weights of a batch are activations, as in attention: nothing learned is stored per image.
+  /// Gradients alike. A bias in 8 bits would be too coarse: it is f32 beside s8, bf16 beside
+  /// f8_e4m3.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
       return batch == 1 ? dims{rows, columns} : dims{batch, rows, columns};
@@ -66,6 +71,7 @@ struct gemm {
     if (bias) all.push_back({"bias", {n}, role::weights, bias_type(type)});
     all.push_back({"dst", matrix(m, n), role::destination, type});
     all.back().scale *= std::sqrt(static_cast<double>(k));
+    insert_addends(post, all);
     return all;
   }
 
@@ -73,7 +79,7 @@ struct gemm {
   [[nodiscard]] op::work work(pass p) const {
     const std::int64_t macs = checked_product({p == pass::bwd ? 2 : 1, batch, m, n, k});
     const std::int64_t flops = checked_multiply(2, macs);
-    return {macs, flops, flops};
+    return with_post_ops({macs, flops, flops}, post, {batch, m, n});
   }
 
  private:

@@ -58,6 +58,7 @@ struct operand {
   bool integral = false;        ///< all values are whole numbers, and results are exact
   /// Only the library can read it: it has no elements, and its plan alone knows its bytes.
   bool opaque = false;
+  bool overwritten = false;  ///< of a source: the op's only destination lies in its memory
   /// Of an op's only destination, if that is a part of a tensor that is kept from step to step: the
   /// extents of that tensor, which differ in the second axis alone. Else empty.
   dims kept_in = {};
@@ -73,6 +74,12 @@ struct operand {
     return index / written * kept + first * (kept / kept_in[1]) + index % written;
   }
 };
+
+/// The operand whose memory the destination overwrites; past the end if that has memory of its own.
+[[nodiscard]] inline std::size_t overwritten_by_destination(const std::vector<operand>& all) {
+  return static_cast<std::size_t>(std::ranges::find(all, true, &operand::overwritten) -
+                                  all.begin());
+}
 
 /// What a forward pass in training keeps for the backward pass in a form of the library's own.
 [[nodiscard]] inline operand opaque_operand(std::string_view name, role used_as) {

@@ -93,8 +93,9 @@ class trial_run {
     workspace_ = device.allocate(plan.workspace_bytes());
     std::vector<address> places;
     for (std::size_t i = 0; i < operands().size(); ++i) {
-      buffers_.push_back(device.allocate(operands()[i].bytes));
-      places.push_back(buffers_.back()->data());
+      const auto overwritten = overwritten_by(plan, i);
+      buffers_.push_back(device.allocate(overwritten ? 0 : operands()[i].bytes));
+      places.push_back(overwritten ? places[*overwritten] : buffers_.back()->data());
       inputs_.emplace_back();
       if (operands()[i].logical.role == op::role::destination) continue;
       inputs_.back() = random_values(operands()[i].logical, operand_seed(seed, i));
@@ -108,6 +109,11 @@ class trial_run {
   /// `output`, row-major.
   [[nodiscard]] std::vector<float> outputs(std::size_t output, std::byte poison) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (const auto overwritten =
+              overwritten_by(plan_, i)) {  // what it adds takes the poison's place
+        plan_.upload(*overwritten, inputs_[*overwritten], buffers_[*overwritten]->data());
+        continue;
+      }
       const bool written = operands()[i].logical.role == op::role::destination;
       if (!written || operands()[i].bytes == 0) continue;
       device_.fill(buffers_[i]->data(), operands()[i].bytes, poison);
@@ -117,7 +123,8 @@ class trial_run {
     device_.synchronize();
     std::vector<float> values(
         static_cast<std::size_t>(elements(operands()[output].logical.extents)));
-    plan_.download(output, buffers_[output]->data(), values);
+    const std::size_t place = overwritten_by(plan_, output).value_or(output);
+    plan_.download(output, buffers_[place]->data(), values);
     return values;
   }
 

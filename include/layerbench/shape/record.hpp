@@ -80,9 +80,15 @@ struct named_value {
   [[nodiscard]] std::string_view name() const { return names[index]; }
 };
 
+/// A list of values of a named enum without its type.
+struct named_values {
+  std::vector<std::size_t> indices;
+  std::span<const std::string_view> names;  ///< of all values of the enum
+};
+
 /// The value of a field. These are the types that a field may have.
 using field_value = std::variant<std::int64_t, bool, double, std::string, pair, pads, dims, margins,
-                                 position, named_value>;
+                                 position, named_value, named_values>;
 
 /// One field of a record without the record's type: what JSON readers and writers work on.
 struct record_field {
@@ -104,9 +110,18 @@ constexpr void for_each_field(Visitor&& visit) {
 namespace detail {
 
 template <class T>
+inline constexpr bool is_enum_list = false;
+template <named_enum Enum>
+inline constexpr bool is_enum_list<std::vector<Enum>> = true;
+
+template <class T>
 [[nodiscard]] field_value value_of(const T& member) {
   if constexpr (named_enum<T>) {
     return named_value{static_cast<std::size_t>(member), enum_names<T>};
+  } else if constexpr (is_enum_list<T>) {
+    named_values list{{}, enum_names<typename T::value_type>};
+    for (const auto value : member) list.indices.push_back(static_cast<std::size_t>(value));
+    return list;
   } else {
     return field_value(std::in_place_type<T>, member);
   }
@@ -116,6 +131,11 @@ template <class T>
 void assign(T& member, const field_value& value) {
   if constexpr (named_enum<T>) {
     member = static_cast<T>(std::get<named_value>(value).index);
+  } else if constexpr (is_enum_list<T>) {
+    member.clear();
+    for (const std::size_t index : std::get<named_values>(value).indices) {
+      member.push_back(static_cast<typename T::value_type>(index));
+    }
   } else {
     member = std::get<T>(value);
   }
@@ -126,6 +146,14 @@ void assign(T& member, const field_value& value) {
 [[nodiscard]] inline std::string key_text(double value) { return shortest_decimal(value); }
 [[nodiscard]] inline std::string key_text(const std::string& value) { return value; }
 [[nodiscard]] inline std::string key_text(named_value value) { return std::string(value.name()); }
+[[nodiscard]] inline std::string key_text(const named_values& list) {
+  std::string text;
+  for (const std::size_t index : list.indices) {
+    if (!text.empty()) text += '+';
+    text += list.names[index];
+  }
+  return text;
+}
 [[nodiscard]] inline std::string key_text(const dims& sizes) { return joined(sizes, "x"); }
 [[nodiscard]] inline std::string key_text(const margins& all) { return key_text(all.sizes); }
 [[nodiscard]] inline std::string key_text(position at) { return key_text(at.value); }

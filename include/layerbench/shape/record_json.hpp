@@ -117,13 +117,25 @@ inline void read_value(const cursor& at, const parameters& named, margins& out) 
 inline void read_value(const cursor& at, const parameters& named, position& out) {
   out = {read_size(at, named, 0)};
 }
-inline void read_value(const cursor& at, const parameters& /*named*/, named_value& out) {
+/// The position of a text among `names`.
+[[nodiscard]] inline std::size_t read_name(const cursor& at,
+                                           std::span<const std::string_view> names) {
   const std::string text = at.text();
-  const auto known = std::ranges::find(out.names, text);
-  if (known == out.names.end()) {
-    at.fail(fmt::format("'{}' is not one of: {}", text, fmt::join(out.names, " ")));
+  const auto known = std::ranges::find(names, text);
+  if (known == names.end()) {
+    at.fail(fmt::format("'{}' is not one of: {}", text, fmt::join(names, " ")));
   }
-  out.index = static_cast<std::size_t>(known - out.names.begin());
+  return static_cast<std::size_t>(known - names.begin());
+}
+inline void read_value(const cursor& at, const parameters& /*named*/, named_value& out) {
+  out.index = read_name(at, out.names);
+}
+inline void read_value(const cursor& at, const parameters& /*named*/, named_values& out) {
+  at.require_array();
+  out.indices.clear();
+  for (std::size_t i = 0; i < at.get().size(); ++i) {
+    out.indices.push_back(read_name(at[i], out.names));
+  }
 }
 
 [[nodiscard]] inline value to_value(const pair& p) {
@@ -138,6 +150,11 @@ inline void read_value(const cursor& at, const parameters& /*named*/, named_valu
 [[nodiscard]] inline value to_value(const margins& all) { return all.sizes; }
 [[nodiscard]] inline value to_value(position at) { return at.value; }
 [[nodiscard]] inline value to_value(const named_value& chosen) { return chosen.name(); }
+[[nodiscard]] inline value to_value(const named_values& list) {
+  value names = value::array();
+  for (const std::size_t index : list.indices) names.push_back(list.names[index]);
+  return names;
+}
 template <class T>
 [[nodiscard]] value to_value(const T& plain) {
   return plain;
@@ -218,6 +235,9 @@ namespace detail {
   value names = value::array();
   for (const std::string_view name : choice.names) names.push_back(name);
   return {{"enum", names}};
+}
+[[nodiscard]] inline value schema_of(const named_values& list) {
+  return {{"type", "array"}, {"items", schema_of(named_value{0, list.names})}};
 }
 
 /// Whether a default is a size of 0 or an empty list: no file may have it, it stands for the value

@@ -18,6 +18,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::add> : public onednn::primitive_plan {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(const onednn::backend& device, const op::add& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
     if (request.pass == op::pass::bwd) {
@@ -28,6 +30,10 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
       set_loop({stored(0), stored(1)});
       return;
     }
+    const auto is_relu = [](op::post_op p) { return p == op::post_op::relu; };
+    if (request.type == dtype::s8 && !std::ranges::all_of(o.post, is_relu)) {
+      throw unsupported("oneDNN adds integers without scales, so no post-op but relu is right");
+    }
     using namespace dnnl;
     onednn::checked("addition", [&] {
       const memory::desc tensor =
@@ -35,9 +41,9 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
       const memory::desc addend =
           onednn::activations(device, extents(1), request.type, request.order);
       const binary::primitive_desc result(device.engine(), dnnl::algorithm::binary_add, tensor,
-                                          addend, tensor, attributes());
+                                          addend, tensor, attributes(o.post, tensor));
       set_primitive(result, {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST},
-                    {tensor, addend, tensor});
+                    {tensor, addend, tensor}, o.post);
     });
   }
 

@@ -10,6 +10,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(const onednn::backend& device, const op::batchnorm& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), pass_(request.pass) {
     onednn::checked("batch normalisation", [&] {
@@ -32,8 +34,12 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
   using flags = dnnl::normalization_flags;
 
   void build_fwd(const onednn::backend& place) {
-    const auto result =
-        forward(place, dnnl::prop_kind::forward_inference, flags::use_global_stats | learned());
+    if (!o_.post.empty() && o_.post != op::post_ops{op::post_op::relu}) {
+      throw unsupported("oneDNN has batch normalisation with no post-op but relu");
+    }
+    const flags relu = o_.post.empty() ? flags::none : flags::fuse_norm_relu;
+    const auto result = forward(place, dnnl::prop_kind::forward_inference,
+                                flags::use_global_stats | learned() | relu);
     set_primitive(result,
                   {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
                    DNNL_ARG_DST},

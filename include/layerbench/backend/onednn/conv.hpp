@@ -12,6 +12,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(const onednn::backend& device, const op::conv& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
@@ -37,8 +39,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
     auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
-                          quantized_attributes(request.type));
-    adopt_forward(result, bias, request);
+                          forward_attributes(o_.post, result_));
+    set_forward(result, bias, o_.post, request);
   }
 
   void build_bwd_data(const onednn::backend& device, const plan_request& request) {

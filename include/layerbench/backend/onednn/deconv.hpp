@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(const onednn::backend& device, const op::deconv& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
@@ -61,6 +64,9 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
       if (rows && columns) return;
       throw unsupported("oneDNN never writes the 16-bit gradient of taps that meet padding alone");
     }
+    if (request.type == dtype::s8 && std::ranges::any_of(o_.post, op::is_addition)) {
+      throw unsupported("oneDNN rounds integers before it adds another tensor to them");
+    }
     if (request.type == dtype::s8) {
       const auto reaches = [](std::int64_t at, std::int64_t stride, std::int64_t size) {
         return at >= 0 && at % stride == 0 && at / stride < size;
@@ -77,21 +83,11 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   }
 
   void build_fwd(const onednn::backend& device, const plan_request& request) {
-    const bool integers = request.type == dtype::s8;
-    dnnl::primitive_attr attr = attributes();
-    if (integers) {
-      for (const int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
-        attr.set_scales_mask(argument, 0);
-      }
-    }
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
-    auto result = forward(device, dnnl::prop_kind::forward_inference, bias, attr);
-    select(result, request.algorithm);
-    set_primitive(result, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
-                  {result.src_desc(), result.weights_desc(), bias, result.dst_desc()},
-                  integers ? std::vector<std::size_t>{0, 1, operands().size() - 1}
-                           : std::vector<std::size_t>{});
+    auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
+                          forward_attributes(o_.post, result_));
+    set_forward(result, bias, o_.post, request);
   }
 
   void build_bwd_data(const onednn::backend& device, const plan_request& request) {

@@ -25,6 +25,8 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(const onednn::backend& device, const op::gemm& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)) {
     onednn::checked("matrix product", [&] {
@@ -53,8 +55,8 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
                                                      onednn::data_type(operands()[2].logical.type))
                                      : memory::desc();
     matmul::primitive_desc result(device.engine(), source, weights, bias, destination,
-                                  quantized_attributes(request.type));
-    adopt_forward(result, bias, request);
+                                  forward_attributes(o.post, destination));
+    set_forward(result, bias, o.post, request);
     if (o.a_transposed) set_transposed_host_desc(0, o, o.m, o.k);
     if (o.b_transposed) set_transposed_host_desc(1, o, o.k, o.n);
   }

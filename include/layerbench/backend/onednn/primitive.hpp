@@ -14,6 +14,7 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <layerbench/backend/onednn/memory.hpp>
+#include <layerbench/backend/onednn/post_ops.hpp>
 
 namespace layerbench::onednn {
 
@@ -155,18 +156,36 @@ class primitive_plan {
     primitive_ = dnnl::primitive(descriptor.get());
   }
 
-  /// adopt() for the inference pass of a convolution or matrix product, with the requested
-  /// algorithm. `descriptor` must be made with quantized_attributes(): in s8, src, weights and dst
+  /// set_primitive() for the inference pass of a convolution or matrix product, with the requested
+  /// algorithm. `descriptor` must be made with forward_attributes(): in s8, src, weights and dst
   /// have scales.
   template <class Descriptor>
-  void adopt_forward(Descriptor& descriptor, const dnnl::memory::desc& bias,
-                     const plan_request& request) {
+  void set_forward(Descriptor& descriptor, const dnnl::memory::desc& bias, const op::post_ops& post,
+                   const plan_request& request) {
     select(descriptor, request.algorithm);
     std::vector<std::size_t> scaled;
     if (request.type == dtype::s8) scaled = {0, 1, operands_.size() - 1};
     set_primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
                   {descriptor.src_desc(), descriptor.weights_desc(), bias, descriptor.dst_desc()},
-                  std::move(scaled));
+                  post, std::move(scaled));
+  }
+
+  /// set_primitive() of a primitive with post-ops. Their added tensors come before dst, which is
+  /// the last operand.
+  template <class Descriptor>
+  void set_primitive(const Descriptor& descriptor, std::vector<int> arguments,
+                     std::vector<dnnl::memory::desc> stored, const op::post_ops& post,
+                     std::vector<std::size_t> scaled = {}) {
+    const dnnl::memory::desc dst = stored.back();
+    for (std::size_t i = 0; i < post.size(); ++i) {
+      if (!op::is_addition(post[i])) continue;
+      // The primitive reads the tensor in the memory of dst without being told.
+      const int argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1;
+      arguments.insert(arguments.end() - 1,
+                       post[i] == op::post_op::sum ? not_an_argument : argument);
+      stored.insert(stored.end() - 1, dst);
+    }
+    set_primitive(descriptor, arguments, stored, std::move(scaled));
   }
 
   /// Sets up row-major operands for a loop of layerbench.
@@ -214,10 +233,22 @@ class primitive_plan {
     attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
     return attr;
   }
-  /// attributes(), in s8 with a scale for each of src, weights and dst.
-  [[nodiscard]] static dnnl::primitive_attr quantized_attributes(dtype type) {
+  /// attributes() of a primitive with post-ops and the destination `result`.
+  [[nodiscard]] dnnl::primitive_attr attributes(const op::post_ops& post,
+                                                const dnnl::memory::desc& result) const {
     dnnl::primitive_attr attr = attributes();
-    if (type != dtype::s8) return attr;
+    const auto sum = std::ranges::find(
+        operands_, true, [](const plan_operand& operand) { return operand.logical.overwritten; });
+    const double scale = sum == operands_.end() ? 1 : sum->logical.scale;
+    attr.set_post_ops(post_ops_of(post, result, operands_.back().logical.type, scale));
+    return attr;
+  }
+  /// The same for the inference pass of a convolution or matrix product: in s8 with a scale for
+  /// each of src, weights and dst.
+  [[nodiscard]] dnnl::primitive_attr forward_attributes(const op::post_ops& post,
+                                                        const dnnl::memory::desc& result) const {
+    dnnl::primitive_attr attr = attributes(post, result);
+    if (operands_.back().logical.type != dtype::s8) return attr;
     for (const int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
       attr.set_scales_mask(argument, 0);
     }

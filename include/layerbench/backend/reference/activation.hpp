@@ -49,14 +49,32 @@ namespace layerbench::reference {
   throw unsupported("unknown activation");
 }
 
+/// The largest slope of the function: how much it may enlarge an error of its argument.
+[[nodiscard]] inline double steepest_slope(op::activation_kind kind) {
+  using enum op::activation_kind;
+  switch (kind) {
+    case sigmoid: return 0.25;
+    case gelu: return 1.13;
+    case swish: return 1.1;
+    case hardswish: return 1.5;
+    case hardsigmoid: return 1.0 / 6;
+    default: return 1;
+  }
+}
+
+/// How much libraries' approximations of the function may be wrong, in units of the rounding error
+/// of f32: relative to |x| + 1 (docs/concepts.md).
+[[nodiscard]] inline double approximation(op::activation_kind kind, double x) {
+  const bool exact = kind == op::activation_kind::relu || kind == op::activation_kind::relu6;
+  return exact ? 0 : std::abs(x) + 1;
+}
+
 template <>
 struct formula<op::activation> {
   [[nodiscard]] static sum at(const op::activation& o, op::pass pass, tensors in,
                               std::size_t /*output*/, std::int64_t index) {
     const double x = in[0][static_cast<std::size_t>(index)];
-    const bool exact = o.kind == op::activation_kind::relu || o.kind == op::activation_kind::relu6;
-    // Libraries approximate the others, with an error relative to |x| + 1 (docs/concepts.md).
-    const double scale = exact ? 0 : std::abs(x) + 1;
+    const double scale = approximation(o.kind, x);
     if (pass == op::pass::bwd) {
       const double diff_dst = in[1][static_cast<std::size_t>(index)];
       return {derivative(o.kind, x, x) * diff_dst, scale * std::abs(diff_dst),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/backend/reference/post_ops.hpp>
 #include <layerbench/op/add.hpp>
 
 namespace layerbench::reference {
@@ -21,7 +22,7 @@ struct formula<op::add> {
     }
     total.add(in[0][static_cast<std::size_t>(index)]);
     total.add(in[1][static_cast<std::size_t>(index % image)]);
-    return total;
+    return with_post_ops(total, o.post, in, 2, index);
   }
 };
 

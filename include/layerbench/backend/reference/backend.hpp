@@ -39,6 +39,8 @@ template <op::operation Op>
   requires requires { sizeof(reference::formula<Op>); }
 class plan<reference::backend, Op> {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(reference::backend& /*device*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
     for (const op::operand& operand : op.operands(request.pass, request.type)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/backend/reference/post_ops.hpp>
 #include <layerbench/op/batchnorm.hpp>
 
 namespace layerbench::reference {
@@ -15,7 +16,8 @@ struct formula<op::batchnorm> {
     if (pass == op::pass::bwd) return gradient(o, in, output, index);
     const std::size_t mean = 1 + o.learned();
     const std::size_t c = channel(o, index);
-    return normalized(o, in, index, in[mean][c], in[mean + 1][c]);
+    return with_post_ops(normalized(o, in, index, in[mean][c], in[mean + 1][c]), o.post, in,
+                         mean + 2, index);
   }
 
  private:

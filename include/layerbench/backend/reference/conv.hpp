@@ -3,6 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/backend/reference/post_ops.hpp>
 #include <layerbench/op/conv.hpp>
 
 namespace layerbench::reference {
@@ -15,7 +16,7 @@ struct formula<op::conv> {
     if (pass == op::pass::bwd_weights) {
       return output == 2 ? weights_gradient(o, in, index) : bias_gradient(o, in, index);
     }
-    return forward(o, in, index);
+    return with_post_ops(forward(o, in, index), o.post, in, o.bias ? 3 : 2, index);
   }
 
  private:

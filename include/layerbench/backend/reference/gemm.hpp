@@ -3,6 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/backend/reference/post_ops.hpp>
 #include <layerbench/op/gemm.hpp>
 
 namespace layerbench::reference {
@@ -30,7 +31,7 @@ struct formula<op::gemm> {
                         batch * o.n * o.k + weight(o, k, n)));
     }
     if (o.bias) total.add(in[2][static_cast<std::size_t>(n)]);
-    return total;
+    return with_post_ops(total, o.post, in, o.bias ? 3 : 2, index);
   }
 
  private:

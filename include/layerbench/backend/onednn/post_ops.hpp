@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/backend/onednn/memory.hpp>
+#include <layerbench/op/post_ops.hpp>
+
+namespace layerbench::onednn {
+
+/// An activation function in oneDNN's terms.
+struct eltwise {
+  dnnl::algorithm kind;
+  dnnl::algorithm gradient;  ///< the variant that reads dst where there is one
+  float alpha = 0;
+  float beta = 0;
+};
+
+[[nodiscard]] inline eltwise eltwise_of(op::activation_kind kind) {
+  using enum dnnl::algorithm;
+  switch (kind) {
+    case op::activation_kind::relu: return {eltwise_relu, eltwise_relu_use_dst_for_bwd};
+    case op::activation_kind::relu6: return {eltwise_clip, eltwise_clip, 0, 6};
+    case op::activation_kind::leaky_relu:
+      return {eltwise_relu, eltwise_relu_use_dst_for_bwd, 0.01F};
+    case op::activation_kind::elu: return {eltwise_elu, eltwise_elu_use_dst_for_bwd, 1};
+    case op::activation_kind::sigmoid: return {eltwise_logistic, eltwise_logistic_use_dst_for_bwd};
+    case op::activation_kind::tanh: return {eltwise_tanh, eltwise_tanh_use_dst_for_bwd};
+    case op::activation_kind::gelu: return {eltwise_gelu_erf, eltwise_gelu_erf};
+    case op::activation_kind::swish: return {eltwise_swish, eltwise_swish, 1};
+    case op::activation_kind::hardswish:
+      return {eltwise_hardswish, eltwise_hardswish, 1.0F / 6, 0.5F};
+    case op::activation_kind::hardsigmoid:
+      return {eltwise_hardsigmoid, eltwise_hardsigmoid, 1.0F / 6, 0.5F};
+  }
+  throw unsupported("oneDNN does not have this activation");
+}
+
+/// Post-ops of a primitive whose dst is `result`, for its attributes. An added tensor in 8 bits has
+/// a scale, `addend_scale`, which oneDNN takes only for the one in the memory of dst.
+[[nodiscard]] inline dnnl::post_ops post_ops_of(const op::post_ops& post,
+                                                const dnnl::memory::desc& result, dtype type,
+                                                double addend_scale = 1) {
+  dnnl::post_ops all;
+  for (const op::post_op p : post) {
+    if (p == op::post_op::sum) {
+      all.append_sum(type == dtype::s8 ? static_cast<float>(addend_scale) : 1.0F);
+    } else if (p == op::post_op::add) {
+      if (type == dtype::s8) throw unsupported("oneDNN adds no scaled integers of other memory");
+      all.append_binary(dnnl::algorithm::binary_add, result);
+    } else {
+      const eltwise function = eltwise_of(op::activation_of(p));
+      all.append_eltwise(function.kind, function.alpha, function.beta);
+    }
+  }
+  return all;
+}
+
+}  // namespace layerbench::onednn

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <layerbench/op/activation.hpp>
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::op {
+
+/// A function that a call applies to each element of its result before it stores it: an activation
+/// function, by its name, or the addition of another tensor. `add` reads that tensor from memory of
+/// its own. `sum` reads it from the memory of the destination, which overwrites it.
+enum class post_op {
+  relu,
+  relu6,
+  leaky_relu,
+  elu,
+  sigmoid,
+  tanh,
+  gelu,
+  swish,
+  hardswish,
+  hardsigmoid,
+  add,
+  sum
+};
+
+}  // namespace layerbench::op
+
+template <>
+inline constexpr std::array<std::string_view, 12> layerbench::enum_names<layerbench::op::post_op>{
+    "relu", "relu6", "leaky_relu", "elu",         "sigmoid", "tanh",
+    "gelu", "swish", "hardswish",  "hardsigmoid", "add",     "sum"};
+
+namespace layerbench::op {
+
+/// Applied in this order. The values of a field `post` of ops.
+using post_ops = std::vector<post_op>;
+
+static_assert(std::ranges::equal(std::span(enum_names<post_op>).first<10>(),
+                                 enum_names<activation_kind>));
+
+/// Whether it reads another tensor.
+[[nodiscard]] constexpr bool is_addition(post_op p) {
+  return p == post_op::add || p == post_op::sum;
+}
+
+/// Of a post-op that is no addition.
+[[nodiscard]] constexpr activation_kind activation_of(post_op p) {
+  return static_cast<activation_kind>(p);
+}
+
+/// The help text of a field `post`.
+inline constexpr std::string_view post_help =
+    "functions applied to the result before it is stored, in order; add and sum add another tensor";
+
+namespace detail {
+
+inline constexpr std::array<std::string_view, 4> addends{"addend", "addend1", "addend2", "addend3"};
+
+}  // namespace detail
+
+inline constexpr auto most_additions = std::ssize(detail::addends);
+
+/// Throws invalid_field.
+inline void validate(const post_ops& post) {
+  if (std::ranges::count(post, post_op::sum) > 1) {
+    throw invalid_field("post", "has sum twice, but only one tensor can be overwritten");
+  }
+  if (std::ranges::count_if(post, is_addition) > most_additions) {
+    throw invalid_field("post", "has more than " + std::to_string(most_additions) + " additions");
+  }
+}
+
+/// Inserts the added tensors before the destination, which is the last operand and has the same
+/// extents.
+inline void insert_addends(const post_ops& post, std::vector<operand>& all) {
+  operand dst = std::move(all.back());
+  all.pop_back();
+  std::size_t additions = 0;
+  for (const post_op p : post) {
+    if (!is_addition(p)) continue;
+    all.push_back({detail::addends.at(additions++), dst.extents, role::source, dst.type});
+    all.back().overwritten = p == post_op::sum;
+  }
+  all.push_back(std::move(dst));
+}
+
+/// The passes of an op: `all`, or only inference if it has post-ops.
+[[nodiscard]] inline std::vector<pass> passes_with(const post_ops& post, std::vector<pass> all) {
+  if (post.empty()) return all;
+  return {pass::fwd};
+}
+
+/// The work with one operation per post-op and result.
+[[nodiscard]] inline work with_post_ops(work of, const post_ops& post, const dims& result) {
+  const std::int64_t flops = checked_multiply(std::ssize(post), elements(result));
+  of.flops = checked_add(of.flops, flops);
+  of.flops_exact = checked_add(of.flops_exact, flops);
+  return of;
+}
+
+}  // namespace layerbench::op
