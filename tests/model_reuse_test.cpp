@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
@@ -180,6 +181,18 @@ TEST_F(Reuse, WrittenMemoryHasAPreviousUser) {
   EXPECT_TRUE(in_place->writes);
   EXPECT_EQ(in_place->distance, 0);
   EXPECT_FALSE(state_of("conv2").operands[1].used) << "no other layer uses these weights";
+}
+
+TEST_F(Reuse, ReusedMemoryIsThatOfActivationsNobodyReadsAnyMore) {
+  const operand_bytes bytes = least_operand_bytes(dtype::f32);
+  const step reused = with_reused_memory(calls_, bytes);
+  // conv3 writes where conv2 did, whose result bn2 read. The model's result has its own memory.
+  EXPECT_EQ(reused.calls[layer("conv3")].tensors.back(),
+            calls_.calls[layer("conv2")].tensors.back());
+  EXPECT_EQ(step_memory(reused, bytes).footprint(), 5 * tensor + 4 * weights);
+  const call_state state = step_memory(reused, bytes).state_of(layer("conv3"));
+  ASSERT_TRUE(state.operands.back().used);
+  EXPECT_EQ(state.operands.back().used->call, layer("bn2"));
 }
 
 TEST_F(Reuse, SignaturesAgreeForEqualSizes) {

@@ -45,6 +45,19 @@ TEST(RowName, IsReadBack) {
   }
 }
 
+TEST(RowName, MayJoinLayers) {
+  configuration_name fused = plain;
+  fused.parameters["fusion"] = "openvino";
+  const row_name name{fused, "conv", "fwd", "conv1+bn1+relu1", "model"};
+  EXPECT_EQ(name.text(),
+            "conv/fwd/onednn/f32/resnet50/conv1+bn1+relu1/batch:8/cache:model/fusion:openvino");
+  EXPECT_EQ(parse_row(name.text()), name);
+  for (const char* wrong : {"conv1+", "+conv1", "conv1++bn1"}) {
+    EXPECT_EQ(parse_row(row_name{fused, "conv", "fwd", wrong, "model"}.text()), std::nullopt);
+  }
+  EXPECT_EQ(parse_row("conv+gemm/fwd/onednn/f32/net/conv1/batch:8/cache:hot"), std::nullopt);
+}
+
 TEST(CaseName, IsWrittenAndReadBack) {
   EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");

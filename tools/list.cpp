@@ -15,6 +15,7 @@
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
 #include <layerbench/model/schema.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
@@ -194,6 +195,23 @@ std::string render_studies(const std::string& shapes, const std::string& format)
   return format == "csv" ? csv(t) : text(t);
 }
 
+/// The fusion plans in the directory of the shape files.
+std::string render_fusions(const std::string& shapes, const std::string& format) {
+  table t{{{"name"}, {"title"}, {"source"}}, {}};
+  json::value list = json::value::array();
+  for (const std::string& name : model::list(shapes, "fusions")) {
+    const model::fusion_plan plan =
+        model::load_fusion(model::find_fusion(name, shapes), op::builtin_catalog());
+    t.rows.push_back({name, plan.title, plan.source});
+    list.push_back({{"name", name}, {"title", plan.title}, {"source", plan.source}});
+  }
+  if (format == "json") return json_text({{"schema", 1}, {"fusions", list}});
+  if (format == "csv") return csv(t);
+  t.columns.pop_back();
+  for (auto& row : t.rows) row.pop_back();
+  return text(t);
+}
+
 }  // namespace
 
 void add_list(CLI::App& app) {
@@ -218,7 +236,10 @@ void add_list(CLI::App& app) {
   command->add_flag("--sweeps", *sweeps, "List the sweeps, such as DeepBench's lists, instead");
   const auto studies = std::make_shared<bool>(false);
   command->add_flag("--studies", *studies, "List the published studies for study instead");
-  command->callback([common, wanted, schema, networks, sweeps, studies] {
+  const auto fusions = std::make_shared<bool>(false);
+  command->add_flag("--fusions", *fusions, "List the fusion plans for --fusion instead");
+  command->callback([common, wanted, schema, networks, sweeps, studies, fusions] {
+    if (*fusions) return write(*common, render_fusions(common->shapes, common->format));
     if (*sweeps) return write(*common, render_sweeps(common->shapes, common->format));
     if (*studies) return write(*common, render_studies(common->shapes, common->format));
     if (*networks) return write(*common, render_networks(common->shapes, common->format));

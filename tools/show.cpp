@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,11 +15,14 @@
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/totals.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/op/builtin.hpp>
+#include <layerbench/result/short_names.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 #include "commands.hpp"
@@ -30,6 +34,7 @@ struct show_options {
   std::string model;
   model::parameter_values sizes;  ///< in place of the shape file's
   std::string phase = "inference";
+  std::string fusion{model::no_fusion};
   bool wide = false;
 };
 
@@ -106,6 +111,7 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
           {"studies", of.graph.studies},
           {"aliases", of.graph.aliases},
           {"phase", of.phase.empty() ? json::value() : json::value(of.phase)},
+          {"fusion", of.graph.fusion.empty() ? json::value() : json::value(of.graph.fusion)},
           {"batch", is_sweep(of.graph) ? json::value() : json::value(model::batch(of.graph))},
           {"tokens", text_length("tokens")},
           {"context", text_length("context")},
@@ -123,7 +129,7 @@ table short_table(const shown_step& of) {
   using enum align;
   table t{{{"name"}, {"op"}, {"macs", right}, {"bytes", right}, {"key"}}, {}};
   for (const model::call& call : of.step.calls) {
-    t.rows.push_back({model::call_name(call.layer, op::name(call.pass)),
+    t.rows.push_back({result::short_joined(model::call_name(call.layer, op::name(call.pass))),
                       std::string(call.op.name()),
                       units::si(static_cast<double>(call.op.work(call.pass).macs), ""),
                       units::si(static_cast<double>(bytes(call)), "B"), call.op.key()});
@@ -175,6 +181,7 @@ std::string to_text(const shown_step& of, const model::totals& totals, bool wide
       conditions += fmt::format(", {} {}", name, *value);
     }
   }
+  if (!of.graph.fusion.empty()) conditions += ", fused as by " + of.graph.fusion;
   const std::string title = of.graph.title.empty() ? "" : of.graph.title + ", ";
   const std::string source = of.graph.source.empty() ? "" : "sizes from: " + of.graph.source + '\n';
   return fmt::format(
@@ -213,19 +220,33 @@ void add_show(CLI::App& app) {
   const CLI::Option* phase = command->add_option("--phase", options->phase, "What the step is for")
                                  ->check(CLI::IsMember({"inference", "training"}))
                                  ->capture_default_str();
+  command
+      ->add_option("--fusion", options->fusion,
+                   "Fuse layers as this fusion plan says: a name of 'layerbench list --fusions' or "
+                   "the path of a plan")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
   command->add_flag("--wide", options->wide,
                     "Show all columns and whole keys: also FLOPs, and the calls whose results "
                     "each call reads");
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options, phase] {
-    const model::graph graph =
-        model::load(model::find(options->model, common->shapes), options->sizes);
+    model::graph graph = model::load(model::find(options->model, common->shapes), options->sizes);
     if (is_sweep(graph)) {
       if (phase->count() > 0) {
         throw usage_error(
             fmt::format("--phase: '{}' is a sweep; its file says the passes", graph.name));
       }
       options->phase.clear();
+    }
+    if (options->fusion != model::no_fusion) {
+      if (is_sweep(graph)) {
+        throw usage_error(
+            fmt::format("--fusion: '{}' is a sweep; its rows have no layers to fuse", graph.name));
+      }
+      const op::catalog catalog = op::builtin_catalog();
+      const std::filesystem::path plan = model::find_fusion(options->fusion, common->shapes);
+      graph = model::fused(graph, model::load_fusion(plan, catalog), catalog);
     }
     write(*common, render(step_to_show(graph, options->phase), common->format, options->wide));
   });

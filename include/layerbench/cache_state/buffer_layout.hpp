@@ -94,8 +94,9 @@ class buffer_layout_builder {
     for (std::size_t i = 0; i < plan_.operands().size(); ++i) {
       const operand_history history =
           i < what.operands.size() ? what.operands[i] : operand_history{};
-      if (history.same_as) {
-        layout_.slices.push_back(layout_.slices[*history.same_as]);
+      const auto same_as = history.same_as ? history.same_as : overwritten_by(plan_, i);
+      if (same_as) {
+        layout_.slices.push_back(layout_.slices[*same_as]);
         continue;
       }
       layout_.touched_bytes += plan_.operands()[i].touched_bytes();
@@ -103,13 +104,13 @@ class buffer_layout_builder {
       const bool recent = is_recent(history, i);
       const bool written = is_written(what, i);
       const bool repeats_use = needs_last_use(history, i, recent, written);
-      layout_.slices.push_back(recent ? add_recent(what.request, history, i, written)
-                                      : add_old(i, written || repeats_use));
-      if (!repeats_use) continue;
-      const previous_use& use = *history.last_use;
-      if (auto user = last_user(what.request, use, plan_.operands()[i].bytes)) {
-        add_last_use(std::move(*user), use, layout_.slices[i]);
+      std::optional<setup_op> user;
+      if (repeats_use) {
+        user = last_user(what.request, *history.last_use, plan_.operands()[i].bytes);
       }
+      layout_.slices.push_back(recent ? add_recent(what.request, history, i, written)
+                                      : add_old(i, written || repeats_use, user));
+      if (user) add_last_use(std::move(*user), *history.last_use, layout_.slices[i]);
     }
     // The op of the longest ago comes first; of equal ones the first source's, since its producer
     // may overwrite that source.
@@ -152,42 +153,47 @@ class buffer_layout_builder {
     }
   }
 
-  /// Reserves memory for an operand that was last used one turn of the ring ago. `changes`: the
-  /// call, or a setup op, writes it.
-  slice add_old(std::size_t i, bool changes) {
+  /// Reserves memory for an operand that was last used one turn of the ring ago, or by `user`,
+  /// which may have used more of it. `changes`: the call, or a setup op, writes it.
+  slice add_old(std::size_t i, bool changes, const std::optional<setup_op>& user) {
     const plan_operand& operand = plan_.operands()[i];
     if (op::needs_values(operand.logical))
       return layout_.rings.add(buffer_kind::own, operand.bytes);
+    const std::size_t bytes = user ? user->written_bytes() : operand.bytes;
     const op::role role = operand.logical.role;
     const bool learned = role != op::role::destination && role != op::role::source;
     if (changes) {
-      return layout_.rings.add(learned ? buffer_kind::updated : buffer_kind::activations,
-                               operand.bytes);
+      return layout_.rings.add(learned ? buffer_kind::updated : buffer_kind::activations, bytes);
     }
     return layout_.rings.add(
-        learned && operand.bytes <= small_bytes ? buffer_kind::own : buffer_kind::constants,
-        operand.bytes);
+        learned && operand.bytes <= small_bytes ? buffer_kind::own : buffer_kind::constants, bytes);
   }
 
   /// Whether the call writes the operand, or another operand in the same memory.
   [[nodiscard]] bool is_written(const op_in_context& what, std::size_t i) const {
     const auto overwrites = [&](const operand_history& other) { return other.same_as == i; };
     return std::ranges::any_of(what.operands, overwrites) ||
+           plan_.operands()[i].logical.overwritten ||
            plan_.operands()[i].logical.role == op::role::destination;
   }
 
-  /// Whether a setup op has to repeat an operand's last use. Only in models that the last-level
-  /// cache holds: there the coherence protocol costs time. A core that writes what other cores have
-  /// read first invalidates their copies, which takes several times as long as the write. A core
-  /// that reads what another core wrote fetches it from there. And what was used not long ago is
-  /// still cached. Not of opaque operands: their last use would read what no forward pass wrote.
+  /// Whether a setup op has to repeat an operand's last use. In models that the last-level cache
+  /// holds the coherence protocol costs time: a core that writes what other cores have read first
+  /// invalidates their copies, which takes several times as long as the write. A core that reads
+  /// what another core wrote fetches it from there. And what was used not long ago is still cached,
+  /// in any model: so is memory that another activation used before. Not of opaque operands: their
+  /// last use would read what no forward pass wrote.
   [[nodiscard]] bool needs_last_use(const operand_history& history, std::size_t i, bool recent,
                                     bool written) const {
     const plan_operand& operand = plan_.operands()[i];
-    const bool cached = cache_ == cache_state::model && reuse_bytes_ <= device_.cache_bytes();
-    if (!cached || !history.last_use || op::needs_values(operand.logical)) return false;
-    if (operand.logical.opaque) return false;
+    if (cache_ != cache_state::model || !history.last_use) return false;
+    if (op::needs_values(operand.logical) || operand.logical.opaque) return false;
     const previous_use& use = *history.last_use;
+    const bool cached = reuse_bytes_ <= device_.cache_bytes();
+    if (!cached) {
+      return operand.logical.role == op::role::destination &&
+             2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
+    }
     if (!written) return writer_matters() && use.writes && !recent && operand.bytes > small_bytes;
     return writer_matters() || 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
   }

@@ -54,7 +54,7 @@ inline CLI::Option* add_list(CLI::App& app, const char* names, const char* type,
   return add_one(app, names, type, values, help, variable)->delimiter(',');
 }
 
-inline void add_case_options(CLI::App& app, options& o) {
+inline void add_model_options(CLI::App& app, options& o) {
   app.option_defaults()->group("What is measured");
   add_list(app, "--model", "NAME|FILE", o.models,
            "Models or sweeps, by name or by path of a shape file\n--model=resnet50,mine.json",
@@ -73,6 +73,13 @@ inline void add_case_options(CLI::App& app, options& o) {
            "--tokens=1 --context=512",
            "LAYERBENCH_CONTEXT")
       ->check(whole_number(0, max_size));
+  add_one(app, "--shapes", "DIR", o.shapes,
+          "Directory with models/*.json and sweeps/*.json [the one that came with the program]",
+          "LAYERBENCH_SHAPES");
+}
+
+/// The conditions under which models run.
+inline void add_condition_options(CLI::App& app, options& o) {
   add_list(app, "--dtype", "TYPE", o.dtypes, "Data types\n--dtype=f32,bf16", "LAYERBENCH_DTYPE")
       ->check(one_of(dtype_names()))
       ->capture_default_str();
@@ -100,6 +107,18 @@ inline void add_case_options(CLI::App& app, options& o) {
           "LAYERBENCH_LAYOUT")
       ->check(one_of(text_list(enum_names<layout>)))
       ->capture_default_str();
+  add_list(app, "--fusion", "NAME|FILE", o.fusions,
+           "Which layers run as one call, as in inference engines, by name or by path of a fusion "
+           "plan; 'layerbench list --fusions' shows all\n--fusion=none,openvino",
+           "LAYERBENCH_FUSION")
+      ->capture_default_str();
+  add_one(
+      app, "--memory", "MODE", o.memory,
+      "Memory of activations; fresh: each has its own, as in frameworks; reused: each takes the "
+      "place of one that no later layer reads, as in inference engines\n--memory=reused",
+      "LAYERBENCH_MEMORY")
+      ->check(one_of(text_list(enum_names<model::memory_mode>)))
+      ->capture_default_str();
   add_list(app, "--in-place", "OP", o.in_place,
            "Ops that write over their source if no other layer reads it; or none\n--in-place=none",
            "LAYERBENCH_IN_PLACE")
@@ -117,9 +136,6 @@ inline void add_case_options(CLI::App& app, options& o) {
           "that of a result file\n--plans=measured",
           "LAYERBENCH_PLANS")
       ->capture_default_str();
-  add_one(app, "--shapes", "DIR", o.shapes,
-          "Directory with models/*.json and sweeps/*.json [the one that came with the program]",
-          "LAYERBENCH_SHAPES");
 }
 
 inline void add_phase_options(CLI::App& app, options& o) {
@@ -273,9 +289,10 @@ inline void add_google_options(CLI::App& app, options& o) {
 
 /// What measures no steps of models has no use for some options, and one state of the caches.
 inline void keep_options_of(const program& what, CLI::App& app, options& o) {
-  std::vector<const char*> useless{"--batch",     "--tokens",       "--context",       "--cache",
-                                   "--timing",    "--layout",       "--in-place",      "--phase",
-                                   "--optimizer", "--fused-update", "--zero-gradients"};
+  std::vector<const char*> useless{"--batch",         "--tokens", "--context",   "--cache",
+                                   "--timing",        "--layout", "--fusion",    "--memory",
+                                   "--in-place",      "--phase",  "--optimizer", "--fused-update",
+                                   "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
   if (what.collective) useless.insert(useless.end(), {"--threads", "--plans"});
   for (const char* item : useless) app.remove_option(app.get_option(item));
@@ -316,7 +333,8 @@ inline void complete_options(options& o, const registry& known) {
   app.set_version_flag("--version", std::string(what.name) + " " LAYERBENCH_VERSION);
   app.formatter(std::make_shared<help::formatter>());
   if (what.collective) o.models.emplace_back(model::sweep_model);
-  detail::add_case_options(app, o);
+  detail::add_model_options(app, o);
+  detail::add_condition_options(app, o);
   detail::add_phase_options(app, o);
   if (what.whole_model()) detail::add_step_options(app, o);
   detail::add_measuring_options(app, o);

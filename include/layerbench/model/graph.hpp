@@ -43,6 +43,7 @@ struct graph {
   std::vector<std::string> studies;  ///< published measurements and suites that have it
   std::vector<std::string> aliases;  ///< other names that find it
   std::string inference_only = {};   ///< why the model cannot be trained; empty if it can
+  std::string fusion = {};           ///< the name of the plan that fused its layers; mostly none
   parameter_values parameters = {};  ///< named sizes
   parameter_values defaults = {};    ///< those that the file has itself
   std::vector<layer> layers = {};    ///< every layer after its producers

@@ -200,6 +200,7 @@ namespace detail {
         std::ranges::find(operands, op::role::destination, &op::operand::role) - operands.begin();
     const dims& extents = operands[static_cast<std::size_t>(written_operand)].extents;
     const bool overwrites = detail::may_overwrite(g, next, readers, in_place);
+    const std::size_t overwritten = op::overwritten_by_destination(operands);
     std::size_t source = 0;
     for (const op::operand& operand : operands) {
       std::size_t tensor = 0;
@@ -207,6 +208,8 @@ namespace detail {
         tensor = read_by(next, source++);
       } else if (operand.role == op::role::destination && overwrites) {
         tensor = created.tensors.front();
+      } else if (operand.role == op::role::destination && overwritten < operands.size()) {
+        tensor = created.tensors[overwritten];
       } else if (operand.role == op::role::destination && !operand.kept_in.empty()) {
         tensor = result.keep_tensor_of(operand);
       } else if (operand.role == op::role::destination) {
@@ -232,6 +235,7 @@ struct primitive {
   std::vector<std::size_t> calls;  ///< by their position in the step
   bool inserted = false;
   step_part part = step_part::forward;
+  std::vector<std::string> layers = {};  ///< of the calls
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(calls.size()); }
 };
@@ -246,6 +250,7 @@ struct primitive {
         position.try_emplace({work_of(next.op, next.pass), next.part}, distinct.size());
     if (is_new) distinct.push_back({next.layer, next.op, next.pass, {}, next.inserted, next.part});
     distinct[known->second].calls.push_back(i);
+    distinct[known->second].layers.push_back(next.layer);
   }
   return distinct;
 }

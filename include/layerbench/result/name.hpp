@@ -21,11 +21,12 @@
 namespace layerbench::result {
 
 /// Further parameters of a name in their fixed order. A name has only those that differ from the
-/// defaults: tokens and context of the shape file, phase inference, layout nhwc, timing of GPUs by
-/// graph (in training by stream), all threads of the machine, one rank, and no background load
-/// during the calls.
-inline constexpr std::array<std::string_view, 8> parameter_order{
-    "tokens", "context", "phase", "layout", "timing", "threads", "ranks", "during"};
+/// defaults: tokens and context of the shape file, phase inference, layout nhwc, no fusion, fresh
+/// memory, timing of GPUs by graph (in training by stream), all threads of the machine, one rank,
+/// and no background load during the calls.
+inline constexpr std::array<std::string_view, 10> parameter_order{
+    "tokens", "context", "phase",   "layout", "fusion",
+    "memory", "timing",  "threads", "ranks",  "during"};
 
 using name_parameters = std::map<std::string, std::string, std::less<>>;
 
@@ -100,6 +101,9 @@ struct configuration_name {
     return detail::count_of(parameter(of, ""), 0);
   }
 
+  /// Whether a fusion plan joined layers.
+  [[nodiscard]] bool fused() const { return parameters.contains("fusion"); }
+
   /// Whether a background load slowed the calls down.
   [[nodiscard]] bool contended() const { return parameters.contains("during"); }
 
@@ -118,7 +122,7 @@ struct row_name {
   configuration_name configuration;
   std::string op;
   std::string pass;
-  std::string layer;
+  std::string layer;  ///< or the layers in one call, joined by '+'
   std::string cache;
 
   /// The row of the whole step of a case.
@@ -162,6 +166,9 @@ struct row_name {
 
 namespace detail {
 
+/// The component of a row's name that is a layer, or the layers in one call.
+inline constexpr std::size_t layer_position = 5;
+
 /// The end of names of rows and cases.
 struct name_end {
   std::int64_t batch;
@@ -173,7 +180,10 @@ struct name_end {
 [[nodiscard]] inline std::optional<name_end> parse_end(const std::vector<std::string_view>& parts,
                                                        std::size_t names, std::size_t fixed) {
   if (parts.size() < fixed) return std::nullopt;
-  if (!std::ranges::all_of(parts | std::views::take(names), &is_name)) return std::nullopt;
+  for (std::size_t i = 0; i < names; ++i) {
+    const std::vector<std::string_view> joined = split(parts[i], i == layer_position ? '+' : '/');
+    if (!std::ranges::all_of(joined, &is_name)) return std::nullopt;
+  }
   const auto text = value_of(parts[names], "batch");
   const auto batch = text ? count_of(*text) : std::nullopt;
   auto parameters = parse_parameters(parts, fixed);
@@ -202,7 +212,7 @@ struct name_end {
     }
   }
   const std::vector<std::string_view> parts = detail::split(text, '/');
-  auto end = detail::parse_end(parts, 6, 8);
+  auto end = detail::parse_end(parts, detail::layer_position + 1, 8);
   if (!end) return std::nullopt;
   const auto cache = detail::value_of(parts[7], "cache");
   if (!cache || !is_name(*cache)) return std::nullopt;
@@ -210,7 +220,7 @@ struct name_end {
                    std::move(end->parameters)},
                   std::string(parts[0]),
                   std::string(parts[1]),
-                  std::string(parts[5]),
+                  std::string(parts[detail::layer_position]),
                   std::string(*cache)};
 }
 

@@ -108,4 +108,23 @@ struct shared_ends {
   return short_names_of(names);
 }
 
+/// The layers in one call, without what later ones repeat of the first one up to its last '_':
+/// "layer1_0_conv1+bn1" of "layer1_0_conv1+layer1_0_bn1". Other names stay as they are.
+[[nodiscard]] inline std::string short_joined(std::string_view layers) {
+  std::string text;
+  std::string_view repeated;
+  for (std::string_view layer : detail::split(layers, '+')) {
+    if (text.empty()) {
+      repeated = layer.substr(0, layer.rfind('_') + 1);
+    } else {
+      text += '+';
+      if (layer.size() > repeated.size() && layer.starts_with(repeated)) {
+        layer.remove_prefix(repeated.size());
+      }
+    }
+    text += layer;
+  }
+  return text;
+}
+
 }  // namespace layerbench::result

@@ -11,6 +11,8 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
+#include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/step.hpp>
 
@@ -35,6 +37,8 @@ struct options {
   std::string
       timing;  ///< single, stream or graph, where a device has a choice; empty: the phase's default
   std::string order = "nhwc";
+  std::vector<std::string> fusions{std::string(model::no_fusion)};
+  std::string memory = "fresh";  ///< of activations; or reused
   std::vector<std::string> in_place{
       model::usually_in_place().begin(),
       model::usually_in_place().end()};  ///< ops that write over their source

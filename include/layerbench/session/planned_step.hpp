@@ -12,6 +12,7 @@
 
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/op_in_context.hpp>
+#include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/session/chain.hpp>
@@ -22,12 +23,16 @@ namespace layerbench::run {
 /// A case's step, and the memory that its plans need. Makes plans when they are first needed.
 class planned_step {
  public:
-  /// `reordered`: insert the reorders that the library's memory orders need.
+  /// `reordered`: insert the reorders that the library's memory orders need. `reuses_memory`: let
+  /// activations share memory.
   planned_step(const model::step& step, const plan_request& request,
-               std::shared_ptr<device_context> context, bool reordered = false)
+               std::shared_ptr<device_context> context, bool reordered = false,
+               bool reuses_memory = false)
       : context_(std::move(context)),
         planned_(context_->device(), request),
-        step_(reordered ? with_reorders(step, planned_) : step) {}
+        step_(reordered ? with_reorders(step, planned_) : step) {
+    if (reuses_memory) step_ = model::with_reused_memory(std::move(step_), planned_bytes());
+  }
 
   [[nodiscard]] const model::step& step() const { return step_; }
   /// The step's memory without the padding that the library adds.
@@ -98,16 +103,20 @@ class planned_step {
 
   const model::step_memory& memory() {
     if (!step_memory_) {
-      step_memory_.emplace(step_, [&](const op::any& op, op::pass pass) {
-        std::vector<std::int64_t> bytes;
-        for (const plan_operand& operand : planned_.of(op, pass).operands) {
-          bytes.push_back(static_cast<std::int64_t>(operand.touched_bytes()));
-        }
-        // An op without a plan has no padding.
-        return bytes.empty() ? model::least_operand_bytes(request().type)(op, pass) : bytes;
-      });
+      step_memory_.emplace(step_, planned_bytes());
     }
     return *step_memory_;
+  }
+
+  /// Bytes that the plans of calls touch. An op without a plan has no padding.
+  [[nodiscard]] model::operand_bytes planned_bytes() {
+    return [this](const op::any& op, op::pass pass) {
+      std::vector<std::int64_t> bytes;
+      for (const plan_operand& operand : planned_.of(op, pass).operands) {
+        bytes.push_back(static_cast<std::int64_t>(operand.touched_bytes()));
+      }
+      return bytes.empty() ? model::least_operand_bytes(request().type)(op, pass) : bytes;
+    };
   }
 
   std::shared_ptr<device_context> context_;

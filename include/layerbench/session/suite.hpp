@@ -21,6 +21,7 @@
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/model/allreduces.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
@@ -105,7 +106,8 @@ class suite_builder {
     const std::string row = in_model ? "" : graph.layers.front().name;
     if (!added_.emplace(c.configuration, row).second) return;  // asked for twice
     const std::shared_ptr<device_context> memory = devices_.of(c.configuration.backend, c.threads);
-    const auto step = std::make_shared<planned_step>(plain, c.request, memory, reordered);
+    const auto step =
+        std::make_shared<planned_step>(plain, c.request, memory, reordered, reuses_memory(graph));
     const model::step_memory least = step->least_memory();
     std::int64_t& footprint = all_.footprint[c.configuration];
     footprint = std::max(footprint, least.footprint());
@@ -161,6 +163,8 @@ class suite_builder {
     }
     if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
+    if (!graph.fusion.empty()) configuration.parameters["fusion"] = graph.fusion;
+    if (reuses_memory(graph)) configuration.parameters["memory"] = o_.memory;
     const bool unusual = what_.is_predictable() && timing_ != default_timing(o_.phase);
     if (unusual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads)
@@ -192,6 +196,11 @@ class suite_builder {
     model::training how = o_.training();
     if (ranks_ != nullptr) how.ranks = ranks_->size();
     return model::step_of(graph, o_.phase, type, in_place, how);
+  }
+
+  /// Whether activations of the model share memory. Rows of sweeps have no others to share it with.
+  [[nodiscard]] bool reuses_memory(const model::graph& graph) const {
+    return !is_sweep(graph) && o_.memory == name(model::memory_mode::reused);
   }
 
   /// Whether the op is one of the program's.
@@ -332,6 +341,10 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
     throw usage_error(
         fmt::format("--phase: '{}' is a sweep; its file says which passes are timed", sweep.name));
   }
+  if (o.fusions != options{}.fusions) {
+    throw usage_error(
+        fmt::format("--fusion: '{}' is a sweep; its rows have no layers to fuse", sweep.name));
+  }
   if (!o.chain.empty()) {
     throw usage_error(fmt::format(
         "--chain: '{}' is a sweep, a list of separate rows, not a model; it cannot run as a whole",
@@ -339,13 +352,33 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
   }
 }
 
+/// The fusion plans that were asked for; nothing stands for none. Throws bad_input,
+/// nothing_matched.
+[[nodiscard]] inline std::vector<std::optional<model::fusion_plan>> fusions_of(
+    const options& o, const registry& known) {
+  std::vector<std::optional<model::fusion_plan>> plans;
+  for (const std::string& asked : o.fusions) {
+    if (asked == model::no_fusion) {
+      plans.emplace_back();
+      continue;
+    }
+    plans.emplace_back(model::load_fusion(model::find_fusion(asked, o.shapes), known.ops));
+    const auto same = std::ranges::count_if(
+        plans, [&](const auto& other) { return other && other->name == plans.back()->name; });
+    if (same == 1) continue;
+    throw usage_error(fmt::format("--fusion: two plans are called '{}'", plans.back()->name));
+  }
+  return plans;
+}
+
 }  // namespace detail
 
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
-/// order models, batches, tokens, contexts, backends, data types, threads. Needs no device, but for
-/// layout any and for training, where the library decides what a step consists of. With `ranks`
-/// steps are those of models that these train together. Where no row of a case is `wanted` it is
-/// not planned, and in none of the lists. Throws bad_input, usage_error, unavailable.
+/// order models, batches, tokens, contexts, fusions, backends, data types, threads. Needs no
+/// device, but for layout any and for training, where the library decides what a step consists of.
+/// With `ranks` steps are those of models that these train together. Where no row of a case is
+/// `wanted` it is not planned, and in none of the lists. Throws bad_input, usage_error,
+/// unavailable.
 [[nodiscard]] inline suite make_suite(const options& o, const program& what, const registry& known,
                                       data_parallel_group* ranks = nullptr,
                                       const name_filter& wanted = {}) {
@@ -395,14 +428,22 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
     }
     return all;
   }
+  const std::vector<std::optional<model::fusion_plan>> fusions = detail::fusions_of(o, known);
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
     for (const model::parameter_values& replaced : sizes) {
       const model::graph graph = model::load(path, replaced, known.ops);
       require_own_name(graph, path);
       if (is_sweep(graph)) detail::require_rows_only(o, graph);
-      for (const model::graph& part :
-           is_sweep(graph) ? model::rows_of(graph) : std::vector{graph}) {
+      std::vector<model::graph> parts;  // each a configuration
+      if (is_sweep(graph)) {
+        parts = model::rows_of(graph);
+      } else {
+        for (const auto& plan : fusions) {
+          parts.push_back(plan ? model::fused(graph, *plan, known.ops) : graph);
+        }
+      }
+      for (const model::graph& part : parts) {
         add_cases([&](const auto&...) -> const model::graph& { return part; });
       }
     }

@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/name.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/op/activation.hpp>
+#include <layerbench/op/add.hpp>
+#include <layerbench/op/batchnorm.hpp>
+#include <layerbench/op/post_ops.hpp>
+#include <layerbench/shape/json.hpp>
+
+namespace layerbench::model {
+
+LAYERBENCH_INLINE std::filesystem::path find_fusion(const std::string& name_or_path,
+                                                    const std::filesystem::path& shapes) {
+  if (is_path(name_or_path)) return name_or_path;
+  std::filesystem::path path = shapes / "fusions" / (name_or_path + ".json");
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return path;
+  throw nothing_matched(fmt::format(
+      "no fusion plan '{}' in {}; there are: {} {} (or give the path of a fusion plan)",
+      name_or_path, shapes.string(), no_fusion, fmt::join(list(shapes, "fusions"), " ")));
+}
+
+namespace detail {
+
+/// What rules call a layer that another may take in; empty if none may.
+[[nodiscard]] inline std::string fusion_word(const op::any& op) {
+  if (op.get<op::batchnorm>() != nullptr) return std::string(op::batchnorm::name);
+  if (const auto* function = op.get<op::activation>()) return std::string(name(function->kind));
+  const auto* addition = op.get<op::add>();
+  const bool plain = addition != nullptr && !addition->broadcast && !addition->learned;
+  return plain ? std::string(op::add::name) : "";
+}
+
+[[nodiscard]] inline std::vector<std::string> fusion_words() {
+  std::vector<std::string> words{std::string(op::batchnorm::name), std::string(op::add::name),
+                                 std::string(op::activation::name)};
+  for (const std::string_view kind : enum_names<op::activation_kind>) words.emplace_back(kind);
+  return words;
+}
+
+[[nodiscard]] inline const record_field* field_of(const record_fields& fields,
+                                                  std::string_view name) {
+  const auto found = std::ranges::find(fields, name, &record_field::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+/// Reads a list of at least one of the `known` texts.
+[[nodiscard]] inline std::vector<std::string> read_known(const json::cursor& at,
+                                                         const std::vector<std::string>& known) {
+  at.require_array();
+  if (at.get().empty()) at.fail(fmt::format("is empty; known: {}", fmt::join(known, " ")));
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < at.get().size(); ++i) {
+    texts.push_back(at[i].text());
+    if (std::ranges::find(known, texts.back()) != known.end()) continue;
+    at[i].fail(fmt::format("'{}' is not one of: {}", texts.back(), fmt::join(known, " ")));
+  }
+  return texts;
+}
+
+[[nodiscard]] inline fusion_rule read_rule(const json::cursor& at,
+                                           const std::vector<std::string>& ops) {
+  const bool names_layers = at.has("layers");
+  if (names_layers) {
+    at.check_keys({"layers", "in_place"}, {"layers"});
+  } else {
+    at.check_keys({"ops", "then", "repeat", "in_place"}, {"ops", "then"});
+  }
+  const auto flag = [&](std::string_view key) {
+    if (!at.has(key)) return false;
+    if (!at[key].get().is_boolean()) at[key].fail("expected true or false");
+    return at[key].get().get<bool>();
+  };
+  fusion_rule rule;
+  rule.repeat = flag("repeat");
+  rule.in_place = flag("in_place");
+  if (names_layers) {
+    const json::cursor layers = at["layers"];
+    layers.require_array();
+    for (std::size_t i = 0; i < layers.get().size(); ++i) rule.layers.push_back(layers[i].text());
+    if (rule.layers.size() < 2) layers.fail("has no two layers to join");
+    return rule;
+  }
+  rule.ops = read_known(at["ops"], ops);
+  const json::cursor stages = at["then"];
+  stages.require_array();
+  for (std::size_t i = 0; i < stages.get().size(); ++i) {
+    rule.then.push_back(read_known(stages[i], fusion_words()));
+  }
+  if (rule.then.empty()) stages.fail("has no stage");
+  return rule;
+}
+
+/// Finds the calls of a fused graph.
+class fuser {
+ public:
+  fuser(const graph& g, const fusion_plan& plan, const op::catalog& catalog)
+      : plan_(plan), catalog_(catalog), result_(g) {
+    result_.layers.clear();
+    result_.inference_only = fmt::format("its layers are fused ({})", plan.name);
+    result_.fusion = plan.name;
+    bypass_training_layers(g);
+    readers_.resize(layers_.size());
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      for (const std::size_t input : layers_[i].inputs) {
+        if (input != model_input) readers_[input].push_back(i);
+      }
+    }
+  }
+
+  [[nodiscard]] graph result() && {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      if (!is_taken_in(i)) begin_call(i);
+    }
+    for (const fusion_rule& rule : plan_.rules) require_joined(rule);
+    std::vector<std::size_t> position(layers_.size());  // of calls, by their last layers
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const fused_call& call = calls_[call_of_[i]];
+      if (call.layers.back() != i) continue;
+      position[i] = result_.layers.size();
+      layer fused = fused_layer(call);
+      for (std::size_t& input : fused.inputs) {
+        if (input != model_input) input = position[input];
+      }
+      result_.layers.push_back(std::move(fused));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct fused_call {
+    std::vector<std::size_t> layers;  ///< the last one writes the result
+    const fusion_rule* rule = nullptr;
+    std::size_t stage = 0;  ///< the next one
+    bool folds = false;     ///< a batch norm
+    op::post_ops post = {};
+    std::vector<std::size_t> inputs = {};  ///< layers; sources of the op, then addends
+  };
+
+  /// Leaves out layers without a forward pass, such as dropout: their readers read their source.
+  void bypass_training_layers(const graph& g) {
+    std::vector<std::size_t> written(g.layers.size());
+    for (std::size_t i = 0; i < g.layers.size(); ++i) {
+      layer next = g.layers[i];
+      for (std::size_t& input : next.inputs) {
+        if (input != model_input) input = written[input];
+      }
+      const bool runs = next.op.has(op::pass::fwd);
+      written[i] = runs ? layers_.size() : next.inputs.front();
+      if (runs) layers_.push_back(std::move(next));
+    }
+  }
+
+  /// The rule of calls that begin with the layer; null if there is none, or if the layer has
+  /// post-ops of its own.
+  [[nodiscard]] const fusion_rule* rule_of(const layer& first) const {
+    const record_fields fields = first.op.fields();
+    const record_field* post = field_of(fields, "post");
+    if (post == nullptr || !post->is_default) return nullptr;
+    const auto found = std::ranges::find_if(plan_.rules, [&](const fusion_rule& rule) {
+      if (!rule.layers.empty()) return rule.layers.front() == first.name;
+      return std::ranges::find(rule.ops, first.op.name()) != rule.ops.end();
+    });
+    return found == plan_.rules.end() ? nullptr : &*found;
+  }
+
+  /// Throws bad_input where the layers of a rule are several calls.
+  void require_joined(const fusion_rule& rule) const {
+    std::optional<std::size_t> first;
+    for (const std::string& name : rule.layers) {
+      const auto found = std::ranges::find(layers_, name, &layer::name);
+      if (found == layers_.end()) continue;  // of another model, or not run in inference
+      const std::size_t call = call_of_[static_cast<std::size_t>(found - layers_.begin())];
+      if (first.value_or(call) != call) {
+        throw error(fmt::format("fusion plan '{}': '{}' cannot be in one call with '{}'",
+                                plan_.name, name, rule.layers.front()),
+                    exit_code::bad_input);
+      }
+      first = call;
+    }
+  }
+
+  void begin_call(std::size_t i) {
+    call_of_.push_back(calls_.size());
+    calls_.push_back({.layers = {i}, .rule = rule_of(layers_[i]), .inputs = layers_[i].inputs});
+  }
+
+  /// Whether the call of one of the layer's sources takes the layer in.
+  [[nodiscard]] bool is_taken_in(std::size_t i) {
+    const layer& next = layers_[i];
+    for (std::size_t source = 0; source < next.inputs.size(); ++source) {
+      const std::size_t from = next.inputs[source];
+      if (from == model_input || readers_[from].size() != 1) continue;
+      fused_call& call = calls_[call_of_[from]];
+      const auto stage = stage_for(call, next);
+      if (!stage) continue;
+      const bool stays = call.rule->repeat && *stage + 1 == call.rule->then.size();
+      call.stage = *stage + (stays ? 0 : 1);
+      call.layers.push_back(i);
+      call_of_.push_back(call_of_[from]);
+      take_in(call, next, source);
+      return true;
+    }
+    return false;
+  }
+
+  /// The stage in which the call takes the layer in; nothing if it does not.
+  [[nodiscard]] std::optional<std::size_t> stage_for(const fused_call& call,
+                                                     const layer& next) const {
+    if (call.rule == nullptr || !may_take_in(call, next)) return std::nullopt;
+    const std::vector<std::string>& named = call.rule->layers;
+    if (!named.empty()) {
+      const bool listed = std::ranges::find(named, next.name) != named.end();
+      return listed ? std::optional(call.stage) : std::nullopt;
+    }
+    const std::string word = fusion_word(next.op);
+    const auto takes = [&](const std::string& listed) {
+      return listed == word ||
+             (listed == next.op.name() && next.op.get<op::activation>() != nullptr);
+    };
+    for (std::size_t stage = call.stage; stage < call.rule->then.size(); ++stage) {
+      if (std::ranges::any_of(call.rule->then[stage], takes)) return stage;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool may_take_in(const fused_call& call, const layer& next) const {
+    const record_fields fields = next.op.fields();
+    const record_field* own = field_of(fields, "post");
+    if (own != nullptr && !own->is_default) return false;
+    const op::any& first = layers_[call.layers.front()].op;
+    if (next.op.get<op::batchnorm>() != nullptr) {
+      // After a post-op, or in a call without a bias, there is nothing to fold it into.
+      const record_fields of_first = first.fields();
+      return call.post.empty() && !call.folds && field_of(of_first, "bias") != nullptr;
+    }
+    if (fusion_word(next.op) != op::add::name) return next.op.get<op::activation>() != nullptr;
+    const auto additions = std::ranges::count_if(call.post, op::is_addition);
+    return additions < op::most_additions &&
+           connects(of_role(first, op::role::destination).front().extents, result_of(next));
+  }
+
+  static void take_in(fused_call& call, const layer& next, std::size_t source) {
+    if (next.op.get<op::batchnorm>() != nullptr) {
+      call.folds = true;
+    } else if (const auto* function = next.op.get<op::activation>()) {
+      call.post.push_back(static_cast<op::post_op>(function->kind));
+    } else {
+      call.post.push_back(op::post_op::add);
+      call.inputs.push_back(next.inputs[1 - source]);
+    }
+  }
+
+  /// Whether a call may overwrite what it adds, which layer `addend` wrote: no later call reads it,
+  /// and the call itself reads it only here.
+  [[nodiscard]] bool may_overwrite(const fused_call& by, std::size_t addend) const {
+    if (addend == model_input || std::ranges::count(by.inputs, addend) != 1) return false;
+    if (!of_role(layers_[addend].op, op::role::destination).front().kept_in.empty()) return false;
+    return std::ranges::all_of(readers_[addend], [&](std::size_t reader) {
+      return calls_[call_of_[reader]].layers.back() <= by.layers.back();
+    });
+  }
+
+  [[nodiscard]] layer fused_layer(const fused_call& call) const {
+    const layer& first = layers_[call.layers.front()];
+    if (call.layers.size() == 1) return first;
+    op::post_ops post = call.post;
+    std::size_t addend = first.inputs.size();
+    bool overwrites = false;
+    for (op::post_op& next : post) {
+      if (!op::is_addition(next)) continue;
+      const std::size_t from = call.inputs[addend++];
+      if (overwrites || !call.rule->in_place || !may_overwrite(call, from)) continue;
+      next = op::post_op::sum;
+      overwrites = true;
+    }
+    record_fields fields = first.op.fields();
+    for (record_field& field : fields) {
+      if (field.name == "bias" && call.folds) field.value = true;
+      if (field.name == "post") field.value = layerbench::detail::value_of(post);
+    }
+    std::vector<std::string> names;
+    for (const std::size_t i : call.layers) names.push_back(layers_[i].name);
+    const auto known = std::ranges::find(catalog_, first.op.name(), &op::entry::name);
+    return {fmt::format("{}", fmt::join(names, "+")), known->create(fields), call.inputs};
+  }
+
+  const fusion_plan& plan_;
+  const op::catalog& catalog_;
+  graph result_;
+  std::vector<layer> layers_;                      ///< those that inference runs
+  std::vector<std::vector<std::size_t>> readers_;  ///< of each layer
+  std::vector<fused_call> calls_;
+  std::vector<std::size_t> call_of_;  ///< of each layer
+};
+
+}  // namespace detail
+
+LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
+                                          const op::catalog& catalog) {
+  const json::value parsed = json::parse_file(path);
+  const json::cursor file(parsed, path.string());
+  file.check_keys({"name", "title", "source", "rules"}, {"name", "rules"});
+  const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
+  fusion_plan plan{file["name"].text(), text("title"), text("source"), {}};
+  if (!is_name(plan.name) || plan.name == no_fusion) {
+    file["name"].fail("expected lower-case letters, digits and _, and not " +
+                      std::string(no_fusion));
+  }
+  std::vector<std::string> ops;  // those with post-ops
+  for (const op::entry& entry : catalog) {
+    const record_fields fields = entry.default_fields();
+    if (detail::field_of(fields, "post") != nullptr) ops.emplace_back(entry.name);
+  }
+  const json::cursor rules = file["rules"];
+  rules.require_array();
+  for (std::size_t i = 0; i < rules.get().size(); ++i) {
+    plan.rules.push_back(detail::read_rule(rules[i], ops));
+  }
+  if (plan.rules.empty()) rules.fail("has no rule");
+  return plan;
+}
+
+LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog) {
+  return detail::fuser(g, plan, catalog).result();
+}
+
+}  // namespace layerbench::model

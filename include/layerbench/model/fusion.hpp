@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <layerbench/model/graph.hpp>
+#include <layerbench/op/op.hpp>
+
+/// Fusion plans (docs/formats.md): which layers an inference engine runs as one call.
+namespace layerbench::model {
+
+/// Which layers a call takes in. Each layer must be the only reader of the one before it. A rule is
+/// for ops and says what may follow, or for `layers` of one model, all of which are one call.
+struct fusion_rule {
+  std::vector<std::string> ops = {};     ///< of the first layer
+  std::vector<std::string> layers = {};  ///< by name, the first one first
+  /// The stages that follow it, in order. Each takes in at most one layer: `batchnorm`, which is
+  /// folded into weights and bias, `add`, `activation`, or the kind of an activation.
+  std::vector<std::vector<std::string>> then = {};
+  bool repeat = false;    ///< the last stage takes in as many layers as there are
+  bool in_place = false;  ///< an addition overwrites a source that no later layer reads
+};
+
+struct fusion_plan {
+  std::string name;
+  std::string title;
+  std::string source;  ///< where it is known from that the engine does so
+  std::vector<fusion_rule> rules;
+};
+
+/// The name of no fusion at all.
+inline constexpr std::string_view no_fusion = "none";
+
+/// The file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a fusion plan
+/// of `shapes`. Throws nothing_matched for an unknown name, listing what exists.
+[[nodiscard]] std::filesystem::path find_fusion(const std::string& name_or_path,
+                                                const std::filesystem::path& shapes);
+
+/// Reads a fusion plan. Throws bad_input with file and JSON pointer.
+[[nodiscard]] fusion_plan load_fusion(const std::filesystem::path& path,
+                                      const op::catalog& catalog);
+
+/// The model as the plan fuses it, for inference only. A fused layer is named after all layers in
+/// it, joined by '+', and stands where the last of them stood. An addition is part of the call of
+/// its first source that can take it in. Throws bad_input for a rule whose `layers` cannot be one
+/// call.
+[[nodiscard]] graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog);
+
+}  // namespace layerbench::model
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/model/fusion-inl.hpp>
+#endif

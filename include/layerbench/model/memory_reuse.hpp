@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/step.hpp>
+
+/// Activations in memory that a step uses several times, as inference engines plan it.
+namespace layerbench::model {
+
+/// Whether each activation has memory of its own, or takes the place of one that no later call
+/// reads.
+enum class memory_mode { fresh, reused };
+
+}  // namespace layerbench::model
+
+template <>
+inline constexpr std::array<std::string_view, 2>
+    layerbench::enum_names<layerbench::model::memory_mode>{"fresh", "reused"};
+
+namespace layerbench::model {
+
+namespace detail {
+
+/// Gives tensors of a step whose lifetimes do not overlap the same memory.
+class memory_planner {
+ public:
+  memory_planner(step of, const operand_bytes& bytes) : step_(std::move(of)) {
+    bytes_.resize(step_.tensors, 0);
+    last_use_.resize(step_.tensors, 0);
+    std::vector<bool> is_read(step_.tensors, false);
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const call& user = step_.calls[i];
+      const std::vector<std::int64_t> sizes = bytes(user.op, user.pass);
+      for (std::size_t j = 0; j < user.tensors.size(); ++j) {
+        const std::size_t tensor = user.tensors[j];
+        bytes_[tensor] = std::max(bytes_[tensor], sizes.at(j));
+        last_use_[tensor] = i;
+        if (!step_.written_as(user, tensor)) is_read[tensor] = true;
+      }
+    }
+    // What no call reads are results of the model.
+    fixed_.resize(step_.tensors, false);
+    for (std::size_t i = 0; i < step_.tensors; ++i) fixed_[i] = !is_read[i];
+    for (std::size_t i = 0; i < step_.inputs; ++i) fixed_[i] = true;
+    for (const kept_tensor& kept : step_.kept) fixed_[kept.tensor] = true;
+    for (const packed_tensor& packed : step_.packed) {
+      fixed_[packed.whole] = true;
+      for (const std::size_t part : packed.parts) fixed_[part] = true;
+    }
+  }
+
+  [[nodiscard]] step result() && {
+    std::vector<std::size_t> place(step_.tensors);  // the tensor whose memory each one has
+    std::vector<bool> placed = fixed_;
+    for (std::size_t i = 0; i < step_.tensors; ++i) place[i] = i;
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      std::vector<std::size_t>& tensors = step_.calls[i].tensors;
+      const std::vector<std::size_t> used = tensors;
+      for (std::size_t& tensor : tensors) {
+        if (!placed[tensor]) place[tensor] = take(tensor);
+        placed[tensor] = true;
+        tensor = place[tensor];
+      }
+      for (std::size_t j = 0; j < used.size(); ++j) {
+        const bool again = std::find(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(j),
+                                     used[j]) != used.begin() + static_cast<std::ptrdiff_t>(j);
+        if (!again && !fixed_[used[j]] && last_use_[used[j]] == i) free_.push_back(place[used[j]]);
+      }
+    }
+    return std::move(step_);
+  }
+
+ private:
+  /// The free memory that fits the tensor best: the smallest that is large enough, else the largest
+  /// one, which grows; else the tensor's own.
+  std::size_t take(std::size_t tensor) {
+    if (free_.empty()) return tensor;
+    const std::int64_t needed = bytes_[tensor];
+    const auto better = [&](std::size_t a, std::size_t b) {
+      const bool a_fits = bytes_[a] >= needed;
+      const bool b_fits = bytes_[b] >= needed;
+      if (a_fits != b_fits) return a_fits;
+      return a_fits ? bytes_[a] < bytes_[b] : bytes_[a] > bytes_[b];
+    };
+    const auto best = std::ranges::min_element(free_, better);
+    const std::size_t found = *best;
+    free_.erase(best);
+    bytes_[found] = std::max(bytes_[found], needed);
+    return found;
+  }
+
+  step step_;
+  std::vector<std::int64_t> bytes_;     ///< of each tensor; grows with those that share its memory
+  std::vector<std::size_t> last_use_;   ///< the last call that uses each tensor
+  std::vector<bool> fixed_;             ///< inputs, results, and what is kept from step to step
+  std::vector<std::size_t> free_ = {};  ///< tensors whose memory no later call needs
+};
+
+}  // namespace detail
+
+/// The inference step with activations in shared memory: a tensor takes the place of one that no
+/// later call reads. `bytes` gives the sizes of tensors.
+[[nodiscard]] inline step with_reused_memory(step of, const operand_bytes& bytes) {
+  return detail::memory_planner(std::move(of), bytes).result();
+}
+
+}  // namespace layerbench::model

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
+#include <layerbench/model/shape_file.hpp>
+#include <layerbench/model/totals.hpp>
+#include <layerbench/model/training.hpp>
+#include <layerbench/op/builtin.hpp>
+#include <layerbench/op/conv.hpp>
+#include <layerbench/op/list.hpp>
+#include <layerbench/result/name.hpp>
+
+#include "support/mentions.hpp"
+#include "support/temporary_directory.hpp"
+
+/// Which layers fusion plans join, and what their files may say.
+namespace layerbench::model {
+namespace model_fusion_test {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+using texts = std::vector<std::string>;
+
+graph load_named(const std::string& name) { return load(find(name, LAYERBENCH_SHAPES_DIR)); }
+
+fusion_plan plan_of(const std::string& name) {
+  return load_fusion(find_fusion(name, LAYERBENCH_SHAPES_DIR), op::builtin_catalog());
+}
+
+graph fused_by(const std::string& plan, const graph& g) {
+  return fused(g, plan_of(plan), op::builtin_catalog());
+}
+
+texts names_of(const graph& g) {
+  texts names;
+  for (const layer& one : g.layers) names.push_back(one.name);
+  return names;
+}
+
+/// A convolution or sum of 1*4*8*8 values, as a layer of a file.
+std::string conv(const std::string& name, const std::string& after, const char* more = "") {
+  return fmt::format(
+      R"({{"name": "{}", "op": "conv", "after": [{}],
+          "shape": {{"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1{}}}}})",
+      name, after, more);
+}
+std::string add(const std::string& name, const std::string& after) {
+  return fmt::format(
+      R"({{"name": "{}", "op": "add", "after": [{}], "shape": {{"dims": [1, 4, 8, 8]}}}})", name,
+      after);
+}
+std::string relu(const std::string& name, const std::string& after) {
+  return fmt::format(
+      R"({{"name": "{}", "op": "activation", "after": [{}],
+          "shape": {{"kind": "relu", "dims": [1, 4, 8, 8]}}}})",
+      name, after);
+}
+
+class fusion : public ::testing::Test {
+ protected:
+  [[nodiscard]] graph model_of(const texts& layers) const {
+    return load(directory_.write(
+        "m.json", fmt::format(R"({{"name": "m", "layers": [{}]}})", fmt::join(layers, ","))));
+  }
+  /// The plan with a single rule for convolutions and sums.
+  [[nodiscard]] graph fused_with(const std::string& rule, const graph& g) const {
+    const auto path = directory_.write(
+        "plan.json",
+        fmt::format(R"({{"name": "p", "rules": [{{"ops": ["conv", "add"], {}}}]}})", rule));
+    return fused(g, load_fusion(path, op::builtin_catalog()), op::builtin_catalog());
+  }
+  [[nodiscard]] std::string error_of(const std::string& plan) const {
+    try {
+      static_cast<void>(load_fusion(directory_.write("plan.json", plan), op::builtin_catalog()));
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), exit_code::bad_input);
+      return e.what();
+    }
+    return "";
+  }
+
+  testing::temporary_directory directory_;
+};
+
+const op::post_ops& post_of(const layer& of) {
+  if (const auto* addition = of.op.get<op::add>()) return addition->post;
+  return of.op.get<op::conv>()->post;
+}
+
+TEST_F(fusion, of_resnet50_folds_all_batch_norms_and_sums_each_block_in_place) {
+  const graph plain = load_named("resnet50");
+  const graph result = fused_by("openvino", plain);
+  std::map<std::string, int> ops;
+  int sums = 0;
+  for (const layer& one : result.layers) {
+    ++ops[std::string(one.op.name())];
+    const auto* convolution = one.op.get<op::conv>();
+    if (convolution == nullptr) continue;
+    EXPECT_TRUE(convolution->bias) << one.name;
+    sums += static_cast<int>(std::ranges::count(convolution->post, op::post_op::sum));
+    EXPECT_THAT(std::ranges::count(convolution->post, op::post_op::add), 0) << one.name;
+  }
+  EXPECT_EQ(ops["conv"], 53);
+  EXPECT_EQ(ops["batchnorm"] + ops["activation"] + ops["add"], 0);
+  EXPECT_EQ(sums, 16);
+  EXPECT_EQ(count(result).macs, count(plain).macs);
+  EXPECT_EQ(result.fusion, "openvino");
+}
+
+TEST_F(fusion, keeps_the_work_and_every_layer_of_all_models) {
+  for (const std::string& name : list(LAYERBENCH_SHAPES_DIR)) {
+    const graph plain = load_named(name);
+    for (const std::string& plan : list(LAYERBENCH_SHAPES_DIR, "fusions")) {
+      SCOPED_TRACE(name + ' ' + plan);
+      const graph result = fused_by(plan, plain);
+      EXPECT_EQ(count(result).macs, count(plain).macs);
+      texts all;
+      for (const std::string& joined : names_of(result)) {
+        for (const auto part : result::detail::split(joined, '+')) all.emplace_back(part);
+      }
+      texts expected;
+      for (const layer& one : plain.layers) {
+        if (one.op.has(op::pass::fwd)) expected.push_back(one.name);
+      }
+      EXPECT_THAT(all, ::testing::UnorderedElementsAreArray(expected));
+      for (std::size_t i = 0; i < result.layers.size(); ++i) {
+        const layer& one = result.layers[i];
+        EXPECT_EQ(one.inputs.size(), detail::of_role(one.op, op::role::source).size());
+        for (const std::size_t input : one.inputs) {
+          EXPECT_TRUE(input == model_input || input < i) << one.name;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(fusion, takes_an_addition_into_its_first_source_and_overwrites_the_other) {
+  const graph g = model_of({conv("a", ""), conv("b", "\"a\""), conv("c", "\"a\""),
+                            add("sum", "\"c\", \"b\""), relu("r", "\"sum\"")});
+  const graph result = fused_with(R"("then": [["add"], ["relu"]], "in_place": true)", g);
+  EXPECT_THAT(names_of(result), ElementsAre("a", "b", "c+sum+r"));
+  EXPECT_THAT(post_of(result.layers[2]), ElementsAre(op::post_op::sum, op::post_op::relu));
+  EXPECT_THAT(result.layers[2].inputs, ElementsAre(0, 1));
+}
+
+TEST_F(fusion, overwrites_nothing_that_is_read_later_or_by_the_call_itself) {
+  const std::string rule = R"("then": [["add"]], "in_place": true)";
+  // `a` is read by `late`; `b` by the convolution that adds it; the input is nobody's to overwrite.
+  const graph later =
+      fused_with(rule, model_of({conv("a", ""), conv("b", "\"a\""), add("sum", "\"b\", \"a\""),
+                                 add("late", "\"sum\", \"a\"")}));
+  EXPECT_THAT(names_of(later), ElementsAre("a", "b+sum", "late"));
+  EXPECT_THAT(post_of(later.layers[1]), ElementsAre(op::post_op::add));
+  const graph own =
+      fused_with(rule, model_of({conv("a", ""), conv("b", "\"a\""), add("sum", "\"b\", \"a\"")}));
+  EXPECT_THAT(post_of(own.layers[1]), ElementsAre(op::post_op::add));
+  const std::string block = R"({"name": "p", "op": "pad", "after": [],
+                               "shape": {"dims": [1, 4, 8, 8], "before": [0, 0, 0, 0],
+                                         "after": [0, 0, 0, 0]}})";
+  const graph free = fused_with(
+      rule, model_of({block, conv("a", "\"p\""), conv("b", ""), add("sum", "\"b\", \"a\"")}));
+  EXPECT_THAT(post_of(free.layers.back()), ElementsAre(op::post_op::sum));
+}
+
+TEST_F(fusion, joins_nothing_that_two_layers_read) {
+  const graph g =
+      model_of({conv("a", ""), relu("r", "\"a\""), conv("b", "\"a\""), add("sum", "\"r\", \"b\"")});
+  const graph result = fused_with(R"("then": [["relu"]])", g);
+  EXPECT_THAT(names_of(result), ElementsAre("a", "r", "b", "sum"));
+}
+
+TEST_F(fusion, takes_as_many_layers_as_its_stages_say) {
+  const graph g =
+      model_of({conv("a", ""), relu("r1", "\"a\""), relu("r2", "\"r1\""), relu("r3", "\"r2\"")});
+  EXPECT_THAT(names_of(fused_with(R"("then": [["relu"]])", g)), ElementsAre("a+r1", "r2", "r3"));
+  EXPECT_THAT(names_of(fused_with(R"("then": [["add"], ["relu"], ["relu"]])", g)),
+              ElementsAre("a+r1+r2", "r3"));
+  EXPECT_THAT(names_of(fused_with(R"("then": [["relu"]], "repeat": true)", g)),
+              ElementsAre("a+r1+r2+r3"));
+  EXPECT_THAT(names_of(fused_with(R"("then": [["tanh"]])", g)), SizeIs(4));
+}
+
+TEST_F(fusion, joins_the_layers_that_a_rule_names_or_refuses) {
+  const graph g = model_of({conv("a", ""), relu("r", "\"a\""), conv("b", "\"r\""),
+                            relu("s", "\"b\""), conv("c", "\"s\"")});
+  const auto with = [&](const std::string& layers) {
+    const auto path = directory_.write(
+        "plan.json", fmt::format(R"({{"name": "p", "rules": [{{"layers": [{}]}}]}})", layers));
+    return fused(g, load_fusion(path, op::builtin_catalog()), op::builtin_catalog());
+  };
+  EXPECT_THAT(names_of(with(R"("b", "s")")), ElementsAre("a", "r", "b+s", "c"));
+  EXPECT_THAT(names_of(with(R"("x", "y")")), SizeIs(5));  // of another model
+  EXPECT_THROW(static_cast<void>(with(R"("a", "s")")), error);
+  EXPECT_THROW(static_cast<void>(with(R"("s", "c")")), error);
+}
+
+TEST_F(fusion, is_for_inference_only) {
+  const graph result = fused_by("fold_bn", load_named("resnet18"));
+  EXPECT_THROW(static_cast<void>(step_of(result, "training")), usage_error);
+}
+
+TEST_F(fusion, files_are_checked) {
+  EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "then": [["gulp"]]}]})"),
+              testing::HasWord("/rules/0/then/0/0"));
+  EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["pool"], "then": [["relu"]]}]})"),
+              testing::HasWord("/rules/0/ops/0"));
+  EXPECT_THAT(error_of(R"({"name": "none", "rules": [{"ops": ["conv"], "then": [["relu"]]}]})"),
+              testing::HasWord("/name"));
+  EXPECT_THAT(error_of(R"({"name": "p", "rules": []})"), testing::HasWord("/rules"));
+  EXPECT_THAT(
+      error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "then": [["add"]], "more": 1}]})"),
+      testing::HasWord("more"));
+  EXPECT_THROW(static_cast<void>(find_fusion("unknown", LAYERBENCH_SHAPES_DIR)), nothing_matched);
+}
+
+TEST_F(fusion, post_ops_of_a_file_are_read_and_checked) {
+  const graph g = model_of({conv("a", ""), conv("b", "\"a\""),
+                            conv("c", "\"b\", \"a\"", R"(, "post": ["sum", "relu"])")});
+  EXPECT_EQ(g.layers[2].op.key(), "n:1,c:4,h:8,w:8,k:4,r:1,s:1,post:sum+relu");
+  EXPECT_THROW(static_cast<void>(step_of(g, "training")), usage_error);
+  const step all = inference_step(g);
+  // `c` writes where `a` did.
+  EXPECT_EQ(all.calls[2].tensors.back(), all.calls[0].tensors.back());
+  const auto refused = [&](const texts& layers) {
+    EXPECT_THROW(static_cast<void>(model_of(layers)), bad_input);
+  };
+  refused({conv("a", "", R"(, "post": ["sum"])")});  // has two sources
+  refused({conv("a", ""), conv("b", "\"a\", \"a\"", R"(, "post": ["sum"])")});
+  refused({conv("a", ""), conv("b", "\"a\""), conv("c", "\"b\", \"a\"", R"(, "post": ["sum"])"),
+           relu("late", "\"a\"")});
+  refused({conv("a", "", R"(, "post": ["relu7"])")});
+  refused({conv("a", "", R"(, "post": "relu")")});
+  refused({conv("a", ""), conv("b", "\"a\""),
+           conv("c", "\"b\", \"a\", \"a\"", R"(, "post": ["sum", "sum"])")});
+}
+
+}  // namespace model_fusion_test
+}  // namespace layerbench::model
