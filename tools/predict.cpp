@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/analysis/predict/bmf.hpp>
+#include <layerbench/analysis/predict/fusion_gain.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/service_mix.hpp>
@@ -51,11 +52,13 @@ std::string render(const std::vector<analysis::prediction>& predictions,
   if (mix) services = analysis::services_of(predictions, *mix);
   if (format == "text") {
     return analysis::text(predictions) + (run ? analysis::text(predictions, *run) : "") +
-           (mix ? analysis::text(services, *mix) : "") + analysis::text(measured);
+           (mix ? analysis::text(services, *mix) : "") +
+           analysis::text(analysis::fusion_gains(predictions)) + analysis::text(measured);
   }
   if (format == "bmf") return json_text(analysis::to_bmf(predictions));
   json::value result = analysis::to_json(predictions);
   analysis::add_contentions(result, measured);
+  analysis::add_fusion_gains(result, analysis::fusion_gains(predictions));
   if (run) analysis::add_training_runs(result, predictions, *run);
   if (mix) analysis::add_services(result, services, *mix);
   return json_text(result);

@@ -39,6 +39,7 @@ struct planned {
   std::optional<double> chain_seconds = {};
   model::step_part part = model::step_part::forward;
   std::vector<operand_traffic> traffic = {};  ///< in the operands' order; empty: unknown
+  std::vector<std::string> layers = {};       ///< of the `count` calls; empty: unknown
 
   /// The same text as model::work_of.
   [[nodiscard]] std::string work() const { return fmt::format("{}/{}/{}", op, pass, key); }
@@ -53,6 +54,7 @@ struct planned {
                  primitive.count(),
                  primitive.inserted};
   result.part = primitive.part;
+  result.layers = primitive.layers;
   return result;
 }
 

@@ -29,6 +29,7 @@ LAYERBENCH_INLINE std::string write_manifest(const manifest& cases) {
       if (!primitive.state.empty()) more["state"] = primitive.state;
       if (primitive.inserted) more["inserted"] = true;
       if (primitive.chain_seconds) more["chain_s"] = *primitive.chain_seconds;
+      if (primitive.layers.size() > 1) more["layers"] = primitive.layers;
       for (const operand_traffic& operand : primitive.traffic) {
         more["moves"].push_back({operand.bytes, operand.distance, operand.written ? 1 : 0});
       }
@@ -78,6 +79,7 @@ LAYERBENCH_INLINE manifest read_manifest(std::string_view text, std::string_view
         step.push_back({primitive.at(0), primitive.at(1), primitive.at(2), primitive.at(3), count,
                         more.value("inserted", false), more.value("state", "")});
         step.back().part = *part;
+        step.back().layers = more.value("layers", std::vector{step.back().layer});
         if (more.contains("moves")) step.back().traffic = detail::read_traffic(more["moves"], file);
         if (more.contains("chain_s")) {
           step.back().chain_seconds = more["chain_s"].get<double>();

@@ -84,7 +84,7 @@ inline constexpr double much_disturbed = 0.1;
                                           std::string_view state) {
   name_parameters parameters = configuration.parameters;
   // What is computed is in op, pass and key.
-  for (const char* name : {"phase", "tokens", "context"}) parameters.erase(name);
+  for (const char* name : {"phase", "tokens", "context", "fusion"}) parameters.erase(name);
   return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, configuration.backend, configuration.dtype,
                      key, cache, state, detail::parameter_text(parameters));
 }

@@ -22,6 +22,7 @@
 #include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
@@ -146,6 +147,18 @@ LAYERBENCH_INLINE model::training training_of(const group& files) {
   return optimizer ? model::training_of(*optimizer) : model::training{};
 }
 
+/// The model as a fusion plan of that name fuses it; nothing if no such plan is shipped.
+[[nodiscard]] inline std::optional<model::graph> fused_by(const std::string& plan,
+                                                          const model::graph& graph) {
+  try {
+    const op::catalog catalog = op::builtin_catalog();
+    const std::filesystem::path path = model::find_fusion(plan, model::default_shapes_directory());
+    return model::fused(graph, model::load_fusion(path, catalog), catalog);
+  } catch (const nothing_matched&) {
+    return std::nullopt;
+  }
+}
+
 LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
     const model::graph& shipped, const std::filesystem::path& path,
     const result::configuration_name& configuration, const group& files) {
@@ -153,15 +166,20 @@ LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
   for (const auto& [name, value] : replaced) {
     if (!shipped.parameters.contains(name)) return std::nullopt;
   }
-  const model::graph graph = replaced.empty() ? shipped : model::load(path, replaced);
+  std::optional<model::graph> graph = replaced.empty() ? shipped : model::load(path, replaced);
+  const std::string plan = configuration.parameter("fusion", "");
+  if (!plan.empty()) graph = fused_by(plan, *graph);
+  if (!graph) return std::nullopt;
   const auto type = dtype_from(configuration.dtype);
   const auto in_place = in_place_ops(files);
   const bool trains = configuration.phase() == "training";
-  const bool reordered = trains || configuration.parameter("layout", "nhwc") == "any";
+  // Only the library knows the bytes of its tensors, and so which of them share memory.
+  const bool reordered = trains || configuration.parameter("layout", "nhwc") == "any" ||
+                         configuration.parameters.contains("memory");
   const model::op_names ops = in_place.value_or(model::op_names{});
   const dtype of = type.value_or(dtype::f32);
   const model::step calls =
-      model::step_of(graph, configuration.phase(), of, ops, training_of(files));
+      model::step_of(*graph, configuration.phase(), of, ops, training_of(files));
   std::optional<model::step_memory> memory;
   if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;
@@ -202,8 +220,10 @@ LAYERBENCH_INLINE std::vector<planned_configuration> cases_of_file(
   std::vector<planned_configuration> cases;
   for (planned_configuration& planned : known) {
     auto derived = detail::step_of(shipped, path, planned.configuration, files);
-    if (!derived) continue;
-    if (!detail::same_work(planned.step, *derived)) {
+    // The step of a plan that is not shipped is known from the manifest alone.
+    const bool known_step = !planned.step.empty() && planned.configuration.fused();
+    if (!derived && !known_step) continue;
+    if (derived && !detail::same_work(planned.step, *derived)) {
       planned = {planned.configuration, std::move(*derived), true};
     }
     cases.push_back(std::move(planned));

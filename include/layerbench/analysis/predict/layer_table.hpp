@@ -14,6 +14,7 @@
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/result/short_names.hpp>
 
 /// The layers of a step and their shares, as text.
 namespace layerbench::analysis {
@@ -73,8 +74,8 @@ namespace layerbench::analysis {
       continue;
     }
     std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
-        layer.call_name(), layer.op, std::to_string(layer.count), units::duration(layer.seconds),
-        format::percent(layer.share), gigaflops(layer)});
+        result::short_joined(layer.call_name()), layer.op, std::to_string(layer.count),
+        units::duration(layer.seconds), format::percent(layer.share), gigaflops(layer)});
     if (p.limits) row.insert(row.end(), {bound_of(layer), percent_of_peak(layer)});
   }
   if (layers.size() > most) {

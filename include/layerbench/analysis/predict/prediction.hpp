@@ -33,6 +33,7 @@ struct layer_time {
   double high = 0;
   std::optional<double> padded_flops = {};            ///< FLOPs of one call, with those on padding
   std::vector<result::operand_traffic> traffic = {};  ///< its operands; empty: unknown
+  std::vector<std::string> layers = {};       ///< of its calls, if known; `name` is the first one
   std::optional<analysis::roofs> roofs = {};  ///< nothing where peaks or operands are unknown
 
   [[nodiscard]] std::string call_name() const { return model::call_name(name, pass); }

@@ -90,11 +90,11 @@ LAYERBENCH_INLINE std::vector<term> terms(const std::vector<timed_primitive>& st
     const std::map<round_id, double> counted = timing.counted();
     const auto values = std::views::values(counted);
     const stats::interval interval = stats::mean_interval({values.begin(), values.end()});
-    layers.push_back({planned->layer, planned->op, planned->pass, planned->key, planned->count,
-                      planned->inserted, seconds,
-                      static_cast<double>(planned->count) * seconds / total, timing.flops,
-                      planned->chain_seconds, planned->part, std::min(seconds, interval.low),
-                      std::max(seconds, interval.high), timing.padded_flops, planned->traffic});
+    layers.push_back(
+        {planned->layer, planned->op, planned->pass, planned->key, planned->count,
+         planned->inserted, seconds, static_cast<double>(planned->count) * seconds / total,
+         timing.flops, planned->chain_seconds, planned->part, std::min(seconds, interval.low),
+         std::max(seconds, interval.high), timing.padded_flops, planned->traffic, planned->layers});
   }
   return layers;
 }

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/base/table.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/result/short_names.hpp>
+#include <layerbench/shape/json.hpp>
+
+/// What fusion gains: calls of several layers beside the calls of these layers one by one.
+namespace layerbench::analysis {
+
+/// A fused call that was also measured layer by layer. Seconds are of one call.
+struct fused_call {
+  std::string name;
+  std::int64_t count;  ///< in a step
+  estimate apart;      ///< the sum of its layers
+  estimate together;
+
+  /// Seconds that the step becomes shorter.
+  [[nodiscard]] double saved() const {
+    return static_cast<double>(count) * (apart.value - together.value);
+  }
+  /// Whether fusing makes it slower, beyond the intervals of both timings.
+  [[nodiscard]] bool loses() const { return together.low > apart.high; }
+};
+
+/// A fused model beside the same model layer by layer.
+struct fusion_gain {
+  const prediction* apart;
+  const prediction* fused;
+  std::vector<fused_call> calls;  ///< the one that saves most comes first
+
+  /// Of the step's time; below 0 if fusing makes it shorter.
+  [[nodiscard]] double change() const { return fused->step->seconds / apart->step->seconds - 1; }
+};
+
+namespace detail {
+
+/// Seconds per call of each layer.
+[[nodiscard]] inline std::map<std::string, estimate, std::less<>> seconds_by_layer(
+    const prediction& p) {
+  std::map<std::string, estimate, std::less<>> found;
+  for (const layer_time& one : p.layers) {
+    for (const std::string& layer : one.layers) {
+      found.try_emplace(layer, estimate{one.seconds, one.low, one.high});
+    }
+  }
+  return found;
+}
+
+/// The fused calls of a primitive; nothing if one of their layers was not measured alone.
+[[nodiscard]] inline std::optional<fused_call> gain_of(
+    const layer_time& fused, const std::map<std::string, estimate, std::less<>>& alone) {
+  estimate sum{0, 0, 0};  // over all calls
+  for (const std::string& call : fused.layers) {
+    for (const std::string_view layer : result::detail::split(call, '+')) {
+      const auto found = alone.find(layer);
+      if (found == alone.end()) return std::nullopt;
+      sum = {sum.value + found->second.value, sum.low + found->second.low,
+             sum.high + found->second.high};
+    }
+  }
+  return fused_call{fused.name,
+                    fused.count,
+                    sum.times(1 / static_cast<double>(fused.layers.size())),
+                    {fused.seconds, fused.low, fused.high}};
+}
+
+}  // namespace detail
+
+/// The fused models among the predictions that were also predicted layer by layer, from the same
+/// files.
+[[nodiscard]] inline std::vector<fusion_gain> fusion_gains(
+    std::span<const prediction> predictions) {
+  std::vector<fusion_gain> all;
+  for (const prediction& fused : predictions) {
+    if (!fused.configuration.fused() || !fused.step) continue;
+    result::configuration_name plain = fused.configuration;
+    plain.parameters.erase("fusion");
+    const auto apart = std::ranges::find_if(predictions, [&](const prediction& other) {
+      return other.configuration == plain && other.files == fused.files &&
+             other.cache == fused.cache && other.step;
+    });
+    if (apart == predictions.end()) continue;
+    fusion_gain gain{&*apart, &fused, {}};
+    const auto alone = detail::seconds_by_layer(*apart);
+    for (const layer_time& one : fused.layers) {
+      if (one.name.find('+') == std::string::npos) continue;
+      if (auto call = detail::gain_of(one, alone)) gain.calls.push_back(std::move(*call));
+    }
+    std::ranges::stable_sort(gain.calls, std::ranges::greater{}, &fused_call::saved);
+    all.push_back(std::move(gain));
+  }
+  return all;
+}
+
+/// One table per fused model: the calls that save most, and all that lose.
+[[nodiscard]] inline std::string text(std::span<const fusion_gain> gains) {
+  using enum align;
+  constexpr std::size_t most = 8;
+  std::string all;
+  for (const fusion_gain& gain : gains) {
+    table t{{{"fused call"},
+             {"count", right},
+             {"layer by layer", right},
+             {"fused", right},
+             {"change", right},
+             {"saved per step", right}},
+            {}};
+    const bool any_loses = std::ranges::any_of(gain.calls, &fused_call::loses);
+    if (any_loses) t.columns.emplace_back("note");
+    std::size_t left_out = 0;
+    for (std::size_t i = 0; i < gain.calls.size(); ++i) {
+      const fused_call& call = gain.calls[i];
+      if (i >= most && !call.loses()) {
+        ++left_out;
+        continue;
+      }
+      t.rows.push_back(
+          {result::short_joined(call.name), std::to_string(call.count),
+           units::duration(call.apart.value), units::duration(call.together.value),
+           fmt::format("{:+.1f} %", 100 * (call.together.value / call.apart.value - 1)),
+           fmt::format("{:.3g} ms", 1e3 * call.saved())});
+      if (any_loses) t.rows.back().emplace_back(call.loses() ? "slower" : "");
+    }
+    if (left_out > 0) {
+      t.rows.push_back({fmt::format("{} more", left_out)});
+      t.rows.back().resize(t.columns.size());
+    }
+    all += fmt::format("\n{}\n  fusion takes the step from {:.4g} to {:.4g} ms ({:+.1f} %)\n\n{}",
+                       headline(*gain.fused), 1e3 * gain.apart->step->seconds,
+                       1e3 * gain.fused->step->seconds, 100 * gain.change(), text(t));
+  }
+  return all;
+}
+
+/// Adds the list "fusions" to what to_json makes of the predictions; nothing if there are none.
+inline void add_fusion_gains(json::value& to, std::span<const fusion_gain> gains) {
+  for (const fusion_gain& gain : gains) {
+    json::value calls = json::value::array();
+    for (const fused_call& call : gain.calls) {
+      calls.push_back({{"name", call.name},
+                       {"count", call.count},
+                       {"seconds_apart", to_json(call.apart)},
+                       {"seconds_fused", to_json(call.together)},
+                       {"loses", call.loses()}});
+    }
+    to["fusions"].push_back({{"case", gain.fused->configuration.text()},
+                             {"seconds_apart", gain.apart->step->seconds},
+                             {"seconds_fused", gain.fused->step->seconds},
+                             {"calls", calls}});
+  }
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/predict/fusion_gain.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/result/read_results.hpp>
+
+#include "support/bench.hpp"
+#include "support/mentions.hpp"
+
+/// Models with fused layers, measured.
+namespace layerbench {
+namespace bench_fusion_test {
+
+using testing::mentions;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+constexpr auto plan = R"({"name": "mine", "rules": [
+  {"ops": ["conv"], "then": [["relu"], ["add"]], "in_place": true}]})";
+
+class fused_results : public ::testing::Test {
+ protected:
+  testing::tiny_directory directory_;
+  std::string plan_ = directory_.write("plan.json", plan).string();
+};
+
+TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
+  for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
+    SCOPED_TRACE(backend);
+    const result::results measured = directory_.measure(
+        {"--backend=" + backend, "--fusion=none," + plan_, "--chain", "--verify"});
+    std::set<std::string> layers;
+    for (const result::measurement& row : measured.rows) {
+      EXPECT_EQ(row.error, "") << row.name.text();
+      if (row.name.configuration.fused()) layers.insert(row.name.layer);
+    }
+    EXPECT_THAT(layers,
+                UnorderedElementsAre("conv1+relu1", "conv2+relu2+add1", "pool1", "fc1", "prob"));
+    std::set<std::string> chains;
+    for (const result::measurement& chain : measured.chains) chains.insert(chain.name.text());
+    EXPECT_THAT(chains, SizeIs(2));
+
+    const std::vector<analysis::prediction> predictions =
+        analysis::predict(std::vector{measured}, {});
+    const std::vector<analysis::fusion_gain> gains = analysis::fusion_gains(predictions);
+    ASSERT_THAT(gains, SizeIs(1));
+    EXPECT_EQ(gains.front().fused->configuration.parameter("fusion", ""), "mine");
+    EXPECT_THAT(gains.front().calls, SizeIs(2));
+    EXPECT_EQ(predictions.front().coverage, 1);
+    EXPECT_EQ(predictions.back().coverage, 1);
+  }
+}
+
+TEST_F(fused_results, may_reuse_the_memory_of_activations) {
+  const result::results fresh = directory_.measure({"--chain", "--verify"});
+  const result::results reused =
+      directory_.measure({"--memory=reused", "--chain", "--verify", "--fusion=none," + plan_});
+  const auto footprint = [](const result::results& of) {
+    return of.rows.front().counters.at("footprint_bytes");
+  };
+  EXPECT_LT(footprint(reused), footprint(fresh));
+  for (const result::measurement& row : reused.rows) {
+    EXPECT_EQ(row.error, "") << row.name.text();
+    EXPECT_EQ(row.name.configuration.parameter("memory", ""), "reused");
+  }
+  EXPECT_THAT(reused.chains, SizeIs(::testing::Ge(2)));
+  EXPECT_EQ(analysis::predict(std::vector{reused}, {}).back().coverage, 1);
+}
+
+TEST_F(fused_results, are_refused_where_there_is_nothing_to_fuse) {
+  const auto run = [&](const testing::texts& arguments) {
+    return directory_.bench("bench_model", arguments);
+  };
+  EXPECT_EQ(run({"--fusion=" + plan_, "--phase=training"}).exit_code, 2);
+  EXPECT_EQ(run({"--fusion=unknown"}).exit_code, 5);
+  EXPECT_EQ(run({"--fusion=" + plan_ + ',' + plan_}).exit_code, 2);
+  const testing::outcome bad = run({"--fusion=" + directory_.write("bad.json", "{}").string()});
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_THAT(bad.err, mentions("bad.json"));
+  const testing::outcome sweep = run({"--model=deepbench_inference_device", "--fusion=" + plan_});
+  EXPECT_EQ(sweep.exit_code, 2);
+}
+
+}  // namespace bench_fusion_test
+}  // namespace layerbench
