@@ -250,6 +250,23 @@ class Numbers(unittest.TestCase):
         self.assertEqual(engine_worker.covered(["fused conv1/Conv", "relu1/Relu", "conv1/Conv_2",
                                                 "reorder"], names), ["conv1", "relu1"])
 
+    def test_what_openvino_joined_is_a_fusion_plan(self):
+        show = [TOOL, "show", "resnet18", "--format=json"]
+        shown = json.loads(subprocess.check_output(show))
+        joined = [["bn1", "relu1"], ["maxpool"], [], ["layer1_0_bn1", "layer1_0_relu1"],
+                  ["layer1_0_relu2", "layer1_0_bn2", "layer1_0_add"]]
+        plan = engines.fusion_plan(shown, [{"layers": layers} for layers in joined])
+        self.assertEqual([rule["layers"] for rule in plan["rules"]], [
+            ["conv1", "bn1", "relu1"], ["layer1_0_conv1", "layer1_0_bn1", "layer1_0_relu1"],
+            ["layer1_0_conv2", "layer1_0_bn2", "layer1_0_add", "layer1_0_relu2"]])
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(plan, file)
+            file.flush()
+            fused = json.loads(subprocess.check_output([*show, "--fusion", file.name]))
+        names = [layer["name"] for layer in fused["layers"]]
+        self.assertIn("conv1+bn1+relu1", names)
+        self.assertIn("layer1_0_conv2+layer1_0_bn2+layer1_0_add+layer1_0_relu2", names)
+
     def test_each_thread_gets_a_processor(self):
         allowed = sorted(os.sched_getaffinity(0))
         self.assertEqual(engines.processors_for(len(allowed)), allowed)

@@ -85,6 +85,9 @@ def options_of(arguments):
     parser.add_argument('--exec-graph', metavar='FILE',
                         help="write OpenVINO's graph with its fusions; for one batch and one number "
                         'of threads')
+    parser.add_argument('--fusion-plan', metavar='FILE',
+                        help='write the layers that OpenVINO joins as a fusion plan for --fusion of '
+                        'the benchmark programs; likewise')
     parser.add_argument('-o', '--output', required=True, metavar='FILE',
                         help='the result file; the layers are in FILE with _layers behind its stem')
     options = parser.parse_args(arguments)
@@ -95,9 +98,10 @@ def options_of(arguments):
                      f'process has {processors}')
     if options.rounds < 1:
         parser.error('--rounds: must be 1 or more')
-    if options.exec_graph and (len(options.batch or [1]) > 1 or len(options.threads) > 1
-                               or 'openvino' not in options.engines):
-        parser.error('--exec-graph: needs openvino, one batch and one number of threads')
+    several = len(options.batch or [1]) > 1 or len(options.threads) > 1
+    for option, file in (('exec-graph', options.exec_graph), ('fusion-plan', options.fusion_plan)):
+        if file and (several or 'openvino' not in options.engines):
+            parser.error(f'--{option}: needs openvino, one batch and one number of threads')
     if not os.access(pathlib.Path(options.output).resolve().parent, os.W_OK):
         parser.error(f'{options.output}: cannot be written')
     options.layerbench = options.layerbench or tool_beside(options.bench)
@@ -370,6 +374,28 @@ def measure(options, shown, threads, results):
                     'layers']
 
 
+def fusion_plan(shown, engine_layers):
+    """The layers that OpenVINO joins to one call, as a fusion plan. The exporter has folded batch
+    norms before, so the engine knows a convolution by the name of its batch norm."""
+    order = {layer['name']: i for i, layer in enumerate(shown['layers'])}
+    readers = [source for layer in shown['layers'] for source in layer['after']]
+    rules = []
+    for joined in engine_layers:
+        layers = set(joined['layers']) & set(order)
+        for name in list(layers):
+            layer = shown['layers'][order[name]]
+            if layer['op'] != 'batchnorm' or not layer['after']:
+                continue
+            source = layer['after'][0]
+            folds = shown['layers'][order[source]]['op'] in ('conv', 'deconv', 'gemm')
+            if folds and readers.count(source) == 1:
+                layers.add(source)
+        if len(layers) > 1:
+            rules.append({'layers': sorted(layers, key=order.get), 'in_place': True})
+    return {'name': f'openvino_{shown["model"]}',
+            'title': f'{shown["model"]} as OpenVINO ran it', 'rules': rules}
+
+
 def interrupt(*_):
     raise KeyboardInterrupt
 
@@ -397,6 +423,11 @@ def main(arguments=None):
     if not results.rounds:
         return code
     results.warn()
+    if code == 0 and options.fusion_plan:
+        shown = show(options, (options.batch or [None])[0])
+        layers = next(found for case, found in results.layers.items() if '/openvino/' in case)
+        code = from_torch.write(json.dumps(fusion_plan(shown, layers), indent=1) + '\n',
+                                options.fusion_plan)
     return from_torch.write(results.text(code != 0), options.output) or code
 
 
