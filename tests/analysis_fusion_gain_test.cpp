@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -68,15 +69,28 @@ TEST(FusionGain, IsTheSumOfTheLayersBesideTheFusedCall) {
   EXPECT_EQ(all["fusions"][0]["calls"][1]["loses"], true);
 }
 
+TEST(FusionGain, CountsOnlyFusedCallsOfAPrimitive) {
+  result::results file = measured(2.25, 5);
+  auto& fused = std::ranges::find_if(file.manifest, [](const auto& entry) {
+                  return entry.first.fused();
+                })->second;
+  fused.front().layers = {"c", "b+s"};  // `c` does the same work alone
+  const std::vector<prediction> predictions = predict(std::vector{file}, {});
+  const std::vector<fusion_gain> gains = fusion_gains(predictions);
+  ASSERT_THAT(gains, SizeIs(1));
+  const auto call = std::ranges::find(gains[0].calls, "b+s", &fused_call::name);
+  ASSERT_NE(call, gains[0].calls.end());
+  EXPECT_EQ(call->count, 1);
+  EXPECT_DOUBLE_EQ(call->apart.value, 3);
+}
+
 TEST(FusionGain, NeedsTheModelLayerByLayer) {
   result::results file = measured(2, 3);
   std::erase_if(file.rows, [](const result::measurement& row) { return row.name.layer == "r"; });
   options partly;
   partly.allow_partial = true;
   const std::vector<prediction> predictions = predict(std::vector{file}, partly);
-  const std::vector<fusion_gain> gains = fusion_gains(predictions);
-  ASSERT_THAT(gains, SizeIs(1));
-  EXPECT_THAT(gains[0].calls, SizeIs(0));
+  EXPECT_THAT(fusion_gains(predictions), SizeIs(0));
   file.manifest.erase(net);
   EXPECT_THAT(fusion_gains(predict(std::vector{file}, partly)), SizeIs(0));
 }

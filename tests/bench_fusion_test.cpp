@@ -57,6 +57,16 @@ TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
   }
 }
 
+TEST_F(fused_results, are_not_resumed_with_another_plan_of_the_same_name) {
+  const testing::texts arguments{"--fusion=" + plan_, "--chain"};
+  static_cast<void>(directory_.measure(arguments));
+  static_cast<void>(directory_.write(
+      "plan.json", R"({"name": "mine", "rules": [{"ops": ["conv"], "then": [["add"]]}]})"));
+  testing::texts resumed = arguments;
+  resumed.push_back("--resume=" + directory_.results);
+  EXPECT_EQ(directory_.bench("bench_model", resumed).exit_code, 3);
+}
+
 TEST_F(fused_results, may_reuse_the_memory_of_activations) {
   const result::results fresh = directory_.measure({"--chain", "--verify"});
   const result::results reused =
@@ -83,6 +93,12 @@ TEST_F(fused_results, are_refused_where_there_is_nothing_to_fuse) {
   const testing::outcome bad = run({"--fusion=" + directory_.write("bad.json", "{}").string()});
   EXPECT_EQ(bad.exit_code, 3);
   EXPECT_THAT(bad.err, mentions("bad.json"));
+  EXPECT_EQ(run({"--memory=reused", "--phase=training"}).exit_code, 2);
+  const std::string shipped = directory_
+                                  .write("own.json", R"({"name": "openvino", "rules": [
+      {"ops": ["conv"], "then": [["relu"]]}]})")
+                                  .string();
+  EXPECT_EQ(run({"--fusion=" + shipped}).exit_code, 2);
   const testing::outcome sweep = run({"--model=deepbench_inference_device", "--fusion=" + plan_});
   EXPECT_EQ(sweep.exit_code, 2);
 }

@@ -255,7 +255,9 @@ class Numbers(unittest.TestCase):
         shown = json.loads(subprocess.check_output(show))
         joined = [["bn1", "relu1"], ["maxpool"], [], ["layer1_0_bn1", "layer1_0_relu1"],
                   ["layer1_0_relu2", "layer1_0_bn2", "layer1_0_add"]]
-        plan = engines.fusion_plan(shown, [{"layers": layers} for layers in joined])
+        joined.append(["avgpool", "fc"])  # what no plan can join
+        plan, other = engines.fusion_plan(shown, [{"layers": layers} for layers in joined])
+        self.assertEqual(other, [["avgpool", "fc"]])
         self.assertEqual([rule["layers"] for rule in plan["rules"]], [
             ["conv1", "bn1", "relu1"], ["layer1_0_conv1", "layer1_0_bn1", "layer1_0_relu1"],
             ["layer1_0_conv2", "layer1_0_bn2", "layer1_0_add", "layer1_0_relu2"]])

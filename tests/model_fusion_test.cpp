@@ -239,6 +239,11 @@ TEST_F(fusion, post_ops_of_a_file_are_read_and_checked) {
   refused({conv("a", ""), conv("b", "\"a\", \"a\"", R"(, "post": ["sum"])")});
   refused({conv("a", ""), conv("b", "\"a\""), conv("c", "\"b\", \"a\"", R"(, "post": ["sum"])"),
            relu("late", "\"a\"")});
+  const std::string drop = R"({"name": "drop", "op": "dropout", "after": ["a"],
+                               "shape": {"dims": [1, 4, 8, 8]}})";
+  refused({conv("a", ""), drop, conv("b", "\"a\""),
+           conv("c", "\"b\", \"a\"", R"(, "post": ["sum"])"), relu("late", "\"drop\"")});
+  refused({conv("a", ""), drop, conv("c", "\"drop\", \"a\"", R"(, "post": ["sum"])")});
   refused({conv("a", "", R"(, "post": ["relu7"])")});
   refused({conv("a", "", R"(, "post": "relu")")});
   refused({conv("a", ""), conv("b", "\"a\""),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
@@ -193,6 +194,32 @@ TEST_F(Reuse, ReusedMemoryIsThatOfActivationsNobodyReadsAnyMore) {
   const call_state state = step_memory(reused, bytes).state_of(layer("conv3"));
   ASSERT_TRUE(state.operands.back().used);
   EXPECT_EQ(state.operands.back().used->call, layer("bn2"));
+}
+
+TEST_F(Reuse, ReusedMemoryKeepsAResultThatIsWrittenOverASource) {
+  // `c` adds `a`, which b has read, in place; nobody reads the sum.
+  const auto conv = [](const char* name, const char* after, const char* more) {
+    return fmt::format(R"({{"name": "{}", "op": "conv", "after": [{}],
+        "shape": {{"n": 1, "c": 4, "h": 8, "w": 8, "k": 4, "r": 1, "s": 1{}}}}})",
+                       name, after, more);
+  };
+  const graph g =
+      load(directory_.write("m.json", fmt::format(R"({{"name": "m", "layers": [{}, {}, {}, {}]}})",
+                                                  conv("a", "", ""), conv("b", "\"a\"", ""),
+                                                  conv("c", "\"b\", \"a\"", R"(, "post": ["sum"])"),
+                                                  conv("e", "\"b\"", ""))));
+  const step reused = with_reused_memory(inference_step(g), least_operand_bytes(dtype::f32));
+  const std::size_t result = reused.calls[2].tensors.back();
+  EXPECT_EQ(result, reused.calls[0].tensors.back());
+  EXPECT_FALSE(reused.calls[3].uses(result));
+}
+
+TEST_F(Reuse, AnOlderUseOfADestinationIsInItsSignature) {
+  const operand_bytes bytes = least_operand_bytes(dtype::f32);
+  const step reused = with_reused_memory(calls_, bytes);
+  EXPECT_THAT(step_memory(reused, bytes).state_of(layer("conv3")).signature(),
+              ::testing::HasSubstr(",dst:"));
+  EXPECT_THAT(state_of("conv3").signature(), ::testing::Not(::testing::HasSubstr(",dst:")));
 }
 
 TEST_F(Reuse, SignaturesAgreeForEqualSizes) {

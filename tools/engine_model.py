@@ -239,14 +239,16 @@ class Layer(torch.nn.Module):
         self.name, self.op = layer['name'], layer['op']
         try:
             if self.op not in OPS:
-                raise Unsupported('no engine gets this op')
+                raise Unsupported('this tool cannot build it')
+            if layer['shape'].get('post'):
+                raise Unsupported('its post-ops are not built; take the model without them')
             self.compute, self.extents = OPS[self.op](layer['shape'])
         except Unsupported as error:
             raise Unsupported(f'layer {self.name}: op {self.op}: {error}') from error
 
     def forward(self, *sources):
         return self.compute(*(source if tuple(source.shape) == extents else source.reshape(extents)
-                              for source, extents in zip(sources, self.extents)))
+                              for source, extents in zip(sources, self.extents, strict=True)))
 
     def draw(self, sources, generator):
         """Draws the parameters; the result on `sources`."""

@@ -7,11 +7,11 @@
   layerbench validate engines_layers.json --engine engines.json
 
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
-process of its own, on the same processors. A round times each engine once, then the layers by
-bench_model. Before that, the engines' results are compared. docs/engines.md says what is equal.
+process of its own, on the same processors. A round times each engine and, by bench_model, the
+layers. Before that, the engines' results are compared. docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
-cannot be written; 3 a wrong shape file; 4 a layer that no engine gets; 77 a package is missing; 130
+cannot be written; 3 a wrong shape file; 4 an op that this tool cannot build; 77 a package is missing; 130
 interrupted, what was measured is kept. Those of bench_model and layerbench are passed on.
 """
 import argparse
@@ -37,6 +37,9 @@ WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_
 # Of OpenMP and MKL: one library's binding would be that of all others.
 THREAD_VARIABLES = ('OMP_', 'GOMP_', 'KMP_', 'MKL_')
 PREEMPTED = 0.1   # share of a round's time from which on it is disturbed
+# Ops with which a fused call begins, and those that it takes in (docs/formats.md, fusion plans).
+FUSING = ('conv', 'deconv', 'gemm', 'add', 'batchnorm')
+FUSED = ('batchnorm', 'add', 'activation')
 STALL = 5e-4      # seconds
 WAITING = 0.01    # processors that a waiting engine may use
 
@@ -87,7 +90,7 @@ def options_of(arguments):
                         'of threads')
     parser.add_argument('--fusion-plan', metavar='FILE',
                         help='write the layers that OpenVINO joins as a fusion plan for --fusion of '
-                        'the benchmark programs; likewise')
+                        'the benchmark programs; for one batch and one number of threads')
     parser.add_argument('-o', '--output', required=True, metavar='FILE',
                         help='the result file; the layers are in FILE with _layers behind its stem')
     options = parser.parse_args(arguments)
@@ -375,11 +378,12 @@ def measure(options, shown, threads, results):
 
 
 def fusion_plan(shown, engine_layers):
-    """The layers that OpenVINO joins to one call, as a fusion plan. The exporter has folded batch
-    norms before, so the engine knows a convolution by the name of its batch norm."""
+    """The layers that OpenVINO joins to one call, as a fusion plan, and those it joins that no plan
+    can join. The exporter has folded batch norms before, so the engine knows a convolution by the
+    name of its batch norm."""
     order = {layer['name']: i for i, layer in enumerate(shown['layers'])}
     readers = [source for layer in shown['layers'] for source in layer['after']]
-    rules = []
+    rules, other = [], []
     for joined in engine_layers:
         layers = set(joined['layers']) & set(order)
         for name in list(layers):
@@ -390,10 +394,25 @@ def fusion_plan(shown, engine_layers):
             folds = shown['layers'][order[source]]['op'] in ('conv', 'deconv', 'gemm')
             if folds and readers.count(source) == 1:
                 layers.add(source)
-        if len(layers) > 1:
-            rules.append({'layers': sorted(layers, key=order.get), 'in_place': True})
+        names = sorted(layers, key=order.get)
+        ops = [shown['layers'][order[name]]['op'] for name in names]
+        fits = ops[:1] and ops[0] in FUSING and set(ops[1:]) <= set(FUSED)
+        if len(names) > 1:
+            (rules if fits else other).append({'layers': names, 'in_place': True})
     return {'name': f'openvino_{shown["model"]}',
-            'title': f'{shown["model"]} as OpenVINO ran it', 'rules': rules}
+            'title': f'{shown["model"]} as OpenVINO ran it', 'rules': rules}, [
+                rule['layers'] for rule in other]
+
+
+def write_plan(options, shown, results):
+    layers = next(found for case, found in results.layers.items() if '/openvino/' in case)
+    plan, other = fusion_plan(shown, layers)
+    for names in other:
+        print(f'not in {options.fusion_plan}: no plan can join {" ".join(names)}', file=sys.stderr)
+    if not plan['rules']:
+        raise Failed(f'{options.fusion_plan} is not written: OpenVINO joins no layers', 4)
+    if from_torch.write(json.dumps(plan, indent=1) + '\n', options.fusion_plan) != 0:
+        raise Failed(f'{options.fusion_plan}: cannot be written', 2)
 
 
 def interrupt(*_):
@@ -407,11 +426,16 @@ def run(options, results):
             shown = show(options, batch)
             for threads in options.threads:
                 measure(options, shown, threads, results)
+        if options.fusion_plan:
+            write_plan(options, shown, results)
     except Failed as error:
         print(error, file=sys.stderr)
         return error.code
     except KeyboardInterrupt:
         return 130
+    except (OSError, ValueError, KeyError) as error:  # of a worker that was killed, for example
+        print(f'an engine failed: {error!r}', file=sys.stderr)
+        return 1
     return 0
 
 
@@ -423,11 +447,6 @@ def main(arguments=None):
     if not results.rounds:
         return code
     results.warn()
-    if code == 0 and options.fusion_plan:
-        shown = show(options, (options.batch or [None])[0])
-        layers = next(found for case, found in results.layers.items() if '/openvino/' in case)
-        code = from_torch.write(json.dumps(fusion_plan(shown, layers), indent=1) + '\n',
-                                options.fusion_plan)
     return from_torch.write(results.text(code != 0), options.output) or code
 
 

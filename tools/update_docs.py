@@ -171,7 +171,8 @@ def errors(*names):
 
 
 def case_name(case):
-    ranks = [part for part in case["case"].split("/") if part.startswith(("ranks:", "during:"))]
+    shown = ("ranks:", "during:", "fusion:", "memory:")
+    ranks = [part for part in case["case"].split("/") if part.startswith(shown)]
     threads = f"{case['threads']} thread{'s' * (case['threads'] > 1)}"
     return ", ".join([case["model"], case["dtype"], f"batch {case['batch']}", threads, *ranks])
 
@@ -187,6 +188,33 @@ def cases(*names):
             for name in names for case in cases_of(name).values()]
     return markdown(["case", "predicted ms", "measured ms", "error %", "naive error %", "inside",
                      "rounds", "disturbed"], rows)
+
+
+def engines(*files):
+    """A row per case: the predicted step, and each engine's with the difference; then the means,
+    the largest and the mean of the differences."""
+    found = {}  # by engine and case
+    for file in files:
+        for of in json.loads((ROOT / file).read_text())["engines"]:
+            for case in of["cases"]:
+                found.setdefault(of["engine"], {})[case_name(case)] = case
+    names = list(dict.fromkeys(name for cases_of_engine in found.values()
+                               for name in cases_of_engine))
+    rows = []
+    for name in names:
+        known = [cases_of_engine.get(name) for cases_of_engine in found.values()]
+        predicted = next(case["predicted_seconds"] for case in known if case)
+        row = [name, f"{1000 * predicted:.4g}"]
+        for case in known:
+            row += [f"{1000 * case['measured_seconds']:.4g}", error(case)] if case else ["-", "-"]
+        rows.append(row)
+    differences = [[case["error"] for case in of.values()] for of in found.values()]
+    for title, of in (("mean", lambda known: percent(mean(magnitudes(known)), "")),
+                      ("worst", lambda known: percent(max(magnitudes(known)), "")),
+                      ("bias", lambda known: percent(mean(known)))):
+        rows.append([title, ""] + [cell for known in differences for cell in ("", of(known))])
+    return markdown(["case", "predicted ms"] + [cell for engine in found
+                                                for cell in (f"{engine} ms", "%")], rows)
 
 
 def parts(*names):

@@ -70,8 +70,8 @@ void add_validate(CLI::App& app) {
       ->check(CLI::IsMember({"hot", "model"}));
   command
       ->add_option("--engine", options->engines,
-                   "Result files of tools/engines.py: also hold the predictions against these "
-                   "engines; the results then need no steps\n--engine=engines.json")
+                   "Result files of tools/engines.py: also compare the predictions with the steps "
+                   "of these engines; FILE then needs no chains\n--engine=engines.json")
       ->type_name("FILE")
       ->delimiter(',')
       ->allow_extra_args(false);

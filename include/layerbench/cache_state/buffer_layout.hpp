@@ -108,6 +108,7 @@ class buffer_layout_builder {
       if (repeats_use) {
         user = last_user(what.request, *history.last_use, plan_.operands()[i].bytes);
       }
+      if (user) layout_.touched_bytes += user->written_bytes() - plan_.operands()[i].bytes;
       layout_.slices.push_back(recent ? add_recent(what.request, history, i, written)
                                       : add_old(i, written || repeats_use, user));
       if (user) add_last_use(std::move(*user), *history.last_use, layout_.slices[i]);

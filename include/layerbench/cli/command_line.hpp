@@ -112,11 +112,10 @@ inline void add_condition_options(CLI::App& app, options& o) {
            "plan; 'layerbench list --fusions' shows all\n--fusion=none,openvino",
            "LAYERBENCH_FUSION")
       ->capture_default_str();
-  add_one(
-      app, "--memory", "MODE", o.memory,
-      "Memory of activations; fresh: each has its own, as in frameworks; reused: each takes the "
-      "place of one that no later layer reads, as in inference engines\n--memory=reused",
-      "LAYERBENCH_MEMORY")
+  add_one(app, "--memory", "MODE", o.memory,
+          "Memory of activations; fresh: each has its own, as in frameworks; reused: each is "
+          "written over one that no later layer reads, as in inference engines\n--memory=reused",
+          "LAYERBENCH_MEMORY")
       ->check(one_of(text_list(enum_names<model::memory_mode>)))
       ->capture_default_str();
   add_list(app, "--in-place", "OP", o.in_place,

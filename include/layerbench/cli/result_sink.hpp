@@ -72,7 +72,7 @@ class result_sink {
       }
       results_.rows = std::move(earlier.rows);
       results_.chains = std::move(earlier.chains);
-      refuse_other_shapes();
+      refuse_other_shapes(earlier.manifest);
       results_.manifest.merge(earlier.manifest);  // rows of other models still need theirs
     }
     if (file_ && file_->keeps_old()) {
@@ -231,7 +231,7 @@ class result_sink {
 
   /// Refuses rows to resume whose model file has changed since: they have the same names, but other
   /// work or another cache state.
-  void refuse_other_shapes() const {
+  void refuse_other_shapes(const result::manifest& earlier) const {
     std::map<result::row_name, result::label> known;
     for (const benchmark_case* row : selected_) {
       known[row->name()] = {row->spec().op.key(), {}, row->spec().signature};
@@ -247,6 +247,24 @@ class result_sink {
     };
     refuse("shape", &result::label::key);
     refuse("cache state", &result::label::state);
+    refuse_other_steps(earlier);
+  }
+
+  /// Refuses chains whose step was another one: the names of fused rows change with their plan.
+  void refuse_other_steps(const result::manifest& earlier) const {
+    const auto works = [](const std::vector<result::planned>& step) {
+      std::multiset<std::string> all;
+      for (const result::planned& one : step) all.insert(one.work());
+      return all;
+    };
+    for (const auto& [configuration, step] : results_.manifest) {
+      for (const auto& [known, old_step] : earlier) {
+        if (known != configuration || works(old_step) == works(step)) continue;
+        throw bad_input(o_.resume, "/context/manifest",
+                        fmt::format("the step of {} was another one then; measure into a new file",
+                                    configuration.text()));
+      }
+    }
   }
 
   [[nodiscard]] std::vector<result::measurement> all_rows() const {

@@ -114,11 +114,10 @@ namespace detail {
 class fuser {
  public:
   fuser(const graph& g, const fusion_plan& plan, const op::catalog& catalog)
-      : plan_(plan), catalog_(catalog), result_(g) {
+      : plan_(plan), catalog_(catalog), result_(g), layers_(inference_layers(g)) {
     result_.layers.clear();
     result_.inference_only = fmt::format("its layers are fused ({})", plan.name);
     result_.fusion = plan.name;
-    bypass_training_layers(g);
     readers_.resize(layers_.size());
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       for (const std::size_t input : layers_[i].inputs) {
@@ -156,26 +155,11 @@ class fuser {
     std::vector<std::size_t> inputs = {};  ///< layers; sources of the op, then addends
   };
 
-  /// Leaves out layers without a forward pass, such as dropout: their readers read their source.
-  void bypass_training_layers(const graph& g) {
-    std::vector<std::size_t> written(g.layers.size());
-    for (std::size_t i = 0; i < g.layers.size(); ++i) {
-      layer next = g.layers[i];
-      for (std::size_t& input : next.inputs) {
-        if (input != model_input) input = written[input];
-      }
-      const bool runs = next.op.has(op::pass::fwd);
-      written[i] = runs ? layers_.size() : next.inputs.front();
-      if (runs) layers_.push_back(std::move(next));
-    }
-  }
-
   /// The rule of calls that begin with the layer; null if there is none, or if the layer has
   /// post-ops of its own.
   [[nodiscard]] const fusion_rule* rule_of(const layer& first) const {
     const record_fields fields = first.op.fields();
-    const record_field* post = field_of(fields, "post");
-    if (post == nullptr || !post->is_default) return nullptr;
+    if (field_of(fields, "post") == nullptr || has_post_ops(first.op)) return nullptr;
     const auto found = std::ranges::find_if(plan_.rules, [&](const fusion_rule& rule) {
       if (!rule.layers.empty()) return rule.layers.front() == first.name;
       return std::ranges::find(rule.ops, first.op.name()) != rule.ops.end();
@@ -244,9 +228,7 @@ class fuser {
   }
 
   [[nodiscard]] bool may_take_in(const fused_call& call, const layer& next) const {
-    const record_fields fields = next.op.fields();
-    const record_field* own = field_of(fields, "post");
-    if (own != nullptr && !own->is_default) return false;
+    if (has_post_ops(next.op)) return false;
     const op::any& first = layers_[call.layers.front()].op;
     if (next.op.get<op::batchnorm>() != nullptr) {
       // After a post-op, or in a call without a bias, there is nothing to fold it into.

@@ -27,7 +27,7 @@ struct fusion_rule {
 struct fusion_plan {
   std::string name;
   std::string title;
-  std::string source;  ///< where it is known from that the engine does so
+  std::string source;  ///< where the engine documents it
   std::vector<fusion_rule> rules;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <layerbench/op/op.hpp>
@@ -73,6 +75,30 @@ namespace detail {
   std::vector<op::operand> operands = op.operands(op::pass::fwd, dtype::f32);
   std::erase_if(operands, [&](const op::operand& operand) { return operand.role != role; });
   return operands;
+}
+
+/// Whether the op has post-ops.
+[[nodiscard]] inline bool has_post_ops(const op::any& op) {
+  const record_fields fields = op.fields();
+  const auto post = std::ranges::find(fields, "post", &record_field::name);
+  return post != fields.end() && !post->is_default;
+}
+
+/// The layers that inference runs. Layers without a forward pass, such as dropout, are left out:
+/// their readers read their source.
+[[nodiscard]] inline std::vector<layer> inference_layers(const graph& g) {
+  std::vector<layer> layers;
+  std::vector<std::size_t> written(g.layers.size());
+  for (std::size_t i = 0; i < g.layers.size(); ++i) {
+    layer next = g.layers[i];
+    for (std::size_t& input : next.inputs) {
+      if (input != model_input) input = written[input];
+    }
+    const bool runs = next.op.has(op::pass::fwd);
+    written[i] = runs ? layers.size() : next.inputs.front();
+    if (runs) layers.push_back(std::move(next));
+  }
+  return layers;
 }
 
 /// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the

@@ -36,7 +36,7 @@ class memory_planner {
   memory_planner(step of, const operand_bytes& bytes) : step_(std::move(of)) {
     bytes_.resize(step_.tensors, 0);
     last_use_.resize(step_.tensors, 0);
-    std::vector<bool> is_read(step_.tensors, false);
+    fixed_.resize(step_.tensors, false);  // a tensor whose last use writes it is a result
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
       const call& user = step_.calls[i];
       const std::vector<std::int64_t> sizes = bytes(user.op, user.pass);
@@ -44,12 +44,9 @@ class memory_planner {
         const std::size_t tensor = user.tensors[j];
         bytes_[tensor] = std::max(bytes_[tensor], sizes.at(j));
         last_use_[tensor] = i;
-        if (!step_.written_as(user, tensor)) is_read[tensor] = true;
+        fixed_[tensor] = step_.written_as(user, tensor).has_value();
       }
     }
-    // What no call reads are results of the model.
-    fixed_.resize(step_.tensors, false);
-    for (std::size_t i = 0; i < step_.tensors; ++i) fixed_[i] = !is_read[i];
     for (std::size_t i = 0; i < step_.inputs; ++i) fixed_[i] = true;
     for (const kept_tensor& kept : step_.kept) fixed_[kept.tensor] = true;
     for (const packed_tensor& packed : step_.packed) {

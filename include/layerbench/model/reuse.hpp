@@ -60,8 +60,10 @@ struct call_state {
     constexpr std::int64_t next_to_nothing = 4096;
     std::string text = "step:" + size(footprint);
     for (const operand_state& operand : operands) {
-      if (!operand.distance || operand.role == op::role::destination) continue;
-      text += operand.role == op::role::source ? ",src:" : ",weights:";
+      // The memory of a destination may have had another use in the same step.
+      const bool written = operand.role == op::role::destination;
+      if (!operand.distance || (written && operand.same_as)) continue;
+      text += written ? ",dst:" : operand.role == op::role::source ? ",src:" : ",weights:";
       text += *operand.distance < next_to_nothing ? "fresh" : size(*operand.distance);
     }
     if (in_place) text += ",in_place";

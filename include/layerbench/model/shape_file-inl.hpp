@@ -251,31 +251,28 @@ inline void check_sweep(const std::vector<draft>& drafts,
   }
 }
 
-/// Whether a field of the op differs from its default.
-[[nodiscard]] inline bool has_field(const op::any& op, std::string_view name) {
-  return std::ranges::any_of(op.fields(), [&](const record_field& field) {
-    return field.name == name && !field.is_default;
-  });
-}
-
-/// A layer that overwrites a source is the last one that reads it.
-inline void check_overwritten(const std::vector<draft>& drafts,
-                              const std::vector<std::size_t>& order) {
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const draft& writer = drafts[order[i]];
-    const std::vector<op::operand> sources = of_role(writer.node.op, op::role::source);
-    const std::size_t overwritten = op::overwritten_by_destination(sources);
+/// A layer that overwrites a source is the last one that reads it, and reads it only once.
+inline void check_overwritten(const graph& g, const json::cursor& list) {
+  const std::vector<layer> layers = inference_layers(g);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const layer& writer = layers[i];
+    const std::vector<op::operand> sources = of_role(writer.op, op::role::source);
+    const std::size_t overwritten = op::overwritten_source(sources);
     if (overwritten == sources.size()) continue;
-    const std::size_t from = writer.node.inputs[overwritten];
-    const json::cursor at = writer.at["shape"]["post"];
-    if (from == model_input) at.fail("sum would overwrite the model's input; use add");
-    if (std::ranges::count(writer.node.inputs, from) > 1) {
-      at.fail("sum would overwrite another source of the layer; use add");
+    const auto fail = [&](const std::string& what) {
+      std::size_t in_file = 0;
+      while (list[in_file]["name"].text() != writer.name) ++in_file;
+      list[in_file]["shape"]["post"].fail("sum would overwrite " + what + "; use add");
+    };
+    const std::size_t from = writer.inputs[overwritten];
+    if (from == model_input) fail("the model's input");
+    if (!of_role(layers[from].op, op::role::destination).front().kept_in.empty()) {
+      fail(fmt::format("what '{}' keeps from step to step", layers[from].name));
     }
-    for (std::size_t j = i + 1; j < order.size(); ++j) {
-      const layer& later = drafts[order[j]].node;
-      if (std::ranges::find(later.inputs, from) == later.inputs.end()) continue;
-      at.fail(fmt::format("sum would overwrite what '{}' reads later; use add", later.name));
+    if (std::ranges::count(writer.inputs, from) > 1) fail("another source of the layer");
+    for (std::size_t j = i + 1; j < layers.size(); ++j) {
+      if (std::ranges::find(layers[j].inputs, from) == layers[j].inputs.end()) continue;
+      fail(fmt::format("what '{}' reads later", layers[j].name));
     }
   }
 }
@@ -327,17 +324,14 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
       detail::read_layers(file["layers"], catalog, detail::with_derived(file, result.parameters));
   const std::vector<std::size_t> order = detail::graph_order(drafts);
   detail::check_edges(drafts);
-  if (is_sweep(result)) {
-    detail::check_sweep(drafts, result.passes);
-  } else {
-    detail::check_overwritten(drafts, order);
-  }
-  for (const detail::draft& one : drafts) {
-    if (!result.inference_only.empty() || !detail::has_field(one.node.op, "post")) continue;
-    result.inference_only = fmt::format("'{}' has post-ops", one.node.name);
-  }
+  if (is_sweep(result)) detail::check_sweep(drafts, result.passes);
   detail::add_layers(std::move(drafts), order, result);
   if (result.layers.empty()) file["layers"].fail("has no layer that does anything");
+  if (!is_sweep(result)) detail::check_overwritten(result, file["layers"]);
+  for (const layer& one : result.layers) {
+    if (!result.inference_only.empty() || !detail::has_post_ops(one.op)) continue;
+    result.inference_only = fmt::format("'{}' has post-ops", one.name);
+  }
   return result;
 }
 

@@ -200,7 +200,7 @@ namespace detail {
         std::ranges::find(operands, op::role::destination, &op::operand::role) - operands.begin();
     const dims& extents = operands[static_cast<std::size_t>(written_operand)].extents;
     const bool overwrites = detail::may_overwrite(g, next, readers, in_place);
-    const std::size_t overwritten = op::overwritten_by_destination(operands);
+    const std::size_t overwritten = op::overwritten_source(operands);
     std::size_t source = 0;
     for (const op::operand& operand : operands) {
       std::size_t tensor = 0;

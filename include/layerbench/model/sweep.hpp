@@ -50,13 +50,7 @@ namespace layerbench::model {
     std::map<std::string, std::size_t, std::less<>> tensors;
     for (const op::pass pass : sweep.passes.at(std::string(row.op.name()))) {
       call created{row.name, row.op, pass, {}};
-      const std::vector<op::operand> operands = row.op.operands(pass, type);
-      const std::size_t overwritten = op::overwritten_by_destination(operands);
-      for (const op::operand& operand : operands) {
-        if (operand.role == op::role::destination && overwritten < operands.size()) {
-          created.tensors.push_back(created.tensors[overwritten]);
-          continue;
-        }
+      for (const op::operand& operand : row.op.operands(pass, type)) {
         const auto [found, is_new] = tensors.try_emplace(std::string(operand.name), result.tensors);
         if (is_new) result.new_tensor();
         created.tensors.push_back(found->second);

@@ -75,8 +75,8 @@ struct operand {
   }
 };
 
-/// The operand whose memory the destination overwrites; past the end if that has memory of its own.
-[[nodiscard]] inline std::size_t overwritten_by_destination(const std::vector<operand>& all) {
+/// The operand over which the destination is written; past the end if there is none.
+[[nodiscard]] inline std::size_t overwritten_source(const std::vector<operand>& all) {
   return static_cast<std::size_t>(std::ranges::find(all, true, &operand::overwritten) -
                                   all.begin());
 }

@@ -79,7 +79,13 @@ LAYERBENCH_INLINE manifest read_manifest(std::string_view text, std::string_view
         step.push_back({primitive.at(0), primitive.at(1), primitive.at(2), primitive.at(3), count,
                         more.value("inserted", false), more.value("state", "")});
         step.back().part = *part;
-        step.back().layers = more.value("layers", std::vector{step.back().layer});
+        if (count == 1) step.back().layers = {step.back().layer};
+        if (more.contains("layers")) {
+          step.back().layers = more["layers"].get<std::vector<std::string>>();
+          if (std::ssize(step.back().layers) != count) {
+            throw bad_input(file, "/context/manifest", "layers are not as many as calls");
+          }
+        }
         if (more.contains("moves")) step.back().traffic = detail::read_traffic(more["moves"], file);
         if (more.contains("chain_s")) {
           step.back().chain_seconds = more["chain_s"].get<double>();

@@ -101,6 +101,17 @@ struct configuration_name {
     return detail::count_of(parameter(of, ""), 0);
   }
 
+  /// The model, and what it has no column for in tables: "resnet50, fusion openvino".
+  [[nodiscard]] std::string model_text() const {
+    std::string text = model;
+    for (const auto& [name, value] : parameters) {
+      const bool has_column =
+          name == "phase" || name == "threads" || name == "tokens" || name == "context";
+      if (!has_column) text += fmt::format(", {} {}", name, value);
+    }
+    return text;
+  }
+
   /// Whether a fusion plan joined layers.
   [[nodiscard]] bool fused() const { return parameters.contains("fusion"); }
 

@@ -362,7 +362,15 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
       plans.emplace_back();
       continue;
     }
-    plans.emplace_back(model::load_fusion(model::find_fusion(asked, o.shapes), known.ops));
+    const std::filesystem::path path = model::find_fusion(asked, o.shapes);
+    plans.emplace_back(model::load_fusion(path, known.ops));
+    const std::filesystem::path shipped =
+        std::filesystem::path(o.shapes) / "fusions" / (plans.back()->name + ".json");
+    std::error_code unknown;
+    if (std::filesystem::exists(shipped, unknown) && !std::filesystem::equivalent(path, shipped)) {
+      throw usage_error(fmt::format("--fusion: {} is called '{}', as a shipped plan is; rename it",
+                                    path.string(), plans.back()->name));
+    }
     const auto same = std::ranges::count_if(
         plans, [&](const auto& other) { return other && other->name == plans.back()->name; });
     if (same == 1) continue;
@@ -375,7 +383,8 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
 
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
 /// order models, batches, tokens, contexts, fusions, backends, data types, threads. Needs no
-/// device, but for layout any and for training, where the library decides what a step consists of.
+/// device, but for layout any, reused memory and training, where the library decides what a step
+/// consists of.
 /// With `ranks` steps are those of models that these train together. Where no row of a case is
 /// `wanted` it is not planned, and in none of the lists. Throws bad_input, usage_error,
 /// unavailable.
@@ -429,6 +438,11 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
     return all;
   }
   const std::vector<std::optional<model::fusion_plan>> fusions = detail::fusions_of(o, known);
+  if (o.phase == "training" && o.memory == name(model::memory_mode::reused)) {
+    throw usage_error(
+        "--memory: training keeps activations for the gradients; only inference "
+        "reuses their memory");
+  }
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
     for (const model::parameter_values& replaced : sizes) {

@@ -34,8 +34,9 @@ struct wrong_result : error {
 /// numbers. Otherwise it is one rounding to the type, plus the error of a sum of the terms in
 /// single precision in any order, whose expected size grows with the square root of their number
 /// (Higham, Accuracy and Stability, 4.2). The factor covers products, scales and the polynomial
-/// approximations of libraries. The roundings of terms to the type are independent and uniform: by
-/// Hoeffding's lemma their sum is 4 times as large as `rounded_terms` explains once in 10^10 sums.
+/// approximations of libraries. The roundings of terms to the type are uniform and independent. A
+/// uniform variable is sub-Gaussian with its own variance, so their sum exceeds 4 times
+/// `rounded_terms` less than once in 10^10 sums.
 [[nodiscard]] inline double error_bound(const op::operand& output, const reference::sum& result) {
   if (output.integral) return 0;
   constexpr double factor = 8;

@@ -78,14 +78,17 @@ LAYERBENCH_INLINE std::int64_t threads(const result::configuration_name& configu
 }
 
 /// How complete a manifest's step is: the number of its entries, then of those with a cache state,
-/// with a time inside an end-to-end run, and with known traffic.
-[[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t>
+/// with a time inside an end-to-end run, with known traffic, and with the names of all layers.
+[[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t,
+                                std::ptrdiff_t>
 completeness(const std::vector<result::planned>& step) {
   const auto has_state = [](const result::planned& one) { return !one.state.empty(); };
   const auto has_time = [](const result::planned& one) { return one.chain_seconds.has_value(); };
   const auto has_traffic = [](const result::planned& one) { return !one.traffic.empty(); };
+  const auto has_layers = [](const result::planned& one) { return !one.layers.empty(); };
   return {step.size(), std::ranges::count_if(step, has_state),
-          std::ranges::count_if(step, has_time), std::ranges::count_if(step, has_traffic)};
+          std::ranges::count_if(step, has_time), std::ranges::count_if(step, has_traffic),
+          std::ranges::count_if(step, has_layers)};
 }
 
 }  // namespace detail

@@ -64,11 +64,15 @@ namespace detail {
   return found;
 }
 
-/// The fused calls of a primitive; nothing if one of their layers was not measured alone.
+/// The fused calls of a primitive, which may have others of equal sizes; nothing if there are none,
+/// or if one of their layers was not measured alone.
 [[nodiscard]] inline std::optional<fused_call> gain_of(
     const layer_time& fused, const std::map<std::string, estimate, std::less<>>& alone) {
-  estimate sum{0, 0, 0};  // over all calls
+  estimate sum{0, 0, 0};  // over all fused calls
+  std::vector<std::string> joined;
   for (const std::string& call : fused.layers) {
+    if (call.find('+') == std::string::npos) continue;
+    joined.push_back(call);
     for (const std::string_view layer : result::detail::split(call, '+')) {
       const auto found = alone.find(layer);
       if (found == alone.end()) return std::nullopt;
@@ -76,9 +80,11 @@ namespace detail {
              sum.high + found->second.high};
     }
   }
-  return fused_call{fused.name,
-                    fused.count,
-                    sum.times(1 / static_cast<double>(fused.layers.size())),
+  if (joined.empty()) return std::nullopt;
+  const auto count = std::ssize(joined);
+  return fused_call{joined.front(),
+                    count,
+                    sum.times(1 / static_cast<double>(count)),
                     {fused.seconds, fused.low, fused.high}};
 }
 
@@ -90,18 +96,17 @@ namespace detail {
     std::span<const prediction> predictions) {
   std::vector<fusion_gain> all;
   for (const prediction& fused : predictions) {
-    if (!fused.configuration.fused() || !fused.step) continue;
+    if (!fused.configuration.fused() || !fused.step || fused.partial()) continue;
     result::configuration_name plain = fused.configuration;
     plain.parameters.erase("fusion");
     const auto apart = std::ranges::find_if(predictions, [&](const prediction& other) {
       return other.configuration == plain && other.files == fused.files &&
-             other.cache == fused.cache && other.step;
+             other.cache == fused.cache && other.step && !other.partial();
     });
     if (apart == predictions.end()) continue;
     fusion_gain gain{&*apart, &fused, {}};
     const auto alone = detail::seconds_by_layer(*apart);
     for (const layer_time& one : fused.layers) {
-      if (one.name.find('+') == std::string::npos) continue;
       if (auto call = detail::gain_of(one, alone)) gain.calls.push_back(std::move(*call));
     }
     std::ranges::stable_sort(gain.calls, std::ranges::greater{}, &fused_call::saved);

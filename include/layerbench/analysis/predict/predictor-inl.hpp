@@ -228,7 +228,9 @@ class text_lengths {
                                         const std::filesystem::path& path, const group& files) {
     try {
       const auto derived = step_of(shipped, path, planned.configuration, files);
-      return derived && same_work(planned.step, *derived);
+      // Nothing can be derived with a fusion plan that is not shipped.
+      if (!derived) return planned.configuration.fused();
+      return same_work(planned.step, *derived);
     } catch (const error&) {
       return false;  // the file has changed since
     }

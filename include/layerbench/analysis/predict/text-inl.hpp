@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -210,14 +209,10 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
   }
   for (const prediction& p : predictions) {
     // A partial time is only a lower bound of the step's, so it gives no throughput.
-    std::string model = p.configuration.model;  // and what has no column
-    for (const auto& [name, value] : p.configuration.parameters) {
-      const std::set<std::string_view> columns{"phase", "threads", "tokens", "context"};
-      if (!columns.contains(name)) model += fmt::format(", {} {}", name, value);
-    }
     t.rows.push_back(
-        {std::move(model), p.configuration.phase(), p.configuration.backend, p.configuration.dtype,
-         std::to_string(p.configuration.batch), p.threads > 0 ? std::to_string(p.threads) : "",
+        {p.configuration.model_text(), p.configuration.phase(), p.configuration.backend,
+         p.configuration.dtype, std::to_string(p.configuration.batch),
+         p.threads > 0 ? std::to_string(p.threads) : "",
          p.partial() ? "partial" : format::rate(p.images_per_second()),
          !p.step ? "refused" : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds),
          format::coverage(p.coverage), p.method});

@@ -171,9 +171,9 @@ namespace detail {
     for (const validated& entry : one.pairs.cases) {
       const prediction& p = entry.predicted;
       t.rows.push_back(
-          {p.configuration.model, std::to_string(p.configuration.batch), std::to_string(p.threads),
-           p.configuration.backend, format::milliseconds(p.step->seconds),
-           format::range(p.step->low(), p.step->high()),
+          {p.configuration.model_text(), std::to_string(p.configuration.batch),
+           std::to_string(p.threads), p.configuration.backend,
+           format::milliseconds(p.step->seconds), format::range(p.step->low(), p.step->high()),
            format::milliseconds(entry.measured.seconds), format::signed_percent(entry.error()),
            entry.disturbed() ? "disturbed" : ""});
     }
