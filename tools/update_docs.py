@@ -349,7 +349,7 @@ def imports(file):
 
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
-          "parts": parts, "imports": imports, "accuracy": accuracy}
+          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines}
 
 
 def with_help(text, programs):
