@@ -98,15 +98,18 @@ class Torch:
     def results(self):
         return [value.numpy() for value in self.values]
 
-    def layers(self):
+    def profiled(self):
         with self.torch.profiler.profile(
                 activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
             for _ in range(PROFILED):
                 self.step()
+        return profile.key_averages()
+
+    def layers(self):
         names = {layer.name: layer.op for layer in self.model.layers}
         return [{'name': event.key, 'type': names[event.key], 'layers': [event.key],
                  'seconds': event.cpu_time_total / PROFILED / 1e6}
-                for event in profile.key_averages() if event.key in names]
+                for event in self.profiled() if event.key in names]
 
 
 class TorchCompile(Torch):
@@ -119,14 +122,10 @@ class TorchCompile(Torch):
         self.call = self.torch.compile(self.model, fullgraph=True, dynamic=False)
 
     def layers(self):
-        with self.torch.profiler.profile(
-                activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
-            for _ in range(PROFILED):
-                self.step()
         # The compiler's code has no names of layers.
         return [{'name': event.key, 'type': '', 'layers': [],
                  'seconds': event.self_cpu_time_total / PROFILED / 1e6}
-                for event in profile.key_averages() if event.self_cpu_time_total > 0]
+                for event in self.profiled() if event.self_cpu_time_total > 0]
 
 
 class OnnxRuntime:

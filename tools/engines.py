@@ -7,7 +7,7 @@
   layerbench validate engines_layers.json --engine engines.json
 
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
-process of its own, on the same processors. A round times each engine and, by bench_model, the
+separate process, on the same processors. A round times each engine and, by bench_model, the
 layers. Before that, the engines' results are compared. docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that

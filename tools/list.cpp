@@ -140,6 +140,15 @@ std::string render(const std::vector<listed_model>& models, const std::string& f
   return format == "csv" ? csv(to_table(models, true)) : text(to_table(models, false));
 }
 
+/// A list of files, in JSON by the name `what`. Text leaves out the last column, the source.
+std::string render(table t, const char* what, const json::value& list, const std::string& format) {
+  if (format == "json") return json_text({{"schema", 1}, {what, list}});
+  if (format == "csv") return csv(t);
+  t.columns.pop_back();
+  for (auto& row : t.rows) row.pop_back();
+  return text(t);
+}
+
 /// The networks in the directory of the shape files.
 std::string render_networks(const std::string& shapes, const std::string& format) {
   table t{{{"name"}, {"title"}, {"network"}, {"source"}}, {}};
@@ -153,11 +162,7 @@ std::string render_networks(const std::string& shapes, const std::string& format
                     {"network", description},
                     {"source", network.source}});
   }
-  if (format == "json") return json_text({{"schema", 1}, {"networks", list}});
-  if (format == "csv") return csv(t);
-  t.columns.pop_back();
-  for (auto& row : t.rows) row.pop_back();
-  return text(t);
+  return render(std::move(t), "networks", list, format);
 }
 
 /// The sweeps in the directory of the shape files.
@@ -172,11 +177,7 @@ std::string render_sweeps(const std::string& shapes, const std::string& format) 
                     {"rows", sweep.layers.size()},
                     {"source", sweep.source}});
   }
-  if (format == "json") return json_text({{"schema", 1}, {"sweeps", list}});
-  if (format == "csv") return csv(t);
-  t.columns.pop_back();
-  for (auto& row : t.rows) row.pop_back();
-  return text(t);
+  return render(std::move(t), "sweeps", list, format);
 }
 
 /// The studies in the directory of the shape files.
@@ -205,11 +206,7 @@ std::string render_fusions(const std::string& shapes, const std::string& format)
     t.rows.push_back({name, plan.title, plan.source});
     list.push_back({{"name", name}, {"title", plan.title}, {"source", plan.source}});
   }
-  if (format == "json") return json_text({{"schema", 1}, {"fusions", list}});
-  if (format == "csv") return csv(t);
-  t.columns.pop_back();
-  for (auto& row : t.rows) row.pop_back();
-  return text(t);
+  return render(std::move(t), "fusions", list, format);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -75,15 +74,13 @@ class any_plan {
   }
 };
 
-/// The operand whose memory operand `i` of a plan overwrites; nothing if it has memory of its own.
+/// The operand whose memory operand `i` of a plan overwrites; nothing if it overwrites none.
 [[nodiscard]] inline std::optional<std::size_t> overwritten_by(const any_plan& plan,
                                                                std::size_t i) {
   const std::vector<plan_operand>& operands = plan.operands();
   if (operands[i].logical.role != op::role::destination) return std::nullopt;
-  const auto found = std::ranges::find(
-      operands, true, [](const plan_operand& operand) { return operand.logical.overwritten; });
-  if (found == operands.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - operands.begin());
+  const std::size_t found = op::overwritten_source(operands, &plan_operand::logical);
+  return found < operands.size() ? std::optional(found) : std::nullopt;
 }
 
 /// A clock that work on a device passes, instead of this program's: stop() waits for what was

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,54 +51,39 @@ namespace detail {
   return plain ? std::string(op::add::name) : "";
 }
 
-[[nodiscard]] inline std::vector<std::string> fusion_words() {
-  std::vector<std::string> words{std::string(op::batchnorm::name), std::string(op::add::name),
-                                 std::string(op::activation::name)};
-  for (const std::string_view kind : enum_names<op::activation_kind>) words.emplace_back(kind);
+[[nodiscard]] inline std::vector<std::string_view> fusion_words() {
+  std::vector<std::string_view> words{op::batchnorm::name, op::add::name, op::activation::name};
+  std::ranges::copy(enum_names<op::activation_kind>, std::back_inserter(words));
   return words;
 }
 
-[[nodiscard]] inline const record_field* field_of(const record_fields& fields,
-                                                  std::string_view name) {
-  const auto found = std::ranges::find(fields, name, &record_field::name);
-  return found == fields.end() ? nullptr : &*found;
-}
-
 /// Reads a list of at least one of the `known` texts.
-[[nodiscard]] inline std::vector<std::string> read_known(const json::cursor& at,
-                                                         const std::vector<std::string>& known) {
+[[nodiscard]] inline std::vector<std::string> read_known(
+    const json::cursor& at, const std::vector<std::string_view>& known) {
   at.require_array();
   if (at.get().empty()) at.fail(fmt::format("is empty; known: {}", fmt::join(known, " ")));
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < at.get().size(); ++i) {
-    texts.push_back(at[i].text());
-    if (std::ranges::find(known, texts.back()) != known.end()) continue;
-    at[i].fail(fmt::format("'{}' is not one of: {}", texts.back(), fmt::join(known, " ")));
+    texts.emplace_back(known[at[i].index_in(known)]);
   }
   return texts;
 }
 
 [[nodiscard]] inline fusion_rule read_rule(const json::cursor& at,
-                                           const std::vector<std::string>& ops) {
+                                           const std::vector<std::string_view>& ops) {
   const bool names_layers = at.has("layers");
   if (names_layers) {
     at.check_keys({"layers", "in_place"}, {"layers"});
   } else {
     at.check_keys({"ops", "then", "repeat", "in_place"}, {"ops", "then"});
   }
-  const auto flag = [&](std::string_view key) {
-    if (!at.has(key)) return false;
-    if (!at[key].get().is_boolean()) at[key].fail("expected true or false");
-    return at[key].get().get<bool>();
-  };
+  const auto flag = [&](std::string_view key) { return at.has(key) && at[key].boolean(); };
   fusion_rule rule;
   rule.repeat = flag("repeat");
   rule.in_place = flag("in_place");
   if (names_layers) {
-    const json::cursor layers = at["layers"];
-    layers.require_array();
-    for (std::size_t i = 0; i < layers.get().size(); ++i) rule.layers.push_back(layers[i].text());
-    if (rule.layers.size() < 2) layers.fail("has no two layers to join");
+    rule.layers = at["layers"].texts();
+    if (rule.layers.size() < 2) at["layers"].fail("has no two layers to join");
     return rule;
   }
   rule.ops = read_known(at["ops"], ops);
@@ -155,11 +141,11 @@ class fuser {
     std::vector<std::size_t> inputs = {};  ///< layers; sources of the op, then addends
   };
 
-  /// The rule of calls that begin with the layer; null if there is none, or if the layer has
-  /// post-ops of its own.
+  /// The rule of calls that begin with the layer; null if there is none, or if the layer already
+  /// has post-ops.
   [[nodiscard]] const fusion_rule* rule_of(const layer& first) const {
     const record_fields fields = first.op.fields();
-    if (field_of(fields, "post") == nullptr || has_post_ops(first.op)) return nullptr;
+    if (find_field(fields, "post") == nullptr || has_post_ops(first.op)) return nullptr;
     const auto found = std::ranges::find_if(plan_.rules, [&](const fusion_rule& rule) {
       if (!rule.layers.empty()) return rule.layers.front() == first.name;
       return std::ranges::find(rule.ops, first.op.name()) != rule.ops.end();
@@ -233,7 +219,7 @@ class fuser {
     if (next.op.get<op::batchnorm>() != nullptr) {
       // After a post-op, or in a call without a bias, there is nothing to fold it into.
       const record_fields of_first = first.fields();
-      return call.post.empty() && !call.folds && field_of(of_first, "bias") != nullptr;
+      return call.post.empty() && !call.folds && find_field(of_first, "bias") != nullptr;
     }
     if (fusion_word(next.op) != op::add::name) return next.op.get<op::activation>() != nullptr;
     const auto additions = std::ranges::count_if(call.post, op::is_addition);
@@ -245,7 +231,7 @@ class fuser {
     if (next.op.get<op::batchnorm>() != nullptr) {
       call.folds = true;
     } else if (const auto* function = next.op.get<op::activation>()) {
-      call.post.push_back(static_cast<op::post_op>(function->kind));
+      call.post.push_back(op::post_op_of(function->kind));
     } else {
       call.post.push_back(op::post_op::add);
       call.inputs.push_back(next.inputs[1 - source]);
@@ -308,10 +294,10 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
     file["name"].fail("expected lower-case letters, digits and _, and not " +
                       std::string(no_fusion));
   }
-  std::vector<std::string> ops;  // those with post-ops
+  std::vector<std::string_view> ops;  // those with post-ops
   for (const op::entry& entry : catalog) {
     const record_fields fields = entry.default_fields();
-    if (detail::field_of(fields, "post") != nullptr) ops.emplace_back(entry.name);
+    if (find_field(fields, "post") != nullptr) ops.push_back(entry.name);
   }
   const json::cursor rules = file["rules"];
   rules.require_array();

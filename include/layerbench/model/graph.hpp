@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -80,8 +79,8 @@ namespace detail {
 /// Whether the op has post-ops.
 [[nodiscard]] inline bool has_post_ops(const op::any& op) {
   const record_fields fields = op.fields();
-  const auto post = std::ranges::find(fields, "post", &record_field::name);
-  return post != fields.end() && !post->is_default;
+  const record_field* post = find_field(fields, "post");
+  return post != nullptr && !post->is_default;
 }
 
 /// The layers that inference runs. Layers without a forward pass, such as dropout, are left out:

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,8 +17,7 @@
 /// Activations in memory that a step uses several times, as inference engines plan it.
 namespace layerbench::model {
 
-/// Whether each activation has memory of its own, or takes the place of one that no later call
-/// reads.
+/// Whether each activation has separate memory, or is written over one that no later call reads.
 enum class memory_mode { fresh, reused };
 
 }  // namespace layerbench::model
@@ -36,7 +36,7 @@ class memory_planner {
   memory_planner(step of, const operand_bytes& bytes) : step_(std::move(of)) {
     bytes_.resize(step_.tensors, 0);
     last_use_.resize(step_.tensors, 0);
-    fixed_.resize(step_.tensors, false);  // a tensor whose last use writes it is a result
+    shares_.resize(step_.tensors, true);
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
       const call& user = step_.calls[i];
       const std::vector<std::int64_t> sizes = bytes(user.op, user.pass);
@@ -44,33 +44,34 @@ class memory_planner {
         const std::size_t tensor = user.tensors[j];
         bytes_[tensor] = std::max(bytes_[tensor], sizes.at(j));
         last_use_[tensor] = i;
-        fixed_[tensor] = step_.written_as(user, tensor).has_value();
+        // A tensor whose last use writes it is a result.
+        shares_[tensor] = !step_.written_as(user, tensor);
       }
     }
-    for (std::size_t i = 0; i < step_.inputs; ++i) fixed_[i] = true;
-    for (const kept_tensor& kept : step_.kept) fixed_[kept.tensor] = true;
+    for (std::size_t i = 0; i < step_.inputs; ++i) shares_[i] = false;
+    for (const kept_tensor& kept : step_.kept) shares_[kept.tensor] = false;
     for (const packed_tensor& packed : step_.packed) {
-      fixed_[packed.whole] = true;
-      for (const std::size_t part : packed.parts) fixed_[part] = true;
+      shares_[packed.whole] = false;
+      for (const std::size_t part : packed.parts) shares_[part] = false;
     }
   }
 
   [[nodiscard]] step result() && {
     std::vector<std::size_t> place(step_.tensors);  // the tensor whose memory each one has
-    std::vector<bool> placed = fixed_;
-    for (std::size_t i = 0; i < step_.tensors; ++i) place[i] = i;
+    std::iota(place.begin(), place.end(), std::size_t{0});
+    std::vector<bool> placed(step_.tensors, false);
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
       std::vector<std::size_t>& tensors = step_.calls[i].tensors;
       const std::vector<std::size_t> used = tensors;
       for (std::size_t& tensor : tensors) {
-        if (!placed[tensor]) place[tensor] = take(tensor);
+        if (shares_[tensor] && !placed[tensor]) place[tensor] = take(tensor);
         placed[tensor] = true;
         tensor = place[tensor];
       }
-      for (std::size_t j = 0; j < used.size(); ++j) {
-        const bool again = std::find(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(j),
-                                     used[j]) != used.begin() + static_cast<std::ptrdiff_t>(j);
-        if (!again && !fixed_[used[j]] && last_use_[used[j]] == i) free_.push_back(place[used[j]]);
+      for (const std::size_t tensor : used) {
+        if (!shares_[tensor] || last_use_[tensor] != i) continue;
+        free_.push_back(place[tensor]);
+        shares_[tensor] = false;  // a call may use it twice
       }
     }
     return std::move(step_);
@@ -98,7 +99,7 @@ class memory_planner {
   step step_;
   std::vector<std::int64_t> bytes_;     ///< of each tensor; grows with those that share its memory
   std::vector<std::size_t> last_use_;   ///< the last call that uses each tensor
-  std::vector<bool> fixed_;             ///< inputs, results, and what is kept from step to step
+  std::vector<bool> shares_;            ///< no input, result, or what is kept from step to step
   std::vector<std::size_t> free_ = {};  ///< tensors whose memory no later call needs
 };
 

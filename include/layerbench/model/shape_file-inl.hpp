@@ -34,17 +34,6 @@ namespace detail {
   return text;
 }
 
-/// A list of texts; empty where the file has no such field.
-[[nodiscard]] inline std::vector<std::string> read_texts(const json::cursor& file,
-                                                         std::string_view key) {
-  std::vector<std::string> texts;
-  if (!file.has(key)) return texts;
-  const json::cursor list = file[key];
-  list.require_array();
-  for (std::size_t i = 0; i < list.get().size(); ++i) texts.push_back(list[i].text());
-  return texts;
-}
-
 /// The file's parameters. `context` may be 0.
 [[nodiscard]] inline parameter_values read_parameters(const json::cursor& file) {
   parameter_values named;
@@ -309,8 +298,8 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
   result.source = text("source");
   result.family = text("family");
   result.data = text("data");
-  result.studies = detail::read_texts(file, "studies");
-  result.aliases = detail::read_texts(file, "aliases");
+  if (file.has("studies")) result.studies = file["studies"].texts();
+  if (file.has("aliases")) result.aliases = file["aliases"].texts();
   result.inference_only = text("inference_only");
   result.passes = detail::read_passes(file);
   if (is_sweep(result) && replaced.contains("batch")) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -75,10 +76,12 @@ struct operand {
   }
 };
 
-/// The operand over which the destination is written; past the end if there is none.
-[[nodiscard]] inline std::size_t overwritten_source(const std::vector<operand>& all) {
-  return static_cast<std::size_t>(std::ranges::find(all, true, &operand::overwritten) -
-                                  all.begin());
+/// The operand over which the destination is written; past the end if there is none. `logical`
+/// gives the op's operand of an element of `all`.
+template <class T, class Logical = std::identity>
+[[nodiscard]] std::size_t overwritten_source(const std::vector<T>& all, Logical logical = {}) {
+  const auto overwritten = [&](const T& one) { return std::invoke(logical, one).overwritten; };
+  return static_cast<std::size_t>(std::ranges::find_if(all, overwritten) - all.begin());
 }
 
 /// What a forward pass in training keeps for the backward pass in a form of the library's own.

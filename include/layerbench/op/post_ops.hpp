@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,37 +18,36 @@
 namespace layerbench::op {
 
 /// A function that a call applies to each element of its result before it stores it: an activation
-/// function, by its name, or the addition of another tensor. `add` reads that tensor from memory of
-/// its own. `sum` reads it from the memory of the destination, which overwrites it.
+/// function, with the value of its kind, or the addition of another tensor. `add` reads that tensor
+/// from separate memory. `sum` reads it from the memory of the destination, which overwrites it.
 enum class post_op {
-  relu,
-  relu6,
-  leaky_relu,
-  elu,
-  sigmoid,
-  tanh,
-  gelu,
-  swish,
-  hardswish,
-  hardsigmoid,
-  add,
+  relu = static_cast<int>(activation_kind::relu),
+  add = static_cast<int>(enum_names<activation_kind>.size()),
   sum
 };
+
+namespace detail {
+
+[[nodiscard]] constexpr auto post_op_names() {
+  std::array<std::string_view, enum_names<activation_kind>.size() + 2> names{};
+  std::ranges::copy(enum_names<activation_kind>, names.begin());
+  names[names.size() - 2] = "add";
+  names[names.size() - 1] = "sum";
+  return names;
+}
+
+}  // namespace detail
 
 }  // namespace layerbench::op
 
 template <>
-inline constexpr std::array<std::string_view, 12> layerbench::enum_names<layerbench::op::post_op>{
-    "relu", "relu6", "leaky_relu", "elu",         "sigmoid", "tanh",
-    "gelu", "swish", "hardswish",  "hardsigmoid", "add",     "sum"};
+inline constexpr auto layerbench::enum_names<layerbench::op::post_op> =
+    layerbench::op::detail::post_op_names();
 
 namespace layerbench::op {
 
 /// Applied in this order. The values of a field `post` of ops.
 using post_ops = std::vector<post_op>;
-
-static_assert(std::ranges::equal(std::span(enum_names<post_op>).first<10>(),
-                                 enum_names<activation_kind>));
 
 /// Whether it reads another tensor.
 [[nodiscard]] constexpr bool is_addition(post_op p) {
@@ -59,6 +57,9 @@ static_assert(std::ranges::equal(std::span(enum_names<post_op>).first<10>(),
 /// Of a post-op that is no addition.
 [[nodiscard]] constexpr activation_kind activation_of(post_op p) {
   return static_cast<activation_kind>(p);
+}
+[[nodiscard]] constexpr post_op post_op_of(activation_kind kind) {
+  return static_cast<post_op>(kind);
 }
 
 /// The help text of a field `post`.

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -162,6 +163,26 @@ class cursor {
   }
   void require_array() const {
     if (!at_->is_array()) fail(fmt::format("expected a list, found {}", at_->type_name()));
+  }
+  [[nodiscard]] bool boolean() const {
+    if (!at_->is_boolean()) fail("expected true or false");
+    return at_->get<bool>();
+  }
+  /// A list of texts.
+  [[nodiscard]] std::vector<std::string> texts() const {
+    require_array();
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < at_->size(); ++i) all.push_back((*this)[i].text());
+    return all;
+  }
+  /// The position of a text among `names`, which must have it.
+  [[nodiscard]] std::size_t index_in(std::span<const std::string_view> names) const {
+    const std::string given = text();
+    const auto known = std::ranges::find(names, given);
+    if (known == names.end()) {
+      fail(fmt::format("'{}' is not one of: {}", given, fmt::join(names, " ")));
+    }
+    return static_cast<std::size_t>(known - names.begin());
   }
   [[nodiscard]] std::string text() const {
     if (!at_->is_string()) fail(fmt::format("expected a text, found {}", at_->type_name()));

@@ -101,6 +101,13 @@ struct record_field {
 
 using record_fields = std::vector<record_field>;
 
+/// The field of that name; null if there is none. Valid as long as `all`.
+[[nodiscard]] inline const record_field* find_field(const record_fields& all,
+                                                    std::string_view name) {
+  const auto found = std::ranges::find(all, name, &record_field::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
 /// Calls `visit(field)` for each field of Record, in order.
 template <class Record, class Visitor>
 constexpr void for_each_field(Visitor&& visit) {

@@ -69,8 +69,7 @@ inline void read_value(const cursor& at, const parameters& named, std::int64_t& 
   out = read_size(at, named);
 }
 inline void read_value(const cursor& at, const parameters& /*named*/, bool& out) {
-  if (!at.get().is_boolean()) at.fail("expected true or false");
-  out = at.get().get<bool>();
+  out = at.boolean();
 }
 inline void read_value(const cursor& at, const parameters& /*named*/, double& out) {
   if (!at.get().is_number()) at.fail("expected a number");
@@ -117,24 +116,14 @@ inline void read_value(const cursor& at, const parameters& named, margins& out) 
 inline void read_value(const cursor& at, const parameters& named, position& out) {
   out = {read_size(at, named, 0)};
 }
-/// The position of a text among `names`.
-[[nodiscard]] inline std::size_t read_name(const cursor& at,
-                                           std::span<const std::string_view> names) {
-  const std::string text = at.text();
-  const auto known = std::ranges::find(names, text);
-  if (known == names.end()) {
-    at.fail(fmt::format("'{}' is not one of: {}", text, fmt::join(names, " ")));
-  }
-  return static_cast<std::size_t>(known - names.begin());
-}
 inline void read_value(const cursor& at, const parameters& /*named*/, named_value& out) {
-  out.index = read_name(at, out.names);
+  out.index = at.index_in(out.names);
 }
 inline void read_value(const cursor& at, const parameters& /*named*/, named_values& out) {
   at.require_array();
   out.indices.clear();
   for (std::size_t i = 0; i < at.get().size(); ++i) {
-    out.indices.push_back(read_name(at[i], out.names));
+    out.indices.push_back(at[i].index_in(out.names));
   }
 }
 

@@ -20,6 +20,10 @@ struct estimate {
   [[nodiscard]] estimate times(double factor) const {
     return {value * factor, low * factor, high * factor};
   }
+  /// The sum of both, and of their bounds.
+  [[nodiscard]] estimate plus(const estimate& other) const {
+    return {value + other.value, low + other.low, high + other.high};
+  }
 };
 
 /// The time of a predicted step, in seconds.

@@ -76,8 +76,7 @@ namespace detail {
     for (const std::string_view layer : result::detail::split(call, '+')) {
       const auto found = alone.find(layer);
       if (found == alone.end()) return std::nullopt;
-      sum = {sum.value + found->second.value, sum.low + found->second.low,
-             sum.high + found->second.high};
+      sum = sum.plus(found->second);
     }
   }
   if (joined.empty()) return std::nullopt;

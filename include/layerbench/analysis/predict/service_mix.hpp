@@ -92,9 +92,7 @@ namespace detail {
       const estimate others =
           detail::seconds_per_sequence(decode).times(static_cast<double>(mix.decodes));
       all.push_back(
-          {&prompt,
-           &decode,
-           {first.value + others.value, first.low + others.low, first.high + others.high},
+          {&prompt, &decode, first.plus(others),
            1 + static_cast<double>(mix.decodes) * static_cast<double>(decode.text->tokens),
            seconds_of(*prompt.step).times(static_cast<double>(mix.prompts))});
     }

@@ -64,10 +64,10 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
       if (rows && columns) return;
       throw unsupported("oneDNN never writes the 16-bit gradient of taps that meet padding alone");
     }
-    if (request.type == dtype::s8 && std::ranges::any_of(o_.post, op::is_addition)) {
-      throw unsupported("oneDNN rounds integers before it adds another tensor to them");
-    }
     if (request.type == dtype::s8) {
+      if (std::ranges::any_of(o_.post, op::is_addition)) {
+        throw unsupported("oneDNN rounds integers before it adds another tensor to them");
+      }
       const auto reaches = [](std::int64_t at, std::int64_t stride, std::int64_t size) {
         return at >= 0 && at % stride == 0 && at / stride < size;
       };

@@ -237,9 +237,8 @@ class primitive_plan {
   [[nodiscard]] dnnl::primitive_attr attributes(const op::post_ops& post,
                                                 const dnnl::memory::desc& result) const {
     dnnl::primitive_attr attr = attributes();
-    const auto sum = std::ranges::find(
-        operands_, true, [](const plan_operand& operand) { return operand.logical.overwritten; });
-    const double scale = sum == operands_.end() ? 1 : sum->logical.scale;
+    const std::size_t sum = op::overwritten_source(operands_, &plan_operand::logical);
+    const double scale = sum == operands_.size() ? 1 : operands_[sum].logical.scale;
     attr.set_post_ops(post_ops_of(post, result, operands_.back().logical.type, scale));
     return attr;
   }
