@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the suite against PyTorch on one NVIDIA GPU, in turns: a product of 8192^3 in bf16, the
 convolutions of ResNet-50 at batch 32 in bf16 with channels last, and images/s of ResNet-50, VGG-16 and
-AlexNet as torchvision has them (inference as a replayed CUDA graph, the training step eager), beside
-what the result files of tools/gpu_check.sh predict, with the GPU's time by kind of op. Needs torch and
-torchvision. Not a test, since its answer depends on the machine: run it by hand, with nothing else
-running.
+AlexNet as torchvision has them, beside what the result files of tools/gpu_check.sh predict, with the
+GPU's time by kind of op. All of PyTorch is captured in CUDA graphs and replayed, so that its host time
+does not count; the training step is timed eagerly, too. Needs torch and torchvision. Not a test, since
+its answer depends on the machine: run it by hand, with nothing else running.
 """
 import argparse
 import collections
@@ -15,11 +15,14 @@ import pathlib
 import statistics
 import sys
 import tempfile
+import time
 
 from by_hand import run
 
 ROUNDS = 5
+STEADY = 0.5  # seconds of the same work before it is timed
 MODELS = ("resnet50", "vgg16", "alexnet")
+PARTS = ("product", "convolutions", "models")
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 PRODUCT = {"name": "product", "title": "one large product", "source": "none", "layers": [
     {"name": "square", "op": "gemm", "shape": {"m": 8192, "n": 8192, "k": 8192}}]}
@@ -37,9 +40,11 @@ def kind_of(name):
 
 
 def seconds_of(torch, work, calls):
-    """GPU seconds of a call in the median batch of so many, back to back."""
-    for _ in range(3):
+    """GPU seconds of a call in the median batch of so many, back to back, once the clocks are steady."""
+    end = time.monotonic() + STEADY
+    while time.monotonic() < end:
         work()
+        torch.cuda.synchronize()
     taken = []
     for _ in range(ROUNDS):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -52,53 +57,87 @@ def seconds_of(torch, work, calls):
     return statistics.median(taken)
 
 
+def state(torch):
+    """Clock in MHz and power in W, where PyTorch can read them."""
+    try:
+        return {"sm_mhz": torch.cuda.clock_rate(), "power_w": torch.cuda.power_draw() / 1e3}
+    except (ModuleNotFoundError, RuntimeError) as problem:
+        return {"unknown": str(problem)}
+
+
 def rows_of(plans, program, *options):
     """Seconds of a hot call by layer, and counts: by the fastest plans, which are chosen the first
-    time and kept in the file `plans`."""
-    chosen = plans if plans.exists() else "measured"
+    time and kept in the file `plans`; by the library's own if that is None."""
+    chosen = "heuristic" if plans is None else plans if plans.exists() else "measured"
     text = run(program, *options, "--cache=hot", f"--plans={chosen}", "--benchmark_format=json",
                "--benchmark_repetitions=3", codes=(0, 4))
-    if not plans.exists():
+    if plans and not plans.exists():
         plans.write_text(text)
     rows = [each for each in json.loads(text)["benchmarks"] if each.get("aggregate_name") == "median"]
     return {each["run_name"].split("/")[5]: (each["real_time"] * UNITS[each["time_unit"]],
                                              each.get("count", 1)) for each in rows}
 
 
+def as_graph(torch, work, calls=1):
+    """Records so many calls; the result replays them."""
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):
+            work()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(calls):
+            work()
+    return graph.replay
+
+
 def uniform(torch, *extents, dtype=None):
     return torch.rand(*extents, device="cuda").mul_(2).sub_(1).to(dtype or torch.bfloat16)
 
 
-def product(torch, bench, folder):
+def product(torch, bench, folder, measured):
     """Medians of FLOP/s in turns: the suite's and PyTorch's."""
     file = folder / "product.json"
     file.write_text(json.dumps(PRODUCT))
     a, b = (uniform(torch, 8192, 8192) for _ in range(2))
+    replay = as_graph(torch, lambda: torch.matmul(a, b), 20)
     ours, theirs = [], []
     for _ in range(ROUNDS):
-        rows = rows_of(folder / "product_plans.json", bench / "bench_gemm", f"--model={file}",
+        rows = rows_of(measured and folder / "product_plans.json", bench / "bench_gemm", f"--model={file}",
                        "--backend=cublas", "--dtype=bf16")
         ours.append(2 * 8192**3 / rows["square"][0])
-        theirs.append(2 * 8192**3 / seconds_of(torch, lambda: torch.matmul(a, b), 20))
+        theirs.append(2 * 8192**3 / (seconds_of(torch, replay, 1) / 20))
+    print(f"  after the product: {state(torch)}")
     return statistics.median(ours), statistics.median(theirs)
 
 
-def convolutions(torch, bench, tool, folder):
-    """Medians of the count-weighted seconds in turns, and single layers' of the last round."""
+def torch_convolutions(torch, shapes):
+    """20 recorded calls of each layer."""
     torch.backends.cudnn.benchmark = True
+    graphs = {}
+    for name, shape in shapes.items():
+        x, w = (uniform(torch, *(shape[each] for each in axes))
+                .contiguous(memory_format=torch.channels_last) for axes in ("nchw", "kcrs"))
+        how = {"stride": shape.get("stride", 1), "padding": shape.get("pad", 0)}
+        graphs[name] = as_graph(
+            torch, lambda x=x, w=w, how=how: torch.nn.functional.conv2d(x, w, **how), 20)
+    return graphs
+
+
+def convolutions(torch, bench, tool, folder, measured):
+    """Medians of the count-weighted seconds in turns, and single layers' of the last round."""
     shown = json.loads(run(tool, "show", "resnet50", "--batch=32", "--format=json"))
     shapes = {each["name"]: each["shape"] for each in shown["layers"] if each["op"] == "conv"}
+    graphs = torch_convolutions(torch, shapes)
     ours, theirs, layers = [], [], {}
     for _ in range(ROUNDS):
-        rows = rows_of(folder / "conv_plans.json", bench / "bench_conv", "--model=resnet50",
+        rows = rows_of(measured and folder / "conv_plans.json", bench / "bench_conv", "--model=resnet50",
                        "--backend=cudnn", "--dtype=bf16", "--batch=32")
         sums = [0, 0]
         for name, (seconds, count) in rows.items():
-            shape = shapes[name]
-            x, w = (uniform(torch, *(shape[each] for each in axes))
-                    .contiguous(memory_format=torch.channels_last) for axes in ("nchw", "kcrs"))
-            how = {"stride": shape.get("stride", 1), "padding": shape.get("pad", 0)}
-            own = seconds_of(torch, lambda: torch.nn.functional.conv2d(x, w, **how), 20)
+            own = seconds_of(torch, graphs[name], 1) / 20
             layers[name] = {"count": count, "layerbench_s": seconds, "torch_s": own}
             sums[0] += count * seconds
             sums[1] += count * own
@@ -120,8 +159,9 @@ def step_of(torch, name, batch, dtype, training):
         rule = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9, weight_decay=1e-4)
 
         def step():
+            # Autocast casts the weights in every step; a recorded cast must not come from its cache.
             rule.zero_grad(set_to_none=True)
-            with torch.autocast("cuda", torch.bfloat16, enabled=dtype == "bf16"):
+            with torch.autocast("cuda", torch.bfloat16, enabled=dtype == "bf16", cache_enabled=False):
                 loss = torch.nn.functional.cross_entropy(net(images), classes)
             loss.backward()
             rule.step()
@@ -134,19 +174,6 @@ def step_of(torch, name, batch, dtype, training):
         with torch.inference_mode():
             torch.softmax(net(images), 1)
     return step
-
-
-def as_graph(torch, step):
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
 
 
 def by_kind(torch, step):
@@ -187,14 +214,15 @@ def models(torch, tool, results):
             continue
         step = step_of(torch, name, batch, dtype, phase == "training")
         kinds = by_kind(torch, step)
-        timed = step if phase == "training" else as_graph(torch, step)
-        own = batch / seconds_of(torch, timed, 10)
+        eager = batch / seconds_of(torch, step, 10)
+        own = batch / seconds_of(torch, as_graph(torch, step), 10)
         rows.append({"model": name, "phase": phase, "dtype": dtype, "batch": batch,
                      "layerbench_images_per_second": each["images_per_second"],
-                     "torch_images_per_second": own, "layerbench_seconds": ours,
-                     "torch_seconds": kinds})
+                     "torch_images_per_second": own, "torch_eager_images_per_second": eager,
+                     "layerbench_seconds": ours, "torch_seconds": kinds, "state": state(torch)})
         print(f"{name} {phase} {dtype} batch {batch}: predicted {each['images_per_second']:.0f} "
-              f"images/s, PyTorch {own:.0f} ({each['images_per_second'] / own:.3f})")
+              f"images/s, PyTorch {own:.0f} ({each['images_per_second'] / own:.3f}), "
+              f"eager {eager:.0f}")
         for kind in sorted({*ours, *kinds}, key=lambda one: -ours.get(one, 0)):
             print(f"  {kind:14} {1e3 * ours.get(kind, 0):9.3f} ms, PyTorch "
                   f"{1e3 * kinds.get(kind, 0):9.3f} ms")
@@ -207,6 +235,8 @@ def main():
     parser.add_argument("--bench", type=pathlib.Path, default=pathlib.Path("build/gpu/bench"))
     parser.add_argument("--tool", type=pathlib.Path, default=pathlib.Path("build/gpu/tools/layerbench"))
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("build/results/gpu"))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--plans", choices=("heuristic", "measured"), default="measured")
     options = parser.parse_args()
     try:
         import torch
@@ -215,6 +245,7 @@ def main():
     if not torch.cuda.is_available():
         print("PyTorch can use no GPU here", file=sys.stderr)
         sys.exit(77)
+    options.results.mkdir(parents=True, exist_ok=True)
     found = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
              "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
     print(found)
@@ -222,19 +253,25 @@ def main():
     def keep():
         (options.results / "torch.json").write_text(json.dumps(found, indent=1) + "\n")
 
+    measured = options.plans == "measured" or None
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        ours, theirs = product(torch, options.bench, folder)
-        print(f"8192^3 in bf16: {ours / 1e12:.1f} TFLOP/s, PyTorch {theirs / 1e12:.1f} "
-              f"({ours / theirs:.3f}; goal 0.95)")
-        found["product"] = {"layerbench_flops": ours, "torch_flops": theirs}
-        ours, theirs, layers = convolutions(torch, options.bench, options.tool, folder)
-        print(f"convolutions of ResNet-50, batch 32, bf16: {1e3 * ours:.3f} ms, PyTorch "
-              f"{1e3 * theirs:.3f} ({ours / theirs:.3f}; goal 1.02)")
-        found["convolutions"] = {"layerbench_s": ours, "torch_s": theirs, "layers": layers}
+        if "product" in options.parts:
+            ours, theirs = product(torch, options.bench, folder, measured)
+            print(f"8192^3 in bf16: {ours / 1e12:.1f} TFLOP/s, PyTorch {theirs / 1e12:.1f} "
+                  f"({ours / theirs:.3f}; goal 0.95)")
+            found["product"] = {"layerbench_flops": ours, "torch_flops": theirs}
+            keep()
+        if "convolutions" in options.parts:
+            ours, theirs, layers = convolutions(torch, options.bench, options.tool, folder, measured)
+            print(f"convolutions of ResNet-50, batch 32, bf16: {1e3 * ours:.3f} ms, PyTorch "
+                  f"{1e3 * theirs:.3f} ({ours / theirs:.3f}; goal 1.02)")
+            found["convolutions"] = {"layerbench_s": ours, "torch_s": theirs, "layers": layers}
+            keep()
+    if "models" in options.parts:
+        found["models"] = models(torch, options.tool, options.results)
         keep()
-    found["models"] = models(torch, options.tool, options.results)
-    keep()
 
 
-main()
+if __name__ == "__main__":
+    main()
