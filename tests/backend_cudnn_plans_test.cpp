@@ -116,6 +116,35 @@ TEST(Plans, OfOneGraphDiffer) {
   }
 }
 
+TEST(Plans, OfUnevenPaddingAvoidEnginesThatAreWrong) {
+  op::conv conv = conv3x3;
+  conv.h = conv.w = 6;
+  const auto engines = [&](op::pass pass) {
+    const cudnn::conv_graph graph(conv, {pass, dtype::f32, layout::nhwc});
+    std::set<std::int64_t> found;
+    for (const auto& plan :
+         cudnn::all_plans(graph.self(), h200(), {dtype::f32, gigabyte, graph.wrong_engines()})) {
+      found.insert(plan.choice().engine);
+    }
+    return found;
+  };
+  for (const auto& [pass, wrong] : std::map<op::pass, std::vector<std::int64_t>>{
+           {op::pass::fwd, {6}}, {op::pass::bwd_data, {50}}, {op::pass::bwd_weights, {1, 20}}}) {
+    SCOPED_TRACE(name(pass));
+    conv.pad = {1, 1, 1, 1};
+    const std::set<std::int64_t> even = engines(pass);
+    conv.pad = {1, 1, 2, 0};
+    const std::set<std::int64_t> uneven = engines(pass);
+    EXPECT_FALSE(uneven.empty());
+    for (const std::int64_t engine : wrong) {
+      EXPECT_EQ(uneven.count(engine), 0U) << engine;
+      if (pass == op::pass::bwd_weights) {
+        EXPECT_EQ(even.count(engine), 1U) << engine;
+      }
+    }
+  }
+}
+
 TEST(Plans, ThatDoNotExistAreUnsupported) {
   EXPECT_THROW(cudnn::conv_graph(conv3x3, {op::pass::fwd, dtype::s8, layout::nhwc}), unsupported);
   // A kernel of tf32 needs scratch memory for its sums here.

@@ -13,6 +13,7 @@ namespace layerbench {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 /// All kernels, and those that plans ask for among them.
@@ -45,10 +46,24 @@ TEST_P(Nvrtc, CompilesAllKernelsForEachKindOfGpu) {
   }
 }
 
+/// The instructions of a kernel in PTX.
+std::string body_of(const std::string& kernel, const std::string& code) {
+  const std::size_t begin = code.find(".visible .entry " + kernel + "(");
+  EXPECT_NE(begin, std::string::npos) << kernel;
+  return code.substr(begin, code.find(".visible .entry", begin + 1) - begin);
+}
+
 TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
   const std::string code = cuda::compiled(program_, 1000);  // later than any that it knows
-  EXPECT_THAT(code, HasSubstr(".visible .entry update_momentum("));
-  EXPECT_THAT(code, AllOf(HasSubstr("ld.global.v4.f32"), HasSubstr("st.global.v4.f32")));
+  for (const char* name :
+       {"copy", "update_sgd", "update_momentum", "update_adam", "update_accumulate", "add",
+        "activation", "activation_gradient", "dropout", "dropout_gradient", "pool_max",
+        "pool_max_gradient", "batchnorm", "concat", "split", "multiply"}) {
+    EXPECT_THAT(body_of(name, code), AllOf(ContainsRegex("ld[.]global[.]v4[.][ufb]32"),
+                                           ContainsRegex("st[.]global[.]v4[.][ufb]32")))
+        << name;
+  }
+  EXPECT_THAT(body_of("bias_gradient_parts", code), ContainsRegex("ld[.]global[.]v4[.][ufb]32"));
   EXPECT_THAT(code, ::testing::Not(HasSubstr("__local_depot"))) << "kept in registers";
 }
 

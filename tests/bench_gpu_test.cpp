@@ -120,9 +120,9 @@ TEST_F(Gpu, HasTimingsOfEachKindUnderNamesOfTheirOwn) {
 
 TEST_F(Gpu, ComputesInTheTypeThatIsNamed) {
   for (const auto& [type, algorithm] :
-       std::map<std::string, std::string>{{"f32", "eng1[mode_a]"},
-                                          {"tf32", "eng2_k7:3[tensor_core][mode_a]"},
-                                          {"bf16", "eng2_k7:3[tensor_core][mode_a]"}}) {
+       std::map<std::string, std::string>{{"f32", "eng31[mode_a]"},
+                                          {"tf32", "eng32_k7:3[tensor_core][mode_a]"},
+                                          {"bf16", "eng32_k7:3[tensor_core][mode_a]"}}) {
     const result::results all =
         results("bench_conv", {"--backend=cudnn", "--dtype=" + type, "--benchmark_filter=conv1"});
     ASSERT_FALSE(all.rows.empty());
@@ -151,7 +151,7 @@ TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {
   const result::results all = results(
       "bench_conv",
       {"--backend=cudnn", "--dtype=bf16", "--workspace-limit=0", "--benchmark_filter=conv1"});
-  EXPECT_THAT(all.rows.front().label.algorithm, StartsWith("eng1"));
+  EXPECT_THAT(all.rows.front().label.algorithm, StartsWith("eng31"));
 }
 
 TEST(GpuCheck, SaysWhatIsWrongBeforeItBuilds) {

@@ -219,57 +219,6 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensorDesc,
                                          const int* /*dimA*/, const int* /*strideA*/) {
   return use("cudnnSetTensorNdDescriptor", {tensorDesc});
 }
-cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* built) {
-  return make("cudnnCreateActivationDescriptor", built, fake.failure);
-}
-cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t raw) {
-  return destroy<cudnnStatus_t>(raw);
-}
-cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activationDesc,
-                                           cudnnActivationMode_t /*mode*/,
-                                           cudnnNanPropagation_t /*reluNanOpt*/, double /*coef*/) {
-  return use("cudnnSetActivationDescriptor", {activationDesc});
-}
-cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activationDesc,
-                                                    double /*swish_beta*/) {
-  return use("cudnnSetActivationDescriptorSwishBeta", {activationDesc});
-}
-cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle,
-                                     cudnnActivationDescriptor_t activationDesc,
-                                     const void* /*alpha*/, const cudnnTensorDescriptor_t xDesc,
-                                     const void* /*x*/, const void* /*beta*/,
-                                     const cudnnTensorDescriptor_t yDesc, void* /*y*/) {
-  return use("cudnnActivationForward", {handle, activationDesc, xDesc, yDesc});
-}
-cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle,
-                                      cudnnActivationDescriptor_t activationDesc,
-                                      const void* /*alpha*/, const cudnnTensorDescriptor_t yDesc,
-                                      const void* /*y*/, const cudnnTensorDescriptor_t dyDesc,
-                                      const void* /*dy*/, const cudnnTensorDescriptor_t xDesc,
-                                      const void* /*x*/, const void* /*beta*/,
-                                      const cudnnTensorDescriptor_t dxDesc, void* /*dx*/) {
-  return use("cudnnActivationBackward", {handle, activationDesc, yDesc, dyDesc, xDesc, dxDesc});
-}
-cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* created) {
-  return make("cudnnCreateOpTensorDescriptor", created, fake.failure);
-}
-cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t raw) {
-  return destroy<cudnnStatus_t>(raw);
-}
-cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t opTensorDesc,
-                                         cudnnOpTensorOp_t /*opTensorOp*/,
-                                         cudnnDataType_t /*opTensorCompType*/,
-                                         cudnnNanPropagation_t /*opTensorNanOpt*/) {
-  return use("cudnnSetOpTensorDescriptor", {opTensorDesc});
-}
-cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle, const cudnnOpTensorDescriptor_t opTensorDesc,
-                            const void* /*alpha1*/, const cudnnTensorDescriptor_t aDesc,
-                            const void* /*A*/, const void* /*alpha2*/,
-                            const cudnnTensorDescriptor_t bDesc, const void* /*B*/,
-                            const void* /*beta*/, const cudnnTensorDescriptor_t cDesc,
-                            void* /*C*/) {
-  return use("cudnnOpTensor", {handle, opTensorDesc, aDesc, bDesc, cDesc});
-}
 cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* result) {
   return make("cudnnCreatePoolingDescriptor", result, fake.failure);
 }
@@ -313,42 +262,62 @@ cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t
                                    void* /*dx*/) {
   return use("cudnnSoftmaxBackward", {handle, yDesc, dyDesc, dxDesc});
 }
-cudnnStatus_t cudnnBatchNormalizationForwardInference(
-    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, const void* /*alpha*/,
-    const void* /*beta*/, const cudnnTensorDescriptor_t xDesc, const void* /*x*/,
-    const cudnnTensorDescriptor_t yDesc, void* /*y*/,
-    const cudnnTensorDescriptor_t bnScaleBiasMeanVarDesc, const void* /*bnScale*/,
-    const void* /*bnBias*/, const void* /*estimatedMean*/, const void* /*estimatedVariance*/,
-    double /*epsilon*/) {
-  return use("cudnnBatchNormalizationForwardInference",
+cudnnStatus_t cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*bnOps*/,
+    const cudnnTensorDescriptor_t xDesc, const cudnnTensorDescriptor_t /*zDesc*/,
+    const cudnnTensorDescriptor_t yDesc, const cudnnTensorDescriptor_t bnScaleBiasMeanVarDesc,
+    const cudnnActivationDescriptor_t /*activationDesc*/, std::size_t* sizeInBytes) {
+  *sizeInBytes = 64;
+  return use("cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize",
              {handle, xDesc, yDesc, bnScaleBiasMeanVarDesc});
 }
-cudnnStatus_t cudnnBatchNormalizationForwardTraining(
-    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, const void* /*alpha*/,
-    const void* /*beta*/, const cudnnTensorDescriptor_t xDesc, const void* /*x*/,
-    const cudnnTensorDescriptor_t yDesc, void* /*y*/,
+cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*bnOps*/,
+    const cudnnTensorDescriptor_t xDesc, const cudnnTensorDescriptor_t /*yDesc*/,
+    const cudnnTensorDescriptor_t dyDesc, const cudnnTensorDescriptor_t /*dzDesc*/,
+    const cudnnTensorDescriptor_t dxDesc, const cudnnTensorDescriptor_t dBnScaleBiasDesc,
+    const cudnnActivationDescriptor_t /*activationDesc*/, std::size_t* sizeInBytes) {
+  *sizeInBytes = 64;
+  return use("cudnnGetBatchNormalizationBackwardExWorkspaceSize",
+             {handle, xDesc, dyDesc, dxDesc, dBnScaleBiasDesc});
+}
+cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*bnOps*/,
+    const cudnnActivationDescriptor_t /*activationDesc*/, const cudnnTensorDescriptor_t xDesc,
+    std::size_t* sizeInBytes) {
+  *sizeInBytes = 0;
+  return use("cudnnGetBatchNormalizationTrainingExReserveSpaceSize", {handle, xDesc});
+}
+cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*bnOps*/,
+    const void* /*alpha*/, const void* /*beta*/, const cudnnTensorDescriptor_t xDesc,
+    const void* /*xData*/, const cudnnTensorDescriptor_t /*zDesc*/, const void* /*zData*/,
+    const cudnnTensorDescriptor_t yDesc, void* /*yData*/,
     const cudnnTensorDescriptor_t bnScaleBiasMeanVarDesc, const void* /*bnScale*/,
     const void* /*bnBias*/, double /*exponentialAverageFactor*/, void* /*resultRunningMean*/,
     void* /*resultRunningVariance*/, double /*epsilon*/, void* /*resultSaveMean*/,
-    void* /*resultSaveInvVariance*/) {
-  return use("cudnnBatchNormalizationForwardTraining",
+    void* /*resultSaveInvVariance*/, cudnnActivationDescriptor_t /*activationDesc*/,
+    void* /*workspace*/, std::size_t /*workSpaceSizeInBytes*/, void* /*reserveSpace*/,
+    std::size_t /*reserveSpaceSizeInBytes*/) {
+  return use("cudnnBatchNormalizationForwardTrainingEx",
              {handle, xDesc, yDesc, bnScaleBiasMeanVarDesc});
 }
-cudnnStatus_t cudnnBatchNormalizationBackward(
-    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, const void* /*alphaDataDiff*/,
-    const void* /*betaDataDiff*/, const void* /*alphaParamDiff*/, const void* /*betaParamDiff*/,
-    const cudnnTensorDescriptor_t xDesc, const void* /*x*/, const cudnnTensorDescriptor_t dyDesc,
-    const void* /*dy*/, const cudnnTensorDescriptor_t dxDesc, void* /*dx*/,
-    const cudnnTensorDescriptor_t dBnScaleBiasDesc, const void* /*bnScale*/,
-    void* /*dBnScaleResult*/, void* /*dBnBiasResult*/, double /*epsilon*/,
-    const void* /*savedMean*/, const void* /*savedInvVariance*/) {
-  return use("cudnnBatchNormalizationBackward", {handle, xDesc, dyDesc, dxDesc, dBnScaleBiasDesc});
-}
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* /*alpha*/,
-                                           const cudnnTensorDescriptor_t dyDesc, const void* /*dy*/,
-                                           const void* /*beta*/,
-                                           const cudnnTensorDescriptor_t dbDesc, void* /*db*/) {
-  return use("cudnnConvolutionBackwardBias", {handle, dyDesc, dbDesc});
+cudnnStatus_t cudnnBatchNormalizationBackwardEx(
+    cudnnHandle_t handle, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*bnOps*/,
+    const void* /*alphaDataDiff*/, const void* /*betaDataDiff*/, const void* /*alphaParamDiff*/,
+    const void* /*betaParamDiff*/, const cudnnTensorDescriptor_t xDesc, const void* /*xData*/,
+    const cudnnTensorDescriptor_t /*yDesc*/, const void* /*yData*/,
+    const cudnnTensorDescriptor_t dyDesc, const void* /*dyData*/,
+    const cudnnTensorDescriptor_t /*dzDesc*/, void* /*dzData*/,
+    const cudnnTensorDescriptor_t dxDesc, void* /*dxData*/,
+    const cudnnTensorDescriptor_t dBnScaleBiasDesc, const void* /*bnScaleData*/,
+    const void* /*bnBiasData*/, void* /*dBnScaleData*/, void* /*dBnBiasData*/, double /*epsilon*/,
+    const void* /*savedMean*/, const void* /*savedInvVariance*/,
+    cudnnActivationDescriptor_t /*activationDesc*/, void* /*workSpace*/,
+    std::size_t /*workSpaceSizeInBytes*/, void* /*reserveSpace*/,
+    std::size_t /*reserveSpaceSizeInBytes*/) {
+  return use("cudnnBatchNormalizationBackwardEx",
+             {handle, xDesc, dyDesc, dxDesc, dBnScaleBiasDesc});
 }
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t executionPlan,
                                   cudnnBackendDescriptor_t variantPack) {

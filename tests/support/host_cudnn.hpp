@@ -67,10 +67,6 @@ struct cudnnTensorStruct {
   cudnnDataType_t type;
   host_place sizes, steps;
 };
-struct cudnnActivationStruct {
-  cudnnActivationMode_t mode;
-  double parameter;
-};
 struct cudnnPoolingStruct {
   cudnnPoolingMode_t mode;
   std::int64_t r, s, top, left, v, h;
@@ -78,9 +74,6 @@ struct cudnnPoolingStruct {
 struct cudnnLRNStruct {
   std::int64_t size;
   double alpha, beta, k;
-};
-struct cudnnOpTensorStruct {
-  cudnnOpTensorOp_t mode;
 };
 
 namespace {
@@ -123,25 +116,6 @@ cudnnStatus_t host_compute(bool supported, Work&& work) {
                                                                : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-double host_activation(const cudnnActivationStruct& how, double x) {
-  switch (how.mode) {
-    case CUDNN_ACTIVATION_RELU: return std::max(x, 0.0);
-    case CUDNN_ACTIVATION_CLIPPED_RELU: return std::clamp(x, 0.0, how.parameter);
-    case CUDNN_ACTIVATION_ELU: return x > 0 ? x : how.parameter * std::expm1(x);
-    case CUDNN_ACTIVATION_SIGMOID: return 1 / (1 + std::exp(-x));
-    case CUDNN_ACTIVATION_TANH: return std::tanh(x);
-    default: return x / (1 + std::exp(-x));
-  }
-}
-/// Of a function with result y.
-double host_activation_gradient(const cudnnActivationStruct& how, double y) {
-  switch (how.mode) {
-    case CUDNN_ACTIVATION_SIGMOID: return y * (1 - y);
-    case CUDNN_ACTIVATION_TANH: return 1 - y * y;
-    default: return y > 0 ? 1 : 0;
-  }
-}
-
 }  // namespace
 
 extern "C" {
@@ -166,74 +140,6 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t raw, cudnnDataT
   std::copy_n(sizes, axes, raw->sizes.begin());
   std::copy_n(steps, axes, raw->steps.begin());
   return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* created) {
-  return host_new(created);
-}
-cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t raw) {
-  return host_delete(raw);
-}
-cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t raw,
-                                           cudnnActivationMode_t mode,
-                                           cudnnNanPropagation_t /*nan*/, double parameter) {
-  *raw = {mode, parameter};
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t /*raw*/,
-                                                    double beta) {
-  return beta == 1 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
-}
-cudnnStatus_t cudnnActivationForward(cudnnHandle_t /*handle*/, cudnnActivationDescriptor_t how,
-                                     const void* alpha, const cudnnTensorDescriptor_t x_of,
-                                     const void* x_at, const void* beta,
-                                     const cudnnTensorDescriptor_t y_of, void* y_at) {
-  const host_tensor x(*x_of, x_at);
-  const host_tensor y(*y_of, y_at);
-  return host_compute(host_overwrites(alpha, beta), [function = *how, x, y] {
-    host_for_each(x.how.sizes,
-                  [&](const auto& at) { y.set(at, host_activation(function, x.get(at))); });
-  });
-}
-cudnnStatus_t cudnnActivationBackward(cudnnHandle_t /*handle*/, cudnnActivationDescriptor_t how,
-                                      const void* alpha, const cudnnTensorDescriptor_t y_of,
-                                      const void* y_at, const cudnnTensorDescriptor_t dy_of,
-                                      const void* dy_at, const cudnnTensorDescriptor_t /*x_of*/,
-                                      const void* /*x*/, const void* beta,
-                                      const cudnnTensorDescriptor_t dx_of, void* dx_at) {
-  const host_tensor y(*y_of, y_at);
-  const host_tensor dy(*dy_of, dy_at);
-  const host_tensor dx(*dx_of, dx_at);
-  return host_compute(host_overwrites(alpha, beta), [function = *how, y, dy, dx] {
-    host_for_each(y.how.sizes, [&](const auto& at) {
-      dx.set(at, dy.get(at) * host_activation_gradient(function, y.get(at)));
-    });
-  });
-}
-
-cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* result) {
-  return host_new(result);
-}
-cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t raw) {
-  return host_delete(raw);
-}
-cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t raw, cudnnOpTensorOp_t mode,
-                                         cudnnDataType_t type, cudnnNanPropagation_t /*nan*/) {
-  raw->mode = mode;
-  const bool known = mode == CUDNN_OP_TENSOR_ADD && type == CUDNN_DATA_FLOAT;
-  return known ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
-}
-cudnnStatus_t cudnnOpTensor(cudnnHandle_t /*handle*/, const cudnnOpTensorDescriptor_t /*how*/,
-                            const void* alpha1, const cudnnTensorDescriptor_t a_of,
-                            const void* a_at, const void* alpha2,
-                            const cudnnTensorDescriptor_t b_of, const void* b_at, const void* beta,
-                            const cudnnTensorDescriptor_t c_of, void* c_at) {
-  const host_tensor a(*a_of, a_at);
-  const host_tensor b(*b_of, b_at);
-  const host_tensor c(*c_of, c_at);
-  return host_compute(host_overwrites(alpha1, beta) && host_overwrites(alpha2, beta), [a, b, c] {
-    host_for_each(a.how.sizes, [&](const auto& at) { c.set(at, a.get(at) + b.get(at)); });
-  });
 }
 
 }  // extern "C"

@@ -22,8 +22,8 @@
 
 namespace {
 
-constexpr std::int64_t host_plain_engine = 1;
-constexpr std::int64_t host_tensor_core_engine = 2;
+constexpr std::int64_t host_plain_engine = 31;
+constexpr std::int64_t host_tensor_core_engine = 32;
 constexpr std::int64_t host_workspace_bytes = 64;
 
 /// What a descriptor holds, shared by all that hold it themselves.

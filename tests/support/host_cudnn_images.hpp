@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,6 @@
 #include "host_cudnn.hpp"
 
 /// As host_cudnn.hpp, of functions that see images: windows, channels, pixels.
-
-/// Whether the library has gradients of biases in 16 bits.
-inline bool host_narrow_bias_gradients = true;
 
 namespace {
 
@@ -64,6 +62,17 @@ double host_lrn_base(const cudnnLRNStruct& how, const host_tensor& x, const host
   double squares = 0;
   host_for_channels(how, x, at, [&](const auto& tap) { squares += x.get(tap) * x.get(tap); });
   return how.k + how.alpha / static_cast<double>(how.size) * squares;
+}
+
+/// Scratch memory that batch normalisation asks for, and whether it got it; it leaves numbers
+/// there.
+constexpr std::size_t host_batchnorm_scratch = 128;
+bool host_batchnorm_uses(cudnnBatchNormOps_t ops, void* scratch, std::size_t bytes) {
+  if (ops != CUDNN_BATCHNORM_OPS_BN || scratch == nullptr || bytes < host_batchnorm_scratch) {
+    return false;
+  }
+  std::memset(scratch, 0x3F, host_batchnorm_scratch);
+  return true;
 }
 
 }  // namespace
@@ -175,31 +184,40 @@ cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t /*handle*/, cudnnSoftmaxAlgorit
   });
 }
 
-cudnnStatus_t cudnnBatchNormalizationForwardInference(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, const void* alpha, const void* beta,
-    const cudnnTensorDescriptor_t x_of, const void* x_at, const cudnnTensorDescriptor_t y_of,
-    void* y_at, const cudnnTensorDescriptor_t channels_of, const void* scale_at,
-    const void* shift_at, const void* mean_at, const void* variance_at, double epsilon) {
-  const host_tensor x(*x_of, x_at);
-  const host_tensor y(*y_of, y_at);
-  const host_tensor scale(*channels_of, scale_at);
-  const host_tensor shift(*channels_of, shift_at);
-  const host_tensor mean(*channels_of, mean_at);
-  const host_tensor variance(*channels_of, variance_at);
-  return host_compute(host_overwrites(alpha, beta), [=] {
-    host_for_each(x.how.sizes, [&](const auto& at) {
-      const host_place c{0, at[1], 0, 0};
-      const double normal = (x.get(at) - mean.get(c)) / std::sqrt(variance.get(c) + epsilon);
-      y.set(at, scale.get(c) * normal + shift.get(c));
-    });
-  });
+cudnnStatus_t cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*ops*/,
+    const cudnnTensorDescriptor_t /*x*/, const cudnnTensorDescriptor_t /*z*/,
+    const cudnnTensorDescriptor_t /*y*/, const cudnnTensorDescriptor_t /*channels*/,
+    const cudnnActivationDescriptor_t /*activation*/, std::size_t* bytes) {
+  *bytes = host_batchnorm_scratch;
+  return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnBatchNormalizationForwardTraining(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, const void* alpha, const void* beta,
-    const cudnnTensorDescriptor_t x_of, const void* x_at, const cudnnTensorDescriptor_t y_of,
-    void* y_at, const cudnnTensorDescriptor_t channels_of, const void* scale_at,
-    const void* shift_at, double factor, void* running_mean_at, void* running_variance_at,
-    double epsilon, void* mean_at, void* inverse_at) {
+cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*ops*/,
+    const cudnnTensorDescriptor_t /*x*/, const cudnnTensorDescriptor_t /*y*/,
+    const cudnnTensorDescriptor_t /*dy*/, const cudnnTensorDescriptor_t /*dz*/,
+    const cudnnTensorDescriptor_t /*dx*/, const cudnnTensorDescriptor_t /*channels*/,
+    const cudnnActivationDescriptor_t /*activation*/, std::size_t* bytes) {
+  *bytes = host_batchnorm_scratch;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*ops*/,
+    const cudnnActivationDescriptor_t /*activation*/, const cudnnTensorDescriptor_t /*x*/,
+    std::size_t* bytes) {
+  *bytes = 0;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t ops,
+    const void* alpha, const void* beta, const cudnnTensorDescriptor_t x_of, const void* x_at,
+    const cudnnTensorDescriptor_t /*z_of*/, const void* /*z_at*/,
+    const cudnnTensorDescriptor_t y_of, void* y_at, const cudnnTensorDescriptor_t channels_of,
+    const void* scale_at, const void* shift_at, double factor, void* running_mean_at,
+    void* running_variance_at, double epsilon, void* mean_at, void* inverse_at,
+    cudnnActivationDescriptor_t /*activation*/, void* scratch, std::size_t scratch_bytes,
+    void* /*reserve*/, std::size_t /*reserve_bytes*/) {
+  if (!host_batchnorm_uses(ops, scratch, scratch_bytes)) return CUDNN_STATUS_BAD_PARAM;
   const host_tensor x(*x_of, x_at);
   const host_tensor y(*y_of, y_at);
   const host_tensor scale(*channels_of, scale_at);
@@ -234,13 +252,17 @@ cudnnStatus_t cudnnBatchNormalizationForwardTraining(
     }
   });
 }
-cudnnStatus_t cudnnBatchNormalizationBackward(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, const void* alpha, const void* beta,
-    const void* alpha_parameters, const void* beta_parameters, const cudnnTensorDescriptor_t x_of,
-    const void* x_at, const cudnnTensorDescriptor_t dy_of, const void* dy_at,
-    const cudnnTensorDescriptor_t dx_of, void* dx_at, const cudnnTensorDescriptor_t channels_of,
-    const void* scale_at, void* dscale_at, void* dshift_at, double /*epsilon*/, const void* mean_at,
-    const void* inverse_at) {
+cudnnStatus_t cudnnBatchNormalizationBackwardEx(
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t ops,
+    const void* alpha, const void* beta, const void* alpha_parameters, const void* beta_parameters,
+    const cudnnTensorDescriptor_t x_of, const void* x_at, const cudnnTensorDescriptor_t /*y_of*/,
+    const void* /*y_at*/, const cudnnTensorDescriptor_t dy_of, const void* dy_at,
+    const cudnnTensorDescriptor_t /*dz_of*/, void* /*dz_at*/, const cudnnTensorDescriptor_t dx_of,
+    void* dx_at, const cudnnTensorDescriptor_t channels_of, const void* scale_at,
+    const void* /*shift_at*/, void* dscale_at, void* dshift_at, double /*epsilon*/,
+    const void* mean_at, const void* inverse_at, cudnnActivationDescriptor_t /*activation*/,
+    void* scratch, std::size_t scratch_bytes, void* /*reserve*/, std::size_t /*reserve_bytes*/) {
+  if (!host_batchnorm_uses(ops, scratch, scratch_bytes)) return CUDNN_STATUS_BAD_PARAM;
   const host_tensor x(*x_of, x_at);
   const host_tensor dy(*dy_of, dy_at);
   const host_tensor dx(*dx_of, dx_at);
@@ -314,22 +336,6 @@ cudnnStatus_t cudnnLRNCrossChannelBackward(cudnnHandle_t /*handle*/, cudnnLRNDes
       dx.set(at, dy.get(at) * std::pow(host_lrn_base(lrn, x, at), -lrn.beta) -
                      factor * x.get(at) * sum);
     });
-  });
-}
-
-/// Not in 16 bits where the test wants it so.
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t /*handle*/, const void* alpha,
-                                           const cudnnTensorDescriptor_t dy_of, const void* dy_at,
-                                           const void* beta, const cudnnTensorDescriptor_t db_of,
-                                           void* db_at) {
-  const host_tensor dy(*dy_of, dy_at);
-  const host_tensor db(*db_of, db_at);
-  const bool known = dy_of->type == CUDNN_DATA_FLOAT || host_narrow_bias_gradients;
-  return host_compute(known && host_overwrites(alpha, beta), [dy, db] {
-    for (std::int64_t channel = 0; channel < dy.how.sizes[1]; ++channel) {
-      const auto value = [&](const host_place& at) { return dy.get(at); };
-      db.set({0, channel, 0, 0}, host_over_channel(dy.how.sizes, channel, value));
-    }
   });
 }
 

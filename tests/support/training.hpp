@@ -41,7 +41,8 @@ inline void on_all_backends(const std::function<void(const run::backend_entry&)>
 /// each has.
 class equal_ranks final : public run::any_plan {
  public:
-  equal_ranks(const op::any& op, const plan_request& request) : sizes_(*op.get<op::allreduce>()) {
+  equal_ranks(run::compute_device& device, const op::any& op, const plan_request& request)
+      : device_(device), sizes_(*op.get<op::allreduce>()) {
     for (op::operand& operand : op.operands(request.pass, request.type)) {
       operands_.push_back({std::move(operand), "ab", static_cast<std::size_t>(sizes_.bytes)});
     }
@@ -54,27 +55,32 @@ class equal_ranks final : public run::any_plan {
   void download(std::size_t, address, std::span<float>) const override {}
   [[nodiscard]] std::unique_ptr<run::bound_plan> bind(std::span<const address> places,
                                                       address) const override {
-    return std::make_unique<bound>(sizes_, places[1]);
+    return std::make_unique<bound>(device_, sizes_, places[1]);
   }
 
  private:
   class bound final : public run::bound_plan {
    public:
-    bound(const op::allreduce& sizes, address at) : sizes_(sizes), at_(at) {}
+    bound(run::compute_device& device, const op::allreduce& sizes, address at)
+        : device_(device), sizes_(sizes), at_(at) {}
     void place(std::span<const address> places) override { at_ = places[1]; }
     void announce_calls(std::int64_t) override {}
     void run() override {
-      const auto count = static_cast<std::size_t>(sizes_.count(dtype::f32));
-      for (float& value : std::span(static_cast<float*>(at_), count)) {
-        value *= static_cast<float>(sizes_.ranks);
-      }
+      std::vector<float> values(static_cast<std::size_t>(sizes_.count(dtype::f32)));
+      device_.copy(values.data(), at_, values.size() * sizeof(float));
+      device_.synchronize();
+      for (float& value : values) value *= static_cast<float>(sizes_.ranks);
+      device_.copy(at_, values.data(), values.size() * sizeof(float));
+      device_.synchronize();
     }
 
    private:
+    run::compute_device& device_;
     op::allreduce sizes_;
     address at_;
   };
 
+  run::compute_device& device_;
   op::allreduce sizes_;
   std::vector<plan_operand> operands_;
 };
@@ -121,8 +127,9 @@ struct trained {
 
 inline trained train(const run::backend_entry& on, const model::graph& graph, const lesson& given) {
   const std::shared_ptr<run::device_context> memory = make_context(on, given.threads);
-  memory->device().set_between_ranks([](const op::any& op, const plan_request& request) {
-    return std::make_unique<equal_ranks>(op, request);
+  run::compute_device& device = memory->device();
+  device.set_between_ranks([&device](const op::any& op, const plan_request& request) {
+    return std::make_unique<equal_ranks>(device, op, request);
   });
   const run::planned_step planned(
       model::training_step(graph, given.request.type, given.in_place, given.how), given.request,

@@ -23,9 +23,10 @@ inline constexpr std::array<std::string_view, 3>
 
 namespace layerbench::run {
 
-/// How frameworks usually run a phase: they record inference once, and enqueue each training step.
-[[nodiscard]] constexpr timing_mode default_timing(std::string_view phase) {
-  return phase == "inference" ? timing_mode::graph : timing_mode::stream;
+/// Steps are recorded, as frameworks do to keep the time of the host out. The all-reduces of
+/// several ranks run beside other calls, which a recording has no place for.
+[[nodiscard]] constexpr timing_mode default_timing(bool several_ranks) {
+  return several_ranks ? timing_mode::stream : timing_mode::graph;
 }
 
 }  // namespace layerbench::run

@@ -216,10 +216,15 @@ class buffer_layout_builder {
     layout_.setup_ops.push_back(std::move(user));
   }
 
-  /// Whether the private caches may hold much of an operand, or it matters which core used it.
+  /// Whether the private caches may hold much of an operand, or it matters which core used it. Of a
+  /// device without private caches the shared one counts, which other operands of the user fill,
+  /// too.
   [[nodiscard]] bool needs_its_user(const operand_history& history, std::size_t i) const {
-    const bool mostly_evicted = plan_.operands()[i].bytes > 8 * device_.core_cache_bytes();
-    return !mostly_evicted && (in_private_caches(*history.distance) || writer_matters());
+    const std::size_t own = device_.core_cache_bytes();
+    const std::size_t nearest = own > 0 ? own : device_.cache_bytes();
+    const bool mostly_evicted = plan_.operands()[i].bytes > 8 * nearest;
+    const bool cached = static_cast<std::size_t>(*history.distance) < nearest;
+    return !mostly_evicted && (cached || writer_matters());
   }
 
   /// Reserves memory for an operand that the step used not long before the call, and adds the setup

@@ -165,7 +165,7 @@ class suite_builder {
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
     if (!graph.fusion.empty()) configuration.parameters["fusion"] = graph.fusion;
     if (reuses_memory(graph)) configuration.parameters["memory"] = o_.memory;
-    const bool unusual = what_.is_predictable() && timing_ != default_timing(o_.phase);
+    const bool unusual = what_.is_predictable() && timing_ != default_timing(o_.data_parallel);
     if (unusual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads)
       configuration.parameters["threads"] = std::to_string(threads);

@@ -50,6 +50,13 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return names;
   }
 
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t operand, const Sum& exact) const {
+    const bool adds_bias =
+        product_.epilogue == CUBLASLT_EPILOGUE_BIAS && operand == product_.output;
+    return adds_bias ? rounded_before_bias(exact, logical(*product_.bias)) : exact;
+  }
+
   struct binding {
     cublas::matmul call;
     std::vector<address> addresses;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -13,8 +14,9 @@
 namespace layerbench::cuda {
 
 /// Times the work of a stream by CUDA events. start() blocks the stream until stop(), so that the
-/// GPU never waits for the host to enqueue the next call. The stream is blocked for 1 ms at most,
-/// because a library may itself wait for the stream.
+/// GPU never waits for the host to enqueue the next call. As a library may itself wait for the
+/// stream, it is blocked for 1 ms at most, or for twice as long as the work of last time took to
+/// enqueue, but never for more than 50 ms.
 class stream_clock {
  public:
   explicit stream_clock(cudaStream_t timed) : stream_(timed) {}
@@ -22,22 +24,24 @@ class stream_clock {
   stream_clock& operator=(const stream_clock&) = delete;
   /// Unblocks the stream if an exception prevented stop().
   ~stream_clock() {
-    if (blocked_.exchange(false)) static_cast<void>(cudaStreamSynchronize(stream_));
+    if (hold_.blocked.exchange(false)) static_cast<void>(cudaStreamSynchronize(stream_));
   }
 
   void start() {
-    blocked_ = true;
-    check(cudaLaunchHostFunc(stream_, &spin, &blocked_), "cudaLaunchHostFunc");
+    hold_.blocked = true;
+    check(cudaLaunchHostFunc(stream_, &spin, &hold_), "cudaLaunchHostFunc");
     check(cudaEventRecord(begin_.get(), stream_), "cudaEventRecord");
     // As in a model, the first call follows another kernel, so that its launch gap is timed too.
     // The time of this memset is part of the clock's overhead, which is subtracted.
     check(cudaMemsetAsync(predecessor_.data(), 0, predecessor_bytes, stream_), "cudaMemsetAsync");
+    started_ = steady::now();
   }
   /// Waits for the work enqueued since start() and returns its seconds. Throws api_error if any of
   /// it failed.
   [[nodiscard]] double stop() {
     check(cudaEventRecord(end_.get(), stream_), "cudaEventRecord");
-    blocked_ = false;
+    hold_.blocked = false;
+    hold_.most = std::clamp(2 * (steady::now() - started_), least_hold, most_hold);
     check(cudaEventSynchronize(end_.get()), "cudaEventSynchronize");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "cudaEventElapsedTime");
@@ -45,18 +49,27 @@ class stream_clock {
   }
 
  private:
+  using steady = std::chrono::steady_clock;
+  static constexpr steady::duration least_hold = std::chrono::milliseconds(1);
+  static constexpr steady::duration most_hold = std::chrono::milliseconds(50);
+
+  struct hold {
+    std::atomic<bool> blocked = false;
+    std::atomic<steady::duration> most = least_hold;
+  };
   /// Runs on a thread of the CUDA run time; the stream waits until it returns.
-  static void CUDART_CB spin(void* blocked) {
-    using clock = std::chrono::steady_clock;
-    const auto deadline = clock::now() + std::chrono::milliseconds(1);
-    while (*static_cast<std::atomic<bool>*>(blocked) && clock::now() < deadline) {
+  static void CUDART_CB spin(void* held) {
+    const hold& by = *static_cast<const hold*>(held);
+    const auto deadline = steady::now() + by.most.load();
+    while (by.blocked && steady::now() < deadline) {
     }
   }
 
   static constexpr std::size_t predecessor_bytes = 4;
 
   cudaStream_t stream_;
-  std::atomic<bool> blocked_ = false;
+  hold hold_;
+  steady::time_point started_;
   buffer predecessor_{predecessor_bytes};
   event begin_ = make_event();
   event end_ = make_event();

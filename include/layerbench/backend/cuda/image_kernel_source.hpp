@@ -33,7 +33,7 @@ void for_indices(unsigned images, unsigned outer, unsigned middle, unsigned inne
 // Calls work(width<N>, point) for N channels from the point's on. Neighbouring threads get
 // neighbouring addresses.
 template <class Work>
-void for_points(const pool_sizes& o, int rows, int columns, bool by_four,
+void for_points(const pool_sizes& o, int rows, int columns, bool by_lanes,
                 const Work& work) {
   const unsigned channels = static_cast<unsigned>(o.c);
   if (!o.channels_last) {
@@ -41,10 +41,10 @@ void for_points(const pool_sizes& o, int rows, int columns, bool by_four,
                 [&](unsigned image, unsigned channel, unsigned row, unsigned column) {
       work(width<1>(), point{image, channel, row, column});
     });
-  } else if (by_four && channels % 4 == 0) {
-    for_indices(o.n, rows, columns, channels / 4,
+  } else if (by_lanes && channels % lanes == 0) {
+    for_indices(o.n, rows, columns, channels / lanes,
                 [&](unsigned image, unsigned row, unsigned column, unsigned group) {
-      work(width<4>(), point{image, 4 * group, row, column});
+      work(width<lanes>(), point{image, lanes * group, row, column});
     });
   } else {
     for_indices(o.n, rows, columns, channels,
@@ -67,8 +67,8 @@ i64 offset_of(const pool_sizes& o, point p, int rows, int columns) {
 // In inference nobody asks for the taps, and there is no place for them.
 extern "C" __global__ void pool_max(const number* src, number* dst, signed char* taps,
                                     pool_sizes o) {
-  const bool by_four = aligned(src) && aligned(dst) && aligned(taps);
-  for_points(o, o.p, o.q, by_four, [&](auto wide, point to) {
+  const bool by_lanes = aligned(src) && aligned(dst) && aligned(taps);
+  for_points(o, o.p, o.q, by_lanes, [&](auto wide, point to) {
     constexpr int n = decltype(wide)::value;
     float largest[n];
     pack<signed char, n> tap = {};
@@ -98,8 +98,8 @@ extern "C" __global__ void pool_max(const number* src, number* dst, signed char*
 // Each source element sums the gradients of the windows of which it is the maximum.
 extern "C" __global__ void pool_max_gradient(const number* gradient, const signed char* taps,
                                              number* result, pool_sizes o) {
-  const bool by_four = aligned(gradient) && aligned(taps) && aligned(result);
-  for_points(o, o.h, o.w, by_four, [&](auto wide, point to) {
+  const bool by_lanes = aligned(gradient) && aligned(taps) && aligned(result);
+  for_points(o, o.h, o.w, by_lanes, [&](auto wide, point to) {
     constexpr int n = decltype(wide)::value;
     float sum[n] = {};
     const int row = static_cast<int>(to.row) + o.top;
@@ -159,27 +159,118 @@ extern "C" __global__ void transpose(const number* from, number* to, i64 size, a
   reorder_axes(from, to, size, o);
 }
 
-// Sums over the images and pixels of each channel in two steps: gridDim.y partial sums per channel,
-// then their sum.
-extern "C" __global__ void bias_gradient_parts(const number* gradient, float* parts, i64 images,
-                                               i64 channels, i64 pixels, int channels_last) {
-  for (i64 c = first(); c < channels; c += stride()) {
-    float sum = 0;
-    for (i64 i = blockIdx.y; i < images * pixels; i += gridDim.y) {
-      const i64 plane = i / pixels * channels + c;
-      sum += widen(gradient[channels_last != 0 ? i * channels + c : plane * pixels + i % pixels]);
-    }
-    parts[blockIdx.y * channels + c] = sum;
+// Threads for groups of `lanes` channels of channels-last images: calls work(group, p, step), where
+// the thread has the group's pixels p, p + step and so on.
+template <class Work>
+void for_channel_groups(i64 groups, const Work& work) {
+  const i64 step = stride() / groups;
+  if (step == 0) {
+    for (i64 group = first(); group < groups; group += stride()) work(group, 0, 1);
+  } else if (first() < step * groups) {
+    work(first() % groups, first() / groups, step);
   }
 }
 
+// Sums over the images and pixels of each channel, in steps: partial sums, then sums of these by
+// sum_parts until one is left. `count` is how many parts each channel has.
+extern "C" __global__ void bias_gradient_parts(const number* gradient, float* parts, i64 images,
+                                               i64 channels, i64 pixels, int channels_last,
+                                               i64 count) {
+  if (channels_last != 0 && channels % lanes == 0 && aligned(gradient)) {
+    const i64 groups = channels / lanes;
+    for (i64 t = first(); t < groups * count; t += stride()) {
+      const i64 group = t % groups;
+      const i64 part = t / groups;
+      float sums[lanes] = {};
+      for (i64 p = part; p < images * pixels; p += count) {
+        const auto values = load<lanes>(gradient + (p * groups + group) * lanes);
+        for (int i = 0; i < lanes; ++i) sums[i] += widen(values.at[i]);
+      }
+      for (int i = 0; i < lanes; ++i) parts[part * channels + group * lanes + i] = sums[i];
+    }
+    return;
+  }
+  for (i64 t = first(); t < channels * count; t += stride()) {
+    const i64 c = channels_last != 0 ? t % channels : t / count;
+    const i64 part = channels_last != 0 ? t / channels : t % count;
+    float sum = 0;
+    for (i64 i = part; i < images * pixels; i += count) {
+      const i64 plane = i / pixels * channels + c;
+      sum += widen(gradient[channels_last != 0 ? i * channels + c : plane * pixels + i % pixels]);
+    }
+    parts[part * channels + c] = sum;
+  }
+}
+
+// Sums `count` parts of each channel into `sums` parts.
+extern "C" __global__ void sum_parts(const float* parts, float* result, i64 channels, i64 count,
+                                     i64 sums) {
+  for (i64 t = first(); t < channels * sums; t += stride()) {
+    float sum = 0;
+    for (i64 i = t / channels; i < count; i += sums) sum += parts[i * channels + t % channels];
+    result[t] = sum;
+  }
+}
 extern "C" __global__ void bias_gradient(const float* parts, number* result, i64 channels,
-                                         int count) {
+                                         i64 count) {
   for (i64 c = first(); c < channels; c += stride()) {
     float sum = 0;
-    for (int i = 0; i < count; ++i) sum += parts[i * channels + c];
+    for (i64 i = 0; i < count; ++i) sum += parts[i * channels + c];
     result[c] = narrow(sum);
   }
+}
+
+// What normalizes a channel; a null scale is 1, a null shift 0.
+struct channel_values {
+  const float *scale, *shift, *mean, *variance;
+  float epsilon;
+};
+
+// Of a channel: (src - mean) * factor + offset.
+struct line {
+  float factor, offset;
+};
+line line_of(const channel_values& o, i64 c) {
+  const float factor = (o.scale != nullptr ? o.scale[c] : 1.0F) / sqrtf(o.variance[c] + o.epsilon);
+  return {factor, (o.shift != nullptr ? o.shift[c] : 0.0F)};
+}
+
+// Normalizes by given statistics. `plane` elements of a channel follow each other: 1 if channels are
+// last.
+extern "C" __global__ void batchnorm(const number* src, number* dst, i64 size, i64 channels,
+                                     i64 plane, channel_values o) {
+  if (plane == 1 && channels % lanes == 0 && aligned(src) && aligned(dst)) {
+    const i64 groups = channels / lanes;
+    for_channel_groups(groups, [&](i64 group, i64 first_pixel, i64 step) {
+      line lines[lanes];
+      float means[lanes];
+      for (int i = 0; i < lanes; ++i) {
+        lines[i] = line_of(o, group * lanes + i);
+        means[i] = o.mean[group * lanes + i];
+      }
+      for (i64 p = first_pixel; p < size / channels; p += step) {
+        auto values = load<lanes>(src + (p * groups + group) * lanes);
+        for (int i = 0; i < lanes; ++i) {
+          values.at[i] =
+              narrow((widen(values.at[i]) - means[i]) * lines[i].factor + lines[i].offset);
+        }
+        store(dst + (p * groups + group) * lanes, values);
+      }
+    });
+    return;
+  }
+  for_elements(size, plane % lanes == 0 && aligned(src) && aligned(dst), [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    auto values = load<n>(src + i);
+    const i64 c = size <= 0x7FFFFFFF ? static_cast<unsigned>(i) / static_cast<unsigned>(plane) %
+                                           static_cast<unsigned>(channels)
+                                     : i / plane % channels;
+    const line by = line_of(o, c);
+    for (int j = 0; j < n; ++j) {
+      values.at[j] = narrow((widen(values.at[j]) - o.mean[c]) * by.factor + by.offset);
+    }
+    store(dst + i, values);
+  });
 }
 )cuda";
 

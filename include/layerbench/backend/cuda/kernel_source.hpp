@@ -49,15 +49,17 @@ number narrow(float value) {
 )cuda";
 
 /// Kernels that do not depend on the extents of images. If all operands are aligned to 16 bytes, a
-/// thread computes four elements at once. Tensors may have more than 2^31 elements.
+/// thread loads and stores 16 bytes of numbers at once. Tensors may have more than 2^31 elements.
 inline constexpr std::string_view kernel_source = R"cuda(
 using i64 = long long;
 
 // N elements, loaded and stored by vector instructions of up to 16 bytes.
 template <class T, int N>
-struct alignas(N * sizeof(T)) pack {
+struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) pack {
   T at[N];
 };
+// Numbers in 16 bytes.
+constexpr int lanes = 16 / sizeof(number);
 template <int N, class T>
 pack<T, N> load(const T* from) {
   return *reinterpret_cast<const pack<T, N>*>(from);
@@ -80,9 +82,9 @@ i64 stride() { return static_cast<i64>(gridDim.x) * blockDim.x; }
 
 // Grid-stride loop: calls work(width<N>, i) for elements i to i + N - 1.
 template <class Work>
-void for_elements(i64 size, bool by_four, const Work& work) {
-  const i64 grouped = by_four ? size / 4 * 4 : 0;
-  for (i64 i = 4 * first(); i < grouped; i += 4 * stride()) work(width<4>(), i);
+void for_elements(i64 size, bool by_lanes, const Work& work) {
+  const i64 grouped = by_lanes ? size / lanes * lanes : 0;
+  for (i64 i = lanes * first(); i < grouped; i += lanes * stride()) work(width<lanes>(), i);
   for (i64 i = grouped + first(); i < size; i += stride()) work(width<1>(), i);
 }
 
@@ -95,27 +97,50 @@ extern "C" __global__ void copy(const unsigned char* from, unsigned char* to, i6
   for (i64 i = 16 * grouped + first(); i < bytes; i += stride()) to[i] = from[i];
 }
 
-// The tensors of one launch; blockIdx.y selects the tensor. Operands are in the op's order. 56
-// tensors fit into the 4096 bytes of kernel parameters that all GPUs accept.
+// The tensors of one launch, and the first block of each; the last one is the number of blocks. A
+// block updates `update_chunk` elements. Operands are in the op's order. 52 tensors fit into the
+// 4096 bytes of kernel parameters that all GPUs accept.
 struct update_tensor {
   i64 size;
   void* operands[8];
 };
 struct update_tensors {
-  update_tensor tensors[56];
+  update_tensor tensors[52];
+  unsigned first_blocks[53];
 };
 struct update_rates {
   float rate, beta1, one_minus_beta1, beta2, one_minus_beta2, decay, epsilon;
 };
+constexpr i64 update_chunk = 16384;
+
+// Calls work(tensor, width<N>, i) for the elements of this block. All operands of the tensor are
+// aligned to 16 bytes, or N is 1.
+template <class Work>
+void update_elements(const update_tensors& all, int operands, const Work& work) {
+  int low = 0;
+  for (int high = 51; low < high;) {  // the last tensor that does not begin behind this block
+    const int middle = (low + high + 1) / 2;
+    if (all.first_blocks[middle] <= blockIdx.x) low = middle;
+    else high = middle - 1;
+  }
+  const update_tensor& tensor = all.tensors[low];
+  const i64 begin = (blockIdx.x - all.first_blocks[low]) * update_chunk;
+  const i64 end = begin + update_chunk < tensor.size ? begin + update_chunk : tensor.size;
+  bool by_lanes = true;
+  for (int i = 0; i < operands; ++i) by_lanes = by_lanes && aligned(tensor.operands[i]);
+  const i64 grouped = by_lanes ? begin + (end - begin) / lanes * lanes : begin;
+  const i64 step = blockDim.x;
+  for (i64 i = begin + lanes * threadIdx.x; i < grouped; i += lanes * step) {
+    work(tensor, width<lanes>(), i);
+  }
+  for (i64 i = grouped + threadIdx.x; i < end; i += step) work(tensor, width<1>(), i);
+}
 
 template <int States, class Rule>
-void update(const update_tensor& tensor, const Rule& rule) {
+void update(const update_tensors& all, const Rule& rule) {
   constexpr bool has_copy = sizeof(number) < sizeof(float);
-  bool by_four = true;
-  for (int i = 0; i < 3 + 2 * States + has_copy; ++i) {
-    by_four = by_four && aligned(tensor.operands[i]);
-  }
-  for_elements(tensor.size, by_four, [&](auto wide, i64 i) {
+  update_elements(all, 3 + 2 * States + has_copy,
+                  [&](const update_tensor& tensor, auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
     auto weights = load<n>(static_cast<const float*>(tensor.operands[0]) + i);
     const auto gradient = load<n>(static_cast<const number*>(tensor.operands[1]) + i);
@@ -138,14 +163,14 @@ void update(const update_tensor& tensor, const Rule& rule) {
 
 extern "C" __global__ void update_sgd(const __grid_constant__ update_tensors all,
                                       update_rates rates) {
-  update<0>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float&, float&) {
+  update<0>(all, [&](float& weight, float gradient, float&, float&) {
     weight -= rates.rate * gradient;
   });
 }
 
 extern "C" __global__ void update_momentum(const __grid_constant__ update_tensors all,
                                            update_rates rates) {
-  update<1>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float& moment, float&) {
+  update<1>(all, [&](float& weight, float gradient, float& moment, float&) {
     moment = rates.beta1 * moment + gradient + rates.decay * weight;
     weight -= rates.rate * moment;
   });
@@ -153,8 +178,7 @@ extern "C" __global__ void update_momentum(const __grid_constant__ update_tensor
 
 extern "C" __global__ void update_adam(const __grid_constant__ update_tensors all,
                                        update_rates rates) {
-  update<2>(all.tensors[blockIdx.y], [&](float& weight, float gradient, float& moment,
-                                      float& second) {
+  update<2>(all, [&](float& weight, float gradient, float& moment, float& second) {
     moment = rates.beta1 * moment + rates.one_minus_beta1 * gradient;
     second = rates.beta2 * second + rates.one_minus_beta2 * gradient * gradient;
     weight -= rates.rate * moment / (sqrtf(second) + rates.epsilon);
@@ -163,15 +187,110 @@ extern "C" __global__ void update_adam(const __grid_constant__ update_tensors al
 
 extern "C" __global__ void update_accumulate(const __grid_constant__ update_tensors all,
                                              update_rates) {
-  const update_tensor& tensor = all.tensors[blockIdx.y];
-  const bool by_four = aligned(tensor.operands[0]) && aligned(tensor.operands[1]) &&
-                       aligned(tensor.operands[2]);
-  for_elements(tensor.size, by_four, [&](auto wide, i64 i) {
+  update_elements(all, 3, [&](const update_tensor& tensor, auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
     auto sum = load<n>(static_cast<const number*>(tensor.operands[0]) + i);
     const auto gradient = load<n>(static_cast<const number*>(tensor.operands[1]) + i);
     for (int j = 0; j < n; ++j) sum.at[j] = narrow(widen(sum.at[j]) + widen(gradient.at[j]));
     store(static_cast<number*>(tensor.operands[2]) + i, sum);
+  });
+}
+
+// src + src1.
+extern "C" __global__ void add(const number* src, const number* src1, number* dst, i64 size) {
+  for_elements(size, aligned(src) && aligned(src1) && aligned(dst), [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    auto sum = load<n>(src + i);
+    const auto other = load<n>(src1 + i);
+    for (int j = 0; j < n; ++j) sum.at[j] = narrow(widen(sum.at[j]) + widen(other.at[j]));
+    store(dst + i, sum);
+  });
+}
+
+float clamped(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+
+// Values and derivatives of op::activation_kind by number; NaN stays NaN. A derivative is that at x,
+// or at the x that has the value y, by op::activation::gradient_from_destination().
+template <int Kind>
+float activated(float x) {
+  if constexpr (Kind == 0) return x < 0 ? 0.0F : x;
+  if constexpr (Kind == 1) return clamped(x, 0.0F, 6.0F);
+  if constexpr (Kind == 2) return x < 0 ? 0.01F * x : x;
+  if constexpr (Kind == 3) return x < 0 ? expm1f(x) : x;
+  if constexpr (Kind == 4) return 1 / (1 + expf(-x));
+  if constexpr (Kind == 5) return tanhf(x);
+  if constexpr (Kind == 6) return x / 2 * (1 + erff(x * 0.70710678F));
+  if constexpr (Kind == 7) return x / (1 + expf(-x));
+  if constexpr (Kind == 8) return x * clamped(x + 3, 0.0F, 6.0F) / 6;
+  if constexpr (Kind == 9) return clamped(x + 3, 0.0F, 6.0F) / 6;
+}
+template <int Kind>
+float derivative(float kept) {
+  const float x = kept;
+  const float y = kept;
+  if constexpr (Kind == 0) return y > 0 ? 1.0F : 0.0F;
+  if constexpr (Kind == 1) return x > 0 && x <= 6 ? 1.0F : 0.0F;
+  if constexpr (Kind == 2) return y > 0 ? 1.0F : 0.01F;
+  if constexpr (Kind == 3) return y > 0 ? 1.0F : y + 1;
+  if constexpr (Kind == 4) return y * (1 - y);
+  if constexpr (Kind == 5) return 1 - y * y;
+  if constexpr (Kind == 6) {
+    const float density = expf(-x * x / 2) * 0.39894228F;  // 1/sqrt(2 pi)
+    return (1 + erff(x * 0.70710678F)) / 2 + x * density;
+  }
+  if constexpr (Kind == 7) {
+    const float logistic = 1 / (1 + expf(-x));
+    return logistic * (1 + x * (1 - logistic));
+  }
+  if constexpr (Kind == 8) return x <= -3 ? 0.0F : x >= 3 ? 1.0F : (2 * x + 3) / 6;
+  if constexpr (Kind == 9) return x > -3 && x < 3 ? 1.0F / 6 : 0.0F;
+}
+
+// Calls work(width<kind>) with the kind as a constant.
+template <class Work>
+void with_kind(int kind, const Work& work) {
+  switch (kind) {
+    case 0: return work(width<0>());
+    case 1: return work(width<1>());
+    case 2: return work(width<2>());
+    case 3: return work(width<3>());
+    case 4: return work(width<4>());
+    case 5: return work(width<5>());
+    case 6: return work(width<6>());
+    case 7: return work(width<7>());
+    case 8: return work(width<8>());
+    default: return work(width<9>());
+  }
+}
+
+extern "C" __global__ void activation(const number* src, number* dst, i64 size, int kind) {
+  with_kind(kind, [&](auto of) {
+    for_elements(size, aligned(src) && aligned(dst), [&](auto wide, i64 i) {
+      constexpr int n = decltype(wide)::value;
+      auto values = load<n>(src + i);
+      for (int j = 0; j < n; ++j) {
+        values.at[j] = narrow(activated<decltype(of)::value>(widen(values.at[j])));
+      }
+      store(dst + i, values);
+    });
+  });
+}
+
+// `kept` is src or dst of the forward pass.
+extern "C" __global__ void activation_gradient(const number* kept, const number* gradient,
+                                               number* result, i64 size, int kind) {
+  with_kind(kind, [&](auto of) {
+    const bool by_lanes = aligned(kept) && aligned(gradient) && aligned(result);
+    for_elements(size, by_lanes, [&](auto wide, i64 i) {
+      constexpr int n = decltype(wide)::value;
+      const auto values = load<n>(kept + i);
+      auto slopes = load<n>(gradient + i);
+      for (int j = 0; j < n; ++j) {
+        slopes.at[j] = narrow(widen(slopes.at[j]) *
+                              derivative<decltype(of)::value>(widen(values.at[j])));
+      }
+      store(result + i, slopes);
+    });
   });
 }
 
@@ -215,10 +334,11 @@ extern "C" __global__ void cross_entropy_gradient(const number* probabilities,
 
 // Row-major index of the element at `offset` of channels-last images. For row-major tensors pass
 // channels = 1.
-i64 row_major(i64 offset, i64 channels, i64 pixels) {
+template <class Index>
+Index row_major(Index offset, Index channels, Index pixels) {
   if (channels == 1) return offset;
-  const i64 pixel = offset / channels;
-  const i64 image = pixel / pixels;
+  const Index pixel = offset / channels;
+  const Index image = pixel / pixels;
   return (image * channels + offset % channels) * pixels + pixel % pixels;
 }
 
@@ -228,13 +348,18 @@ extern "C" __global__ void dropout(const number* src, const float* seed, number*
                                    signed char* mask, i64 size, i64 channels, i64 pixels,
                                    unsigned least_kept, float factor) {
   const unsigned seed_bits = __float_as_uint(*seed);
-  const bool by_four = aligned(src) && aligned(dst) && aligned(mask);
-  for_elements(size, by_four, [&](auto wide, i64 i) {
+  const bool by_lanes = aligned(src) && aligned(dst) && aligned(mask);
+  for_elements(size, by_lanes, [&](auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
     auto values = load<n>(src + i);
     pack<signed char, n> kept;
     for (int j = 0; j < n; ++j) {
-      const i64 index = row_major(i + j, channels, pixels);
+      // 32-bit division is several times faster.
+      const i64 index = size <= 0x7FFFFFFF
+                            ? row_major(static_cast<unsigned>(i + j),
+                                        static_cast<unsigned>(channels),
+                                        static_cast<unsigned>(pixels))
+                            : row_major(i + j, channels, pixels);
       unsigned bits = (static_cast<unsigned>(index) * 0x9E3779B9U) ^ seed_bits;
       bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;
       bits = (bits ^ (bits >> 13)) * 0xC2B2AE35U;
@@ -248,8 +373,8 @@ extern "C" __global__ void dropout(const number* src, const float* seed, number*
 
 extern "C" __global__ void dropout_gradient(const number* gradient, const signed char* mask,
                                             number* result, i64 size, float factor) {
-  const bool by_four = aligned(gradient) && aligned(mask) && aligned(result);
-  for_elements(size, by_four, [&](auto wide, i64 i) {
+  const bool by_lanes = aligned(gradient) && aligned(mask) && aligned(result);
+  for_elements(size, by_lanes, [&](auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
     auto values = load<n>(gradient + i);
     const auto kept = load<n>(mask + i);

@@ -63,6 +63,12 @@ struct grid {
           static_cast<unsigned>(threads)};
 }
 
+/// grid_for() where each thread has 16 bytes of numbers of the type.
+[[nodiscard]] inline grid grid_for_vectors(std::int64_t size, dtype type) {
+  const auto lanes = static_cast<std::int64_t>(16 / traits(type).bytes);
+  return grid_for((size + lanes - 1) / lanes);
+}
+
 /// A loaded kernel.
 class kernel {
  public:

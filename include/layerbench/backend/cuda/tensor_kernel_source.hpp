@@ -14,7 +14,7 @@ struct concat_runs {
   i64 ends[64];
   void* at[64];
   void* whole;
-  int count, by_four;
+  int count, by_lanes;
 };
 
 template <bool Split, int N, class Index>
@@ -38,7 +38,7 @@ void move_run(Index i, const concat_runs& o) {
 
 template <bool Split>
 void move_runs(i64 size, const concat_runs& o) {
-  for_elements(size, o.by_four != 0, [&](auto wide, i64 i) {
+  for_elements(size, o.by_lanes != 0, [&](auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
     if (size <= 0x7FFFFFFF) move_run<Split, n>(static_cast<unsigned>(i), o);
     else move_run<Split, n>(i, o);

@@ -103,6 +103,16 @@ class tensor_plan {
     }
   }
 
+  /// The error bound of an exact result that a library may also round before it adds `bias`. cuBLAS
+  /// does so where it splits the sums of a product, and some kernels of cuDNN.
+  template <class Sum>
+  [[nodiscard]] static Sum rounded_before_bias(Sum exact, const op::operand& bias) {
+    const double largest = std::max(std::abs(bias.low), std::abs(bias.high));
+    exact.roundings = std::max<std::int64_t>(exact.roundings, 2);
+    exact.rounded = std::max(exact.rounded, std::abs(exact.value) + largest);
+    return exact;
+  }
+
   [[nodiscard]] const op::operand& logical(std::size_t operand) const {
     return operands_[operand].logical;
   }

@@ -36,7 +36,7 @@ class plan<cudnn::backend, op::concat> : public cudnn::direct_plan {
     std::array<address, op::concat::max_sources> at{};
     address whole = nullptr;
     int count = 0;
-    int by_four = 0;  ///< whether four elements can be copied at once
+    int by_lanes = 0;  ///< whether 16 bytes can be copied at once
   };
   using binding = runs;
 
@@ -49,18 +49,19 @@ class plan<cudnn::backend, op::concat> : public cudnn::direct_plan {
     bound.whole = backward_ ? places.front() : places.back();
     std::ranges::copy(backward_ ? places.subspan(1) : places.first(places.size() - 1),
                       bound.at.begin());
-    constexpr std::uintptr_t alignment = 16;
+    constexpr std::int64_t alignment = 16;
     const auto is_aligned = [](address at) {
-      return reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+      return reinterpret_cast<std::intptr_t>(at) % alignment == 0;
     };
-    const auto is_fourfold = [](std::int64_t end) { return end % 4 == 0; };
-    const bool by_four =
-        std::ranges::all_of(places, is_aligned) && std::ranges::all_of(bound.ends, is_fourfold);
-    bound.by_four = by_four ? 1 : 0;
+    const auto bytes = static_cast<std::int64_t>(traits(logical(0).type).bytes);
+    const auto is_multiple = [&](std::int64_t end) { return end * bytes % alignment == 0; };
+    const bool by_lanes =
+        std::ranges::all_of(places, is_aligned) && std::ranges::all_of(bound.ends, is_multiple);
+    bound.by_lanes = by_lanes ? 1 : 0;
   }
 
   void run(const binding& bound) const {
-    kernel_.launch(stream(), cuda::grid_for((size_ + 3) / 4), size_, bound);
+    kernel_.launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), size_, bound);
   }
 
  private:

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <cudnn_cnn.h>
-
+#include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
@@ -20,27 +19,28 @@
 namespace layerbench {
 
 /// Convolution by the first plan that cuDNN's heuristics propose for its graph, or by the requested
-/// one. The bias is added in the same call. Its gradient takes a second call of cuDNN, or
-/// layerbench kernels if cuDNN does not support the type or order.
+/// one. The bias is added in the same call. Its gradient takes layerbench kernels.
 template <>
 class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
  public:
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
       : tensor_plan(device, o.operands(request.pass, request.type), request.order),
-        device_(&device),
         library_(device.library()),
         graph_(o, request),
-        limits_{request.type, request.workspace_limit},
+        limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
         plan_(plan_of(request.algorithm)) {
-    if (!o.bias || request.pass != op::pass::bwd_weights) return;
-    bias_gradient_.emplace(bias_gradient{{logical(1).extents, strides_of(1), request.type},
-                                         {{1, o.k, 1, 1}, {o.k, 1, 1, 1}, request.type}});
-    const std::size_t bytes = bias_partial_sums * static_cast<std::size_t>(o.k) * sizeof(float);
-    if (bytes <= request.workspace_limit) bias_workspace_bytes_ = bytes;
+    if (!o.bias) return;
+    if (request.pass == op::pass::fwd) adds_bias_ = true;
+    if (request.pass != op::pass::bwd_weights) return;
+    bias_gradient_.emplace(device, logical(1).extents, request.type, strides_of(1)[1] == 1);
+    if (bias_gradient_->workspace_bytes() > request.workspace_limit) {
+      throw unsupported("no room for the sums of a bias's gradient");
+    }
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return std::max(plan_.workspace_bytes(), bias_workspace_bytes_);
+    return std::max(plan_.workspace_bytes(),
+                    bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
   }
   [[nodiscard]] std::string algorithm() const { return plan_.text(); }
   [[nodiscard]] std::vector<std::string> alternatives() const {
@@ -49,6 +49,11 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
       names.push_back(item.text());
     }
     return names;
+  }
+
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t operand, const Sum& exact) const {
+    return adds_bias_ && operand == 3 ? rounded_before_bias(exact, logical(2)) : exact;
   }
 
   struct binding {
@@ -69,34 +74,12 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
   void run(const binding& bound) const {
     cuda::check(cudnnBackendExecute(library_, plan_.self().raw(), bound.variant_pack.raw()),
                 "cudnnBackendExecute");
-    if (!bias_gradient_) return;
-    const cudnnStatus_t status = cudnnConvolutionBackwardBias(
-        library_, &cudnn::one, bias_gradient_->diff_dst.get(), bound.diff_dst, &cudnn::zero,
-        bias_gradient_->diff_bias.get(), bound.diff_bias);
-    const bool is_unsupported = cuda::status_traits<cudnnStatus_t>::is_unsupported(status);
-    if (is_unsupported && bias_workspace_bytes_ > 0) return sum_bias(bound);
-    cuda::check(status, "cudnnConvolutionBackwardBias");
+    if (bias_gradient_) {
+      bias_gradient_->run(stream(), bound.diff_dst, bound.diff_bias, bound.workspace);
+    }
   }
 
  private:
-  static constexpr unsigned bias_partial_sums = 256;
-
-  void sum_bias(const binding& bound) const {
-    const op::operand& diff_dst = logical(1);
-    const std::int64_t channels = diff_dst.extents[1];
-    const std::int64_t pixels = diff_dst.extents[2] * diff_dst.extents[3];
-    const int channels_last = strides_of(1)[1] == 1 ? 1 : 0;
-    const cuda::grid grid = cuda::grid_for(channels);
-    device_->kernels()
-        .find(diff_dst.type, "bias_gradient_parts")
-        .launch(stream(), {dim3(grid.blocks.x, bias_partial_sums), grid.threads}, bound.diff_dst,
-                bound.workspace, diff_dst.extents[0], channels, pixels, channels_last);
-    device_->kernels()
-        .find(diff_dst.type, "bias_gradient")
-        .launch(stream(), grid, bound.workspace, bound.diff_bias, channels,
-                static_cast<int>(bias_partial_sums));
-  }
-
   [[nodiscard]] cudnn::execution_plan plan_of(const std::string& algorithm) const {
     const cudnn::descriptor gpu = cudnn::gpu_of(library_);
     if (algorithm.empty()) return cudnn::first_plan(graph_.self(), gpu, limits_);
@@ -119,18 +102,12 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
     return result;
   }
 
-  struct bias_gradient {
-    cudnn::tensor_descriptor diff_dst;
-    cudnn::tensor_descriptor diff_bias;
-  };
-
-  cudnn::backend* device_;
   cudnnHandle_t library_;
   cudnn::conv_graph graph_;
   cudnn::plan_limits limits_;
   cudnn::execution_plan plan_;
-  std::optional<bias_gradient> bias_gradient_;
-  std::size_t bias_workspace_bytes_ = 0;  ///< 0: no kernels for the gradient of a bias
+  bool adds_bias_ = false;
+  std::optional<cudnn::bias_gradient> bias_gradient_;
 };
 
 static_assert(implements<cudnn::backend, op::conv>);

@@ -13,6 +13,7 @@
 
 #include <cudnn_cnn.h>
 
+#include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
@@ -22,7 +23,7 @@ namespace layerbench {
 
 /// Transposed convolution as the convolution whose gradient it is, with the passes exchanged. Its
 /// filters lie as that convolution has them. A bias is a kernel of the suite's own behind it; so
-/// are the two of its gradient.
+/// are those of its gradient.
 template <>
 class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
  public:
@@ -32,7 +33,7 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
         pass_(request.pass),
         library_(device.library()),
         graph_(o.transposed(), with_swapped_passes(request)),
-        limits_{request.type, request.workspace_limit},
+        limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
         chosen_(plan_of(request.algorithm)) {
     if (o.groups > 1) throw unsupported("no transposed convolutions in groups");
     if (!o.bias || pass_ == op::pass::bwd_data) return;
@@ -40,16 +41,15 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
       bias_ = device.kernels().find(request.type, "add_bias");
       return;
     }
-    bias_ = device.kernels().find(request.type, "bias_gradient_parts");
-    sum_ = device.kernels().find(request.type, "bias_gradient");
-    bias_bytes_ = parts_of_bias * static_cast<std::size_t>(o.k) * sizeof(float);
-    if (bias_bytes_ > request.workspace_limit) {
+    bias_gradient_.emplace(device, logical(1).extents, request.type, channels_last(1));
+    if (bias_gradient_->workspace_bytes() > request.workspace_limit) {
       throw unsupported("no room for the sums of a bias's gradient");
     }
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return std::max(chosen_.workspace_bytes(), bias_bytes_);
+    return std::max(chosen_.workspace_bytes(),
+                    bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
   }
   [[nodiscard]] std::string algorithm() const { return chosen_.text(); }
   [[nodiscard]] std::vector<std::string> alternatives() const {
@@ -60,14 +60,10 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
     return names;
   }
 
-  /// A result is rounded before its bias is added, and after.
   template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
-    if (pass_ == op::pass::fwd && o_.bias && operand == 3) {
-      exact.roundings = 2;
-      exact.rounded = exact.magnitude;
-    }
-    return exact;
+  [[nodiscard]] Sum as_stored(std::size_t operand, const Sum& exact) const {
+    const bool adds_bias = pass_ == op::pass::fwd && o_.bias && operand == 3;
+    return adds_bias ? rounded_before_bias(exact, logical(2)) : exact;
   }
 
   struct binding {
@@ -86,10 +82,9 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
   void run(const binding& bound) const {
     cuda::check(cudnnBackendExecute(library_, chosen_.self().raw(), bound.tensors.raw()),
                 "cudnnBackendExecute");
-    if (!bias_) return;
-    if (sum_) {
-      sum_bias(bound);
-    } else {
+    if (bias_gradient_) {
+      bias_gradient_->run(stream(), bound.places[1], bound.places[3], bound.workspace);
+    } else if (bias_) {
       const std::int64_t size = elements(logical(3).extents);
       bias_->launch(stream(), cuda::grid_for(size), bound.places[3], bound.places[2], size, o_.k,
                     channels_last(3) ? std::int64_t{1} : o_.p() * o_.q());
@@ -97,8 +92,6 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
   }
 
  private:
-  static constexpr unsigned parts_of_bias = 256;
-
   /// The request for the convolution.
   [[nodiscard]] static plan_request with_swapped_passes(plan_request request) {
     if (request.pass == op::pass::fwd) {
@@ -124,14 +117,6 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
   }
 
   [[nodiscard]] bool channels_last(std::size_t image) const { return strides_of(image)[1] == 1; }
-
-  void sum_bias(const binding& bound) const {
-    const cuda::grid on = cuda::grid_for(o_.k);
-    bias_->launch(stream(), {dim3(on.blocks.x, parts_of_bias), on.threads}, bound.places[1],
-                  bound.workspace, o_.n, o_.k, o_.p() * o_.q(), channels_last(1) ? 1 : 0);
-    sum_->launch(stream(), on, bound.workspace, bound.places[3], o_.k,
-                 static_cast<int>(parts_of_bias));
-  }
 
   [[nodiscard]] cudnn::execution_plan plan_of(const std::string& algorithm) const {
     const cudnn::descriptor gpu = cudnn::gpu_of(library_);
@@ -159,9 +144,8 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
   cudnn::conv_graph graph_;
   cudnn::plan_limits limits_;
   cudnn::execution_plan chosen_;
-  std::optional<cuda::kernel> bias_;  ///< adds it, or the first of its gradient
-  std::optional<cuda::kernel> sum_;   ///< the second
-  std::size_t bias_bytes_ = 0;        ///< of scratch memory, for kernels of our own
+  std::optional<cuda::kernel> bias_;  ///< adds it
+  std::optional<cudnn::bias_gradient> bias_gradient_;
 };
 
 static_assert(implements<cudnn::backend, op::deconv>);

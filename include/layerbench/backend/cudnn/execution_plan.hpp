@@ -51,10 +51,11 @@ class execution_plan {
   std::size_t workspace_bytes_ = 0;
 };
 
-/// Constraints on a plan: its arithmetic (computes_in()) and its workspace.
+/// Constraints on a plan: its arithmetic (computes_in()), its workspace, and engines to avoid.
 struct plan_limits {
   dtype type;
   std::size_t workspace_bytes;
+  std::vector<std::int64_t> wrong_engines = {};
 };
 
 /// cuDNN's heuristic modes and their names in execution_plan::text(): the plans that it expects to
@@ -70,6 +71,10 @@ namespace detail {
                                                                const descriptor& gpu,
                                                                std::string heuristic) {
   if (!computes_in(limits.type, config.notes())) return std::nullopt;
+  if (std::ranges::find(limits.wrong_engines, config.choice().engine) !=
+      limits.wrong_engines.end()) {
+    return std::nullopt;
+  }
   try {
     execution_plan result(std::move(config), gpu, std::move(heuristic));
     if (result.workspace_bytes() > limits.workspace_bytes) return std::nullopt;

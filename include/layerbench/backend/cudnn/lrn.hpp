@@ -26,6 +26,14 @@ class plan<cudnn::backend, op::lrn> : public cudnn::direct_plan {
         "cudnnSetLRNDescriptor");
   }
 
+  /// cuDNN approximates the power: errors of up to 1.6 times the bound of sums alone were seen on
+  /// an H100.
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t /*operand*/, Sum exact) const {
+    exact.magnitude *= 2;
+    return exact;
+  }
+
   void run(const binding& bound) const {
     const auto image = image_.get();
     if (backward_) {

@@ -74,7 +74,8 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
     if (!gradient_) return multiply(at[2], at[0], at[4]);
     gradient_->launch(stream(), cuda::grid_for(sums_ * parts_), at[0], at[2], bound.workspace,
                       sums_, size_ / sums_, parts_, sums_neighbours_, axes_);
-    sum_->launch(stream(), cuda::grid_for(sums_), bound.workspace, at[4], sums_, parts_);
+    sum_->launch(stream(), cuda::grid_for(sums_), bound.workspace, at[4], sums_,
+                 std::int64_t{parts_});
   }
 
  private:
@@ -82,7 +83,8 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
   static constexpr std::int64_t most_parts = 1024;
 
   void multiply(address src, address src1, address dst) const {
-    product_.launch(stream(), cuda::grid_for((size_ + 3) / 4), src, src1, dst, size_, axes_);
+    product_.launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), src, src1, dst, size_,
+                    axes_);
   }
 
   /// Axes in the order of memory, slowest first. Steps in src1 are 0 where it is broadcast.

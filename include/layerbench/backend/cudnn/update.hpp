@@ -18,7 +18,8 @@
 namespace layerbench {
 
 /// Weight updates by layerbench kernels, because cuDNN has none. One launch updates as many tensors
-/// as fit into its parameters (56), so that those of ResNet-50 need three launches.
+/// as fit into its parameters (52), so that those of ResNet-50 need four launches. Large tensors
+/// get more blocks than small ones.
 template <>
 class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
  public:
@@ -36,7 +37,13 @@ class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
     std::int64_t size;
     std::array<address, 8> operands;  ///< in the op's order
   };
-  using binding = std::vector<std::array<tensor, 56>>;  ///< one array per launch
+  static constexpr std::size_t tensors_per_launch = 52;
+  /// update_tensors of the kernels.
+  struct launch {
+    std::array<tensor, tensors_per_launch> tensors;
+    std::array<unsigned, tensors_per_launch + 1> first_blocks;
+  };
+  using binding = std::vector<launch>;
 
   [[nodiscard]] binding bind(std::span<const address> addresses, address /*workspace*/) const {
     binding bound((o_.sizes.size() + tensors_per_launch - 1) / tensors_per_launch);
@@ -47,31 +54,35 @@ class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
   void place(binding& bound, std::span<const address> addresses) const {
     const std::size_t operands_per_tensor = addresses.size() / o_.sizes.size();
     for (std::size_t i = 0; i < o_.sizes.size(); ++i) {
-      tensor& target = bound[i / tensors_per_launch][i % tensors_per_launch];
+      tensor& target = bound[i / tensors_per_launch].tensors[i % tensors_per_launch];
       target.size = o_.sizes[i];
       std::ranges::copy(addresses.subspan(i * operands_per_tensor, operands_per_tensor),
                         target.operands.begin());
+    }
+    for (launch& each : bound) {
+      each.first_blocks[0] = 0;
+      for (std::size_t i = 0; i < tensors_per_launch; ++i) {
+        const std::int64_t blocks = (each.tensors[i].size + chunk - 1) / chunk;
+        each.first_blocks[i + 1] = each.first_blocks[i] + static_cast<unsigned>(blocks);
+      }
     }
   }
 
   void run(const binding& bound) const {
     std::size_t left = o_.sizes.size();
-    for (const auto& tensors : bound) {
-      const std::span launched = std::span(tensors).first(std::min(left, tensors_per_launch));
+    for (const launch& each : bound) {
       if (kernel_) {
-        const std::int64_t largest = std::ranges::max(launched, {}, &tensor::size).size;
-        kernel_->launch(
-            stream(), cuda::grid_for((largest + 3) / 4, static_cast<std::int64_t>(launched.size())),
-            tensors, rates_);
+        constexpr unsigned threads = 256;
+        kernel_->launch(stream(), {dim3(each.first_blocks.back()), threads}, each, rates_);
       } else {
-        zero(launched);
+        zero(std::span(each.tensors).first(std::min(left, tensors_per_launch)));
       }
-      left -= launched.size();
+      left -= std::min(left, tensors_per_launch);
     }
   }
 
  private:
-  static constexpr std::size_t tensors_per_launch = std::tuple_size_v<binding::value_type>;
+  static constexpr std::int64_t chunk = 16384;  ///< update_chunk of the kernels: elements per block
 
   /// update_rates of the kernels.
   struct rates {

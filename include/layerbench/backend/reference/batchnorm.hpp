@@ -75,7 +75,10 @@ struct formula<op::batchnorm> {
     const double unbiased = n > 1 ? n / (n - 1) : 1;
     if (output == dst) {
       sum total = normalized(o, in, index, mean.value, variance.value);
-      total.terms += mean.terms;  // rounding errors of mean and variance
+      // Rounding errors of mean and variance.
+      total.terms += mean.terms;
+      const double scale = o.scale ? in[1][c] : 1;
+      total.magnitude += std::abs(scale) / std::sqrt(variance.value + o.epsilon) * mean.magnitude;
       return total;
     }
     switch (output - dst) {
