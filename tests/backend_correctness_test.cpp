@@ -166,9 +166,15 @@ class random_shapes : public ::testing::Test {
       for (const auto& [reason_of_gap, count] : found.gaps) {
         std::cout << fmt::format("  {} times: {}\n", count, reason_of_gap);
       }
-      const bool has_some = device->implements_op(op::any(Op{})) && type != dtype::s8 &&
-                            drawn == &testing::random_op<Op>;
-      EXPECT_GE(found.ran, has_some ? 1 : 0) << backend.name;
+      // cuDNN has no local response normalisation in bf16.
+      const bool lacks_type =
+          type == dtype::s8 || (std::is_same_v<Op, op::lrn> && type == dtype::bf16);
+      const bool has_plans = device->implements_op(op::any(Op{})) && !lacks_type;
+      // Of the post-ops only convolutions have most, and products relu.
+      const bool fused = drawn != &testing::random_op<Op>;
+      const bool has_fused = std::is_same_v<Op, op::conv> || std::is_same_v<Op, op::gemm>;
+      const double enough = !fused ? 0.8 * wanted : has_fused && type != dtype::f32 ? 1 : 0;
+      EXPECT_GE(found.ran, has_plans ? enough : 0) << backend.name;
       return;
     }
     const bool has_none = type == dtype::s8 && !has_integers<Op> && !is_reference(backend);

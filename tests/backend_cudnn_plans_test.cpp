@@ -116,6 +116,16 @@ TEST(Plans, OfOneGraphDiffer) {
   }
 }
 
+TEST(Plans, OfPostOpsExistForTensorCores) {
+  op::conv conv = conv3x3;
+  conv.bias = true;
+  conv.post = {op::post_op::add, op::post_op::relu};
+  for (const dtype type : {dtype::tf32, dtype::f16, dtype::bf16}) {
+    const cudnn::conv_graph graph(conv, {op::pass::fwd, type, layout::nhwc});
+    EXPECT_FALSE(cudnn::all_plans(graph.self(), h200(), {type, gigabyte}).empty()) << name(type);
+  }
+}
+
 TEST(Plans, OfUnevenPaddingAvoidEnginesThatAreWrong) {
   op::conv conv = conv3x3;
   conv.h = conv.w = 6;

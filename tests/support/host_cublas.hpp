@@ -133,12 +133,15 @@ void sum_gradient(const product& call, const factor& a, const factor& b) {
 }
 
 void multiply(const product& call, const factor& a, const factor& b, const factor& result) {
-  const bool adds = call.epilogue == CUBLASLT_EPILOGUE_BIAS;
+  const bool adds =
+      call.epilogue == CUBLASLT_EPILOGUE_BIAS || call.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  const bool positive =
+      call.epilogue == CUBLASLT_EPILOGUE_RELU || call.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     for (std::int64_t j = 0; j < b.columns(); ++j) {
       double sum = adds ? elements{call.bias, call.bias_type}.get(i) : 0;
       for (std::int64_t k = 0; k < a.columns(); ++k) sum += a.at(i, k) * b.at(k, j);
-      result.in.set(result.place(i, j), sum);
+      result.in.set(result.place(i, j), positive ? std::max(sum, 0.0) : sum);
     }
   }
   if (call.epilogue == CUBLASLT_EPILOGUE_BGRADA || call.epilogue == CUBLASLT_EPILOGUE_BGRADB) {

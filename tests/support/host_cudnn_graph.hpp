@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -201,13 +203,35 @@ void host_convolve(const host_convolution& called, const host_state& node, host_
                       });
   });
 }
-/// An image and what is added to each of its channels.
-void host_add(const host_state& node, host_tensors& tensors) {
+double host_function(const host_state& how, double x) {
+  switch (how.one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE)) {
+    case CUDNN_POINTWISE_RELU_FWD: {
+      const bool leaky = how.values.contains(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE);
+      const bool clipped = how.values.contains(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP);
+      if (x < 0) return leaky ? x * how.one<double>(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE) : 0;
+      return clipped ? std::min(x, how.one<double>(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP)) : x;
+    }
+    case CUDNN_POINTWISE_ELU_FWD: return x > 0 ? x : std::expm1(x);
+    case CUDNN_POINTWISE_SIGMOID_FWD: return 1 / (1 + std::exp(-x));
+    case CUDNN_POINTWISE_TANH_FWD: return std::tanh(x);
+    case CUDNN_POINTWISE_GELU_FWD: return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
+    default: return x / (1 + std::exp(-x));
+  }
+}
+/// A function of an image, or its sum with another one or with a number for each channel.
+void host_pointwise(const host_state& node, host_tensors& tensors) {
+  const host_state& how = node.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
   const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
-  const host_tensor b = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
   const host_tensor y = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
-  host_for_each(x.how.sizes,
-                [&](const auto& at) { y.set(at, x.get(at) + b.get({0, at[1], 0, 0})); });
+  if (how.one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE) != CUDNN_POINTWISE_ADD) {
+    host_for_each(x.how.sizes, [&](const auto& at) { y.set(at, host_function(how, x.get(at))); });
+    return;
+  }
+  const host_tensor b = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
+  const bool of_channels = b.how.sizes != x.how.sizes;
+  host_for_each(x.how.sizes, [&](const auto& at) {
+    y.set(at, x.get(at) + b.get(of_channels ? host_place{0, at[1], 0, 0} : at));
+  });
 }
 
 void host_execute(const host_state& plan, const host_state& pack) {
@@ -229,7 +253,7 @@ void host_execute(const host_state& plan, const host_state& pack) {
       case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
         host_convolve(host_backward_filter, *node, tensors);
         break;
-      default: host_add(*node, tensors);
+      default: host_pointwise(*node, tensors);
     }
   }
 }

@@ -20,6 +20,7 @@ inline dim3 blockDim;
 inline dim3 gridDim;
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+inline float rsqrtf(float value) { return 1 / std::sqrt(value); }
 inline int atomicExch(int* at, int value) { return std::exchange(*at, value); }
 
 /// What a thread of a kernel does, with arguments as cudaLaunchKernel takes them, which need not

@@ -97,10 +97,16 @@ inline void add_condition_options(CLI::App& app, options& o) {
            "LAYERBENCH_CACHE")
       ->check(one_of(text_list(enum_names<cache_state>)));
   add_one(app, "--timing", "MODE", o.timing,
-          "How GPU calls are timed: single calls, in a stream, in a graph [graph; training: "
-          "stream]\n--timing=single",
+          "How GPU calls are timed: single calls, in a stream, in a graph [graph; of several "
+          "ranks: stream]\n--timing=single",
           "LAYERBENCH_TIMING")
       ->check(one_of(text_list(enum_names<timing_mode>)));
+  add_one(app, "--clocks", "STATE", o.clocks,
+          "Clocks of a GPU while it is timed: burst, or steady after work that precedes each "
+          "pass\n--clocks=steady",
+          "LAYERBENCH_CLOCKS")
+      ->check(one_of({"burst", "steady"}))
+      ->capture_default_str();
   add_one(app, "--layout", "ORDER", o.order,
           "Memory order of activations; any: what the library prefers, with reorders between "
           "layers\n--layout=any",
@@ -288,10 +294,10 @@ inline void add_google_options(CLI::App& app, options& o) {
 
 /// What measures no steps of models has no use for some options, and one state of the caches.
 inline void keep_options_of(const program& what, CLI::App& app, options& o) {
-  std::vector<const char*> useless{"--batch",         "--tokens", "--context",   "--cache",
-                                   "--timing",        "--layout", "--fusion",    "--memory",
-                                   "--in-place",      "--phase",  "--optimizer", "--fused-update",
-                                   "--zero-gradients"};
+  std::vector<const char*> useless{"--batch",        "--tokens",        "--context", "--cache",
+                                   "--timing",       "--clocks",        "--layout",  "--fusion",
+                                   "--memory",       "--in-place",      "--phase",   "--optimizer",
+                                   "--fused-update", "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
   if (what.collective) useless.insert(useless.end(), {"--threads", "--plans"});
   for (const char* item : useless) app.remove_option(app.get_option(item));

@@ -59,6 +59,7 @@ namespace detail {
   if (o.workspace_limit != plan_request{}.workspace_limit) {
     facts["workspace_limit"] = std::to_string(o.workspace_limit);
   }
+  if (o.clocks != "burst") facts["clocks"] = o.clocks;
   if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;

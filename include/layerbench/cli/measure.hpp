@@ -29,6 +29,7 @@ namespace layerbench::run::detail {
                          .min_time = std::stod(o.min_time),
                          .precision = std::stod(o.precision) / 100,
                          .max_time = std::stod(o.most_time),
+                         .steady_clocks = o.clocks == "steady",
                          .sum_rows = whole_model};
   if (!o.budget.empty()) limits.budget = std::stod(o.budget);
   return limits;

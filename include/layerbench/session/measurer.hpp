@@ -29,8 +29,10 @@ namespace layerbench::run {
 struct pass_limits {
   double min_time;           ///< seconds
   bool over_budget = false;  ///< one sample is enough, and none waits for the usual frequency
-  double step_seconds = 0;   ///< of the row's model, as far as known
-  double call_seconds = 0;   ///< of the row in its latest round, as far as known
+  /// Work precedes the pass until the device's clocks are steady.
+  bool steady_clocks = false;
+  double step_seconds = 0;  ///< of the row's model, as far as known
+  double call_seconds = 0;  ///< of the row in its latest round, as far as known
 };
 
 /// Times passes: samples one row or one chain, again where other programs disturbed it. Keeps a
@@ -45,7 +47,8 @@ class measurer {
     row.activate();
     row.set_step_seconds(limits.step_seconds);
     const sampling how = sampling_of(row, limits);
-    warm_up_once(row.device(), [&] {
+    const bool recorded = row.device().timing() == timing_mode::graph && !row.contended();
+    prepare_clocks(row.device(), limits.steady_clocks && !recorded, [&] {
       const std::int64_t calls = std::min<std::int64_t>(how.most_calls, 64);
       row.set_up(calls);
       row.call(calls);
@@ -63,7 +66,7 @@ class measurer {
         row.run_contended([&] { taken = take(wall_, no_frequency_probe{}); });
         return taken;
       });
-    } else if (row.device().timing() == timing_mode::graph) {
+    } else if (recorded) {
       timed = recorded_pass(row, how, limits);
     } else {
       timed = least_disturbed_pass(row.device(), watch_of(row.device(), row.communicates()), limits,
@@ -79,7 +82,7 @@ class measurer {
   /// Times one pass of a chain; the caller names the result.
   [[nodiscard]] result::measurement time_chain(chain& model, const pass_limits& limits) {
     model.activate();
-    warm_up_once(model.device(), [&] {
+    prepare_clocks(model.device(), limits.steady_clocks, [&] {
       model.set_up();
       model.run(0, model.layers());
     });
@@ -154,6 +157,12 @@ class measurer {
                                     const pass_limits& limits) {
     stopwatch& watch = watch_of(row.device(), /*communicates=*/false);
     recorded_calls calls(row.calls(), row.device(), watch);
+    if (limits.steady_clocks) {
+      warm_up(row.device(), [&] {
+        calls.replay(std::min<std::int64_t>(how.most_calls, 64));
+        row.device().synchronize();
+      });
+    }
     result::measurement timed =
         least_disturbed_pass(row.device(), watch, limits, [&](stopwatch& /*watch*/, auto&& probe) {
           return sample(
@@ -197,10 +206,11 @@ class measurer {
     return best;
   }
 
-  /// Does `work` before the first timing on a device, so that its clock frequency has risen.
+  /// Does `work` before the first timing on a device, so that its clock frequency has risen; before
+  /// every one if `always`.
   template <class Work>
-  void warm_up_once(compute_device& device, Work&& work) {
-    if (!warm_.insert(&device).second) return;
+  void prepare_clocks(compute_device& device, bool always, Work&& work) {
+    if (!warm_.insert(&device).second && !always) return;
     warm_up(device, [&] {
       work();
       device.synchronize();
@@ -226,7 +236,7 @@ class measurer {
 
   probe_maker make_probe_;
   stopwatch wall_{2};                     ///< of two threads: reads wall time
-  std::set<const compute_device*> warm_;  ///< devices that warm_up_once() warmed up
+  std::set<const compute_device*> warm_;  ///< devices that prepare_clocks() warmed up
   std::map<const compute_device*, std::unique_ptr<stopwatch>> watches_;
   std::map<compute_device*, std::unique_ptr<frequency_probe>> probes_;
 };

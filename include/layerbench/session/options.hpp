@@ -34,8 +34,8 @@ struct options {
   bool data_parallel = false;          ///< all ranks train together
   std::string during;  ///< "allreduce": backward rows are timed during one, too; or empty
   std::vector<std::string> caches;  ///< empty: model; hot for the rows of a sweep
-  std::string
-      timing;  ///< single, stream or graph, where a device has a choice; empty: the phase's default
+  std::string timing;  ///< single, stream or graph, where a device has a choice; empty: default
+  std::string clocks = "burst";  ///< or steady: work precedes each pass until clocks are steady
   std::string order = "nhwc";
   std::vector<std::string> fusions{std::string(model::no_fusion)};
   std::string memory = "fresh";  ///< of activations; or reused

@@ -322,7 +322,8 @@ class runner {
   /// The limits of a pass of the configuration's chain.
   [[nodiscard]] pass_limits limits_of(const configuration_state& configuration) const {
     return {.min_time = criterion_.chain_pass_time(),
-            .over_budget = criterion_.over_budget(configuration, queue_)};
+            .over_budget = criterion_.over_budget(configuration, queue_),
+            .steady_clocks = criterion_.limits().steady_clocks};
   }
 
   /// Marks all timings of the round: the readings do not tell which pass the host disturbed.

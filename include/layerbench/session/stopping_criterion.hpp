@@ -18,15 +18,16 @@
 
 namespace layerbench::run {
 
-/// When measuring stops. A configuration (or each row, without `sum_rows`) is done when it has the
-/// least number of rounds and is known precisely, or its time is up.
+/// When measuring stops, and how passes begin. A configuration (or each row, without `sum_rows`) is
+/// done when it has the least number of rounds and is known precisely, or its time is up.
 struct stopping_limits {
   std::int64_t min_rounds = 7;
   double min_time = 0.005;  ///< seconds that a row is sampled at least in each round
   double precision = 0.01;  ///< half the width of the 95 % interval / median
   double max_time = 15;     ///< seconds per configuration
   double budget = std::numeric_limits<double>::infinity();  ///< seconds of the whole run
-  bool sum_rows = false;  ///< the sum of a configuration's rows must be precise, not each row
+  bool steady_clocks = false;  ///< work precedes each pass until clocks are steady
+  bool sum_rows = false;       ///< the sum of a configuration's rows must be precise, not each row
 };
 
 /// Decides after each round what is done, and how much time a pass gets.

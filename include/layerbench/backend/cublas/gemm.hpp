@@ -22,10 +22,13 @@ namespace layerbench {
 
 /// Matrix product by the first algorithm that cuBLASLt's heuristics propose, or by the requested
 /// one. cuBLASLt is column-major and the op row-major, which is the transposed matrix: the plan
-/// computes dst^T = weights^T * src^T. The bias, or its gradient, is part of the same call.
+/// computes dst^T = weights^T * src^T. The bias, or its gradient, is part of the same call, and so
+/// is relu.
 template <>
 class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(const cublas::backend& device, const op::gemm& o, const plan_request& request)
       : tensor_plan(device, o.operands(request.pass, request.type), request.order),
         library_(device.library()),
@@ -112,6 +115,9 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     if (request.pass == op::pass::bwd) {
       throw unsupported("layerbench has no cuBLAS plans for the gradients of a batch of products");
     }
+    if (!o.post.empty() && o.post != op::post_ops{op::post_op::relu}) {
+      throw unsupported("layerbench joins only relu to cuBLAS products");
+    }
     if (request.type != dtype::f8_e4m3) return o;
     if (request.pass != op::pass::fwd) {
       throw unsupported("layerbench has cuBLAS plans in f8_e4m3 for inference only");
@@ -143,9 +149,10 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
                    o.bias ? 3U : 2U,
                    {o.n, o.m, o.batch},
                    {}};
+    if (!o.post.empty()) result.epilogue = CUBLASLT_EPILOGUE_RELU;
     if (o.bias) {
       result.bias = 2;
-      result.epilogue = CUBLASLT_EPILOGUE_BIAS;
+      result.epilogue = o.post.empty() ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_RELU_BIAS;
     }
     return result;
   }

@@ -226,48 +226,54 @@ struct channel_values {
   float epsilon;
 };
 
-// Of a channel: (src - mean) * factor + offset.
-struct line {
-  float factor, offset;
+// Of N channels: (src - mean) * factor + offset.
+template <int N>
+struct lines {
+  pack<float, N> mean, factor, offset;
 };
-line line_of(const channel_values& o, i64 c) {
-  const float factor = (o.scale != nullptr ? o.scale[c] : 1.0F) / sqrtf(o.variance[c] + o.epsilon);
-  return {factor, (o.shift != nullptr ? o.shift[c] : 0.0F)};
+template <int N>
+lines<N> lines_of(const channel_values& o, i64 c) {
+  lines<N> all = {load<N>(o.mean + c), load<N>(o.variance + c), {}};
+  for (int i = 0; i < N; ++i) all.factor.at[i] = rsqrtf(all.factor.at[i] + o.epsilon);
+  if (o.scale != nullptr) {
+    const auto scale = load<N>(o.scale + c);
+    for (int i = 0; i < N; ++i) all.factor.at[i] *= scale.at[i];
+  }
+  if (o.shift != nullptr) all.offset = load<N>(o.shift + c);
+  return all;
 }
 
 // Normalizes by given statistics. `plane` elements of a channel follow each other: 1 if channels are
 // last.
 extern "C" __global__ void batchnorm(const number* src, number* dst, i64 size, i64 channels,
                                      i64 plane, channel_values o) {
-  if (plane == 1 && channels % lanes == 0 && aligned(src) && aligned(dst)) {
+  const bool by_lanes = aligned(src) && aligned(dst) && aligned(o.scale) && aligned(o.shift) &&
+                        aligned(o.mean) && aligned(o.variance);
+  if (plane == 1 && channels % lanes == 0 && by_lanes) {
     const i64 groups = channels / lanes;
     for_channel_groups(groups, [&](i64 group, i64 first_pixel, i64 step) {
-      line lines[lanes];
-      float means[lanes];
-      for (int i = 0; i < lanes; ++i) {
-        lines[i] = line_of(o, group * lanes + i);
-        means[i] = o.mean[group * lanes + i];
-      }
+      const auto by = lines_of<lanes>(o, group * lanes);
       for (i64 p = first_pixel; p < size / channels; p += step) {
         auto values = load<lanes>(src + (p * groups + group) * lanes);
         for (int i = 0; i < lanes; ++i) {
-          values.at[i] =
-              narrow((widen(values.at[i]) - means[i]) * lines[i].factor + lines[i].offset);
+          values.at[i] = narrow((widen(values.at[i]) - by.mean.at[i]) * by.factor.at[i] +
+                                by.offset.at[i]);
         }
         store(dst + (p * groups + group) * lanes, values);
       }
     });
     return;
   }
-  for_elements(size, plane % lanes == 0 && aligned(src) && aligned(dst), [&](auto wide, i64 i) {
+  for_elements(size, plane % lanes == 0 && by_lanes, [&](auto wide, i64 i) {
     constexpr int n = decltype(wide)::value;
     auto values = load<n>(src + i);
     const i64 c = size <= 0x7FFFFFFF ? static_cast<unsigned>(i) / static_cast<unsigned>(plane) %
                                            static_cast<unsigned>(channels)
                                      : i / plane % channels;
-    const line by = line_of(o, c);
+    const auto by = lines_of<1>(o, c);
     for (int j = 0; j < n; ++j) {
-      values.at[j] = narrow((widen(values.at[j]) - o.mean[c]) * by.factor + by.offset);
+      values.at[j] =
+          narrow((widen(values.at[j]) - by.mean.at[0]) * by.factor.at[0] + by.offset.at[0]);
     }
     store(dst + i, values);
   });

@@ -19,10 +19,13 @@
 namespace layerbench {
 
 /// Convolution by the first plan that cuDNN's heuristics propose for its graph, or by the requested
-/// one. The bias is added in the same call. Its gradient takes layerbench kernels.
+/// one. The bias is added in the same call, and post-ops are part of it: cuDNN compiles a kernel
+/// for them. The gradient of the bias takes layerbench kernels.
 template <>
 class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
       : tensor_plan(device, o.operands(request.pass, request.type), request.order),
         library_(device.library()),
@@ -30,7 +33,7 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
         limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
         plan_(plan_of(request.algorithm)) {
     if (!o.bias) return;
-    if (request.pass == op::pass::fwd) adds_bias_ = true;
+    adds_bias_ = request.pass == op::pass::fwd && o.post.empty();
     if (request.pass != op::pass::bwd_weights) return;
     bias_gradient_.emplace(device, logical(1).extents, request.type, strides_of(1)[1] == 1);
     if (bias_gradient_->workspace_bytes() > request.workspace_limit) {

@@ -35,6 +35,8 @@ inline constexpr auto attribute_type<std::int64_t> = CUDNN_TYPE_INT64;
 template <>
 inline constexpr auto attribute_type<float> = CUDNN_TYPE_FLOAT;
 template <>
+inline constexpr auto attribute_type<double> = CUDNN_TYPE_DOUBLE;
+template <>
 inline constexpr auto attribute_type<void*> = CUDNN_TYPE_VOID_PTR;
 template <>
 inline constexpr auto attribute_type<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,21 +17,27 @@
 
 namespace layerbench::cudnn {
 
-/// Operation graph of a convolution, with the addition of its bias but without the gradient of the
-/// bias. The unique id of a tensor is the position of the operand. Throws unsupported.
+/// Operation graph of a convolution, with the addition of its bias and with its post-ops, but
+/// without the gradient of the bias. The unique id of a tensor is the position of the operand.
+/// Throws unsupported.
 class conv_graph {
  public:
   conv_graph(const op::conv& o, const plan_request& request)
       : request_(request),
         operands_(o.operands(request.pass, request.type)),
         wrong_engines_(wrong_engines_of(o, request.pass)) {
-    const pass_names& names = names_of(request.pass);
-    const bool adds_bias = o.bias && request.pass == op::pass::fwd;
-    const std::size_t sum_id = operands_.size();
+    const std::vector<pointwise> functions = functions_of(o, request.pass);
+    // The result of function i, counted from the convolution; the last one is the destination.
+    const auto result = [&](std::size_t i) {
+      const std::size_t gradient = 2;
+      if (i < functions.size()) return intermediate(operands_.size() + i);
+      return tensor(request.pass == op::pass::fwd ? operands_.size() - 1 : gradient);
+    };
     std::vector<descriptor> nodes;
-    nodes.push_back(convolution(o, names, tensor(0), tensor(1),
-                                adds_bias ? sum_without_bias(sum_id) : tensor(2)));
-    if (adds_bias) nodes.push_back(addition(sum_without_bias(sum_id), tensor(2), tensor(3)));
+    nodes.push_back(convolution(o, names_of(request.pass), tensor(0), tensor(1), result(0)));
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      nodes.push_back(applied(functions[i], result(i), result(i + 1)));
+    }
     self_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, nodes);
     self_.finalize();
   }
@@ -48,6 +56,47 @@ class conv_graph {
       case op::pass::bwd_data: return {50};  // FFT
       default: return {1, 20};
     }
+  }
+
+  /// A function of each element, or the addition of an operand.
+  struct pointwise {
+    cudnnPointwiseMode_t mode;
+    std::optional<std::size_t> operand = {};
+    std::optional<double> slope = {};  ///< of relu below 0
+    std::optional<double> upper = {};  ///< the largest result of relu
+  };
+  /// What follows the convolution in the same call: the bias and the post-ops.
+  [[nodiscard]] static std::vector<pointwise> functions_of(const op::conv& o, op::pass pass) {
+    std::vector<pointwise> all;
+    if (pass != op::pass::fwd) return all;
+    std::size_t operand = 2;
+    if (o.bias) all.push_back({CUDNN_POINTWISE_ADD, operand++});
+    const bool adds_first = !o.post.empty() && op::is_addition(o.post.front());
+    for (const op::post_op p : o.post) {
+      if (op::is_addition(p)) {
+        all.push_back({CUDNN_POINTWISE_ADD, operand++});
+      } else {
+        all.push_back(function_of(op::activation_of(p)));
+      }
+    }
+    // cuDNN has compiled kernels for the sum of two images and a bias in this order.
+    if (o.bias && adds_first) std::swap(all[0], all[1]);
+    return all;
+  }
+  [[nodiscard]] static pointwise function_of(op::activation_kind kind) {
+    switch (kind) {
+      case op::activation_kind::relu: return {CUDNN_POINTWISE_RELU_FWD};
+      case op::activation_kind::relu6: return {CUDNN_POINTWISE_RELU_FWD, {}, {}, 6};
+      case op::activation_kind::leaky_relu: return {CUDNN_POINTWISE_RELU_FWD, {}, 0.01};
+      case op::activation_kind::elu: return {CUDNN_POINTWISE_ELU_FWD};
+      case op::activation_kind::sigmoid: return {CUDNN_POINTWISE_SIGMOID_FWD};
+      case op::activation_kind::tanh: return {CUDNN_POINTWISE_TANH_FWD};
+      case op::activation_kind::gelu: return {CUDNN_POINTWISE_GELU_FWD};
+      case op::activation_kind::swish: return {CUDNN_POINTWISE_SWISH_FWD};
+      case op::activation_kind::hardswish:
+      case op::activation_kind::hardsigmoid: break;
+    }
+    throw unsupported(fmt::format("cuDNN does not join {} to a convolution", name(kind)));
   }
 
   /// Operation and attributes of a pass; the tensors are in the order of the op's operands.
@@ -108,17 +157,21 @@ class conv_graph {
     return node;
   }
 
-  [[nodiscard]] static descriptor addition(const descriptor& a, const descriptor& b,
-                                           const descriptor& sum) {
-    descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    pointwise.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_ADD);
-    pointwise.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-    pointwise.finalize();
+  [[nodiscard]] descriptor applied(const pointwise& function, const descriptor& from,
+                                   const descriptor& to) const {
+    descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    how.set(CUDNN_ATTR_POINTWISE_MODE, function.mode);
+    how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+    if (function.slope) how.set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, *function.slope);
+    if (function.upper) how.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, *function.upper);
+    how.finalize();
     descriptor node(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, pointwise);
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a);
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum);
+    node.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
+    node.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
+    if (function.operand) {
+      node.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(*function.operand));
+    }
+    node.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
     node.finalize();
     return node;
   }
@@ -132,8 +185,8 @@ class conv_graph {
     result.finalize();
     return result;
   }
-  /// The convolution before the bias is added: a virtual tensor in f32, which is never stored.
-  [[nodiscard]] descriptor sum_without_bias(std::size_t id) const {
+  /// A result before the next function: a virtual tensor in f32, which is never stored.
+  [[nodiscard]] descriptor intermediate(std::size_t id) const {
     descriptor result = unfinished_tensor(operands_.back().extents, CUDNN_DATA_FLOAT, id);
     result.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
     result.finalize();
