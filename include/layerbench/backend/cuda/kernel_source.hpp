@@ -62,7 +62,15 @@ struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) pack {
 constexpr int lanes = 16 / sizeof(number);
 template <int N, class T>
 pack<T, N> load(const T* from) {
-  return *reinterpret_cast<const pack<T, N>*>(from);
+  if constexpr (N * sizeof(T) == 16) {  // compilers split some loads of structures
+    union {
+      uint4 bits;
+      pack<T, N> values;
+    } all = {*reinterpret_cast<const uint4*>(from)};
+    return all.values;
+  } else {
+    return *reinterpret_cast<const pack<T, N>*>(from);
+  }
 }
 template <class T, int N>
 void store(T* to, const pack<T, N>& values) {
