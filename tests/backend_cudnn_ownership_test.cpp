@@ -84,8 +84,12 @@ void exercise(const Op& op, op::pass pass) {
   cudnn::backend device(1);
   const plan<cudnn::backend, Op> result(device, op, {pass, dtype::f32, layout::nhwc});
   EXPECT_FALSE(result.algorithm().empty());
-  if constexpr (requires { result.alternatives(); }) {
+  if constexpr (requires { result.other_plans(9); }) {
+    EXPECT_TRUE(result.other_plans(9).empty()) << "both proposals are the same";
+  } else if constexpr (requires { result.alternatives(); }) {
     EXPECT_EQ(result.alternatives().front(), result.algorithm());
+  }
+  if constexpr (requires { result.other_plans(9); } || requires { result.alternatives(); }) {
     plan_request again{pass, dtype::f32, layout::nhwc};
     again.algorithm = result.algorithm();
     EXPECT_EQ((plan<cudnn::backend, Op>(device, op, again).algorithm()), result.algorithm());

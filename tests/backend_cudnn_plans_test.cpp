@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/cudnn/backend.hpp>
@@ -16,6 +21,43 @@
 #include <layerbench/shape/record_json.hpp>
 
 /// The choice of cuDNN's plans for a GPU that is described, not there.
+namespace layerbench {
+namespace {
+
+std::size_t plans_finalized = 0;  ///< execution plans, by cuDNN
+std::set<cudnnBackendDescriptor_t> open_plans;
+
+template <class Function>
+Function* of_cudnn(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+}  // namespace layerbench
+
+// In front of cuDNN's own, to count.
+extern "C" {
+
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t* created) {
+  using namespace layerbench;
+  static auto* const real =
+      of_cudnn<decltype(cudnnBackendCreateDescriptor)>("cudnnBackendCreateDescriptor");
+  const cudnnStatus_t status = real(type, created);
+  open_plans.erase(*created);
+  if (type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) open_plans.insert(*created);
+  return status;
+}
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  using namespace layerbench;
+  static auto* const real = of_cudnn<decltype(cudnnBackendFinalize)>("cudnnBackendFinalize");
+  const cudnnStatus_t status = real(descriptor);
+  if (open_plans.erase(descriptor) > 0 && status == CUDNN_STATUS_SUCCESS) ++plans_finalized;
+  return status;
+}
+
+}  // extern "C"
+
 namespace layerbench {
 namespace {
 
@@ -32,9 +74,10 @@ const cudnn::descriptor& h200() {
 }
 
 /// The distinct convolutions of the models at batch 32, by key.
-std::map<std::string, op::conv> convolutions() {
+std::map<std::string, op::conv> convolutions(const std::vector<std::string>& models = {
+                                                 "resnet50", "vgg16", "alexnet"}) {
   std::map<std::string, op::conv> all;
-  for (const std::string name : {"resnet50", "vgg16", "alexnet"}) {
+  for (const std::string& name : models) {
     for (const model::layer& layer :
          model::load(LAYERBENCH_SHAPES_DIR "/models/" + name + ".json", 32).layers) {
       if (const auto* conv = layer.op.get<op::conv>()) all.emplace(layer.op.key(), *conv);
@@ -105,6 +148,44 @@ TEST(Plans, ThatNeedMoreWorkspaceAreLeftOut) {
   EXPECT_LT(none.size(), all.size());
   EXPECT_FALSE(none.empty());
   EXPECT_THAT(choices(all), ::testing::IsSupersetOf(choices(none)));
+}
+
+TEST(Plans, OfASearchAreFewAndFinalizedOnce) {
+  constexpr std::size_t most = 12;  // as the autotuner asks for
+  for (const dtype type : {dtype::tf32, dtype::bf16}) {
+    const plan_limits limits{type, std::size_t{4} << 30U};
+    std::size_t all = 0;
+    double seconds = 0;
+    for (const auto& [key, conv] : convolutions({"resnet50"})) {
+      SCOPED_TRACE(key);
+      const cudnn::conv_graph graph(conv, {op::pass::fwd, type, layout::nhwc});
+      plans_finalized = 0;
+      const auto start = std::chrono::steady_clock::now();
+      const execution_plan own = cudnn::first_plan(graph.self(), h200(), limits);
+      const auto others = cudnn::other_plans(graph.self(), h200(), limits, own.choice(), most - 1);
+      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      EXPECT_LE(plans_finalized, most);
+      EXPECT_GT(others.size(), 2U);
+      std::vector<std::string> texts = choices(others);
+      texts.push_back(own.choice().text());
+      EXPECT_EQ(std::set(texts.begin(), texts.end()).size(), texts.size());
+      all += plans_finalized;
+    }
+    EXPECT_LE(all, most * convolutions({"resnet50"}).size());
+    RecordProperty(fmt::format("finalized_{}", name(type)), fmt::format("{}", all));
+    RecordProperty(fmt::format("seconds_{}", name(type)), fmt::format("{:.3f}", seconds));
+  }
+}
+
+TEST(Plans, OfASearchAreThoseThatTheHeuristicsProposeFirst) {
+  const plan_limits limits{dtype::bf16, gigabyte};
+  const cudnn::conv_graph graph(conv3x3, {op::pass::fwd, limits.type, layout::nhwc});
+  const auto own = cudnn::first_plan(graph.self(), h200(), limits);
+  const auto others = choices(cudnn::other_plans(graph.self(), h200(), limits, own.choice(), 5));
+  auto all = choices(cudnn::all_plans(graph.self(), h200(), limits));
+  ASSERT_GT(all.size(), 6U);
+  EXPECT_EQ(all.front(), own.choice().text());
+  EXPECT_EQ(others, std::vector(all.begin() + 1, all.begin() + 6));
 }
 
 TEST(Plans, OfOneGraphDiffer) {

@@ -145,6 +145,12 @@ TEST_F(Gpu, UsesMeasuredPlansAgain) {
   for (std::size_t i = 0; i < again.rows.size(); ++i) {
     EXPECT_EQ(again.rows[i].label.algorithm, before.rows[i].label.algorithm);
   }
+  const auto& candidates =
+      before.candidates.at("cudnn/threads:1/bf16/nhwc/conv/fwd/" + before.rows.front().label.key);
+  ASSERT_EQ(candidates.size(), 2U);
+  EXPECT_EQ(candidates.front().algorithm, "eng2_k7:3[tensor_core][mode_a]");
+  EXPECT_GT(candidates.front().cold_seconds.value_or(0), 0);
+  EXPECT_EQ(testing::run(LAYERBENCH_TOOL, {"compare", plans, plans}).exit_code, 0);
 }
 
 TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {

@@ -73,7 +73,7 @@ const std::vector<permission> other_headers{
     {"benchmark/", {"cli/", "google/"}},
     {"nlohmann/",
      {"shape/json.hpp", "result/google_json_reader.hpp", "result/manifest_json-inl.hpp",
-      "result/read_results-inl.hpp", "cli/reporter.hpp"}},
+      "result/plan_candidates-inl.hpp", "result/read_results-inl.hpp", "cli/reporter.hpp"}},
     {"CLI/", {"cli/", "help/", "tools/"}},
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},

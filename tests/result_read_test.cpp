@@ -7,6 +7,7 @@
 
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/manifest_json.hpp>
+#include <layerbench/result/plan_candidates.hpp>
 
 #include "support/golden.hpp"
 #include "support/temporary_directory.hpp"
@@ -208,9 +209,31 @@ TEST_P(BadResults, AreRefusedWithFileAndPlace) {
   }
 }
 
+std::string with_context(const std::string& field, const std::string& text) {
+  return file_with(R"("real_time": 1, "cpu_time": 1)", nlohmann::json{{field, text}}.dump());
+}
 std::string with_manifest(const std::string& manifest) {
-  return file_with(R"("real_time": 1, "cpu_time": 1)",
-                   nlohmann::json{{"manifest", manifest}}.dump());
+  return with_context("manifest", manifest);
+}
+
+TEST(Candidates, AreReadAsTheyWereWritten) {
+  const plan_candidates all{
+      {"a/threads:1/f32/nhwc/conv/fwd/k:1",
+       {{.algorithm = "usual",
+         .first_seconds = 0x1p-10,
+         .hot_seconds = 0x1p-11,
+         .cold_seconds = 0x1p-9},
+        {.algorithm = "other", .first_seconds = 0x1p-8, .note = "slow: \"1.7\" \xff"},
+        {.algorithm = "bad", .note = "wrong", .forbidden = true}}}};
+  const std::string text = write_candidates(all);
+  const results read = parse(with_context("candidates", text), "r.json");
+  EXPECT_FALSE(read.context.contains("candidates")) << "no condition of the run";
+  EXPECT_EQ(write_candidates(read.candidates), text);
+  const std::vector<plan_candidate>& again = read.candidates.begin()->second;
+  ASSERT_EQ(again.size(), 3U);
+  EXPECT_EQ(again[0].cold_seconds, 0x1p-9);
+  EXPECT_FALSE(again[1].hot_seconds);
+  EXPECT_TRUE(again[2].forbidden);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -244,6 +267,14 @@ INSTANTIATE_TEST_SUITE_P(
         bad_file{"name_type", R"({"context": {}, "benchmarks": [{"name": 7}]})", "/benchmarks/0"},
         bad_file{"no_name", R"({"context": {}, "benchmarks": [{"real_time": 7}]})",
                  "/benchmarks/0"},
+        bad_file{"candidates_text", with_context("candidates", "eng1"), "/context/candidates"},
+        bad_file{"candidates_types", with_context("candidates", R"({"a": [{"algo": 1}]})"),
+                 "/context/candidates"},
+        bad_file{"candidates_list", with_context("candidates", R"({"a": [7]})"),
+                 "/context/candidates"},
+        bad_file{"candidates_time",
+                 with_context("candidates", R"({"a": [{"algo": "b", "hot_s": 0}]})"),
+                 "/context/candidates"},
         bad_file{"manifest_text", with_manifest("conv1"), "/context/manifest"},
         bad_file{"manifest_case", with_manifest(R"({"resnet50": []})"), "/context/manifest"},
         bad_file{"manifest_short",

@@ -44,7 +44,6 @@ class layout_plan final : public any_plan {
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
   [[nodiscard]] std::string algorithm() const override { return "layout"; }
-  [[nodiscard]] std::vector<std::string> alternatives() override { return {}; }
   void upload(std::size_t, std::span<const float>, address) const override {}
   void download(std::size_t, address, std::span<float>) const override {}
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address>, address) const override {

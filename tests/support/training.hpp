@@ -50,7 +50,6 @@ class equal_ranks final : public run::any_plan {
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
   [[nodiscard]] std::string algorithm() const override { return "multiply"; }
-  [[nodiscard]] std::vector<std::string> alternatives() override { return {}; }
   void upload(std::size_t, std::span<const float>, address) const override {}
   void download(std::size_t, address, std::span<float>) const override {}
   [[nodiscard]] std::unique_ptr<run::bound_plan> bind(std::span<const address> places,

@@ -115,8 +115,13 @@ template <class B, class Op>
   requires implements<B, Op>
 class plan_of final : public any_plan {
  public:
-  plan_of(B& device, const Op& op, const plan_request& request)
-      : device_(device), op_(op), request_(request), plan_(device, op, request) {
+  /// `chosen`: one of the library's plans, in place of the one that the request names.
+  template <class... Chosen>
+  plan_of(B& device, const Op& op, const plan_request& request, Chosen... chosen)
+      : device_(device),
+        op_(op),
+        request_(request),
+        plan_(device, op, request, std::move(chosen)...) {
     if (plan_.workspace_bytes() <= request.workspace_limit) return;
     throw unsupported(fmt::format("{} needs {} bytes of scratch memory, {} are allowed",
                                   plan_.algorithm(), plan_.workspace_bytes(),
@@ -128,9 +133,24 @@ class plan_of final : public any_plan {
   }
   [[nodiscard]] std::size_t workspace_bytes() const override { return plan_.workspace_bytes(); }
   [[nodiscard]] std::string algorithm() const override { return plan_.algorithm(); }
-  [[nodiscard]] std::vector<std::string> alternatives() override {
-    if constexpr (requires { plan_.alternatives(); }) return plan_.alternatives();
-    return {};
+  [[nodiscard]] std::vector<std::unique_ptr<any_plan>> alternatives(std::size_t most) override {
+    std::vector<std::unique_ptr<any_plan>> others;
+    const auto add = [&](const plan_request& request, auto... chosen) {
+      try {
+        others.push_back(std::make_unique<plan_of>(device_, op_, request, std::move(chosen)...));
+      } catch (const unsupported&) {  // it may need too much scratch memory
+      }
+    };
+    if constexpr (requires { plan_.other_plans(most); }) {
+      for (auto& other : plan_.other_plans(most)) add(request_, std::move(other));
+    } else if constexpr (requires { plan_.alternatives(); }) {
+      for (const std::string& other : plan_.alternatives()) {
+        plan_request request = request_;
+        request.algorithm = other;
+        if (other != algorithm() && others.size() < most) add(request);
+      }
+    }
+    return others;
   }
   void upload(std::size_t operand, std::span<const float> values, address to) const override {
     plan_.upload(operand, values, to);

@@ -107,7 +107,9 @@ concept backend = requires(B& device, address there, description& facts) {
 /// follow. One that keeps another number in memory than the op has may have `as_stored(operand,
 /// sum)`: what is expected there, with what the way back costs in precision. One whose library has
 /// several algorithms for the request may have `alternatives()`: the names of all of them, its own
-/// choice first; then its constructor obeys `plan_request::algorithm`.
+/// choice first; then its constructor obeys `plan_request::algorithm`. Where it takes long to make
+/// a plan of a name, it has `other_plans(most)` instead: at most so many of the library's plans,
+/// without its own; its constructor takes one of them as fourth argument.
 template <class Backend, class Op>
 class plan;
 

@@ -56,9 +56,11 @@ class any_plan {
   [[nodiscard]] virtual const std::vector<plan_operand>& operands() const = 0;
   [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
   [[nodiscard]] virtual std::string algorithm() const = 0;
-  /// Names of all algorithms that the library has for the request, its own choice first, as asked
-  /// of that; nothing where there is no choice.
-  [[nodiscard]] virtual std::vector<std::string> alternatives() = 0;
+  /// At most `most` other plans that the library has for the request, in its order. Call it once:
+  /// a library may have moved on to its last plan.
+  [[nodiscard]] virtual std::vector<std::unique_ptr<any_plan>> alternatives(std::size_t /*most*/) {
+    return {};
+  }
   virtual void upload(std::size_t operand, std::span<const float> values, address to) const = 0;
   virtual void download(std::size_t operand, address from, std::span<float> values) const = 0;
   /// The plan must outlive what it binds.

@@ -83,6 +83,7 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
 inline void add_user_context(const options& o, result::results& results) {
   static const std::set<std::string, std::less<>> reserved{"aslr_enabled",
                                                            "caches",
+                                                           "candidates",
                                                            "cpu_scaling_enabled",
                                                            "date",
                                                            "executable",

@@ -20,6 +20,7 @@
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/manifest_json.hpp>
+#include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/result_file.hpp>
@@ -278,6 +279,9 @@ class result_sink {
     fields["machine_check"] = machine::summary(watch_.check_results(slow_share_, core_latency_));
     fields["interrupted"] = partial ? "1" : "0";
     fields["manifest"] = result::write_manifest(results_.manifest);
+    if (all_.tuner && !all_.tuner->candidates().empty()) {
+      fields["candidates"] = result::write_candidates(all_.tuner->candidates());
+    }
     return fields;
   }
 

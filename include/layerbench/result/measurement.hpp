@@ -15,6 +15,7 @@
 
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/result/plan_candidates.hpp>
 
 namespace layerbench::result {
 
@@ -101,6 +102,7 @@ struct results {
   std::string file;
   std::map<std::string, std::string, std::less<>> context;
   result::manifest manifest;
+  plan_candidates candidates;       ///< for each work for which plans were compared or forbidden
   std::vector<measurement> rows;    ///< of primitives
   std::vector<measurement> chains;  ///< of whole steps, which validate predictions
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept

@@ -19,6 +19,7 @@
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
 
 namespace layerbench::result {
@@ -38,6 +39,11 @@ template <class Source>
   if (planned != result.context.end()) {
     result.manifest = read_manifest(planned->second, result.file);
     result.context.erase(planned);
+  }
+  const auto compared = result.context.find("candidates");
+  if (compared != result.context.end()) {
+    result.candidates = read_candidates(compared->second, result.file);
+    result.context.erase(compared);
   }
   return result;
 }

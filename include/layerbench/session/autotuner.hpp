@@ -2,84 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/base/stats.hpp>
+#include <layerbench/backend/oracle.hpp>
 #include <layerbench/cache_state/device_context.hpp>
-#include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/session/verify.hpp>
+#include <layerbench/session/plan_search.hpp>
 #include <layerbench/timing/interrupt.hpp>
-#include <layerbench/timing/sampler.hpp>
 
 namespace layerbench::run {
-
-namespace detail {
-
-/// One of several plans for the same work, and its times.
-class candidate {
- public:
-  candidate(device_context& context, std::unique_ptr<any_plan> plan, std::uint64_t seed)
-      : plan_(std::move(plan)),
-        hot_(context, *plan_, {.cache = cache_state::hot}, seed),
-        cold_(context, *plan_, {.cache = cache_state::cold}, seed) {}
-
-  [[nodiscard]] const any_plan& plan() const { return *plan_; }
-
-  /// Seconds of the first call; on GPUs of the second call, since libraries load code in the first.
-  [[nodiscard]] double first_seconds(stopwatch& watch) {
-    const sampling once{.warm_up = 0, .least_time = 0, .least_samples = 1};
-    const double first = median_of(hot_, watch, once);
-    return watch.uses_device_clock() ? median_of(hot_, watch, once) : first;
-  }
-  void measure(stopwatch& watch) {
-    const sampling how{.warm_up = 0.001, .least_time = 0.003, .most_time = 0.012};
-    hot_seconds_.push_back(median_of(hot_, watch, how));
-    cold_seconds_.push_back(median_of(cold_, watch, how));
-  }
-  /// Seconds of a hot and a cold call together: calls in models lie between the two.
-  [[nodiscard]] double seconds() const {
-    return stats::median(hot_seconds_) + stats::median(cold_seconds_);
-  }
-
- private:
-  [[nodiscard]] static double median_of(operand_ring& calls, stopwatch& watch, sampling how) {
-    how.most_calls = calls.most_calls();
-    const samples all = sample(
-        watch, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
-        how);
-    return stats::median(all.seconds);
-  }
-
-  std::unique_ptr<any_plan> plan_;
-  operand_ring hot_;
-  operand_ring cold_;
-  std::vector<double> hot_seconds_;
-  std::vector<double> cold_seconds_;
-};
-
-/// The index of the shortest time, or of the first one within 2 % of it, so that noise does not
-/// decide. The library's own choice is first.
-[[nodiscard]] inline std::size_t shortest(const std::vector<double>& seconds) {
-  constexpr double tied = 1.02;
-  const double least = std::ranges::min(seconds);
-  const auto wins = [&](double value) { return value <= tied * least; };
-  return static_cast<std::size_t>(std::ranges::find_if(seconds, wins) - seconds.begin());
-}
-
-}  // namespace detail
 
 /// Chooses among the plans that a library has for the same work: the one that a result file names;
 /// else the fastest one, if the autotuner measures; else the library's own choice.
@@ -101,6 +43,7 @@ class autotuner {
                                   "them again with --plans=measured",
                                   was, value));
     }
+    if (measures_) candidates_ = before.candidates;
     const auto threads = before.context.find("threads");
     const std::string usual_threads = threads == before.context.end() ? "" : threads->second;
     for (const result::measurement& row : before.rows) {
@@ -128,17 +71,19 @@ class autotuner {
       return known->second;
     }
     if (!measures_ || interrupt_guard::interrupted()) return {};
+    const auto compared = candidates_.find(work);  // by a run that ended before it had a row of it
+    if (compared != candidates_.end()) return known_[work] = chosen(work, compared->second);
     return known_[work] = fastest(work, context, op, request);
   }
 
   /// Texts for people, about choices that differ from the library's and about failed candidates.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// Of the works for which plans were compared, in this run or in the one that it resumes.
+  [[nodiscard]] const result::plan_candidates& candidates() const { return candidates_; }
   /// Whether the result file named a plan for none of the ops asked for.
   [[nodiscard]] bool fits_nothing() const { return !measures_ && !used_; }
 
  private:
-  static constexpr int rounds = 5;
-
   /// Names all that a library's choice depends on.
   [[nodiscard]] static std::string full_name(const std::string& backend, const std::string& threads,
                                              const std::string& type, const std::string& order,
@@ -146,87 +91,47 @@ class autotuner {
     return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, order, work);
   }
 
+  /// Compares the library's choice with the plans that it proposes next; returns the algorithm of
+  /// the fastest, or nothing where that is the library's choice.
   [[nodiscard]] std::string fastest(const std::string& work, device_context& context,
                                     const op::any& op, const plan_request& request) {
-    compute_device& device = context.device();
-    const std::unique_ptr<any_plan> own = device.make_plan(op, request);
-    const std::vector<std::string> names = own->alternatives();
-    if (names.size() < 2) return {};
-    device.activate();
-    stopwatch watch = stopwatch_of(device);
-    const auto candidates = candidates_of(names, work, context, op, request, watch);
-    if (candidates.empty()) return {};
-    for (int i = 0; i < rounds; ++i) {
-      for (const auto& candidate : candidates) {
-        if (interrupt_guard::interrupted()) return {};
-        candidate->measure(watch);
-      }
+    // So many does PyTorch time, too (benchmark_limit of torch.backends.cudnn is 10).
+    constexpr std::size_t most_candidates = 12;
+    std::vector<std::unique_ptr<any_plan>> plans;
+    plans.push_back(context.device().make_plan(op, request));
+    for (auto& other : plans.front()->alternatives(most_candidates - 1)) {
+      plans.push_back(std::move(other));
     }
-    std::vector<double> seconds;
-    for (const auto& candidate : candidates) seconds.push_back(candidate->seconds());
-    std::size_t best = detail::shortest(seconds);
-    const reference::exact_value expected = oracle_.of(op, request.pass);
-    while (best != 0 && !is_correct(work, device, candidates[best]->plan(), expected)) {
-      seconds[best] = std::numeric_limits<double>::infinity();
-      best = detail::shortest(seconds);
-    }
-    if (best == 0) return {};
-    const std::string chosen = candidates[best]->plan().algorithm();
-    notes_.push_back(fmt::format("{}: {} in place of {}, {:.2f} times as fast", work, chosen,
-                                 own->algorithm(), seconds.front() / seconds[best]));
-    return chosen;
+    if (plans.size() < 2) return {};
+    context.device().activate();
+    detail::plan_search search(context, std::move(plans), seed_);
+    if (!search.measure()) return {};
+    search.verify_fastest(oracle_.of(op, request.pass));
+    for (const std::string& text : search.failures()) note(work, text);
+    return chosen(work, candidates_[work] = search.records());
   }
 
-  /// The library's own choice, and all other plans that run and are not far slower: libraries have
-  /// slow plans for shapes that no other plan supports.
-  [[nodiscard]] std::vector<std::unique_ptr<detail::candidate>> candidates_of(
-      const std::vector<std::string>& names, const std::string& work, device_context& context,
-      const op::any& op, const plan_request& request, stopwatch& watch) {
-    constexpr double far_slower = 3;
-    std::vector<std::unique_ptr<detail::candidate>> candidates;
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::string& name : names) {
-      plan_request named = request;
-      named.algorithm = name;
-      auto plan = plan_or_null(context.device(), op, named);
-      if (!plan) continue;  // it may need too much workspace
-      auto next = std::make_unique<detail::candidate>(context, std::move(plan), seed_);
-      const bool first = candidates.empty();
-      const std::optional<double> seconds = first_seconds(*next, work, watch);
-      if (!seconds || (!first && *seconds > far_slower * least)) continue;
-      least = std::min(least, *seconds);
-      candidates.push_back(std::move(next));
-    }
-    return candidates;
+  /// The algorithm of the fastest candidate; nothing where that is the library's choice.
+  [[nodiscard]] std::string chosen(const std::string& work,
+                                   const std::vector<result::plan_candidate>& all) {
+    const result::plan_candidate* best = detail::fastest_of(all);
+    if (best == nullptr || best == &all.front()) return {};
+    std::string text = fmt::format("{} in place of {}", best->algorithm, all.front().algorithm);
+    const double gain = detail::seconds_of(all.front()) / detail::seconds_of(*best);
+    if (std::isfinite(gain)) text += fmt::format(", {:.2f} times as fast", gain);
+    note(work, text);
+    return best->algorithm;
   }
 
-  /// Seconds of a candidate's first call; nothing where the library fails to run it.
-  [[nodiscard]] std::optional<double> first_seconds(detail::candidate& candidate,
-                                                    const std::string& work, stopwatch& watch) {
-    try {
-      return candidate.first_seconds(watch);
-    } catch (const api_error& e) {
-      notes_.push_back(
-          fmt::format("{}: {} is out: {}", work, candidate.plan().algorithm(), e.what()));
-      return std::nullopt;
-    }
-  }
-
-  [[nodiscard]] bool is_correct(const std::string& work, compute_device& device,
-                                const any_plan& plan, const reference::exact_value& expected) {
-    try {
-      verify(device, plan, expected, seed_, /*every_output=*/false);
-      return true;
-    } catch (const wrong_result& e) {
-      notes_.push_back(fmt::format("{}: {} is out: {}", work, plan.algorithm(), e.what()));
-      return false;
-    }
+  void note(const std::string& work, const std::string& text) {
+    notes_.push_back(fmt::format("{}: {}", work, text));
   }
 
   bool measures_;
   std::uint64_t seed_;
   reference::oracle oracle_;
   std::map<std::string, std::string> known_;  ///< algorithms by work
+  result::plan_candidates candidates_;
   std::vector<std::string> notes_;
   bool used_ = false;  ///< whether choose() found anything in `known_`
 };

@@ -26,12 +26,15 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
  public:
   static constexpr bool has_post_ops = true;
 
-  plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
+  /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
+  /// names.
+  plan(cudnn::backend& device, const op::conv& o, const plan_request& request,
+       std::optional<cudnn::execution_plan> chosen = std::nullopt)
       : tensor_plan(device, o.operands(request.pass, request.type), request.order),
         library_(device.library()),
         graph_(o, request),
         limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
-        plan_(plan_of(request.algorithm)) {
+        plan_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {
     if (!o.bias) return;
     adds_bias_ = request.pass == op::pass::fwd && o.post.empty();
     if (request.pass != op::pass::bwd_weights) return;
@@ -46,12 +49,9 @@ class plan<cudnn::backend, op::conv> : public cuda::tensor_plan {
                     bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
   }
   [[nodiscard]] std::string algorithm() const { return plan_.text(); }
-  [[nodiscard]] std::vector<std::string> alternatives() const {
-    std::vector<std::string> names;
-    for (const auto& item : cudnn::all_plans(graph_.self(), cudnn::gpu_of(library_), limits_)) {
-      names.push_back(item.text());
-    }
-    return names;
+  [[nodiscard]] std::vector<cudnn::execution_plan> other_plans(std::size_t most) const {
+    return cudnn::other_plans(graph_.self(), cudnn::gpu_of(library_), limits_, plan_.choice(),
+                              most);
   }
 
   template <class Sum>

@@ -27,14 +27,17 @@ namespace layerbench {
 template <>
 class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
  public:
-  plan(cudnn::backend& device, const op::deconv& o, const plan_request& request)
+  /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
+  /// names.
+  plan(cudnn::backend& device, const op::deconv& o, const plan_request& request,
+       std::optional<cudnn::execution_plan> chosen = std::nullopt)
       : tensor_plan(device, o.operands(request.pass, request.type), orders(o, request)),
         o_(o),
         pass_(request.pass),
         library_(device.library()),
         graph_(o.transposed(), with_swapped_passes(request)),
         limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
-        chosen_(plan_of(request.algorithm)) {
+        chosen_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {
     if (o.groups > 1) throw unsupported("no transposed convolutions in groups");
     if (!o.bias || pass_ == op::pass::bwd_data) return;
     if (pass_ == op::pass::fwd) {
@@ -52,12 +55,9 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
                     bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
   }
   [[nodiscard]] std::string algorithm() const { return chosen_.text(); }
-  [[nodiscard]] std::vector<std::string> alternatives() const {
-    std::vector<std::string> names;
-    for (const auto& all_plan : cudnn::all_plans(graph_.self(), cudnn::gpu_of(library_), limits_)) {
-      names.push_back(all_plan.text());
-    }
-    return names;
+  [[nodiscard]] std::vector<cudnn::execution_plan> other_plans(std::size_t most) const {
+    return cudnn::other_plans(graph_.self(), cudnn::gpu_of(library_), limits_, chosen_.choice(),
+                              most);
   }
 
   template <class Sum>

@@ -40,7 +40,6 @@ class collective_plan final : public any_plan {
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
   [[nodiscard]] std::string algorithm() const override { return mpi::algorithm_of(arrays_); }
-  [[nodiscard]] std::vector<std::string> alternatives() override { return {}; }
   void upload(std::size_t /*operand*/, std::span<const float> values, address to) const override {
     const auto rank = static_cast<std::size_t>(mpi::rank_group::all().rank());
     mpi::typed_span(arrays_.type, to).store(0, values.subspan(rank * count(), count()));
