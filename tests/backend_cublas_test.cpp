@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,16 +81,46 @@ std::unique_ptr<run::any_plan> plan_in(dtype type, const std::string& algorithm 
 }
 std::string algorithm(dtype type) { return plan_in(type)->algorithm(); }
 
-TEST(Gemm, NamesItsAlgorithm) { EXPECT_EQ(algorithm(dtype::f32), "algo0_tile1_stages6_splitk2"); }
+/// Of an algorithm of the stand-in, whose attributes have their own numbers as values.
+std::string algorithm_text(int number) {
+  return fmt::format("algo{}_tile1_stages6_splitk2_reduction3_swizzle4_custom5_inner7_cluster8",
+                     number);
+}
+
+TEST(Gemm, NamesItsAlgorithm) { EXPECT_EQ(algorithm(dtype::f32), algorithm_text(0)); }
+
+TEST(Gemm, HasOneNameForEachAlgorithm) {
+  const cublas::backend device(1);
+  testing::dice d(9);
+  algorithms_found = 32;
+  algorithms_differ_in_attributes = true;
+  for (int i = 0; i < 20; ++i) {
+    const auto o = testing::random_op<op::gemm>(d);
+    SCOPED_TRACE(key(o));
+    const plan_request request{op::pass::fwd, dtype::f16, layout::nhwc};
+    const plan<cublas::backend, op::gemm> first(device, o, request);
+    const std::vector<std::string> names = first.alternatives();
+    EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
+    EXPECT_EQ(names.size(), 32U);
+    for (const std::string& name : names) {
+      plan_request named = request;
+      named.algorithm = name;
+      EXPECT_EQ((plan<cublas::backend, op::gemm>(device, o, named).algorithm()), name);
+    }
+  }
+  algorithms_found = 1;
+  algorithms_differ_in_attributes = false;
+}
 
 TEST(Gemm, IsByTheAlgorithmThatIsAskedFor) {
   algorithms_found = 3;
   broken_algorithm = 1;
-  EXPECT_THAT(plan_in(dtype::f32)->alternatives(),
-              ::testing::ElementsAre("algo0_tile1_stages6_splitk2", "algo2_tile1_stages6_splitk2"));
-  EXPECT_EQ(plan_in(dtype::f32, "algo2_tile1_stages6_splitk2")->algorithm(),
-            "algo2_tile1_stages6_splitk2");
-  EXPECT_THROW(static_cast<void>(plan_in(dtype::f32, "algo3_tile1_stages6_splitk2")), unsupported);
+  EXPECT_THAT(plan_in(dtype::f32)->alternatives(9),
+              ::testing::ElementsAre(::testing::Pointee(
+                  ::testing::Property(&run::any_plan::algorithm, algorithm_text(2)))))
+      << "beside its own";
+  EXPECT_EQ(plan_in(dtype::f32, algorithm_text(2))->algorithm(), algorithm_text(2));
+  EXPECT_THROW(static_cast<void>(plan_in(dtype::f32, algorithm_text(3))), unsupported);
   algorithms_found = 1;
   broken_algorithm = -1;
 }

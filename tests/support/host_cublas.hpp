@@ -150,6 +150,8 @@ void multiply(const product& call, const factor& a, const factor& b, const facto
 }
 
 int algorithms_found = 1;
+/// Whether algorithms differ in one attribute of their configuration each, not in their number.
+bool algorithms_differ_in_attributes = false;
 int broken_algorithm = -1;
 std::uint64_t implementations = 0;      ///< that the last choice allowed
 std::vector<std::uint32_t> alignments;  ///< that choices asked for
@@ -231,7 +233,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     int* found) {
   *found = std::min(most, algorithms_found);
   for (int i = 0; i < *found; ++i) {
-    created[i].algo.data[0] = static_cast<std::uint64_t>(i);
+    auto& [number, attribute] = reinterpret_cast<std::uint64_t(&)[2]>(created[i].algo.data);
+    number = algorithms_differ_in_attributes ? 66 : static_cast<std::uint64_t>(i);
+    attribute = algorithms_differ_in_attributes ? static_cast<std::uint64_t>(i) + 1 : 0;
     created[i].workspaceSize = 8;
     created[i].state = i == broken_algorithm ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
   }
@@ -241,8 +245,16 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* 
                                                     cublasLtMatmulAlgoConfigAttributes_t name,
                                                     void* to, std::size_t bytes,
                                                     std::size_t* written) {
+  const bool narrow =
+      name == CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID || name == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
+  if (bytes != (narrow ? 2 : 4)) return CUBLAS_STATUS_INVALID_VALUE;
   auto number = static_cast<std::int32_t>(name);
   if (name == CUBLASLT_ALGO_CONFIG_ID) number = static_cast<std::int32_t>(algorithm->data[0]);
+  constexpr auto attributes = std::uint64_t{CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID} + 1;
+  const std::uint64_t differing = algorithm->data[1];  // counts on where all have differed
+  if (differing > 0 && (differing - 1) % attributes == static_cast<std::uint64_t>(name)) {
+    number += static_cast<std::int32_t>(((differing - 1) / attributes + 1) * 16);
+  }
   std::memcpy(to, &number, bytes);
   *written = bytes;
   return CUBLAS_STATUS_SUCCESS;

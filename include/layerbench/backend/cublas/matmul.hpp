@@ -83,7 +83,8 @@ class preference {
  public:
   static constexpr std::uint32_t alignment = 64;  ///< bytes; minimum alignment of operands
 
-  /// All sums in f32. f32 does not use tensor cores, tf32 does.
+  /// All sums in f32, also where a sum is split: reductions in 16 or 8 bits are not allowed. f32
+  /// does not use tensor cores, tf32 does.
   preference(dtype type, std::size_t workspace_bytes) {
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
     constexpr std::uint32_t f32_only = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
@@ -113,19 +114,34 @@ class preference {
       cuda::make_handle<handle>("cublasLtMatmulPreferenceCreate", &cublasLtMatmulPreferenceCreate);
 };
 
-/// Name of an algorithm from cuBLASLt's ids: "algo66_tile20_stages35_splitk1".
+/// Name of an algorithm from the attributes of its configuration, such as
+/// "algo66_tile20_stages35_splitk2_reduction2_cluster3". Algorithms with equal names are equal. The
+/// first four attributes are always there, the others where they are not 0. `reduction` says how
+/// the parts of a split sum are added: 1 in the result's memory and type, 2 in f32, 4 in the
+/// result's type (cublasLtReductionScheme_t).
 [[nodiscard]] inline std::string text(const cublasLtMatmulAlgo_t& algorithm) {
-  const auto number = [&](cublasLtMatmulAlgoConfigAttributes_t name) {
-    std::int32_t value = 0;
+  const auto number = [&]<class Number = std::uint32_t>(cublasLtMatmulAlgoConfigAttributes_t name,
+                                                        Number value = 0) {
     std::size_t written = 0;
     cuda::check(
         cublasLtMatmulAlgoConfigGetAttribute(&algorithm, name, &value, sizeof value, &written),
         "cublasLtMatmulAlgoConfigGetAttribute");
     return value;
   };
-  return fmt::format("algo{}_tile{}_stages{}_splitk{}", number(CUBLASLT_ALGO_CONFIG_ID),
-                     number(CUBLASLT_ALGO_CONFIG_TILE_ID), number(CUBLASLT_ALGO_CONFIG_STAGES_ID),
-                     number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  std::string result =
+      fmt::format("algo{}_tile{}_stages{}_splitk{}", number(CUBLASLT_ALGO_CONFIG_ID),
+                  number(CUBLASLT_ALGO_CONFIG_TILE_ID), number(CUBLASLT_ALGO_CONFIG_STAGES_ID),
+                  number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  const auto add = [&](const char* name, std::uint32_t value) {
+    if (value != 0) result += fmt::format("_{}{}", name, value);
+  };
+  constexpr std::uint16_t narrow = 0;  // the type of these attributes
+  add("reduction", number(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
+  add("swizzle", number(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING));
+  add("custom", number(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+  add("inner", number(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, narrow));
+  add("cluster", number(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, narrow));
+  return result;
 }
 
 }  // namespace layerbench::cublas
