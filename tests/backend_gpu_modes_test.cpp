@@ -201,5 +201,29 @@ TEST(Telemetry, GiveTheRowWhatTheySayBeforeAndAfter) {
   EXPECT_TRUE(other.disturbed()) << "its clock moved";
 }
 
+TEST(Telemetry, OfThePowerCapIsNoDisturbance) {
+  const auto row = [](std::map<std::string, double> before, std::map<std::string, double> after) {
+    result::measurement result;
+    before["sm_mhz"] = 1980;
+    after["sm_mhz"] = 1700;
+    add_telemetry({std::move(before), 10}, {std::move(after), 10.05}, result);
+    return result;
+  };
+  const auto by_reason = row({{"throttle_reasons", 0}}, {{"throttle_reasons", 4}});
+  EXPECT_TRUE(by_reason.power_capped());
+  EXPECT_FALSE(by_reason.disturbed());
+  const auto by_time = row({{"throttle_reasons", 0}, {"power_capped", 7.5}},
+                           {{"throttle_reasons", 0}, {"power_capped", 7.51}});
+  EXPECT_EQ(by_time.counters.at("power_capped"), 1) << "between the readings";
+  EXPECT_FALSE(by_time.disturbed());
+  const auto too_hot = row({{"throttle_reasons", 0}, {"power_capped", 7.5}},
+                           {{"throttle_reasons", 0x40}, {"power_capped", 7.5}});
+  EXPECT_EQ(too_hot.counters.at("power_capped"), 0);
+  EXPECT_TRUE(too_hot.disturbed());
+  const auto of_memory = row({{"throttle_reasons", 4}, {"mem_mhz", 2000}},
+                             {{"throttle_reasons", 4}, {"mem_mhz", 1000}});
+  EXPECT_TRUE(of_memory.disturbed());
+}
+
 }  // namespace
 }  // namespace layerbench::run

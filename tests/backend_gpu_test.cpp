@@ -51,12 +51,23 @@ TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
                 ::testing::UnorderedElementsAre(Pair("sm_mhz", 1755), Pair("mem_mhz", 3201),
                                                 Pair("power_w", ::testing::DoubleEq(512.3)),
                                                 Pair("energy_j", ::testing::DoubleEq(1234.5)),
-                                                Pair("throttled", 1), Pair("throttle_reasons", 4)))
+                                                Pair("throttled", 1), Pair("throttle_reasons", 4),
+                                                Pair("power_capped", ::testing::DoubleEq(2.5))))
         << "all but the temperature, which this one does not have";
+    description facts;
+    known.describe(facts);
+    EXPECT_THAT(facts, ::testing::UnorderedElementsAre(
+                           Pair("gpu_power_limit_w", "700"), Pair("gpu_max_sm_mhz", "1980"),
+                           Pair("gpu_max_mem_mhz", "2619"), Pair("gpu_mig_mode", "0"),
+                           Pair("gpu_uuid", "GPU-0123"), Pair("nvidia_driver_version", "580.1")))
+        << "all but the persistence mode";
   }
   EXPECT_EQ(users(), before);
   EXPECT_THAT(cuda::nvml("0000:00:00.0", LAYERBENCH_FAKE_NVML).read(), ::testing::IsEmpty());
   EXPECT_THAT(cuda::nvml("0000:3B:00.0", "/nowhere.so").read(), ::testing::IsEmpty());
+  description none;
+  cuda::nvml("0000:3B:00.0", "/nowhere.so").describe(none);
+  EXPECT_THAT(none, ::testing::IsEmpty());
 }
 
 TEST(Gpu, IsTheOneThatWasChosen) {

@@ -3,7 +3,8 @@
 #include <cstring>
 
 /// Stands in for NVML: one GPU, at one place, that is held back by its power limit. It lacks
-/// nvmlDeviceGetTemperature, and knows what holds it back by the newer name alone.
+/// nvmlDeviceGetTemperature and nvmlDeviceGetPersistenceMode, and knows what holds it back by the
+/// newer name alone.
 
 namespace {
 
@@ -43,6 +44,34 @@ int nvmlDeviceGetTotalEnergyConsumption(void* /*of*/, unsigned long long* value)
 }
 int nvmlDeviceGetCurrentClocksEventReasons(void* /*of*/, unsigned long long* reasons) {
   *reasons = 0x4;
+  return 0;
+}
+
+int nvmlDeviceGetViolationStatus(void* /*of*/, int policy, unsigned long long* times) {
+  if (policy != 0) return 3;
+  times[0] = 1'000'000;
+  times[1] = 2'500'000'000;
+  return 0;
+}
+int nvmlDeviceGetEnforcedPowerLimit(void* /*of*/, unsigned* value) {
+  *value = 700'000;
+  return 0;
+}
+int nvmlDeviceGetMaxClockInfo(void* /*of*/, int which, unsigned* value) {
+  *value = which == 1 ? 1980 : 2619;
+  return 0;
+}
+int nvmlDeviceGetMigMode(void* /*of*/, unsigned* now, unsigned* later) {
+  *now = 0;
+  *later = 1;
+  return 0;
+}
+int nvmlDeviceGetUUID(void* /*of*/, char* text, unsigned size) {
+  std::strncpy(text, "GPU-0123", size);
+  return 0;
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  std::strncpy(text, "580.1", size);
   return 0;
 }
 

@@ -191,11 +191,20 @@ class result_sink {
     return failures;
   }
 
-  /// Warns on stderr if other programs disturbed more than a tenth of the timings.
+  /// Warns on stderr if other programs disturbed more than a tenth of the timings, and says if more
+  /// than a tenth were taken at a GPU's power cap.
   void report_disturbance() const {
     const std::vector<result::measurement> all = all_rows();
+    const auto capped = std::ranges::count_if(all, &result::measurement::power_capped);
     const auto disturbed = std::ranges::count_if(all, &result::measurement::disturbed);
     const double tolerated = result::much_disturbed * static_cast<double>(all.size());
+    if (static_cast<double>(capped) > tolerated) {
+      note(fmt::format(
+          "{} of {} timings were taken at the power cap: the GPU's power limit held its "
+          "clocks back, as it does in long runs; compare them with timings at the same "
+          "limit",
+          capped, all.size()));
+    }
     if (static_cast<double>(disturbed) <= tolerated) return;
     note(
         fmt::format("{} of {} timings were disturbed: something else used the processors; measure "

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include <layerbench/backend/device.hpp>
@@ -29,9 +30,11 @@ struct telemetry_reading {
 
 namespace detail {
 
-/// Combines two readings: throttling in either counts, all else is averaged.
+/// Combines two readings: throttling in either counts, all else is averaged. Of the time at the
+/// power cap, which only grows, it says whether there was any between them.
 [[nodiscard]] inline double combined(const std::string& name, double a, double b) {
   if (name == "throttled") return std::max(a, b);
+  if (name == "power_capped") return a == b ? 0 : 1;
   if (name != "throttle_reasons") return (a + b) / 2;
   return static_cast<double>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
 }
@@ -39,13 +42,17 @@ namespace detail {
 }  // namespace detail
 
 /// Adds the telemetry before and after a measurement pass to its row: the mean of both, and every
-/// throttle reason. A clock rate that changed marks the row as disturbed. The row's energy is that
-/// of one call at the pass's mean power, given if the pass was long enough for the energy counter,
-/// which changes every few hundredths of a second.
+/// throttle reason. A clock rate that changed marks the row as disturbed, unless the power cap held
+/// the processors back: that is the state in which such work runs, whatever else runs beside it.
+/// The row's energy is that of one call at the mean power of the whole pass, waiting included,
+/// given if the pass was long enough for the energy counter, which changes every few hundredths of
+/// a second.
 inline void add_telemetry(const telemetry_reading& before, const telemetry_reading& after,
                           result::measurement& to) {
   constexpr double changed = 0.05;
-  constexpr double long_enough = 0.1;  // seconds
+  constexpr double long_enough = 0.1;       // seconds
+  constexpr std::uint64_t power_cap = 0x4;  // NVML's nvmlClocksEventReasonSwPowerCap
+  std::set<std::string> moved;              // clocks
   const double seconds = after.time - before.time;
   for (const auto& [name, value] : after.values) {
     const auto known = before.values.find(name);
@@ -57,8 +64,15 @@ inline void add_telemetry(const telemetry_reading& before, const telemetry_readi
     }
     to.counters[name] = detail::combined(name, value, other);
     const bool is_clock = name == "sm_mhz" || name == "mem_mhz";
-    if (is_clock && std::abs(value - other) > changed * value) to.counters["disturbed"] = 1;
+    if (is_clock && std::abs(value - other) > changed * value) moved.insert(name);
   }
+  const auto reasons = to.counters.find("throttle_reasons");
+  if (reasons != to.counters.end()) {
+    double& capped = to.counters["power_capped"];
+    if ((static_cast<std::uint64_t>(reasons->second) & power_cap) != 0) capped = 1;
+  }
+  if (to.power_capped()) moved.erase("sm_mhz");  // memory has its own clock
+  if (!moved.empty()) to.counters["disturbed"] = 1;
 }
 
 /// Repeats `work`, which waits for its own end, until the device's clock rate is steady: two

@@ -68,8 +68,13 @@ struct measurement {
     return mean == counters.end() ? seconds : mean->second;
   }
   /// Whether something else used the processors meanwhile.
-  [[nodiscard]] bool disturbed() const {
-    const auto mark = counters.find("disturbed");
+  [[nodiscard]] bool disturbed() const { return is_marked("disturbed"); }
+  /// Whether a GPU's power limit held its clocks back meanwhile.
+  [[nodiscard]] bool power_capped() const { return is_marked("power_capped"); }
+
+ private:
+  [[nodiscard]] bool is_marked(std::string_view counter) const {
+    const auto mark = counters.find(counter);
     return mark != counters.end() && mark->second != 0;
   }
 };

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include <dlfcn.h>
+
+#include <fmt/format.h>
 
 namespace layerbench::cuda {
 
@@ -52,11 +55,46 @@ class nvml {
       counters["throttled"] = (*reasons & ~not_throttled) == 0 ? 0 : 1;
       counters["throttle_reasons"] = static_cast<double>(*reasons);
     }
+    constexpr int power_policy = 0;  // NVML_PERF_POLICY_POWER
+    const auto at_cap = query<violation>("nvmlDeviceGetViolationStatus", power_policy);
+    if (at_cap) counters["power_capped"] = 1e-9 * static_cast<double>(at_cap->nanoseconds);
     return counters;
+  }
+
+  /// Adds what changes timings or identifies the GPU, as far as it is known, to the facts of a
+  /// result file (docs/formats.md).
+  void describe(std::map<std::string, std::string>& facts) const {
+    if (gpu_ == nullptr) return;
+    const auto add = [&](const char* fact, std::optional<unsigned> value, double unit = 1) {
+      if (value) facts[fact] = fmt::format("{:g}", unit * *value);
+    };
+    const auto add_text = [&](const char* fact, auto call, auto... of) {
+      std::array<char, 96> text{};  // NVML_DEVICE_UUID_V2_BUFFER_SIZE, the longest
+      constexpr unsigned size = text.size();
+      if (call != nullptr && call(of..., text.data(), size) == success) facts[fact] = text.data();
+    };
+    constexpr int sm_clock = 1;
+    constexpr int memory_clock = 2;
+    add("gpu_power_limit_w", query<unsigned>("nvmlDeviceGetEnforcedPowerLimit"), 1e-3);
+    add("gpu_max_sm_mhz", query<unsigned>("nvmlDeviceGetMaxClockInfo", sm_clock));
+    add("gpu_max_mem_mhz", query<unsigned>("nvmlDeviceGetMaxClockInfo", memory_clock));
+    add("gpu_persistence_mode", query<unsigned>("nvmlDeviceGetPersistenceMode"));
+    unsigned mig = 0;
+    unsigned pending = 0;
+    const auto mig_mode = function<int(void*, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
+    if (mig_mode != nullptr && mig_mode(gpu_, &mig, &pending) == success) add("gpu_mig_mode", mig);
+    add_text("gpu_uuid", function<int(void*, char*, unsigned)>("nvmlDeviceGetUUID"), gpu_);
+    add_text("nvidia_driver_version", function<int(char*, unsigned)>("nvmlSystemGetDriverVersion"));
   }
 
  private:
   static constexpr int success = 0;
+  /// nvmlViolationTime_t.
+  struct violation {
+    unsigned long long until;  ///< when it was read, in microseconds
+    unsigned long long
+        nanoseconds;  ///< for which clocks were held back since the driver was loaded
+  };
   struct closer {
     void operator()(void* library) const noexcept { ::dlclose(library); }
   };
@@ -78,7 +116,7 @@ class nvml {
   /// selects one of several clocks or sensors.
   template <class Number, class... Which>
   [[nodiscard]] std::optional<Number> query(const char* name, Which... which) const {
-    Number value = 0;
+    Number value{};
     const auto call = function<int(void*, Which..., Number*)>(name);
     if (call == nullptr || call(gpu_, which..., &value) != success) return std::nullopt;
     return value;
