@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,25 @@ namespace detail {
     if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
   }
   return "unknown";
+}
+
+}  // namespace detail
+
+namespace detail {
+
+/// Adds the environment variables that change what NVIDIA's libraries do.
+inline void add_gpu_variables(description& facts) {
+  for (char** variable = ::environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::size_t equals = std::min(text.find('='), text.size() - 1);
+    const std::string_view name = text.substr(0, equals);
+    constexpr std::array<std::string_view, 3> names{"NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES",
+                                                    "CUDA_MODULE_LOADING"};
+    const bool of_a_library =
+        name.starts_with("CUBLASLT_") || name.starts_with("CUDNN_") || name.starts_with("NCCL_");
+    if (!of_a_library && std::ranges::find(names, name) == names.end()) continue;
+    facts[std::string(name)] = text.substr(equals + 1);
+  }
 }
 
 }  // namespace detail
@@ -81,6 +101,7 @@ namespace detail {
   for (const backend_entry& entry : known.backends) {
     if (!entry.probe()) entry.describe(facts);
   }
+  if (facts.contains("gpu")) detail::add_gpu_variables(facts);
   return facts;
 }
 

@@ -101,11 +101,17 @@ inline constexpr std::string_view reference_backend = "reference";
   return entries;
 }
 
-/// What the backends of these names say of their libraries and their device.
+/// What the backends of these names say of their libraries and their device, without its state: a
+/// library has the same plans whatever that is.
 [[nodiscard]] inline description libraries(const std::vector<std::string>& used,
                                            const registry& known) {
   description facts;
   for (const backend_entry& entry : entries_of(used, known)) entry.describe(facts);
+  for (const char* state :
+       {"gpu_power_limit_w", "gpu_max_sm_mhz", "gpu_max_mem_mhz", "gpu_mig_mode",
+        "gpu_persistence_mode", "gpu_uuid", "nvidia_driver_version"}) {
+    facts.erase(state);
+  }
   return facts;
 }
 

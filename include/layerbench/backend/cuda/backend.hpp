@@ -54,6 +54,7 @@ class backend {
     facts["cuda_version"] = version_text(runtime_version());
     facts["cuda_clock"] = "events in the stream";
     facts["cuda_compiled_version"] = version_text(CUDART_VERSION);
+    nvml(bus_id_of(current_device())).describe(facts);
   }
 
   void activate() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
