@@ -28,7 +28,8 @@ namespace layerbench::run::detail {
 class candidate {
  public:
   candidate(device_context& context, std::unique_ptr<any_plan> plan, std::uint64_t seed)
-      : record_{.algorithm = plan->algorithm()},
+      : device_(context.device()),
+        record_{.algorithm = plan->algorithm()},
         plan_(std::move(plan)),
         hot_(std::in_place, context, *plan_, op_in_context{.cache = cache_state::hot}, seed),
         cold_(std::in_place, context, *plan_, op_in_context{.cache = cache_state::cold}, seed) {}
@@ -45,11 +46,15 @@ class candidate {
     plan_.reset();
   }
 
-  /// Times a call; on GPUs the second of two, since libraries load code in the first.
+  /// Times a call; on GPUs the second of two, since libraries load code in the first. Throws
+  /// `unsupported` if calls are to be replayed, and this one cannot be recorded.
   void look(stopwatch& watch) {
     const sampling once{.warm_up = 0, .least_time = 0, .least_samples = 1};
     double seconds = median_of(*hot_, watch, once);
     if (watch.uses_device_clock()) seconds = median_of(*hot_, watch, once);
+    if (device_.timing() == timing_mode::graph) {
+      static_cast<void>(device_.record([&] { hot_->enqueue(0); }));
+    }
     record_.first_seconds = std::min(seconds, first_seconds());
   }
   /// The least time of all looks; infinite before the first.
@@ -74,6 +79,7 @@ class candidate {
     return stats::median(all.seconds);
   }
 
+  compute_device& device_;
   result::plan_candidate record_;
   std::unique_ptr<any_plan> plan_;
   std::optional<operand_ring> hot_;
