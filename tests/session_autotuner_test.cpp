@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,15 @@ struct toy : layerbench::reference::backend {
   static inline std::vector<std::string> names;    ///< algorithms offered, the own choice first
   static inline std::map<std::string, int> calls;  ///< by algorithm
   static inline int plans = 0;                     ///< that were made
+  static inline std::deque<double> clocks;         ///< that it tells; the last stays
+  static inline int calls_while_cold = 0;          ///< at less than the last of these clocks
+
+  [[nodiscard]] static std::map<std::string, double> telemetry() {
+    if (clocks.empty()) return {};
+    const double clock = clocks.front();
+    if (clocks.size() > 1) clocks.pop_front();
+    return {{"sm_mhz", clock}};
+  }
   [[nodiscard]] static double seconds(const std::string& algorithm) {
     return cost.at(algorithm.starts_with("slower") ? "slower" : algorithm);
   }
@@ -48,6 +58,7 @@ struct layerbench::plan<toy, layerbench::op::activation>
   [[nodiscard]] static std::vector<std::string> alternatives() { return toy::names; }
   void run(const auto& bound) const {
     ++toy::calls[name_];
+    if (toy::clocks.size() > 1) ++toy::calls_while_cold;
     const double end = run::now(run::clock::thread_cpu) + toy::seconds(name_);
     if (name_ != "wrong") base::run(bound);
     while (run::now(run::clock::thread_cpu) < end) {
@@ -123,6 +134,20 @@ TEST_F(Autotuner, RejectsWrongResults) {
   EXPECT_EQ(choice(measuring_), "quick");
   ASSERT_EQ(measuring_.notes().size(), 2U);
   EXPECT_THAT(measuring_.notes()[0], AllOf(mentions("wrong"), HasSubstr("dst")));
+}
+
+TEST_F(Autotuner, WarmsTheDeviceUpBeforeItMeasures) {
+  toy::clocks = {345, 1200, 1980, 1980};
+  toy::calls_while_cold = 0;
+  EXPECT_EQ(choice(measuring_), "quick");
+  EXPECT_GT(toy::calls_while_cold, 0);
+  EXPECT_GE(toy::calls["usual"], toy::calls_while_cold) << "the first plan warms it up";
+  EXPECT_EQ(toy::clocks.size(), 1U) << "it is warm";
+  toy::clocks = {345, 1980};
+  toy::calls_while_cold = 0;
+  EXPECT_EQ(choice(measuring_, 4), "quick");
+  EXPECT_EQ(toy::clocks.size(), 2U) << "and stays so for a while";
+  toy::clocks.clear();
 }
 
 TEST_F(Autotuner, LooksTwiceAtFarSlowerCandidates) {

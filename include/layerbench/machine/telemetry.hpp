@@ -99,4 +99,26 @@ inline void warm_up(compute_device& device, const std::function<void()>& work,
   }
 }
 
+/// Keeps devices warm: warms them up before their first timing, and after a pause.
+class device_warmer {
+ public:
+  /// To be called before each timing. `work` is enqueued only, so that it need not wait. `always`:
+  /// also where the device was busy until now.
+  template <class Work>
+  void prepare(compute_device& device, Work&& work, bool always = false) {
+    constexpr double pause = 10;  // seconds; clocks sink after some
+    const auto [latest, is_first] = latest_.try_emplace(&device, 0);
+    if (is_first || always || stopwatch::now() - latest->second > pause) {
+      warm_up(device, [&] {
+        work();
+        device.synchronize();
+      });
+    }
+    latest->second = stopwatch::now();
+  }
+
+ private:
+  std::map<const compute_device*, double> latest_;  ///< when prepare() was called
+};
+
 }  // namespace layerbench::run

@@ -15,6 +15,7 @@
 
 #include <layerbench/backend/oracle.hpp>
 #include <layerbench/cache_state/device_context.hpp>
+#include <layerbench/machine/telemetry.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
@@ -105,7 +106,7 @@ class autotuner {
     if (plans.size() < 2) return {};
     context.device().activate();
     detail::plan_search search(context, std::move(plans), seed_);
-    if (!search.measure()) return {};
+    if (!search.measure(warmer_)) return {};
     search.verify_fastest(oracle_.of(op, request.pass));
     for (const std::string& text : search.failures()) note(work, text);
     return chosen(work, candidates_[work] = search.records());
@@ -132,6 +133,7 @@ class autotuner {
   reference::oracle oracle_;
   std::map<std::string, std::string> known_;  ///< algorithms by work
   result::plan_candidates candidates_;
+  device_warmer warmer_;
   std::vector<std::string> notes_;
   bool used_ = false;  ///< whether choose() found anything in `known_`
 };

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -48,11 +47,12 @@ class measurer {
     row.set_step_seconds(limits.step_seconds);
     const sampling how = sampling_of(row, limits);
     const bool recorded = row.device().timing() == timing_mode::graph && !row.contended();
-    prepare_clocks(row.device(), limits.steady_clocks && !recorded, [&] {
+    const auto some_calls = [&] {
       const std::int64_t calls = std::min<std::int64_t>(how.most_calls, 64);
       row.set_up(calls);
       row.call(calls);
-    });
+    };
+    warmer_.prepare(row.device(), some_calls, limits.steady_clocks && !recorded);
     const auto take = [&](stopwatch& watch, auto&& probe) {
       row.warm_shared_cache(how.warm_up > 0);
       return sample(
@@ -82,10 +82,11 @@ class measurer {
   /// Times one pass of a chain; the caller names the result.
   [[nodiscard]] result::measurement time_chain(chain& model, const pass_limits& limits) {
     model.activate();
-    prepare_clocks(model.device(), limits.steady_clocks, [&] {
+    const auto step = [&] {
       model.set_up();
       model.run(0, model.layers());
-    });
+    };
+    warmer_.prepare(model.device(), step, limits.steady_clocks);
     const auto take = [&](stopwatch& watch, auto&& probe, step_parts parts) {
       step_sampler steps(model, watch, probe, &interrupt_guard::interrupted, parts);
       return steps.sample(sampling_of(limits));
@@ -206,17 +207,6 @@ class measurer {
     return best;
   }
 
-  /// Does `work` before the first timing on a device, so that its clock frequency has risen; before
-  /// every one if `always`.
-  template <class Work>
-  void prepare_clocks(compute_device& device, bool always, Work&& work) {
-    if (!warm_.insert(&device).second && !always) return;
-    warm_up(device, [&] {
-      work();
-      device.synchronize();
-    });
-  }
-
   /// The stopwatch of the device. Calls that wait for other ranks need wall time on any number of
   /// threads.
   stopwatch& watch_of(compute_device& device, bool communicates) {
@@ -235,8 +225,8 @@ class measurer {
   }
 
   probe_maker make_probe_;
-  stopwatch wall_{2};                     ///< of two threads: reads wall time
-  std::set<const compute_device*> warm_;  ///< devices that prepare_clocks() warmed up
+  stopwatch wall_{2};  ///< of two threads: reads wall time
+  device_warmer warmer_;
   std::map<const compute_device*, std::unique_ptr<stopwatch>> watches_;
   std::map<compute_device*, std::unique_ptr<frequency_probe>> probes_;
 };

@@ -17,6 +17,7 @@
 #include <layerbench/base/stats.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/operand_ring.hpp>
+#include <layerbench/machine/telemetry.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/session/verify.hpp>
 #include <layerbench/timing/interrupt.hpp>
@@ -46,6 +47,12 @@ class candidate {
     plan_.reset();
   }
 
+  /// Makes some calls, untimed.
+  void call() {
+    const std::int64_t calls = std::min<std::int64_t>(hot_->most_calls(), 64);
+    hot_->set_up(calls);
+    hot_->call(calls);
+  }
   /// Times a call; on GPUs the second of two, since libraries load code in the first. Throws
   /// `unsupported` if calls are to be replayed, and this one cannot be recorded.
   void look(stopwatch& watch) {
@@ -123,19 +130,29 @@ class plan_search {
   /// `plans`: the library's own choice, then others.
   plan_search(device_context& context, std::vector<std::unique_ptr<any_plan>> plans,
               std::uint64_t seed)
-      : device_(context.device()), seed_(seed), watch_(stopwatch_of(device_)) {
+      : device_(context.device()), seed_(seed) {
     for (std::unique_ptr<any_plan>& plan : plans) {
       all_.push_back(std::make_unique<candidate>(context, std::move(plan), seed));
     }
   }
 
-  /// Measures all candidates. Returns false on an interrupt.
-  [[nodiscard]] bool measure() {
+  /// Measures all candidates, after the device is warm: the clock is calibrated then. Returns false
+  /// on an interrupt.
+  [[nodiscard]] bool measure(device_warmer& warmer) {
     constexpr int passes = 5;
-    for_remaining([&](candidate& one) { one.look(watch_); });
-    drop_slow();
+    warmer.prepare(device_, [&] {
+      const auto first = std::ranges::find_if(all_, &candidate::remains);
+      if (first == all_.end()) return;
+      static_cast<void>(attempt(**first, [&] {
+        (*first)->call();
+        device_.synchronize();  // so that its errors are caught here
+      }));
+    });
+    stopwatch watch = stopwatch_of(device_);
+    for_remaining([&](candidate& one) { one.look(watch); });
+    drop_slow(watch);
     for (int i = 0; i < passes && !interrupt_guard::interrupted(); ++i) {
-      for_remaining([&](candidate& one) { one.measure(watch_); });
+      for_remaining([&](candidate& one) { one.measure(watch); });
     }
     return !interrupt_guard::interrupted();
   }
@@ -190,7 +207,7 @@ class plan_search {
 
   /// Drops what takes more than 1.5 times the best, also in a second look: libraries have slow
   /// plans for shapes that no other plan supports. The library's own choice stays, to compare with.
-  void drop_slow() {
+  void drop_slow(stopwatch& watch) {
     constexpr double far_slower = 1.5;
     const auto slow = [&](const candidate& one) {
       double least = std::numeric_limits<double>::infinity();
@@ -200,7 +217,7 @@ class plan_search {
       return &one != all_.front().get() && one.first_seconds() > far_slower * least;
     };
     for_remaining([&](candidate& one) {
-      if (slow(one)) one.look(watch_);
+      if (slow(one)) one.look(watch);
     });
     for_remaining([&](candidate& one) {
       if (slow(one)) one.drop("more than 1.5 times as slow as the fastest");
@@ -209,7 +226,6 @@ class plan_search {
 
   compute_device& device_;
   std::uint64_t seed_;
-  stopwatch watch_;
   std::vector<std::unique_ptr<candidate>> all_;
   std::vector<std::string> failures_;
 };
