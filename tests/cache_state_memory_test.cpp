@@ -39,6 +39,19 @@ std::size_t share_of_memory(double share) {
   return static_cast<std::size_t>(share * static_cast<double>(all.value_or(0)));
 }
 
+TEST(Workspace, IsSharedAndFreedWithItsLastHolder) {
+  device_context context(
+      std::make_unique<backend_device<reference::backend, op::activation>>(/*threads=*/1));
+  auto first = context.workspace(100);
+  EXPECT_EQ(context.workspace(50), first);
+  const auto larger = context.workspace(200);
+  EXPECT_NE(larger->data(), first->data());
+  EXPECT_EQ(context.workspace(100), larger);
+  const std::weak_ptr<device_memory> outgrown = first;
+  first.reset();
+  EXPECT_TRUE(outgrown.expired());
+}
+
 TEST(HostBuffer, CountsWhatWasPromisedAndNotUsedYet) {
   const std::size_t most = share_of_memory(0.6);
   std::optional<host_buffer> first(most);

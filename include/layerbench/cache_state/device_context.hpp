@@ -44,14 +44,16 @@ class device_context {
     read_memory(*device_, {&unused, 1});
   }
 
-  /// Scratch memory, which all plans share. It never moves: a larger request gets new memory and
-  /// leaves the old one in place.
-  [[nodiscard]] address workspace(std::size_t bytes) {
-    if (workspaces_.empty() || workspace_bytes_ < bytes) {
-      workspaces_.push_back(device_->allocate(bytes));
+  /// Scratch memory, which all plans share. It never moves: a larger request gets new memory, and
+  /// whoever holds the old one keeps it. It is freed when no one holds it.
+  [[nodiscard]] std::shared_ptr<device_memory> workspace(std::size_t bytes) {
+    std::shared_ptr<device_memory> latest = workspace_.lock();
+    if (!latest || workspace_bytes_ < bytes) {
+      latest = device_->allocate(bytes);
+      workspace_ = latest;
       workspace_bytes_ = bytes;
     }
-    return workspaces_.back()->data();
+    return latest;
   }
 
  private:
@@ -102,7 +104,7 @@ class device_context {
   std::array<pools, shared_buffer_kinds.size()> pools_{
       pools{}, pools{}, pools{pool(/*positive=*/true), pool(/*positive=*/true)}};
   pool eviction_pool_;
-  std::vector<std::unique_ptr<device_memory>> workspaces_;
+  std::weak_ptr<device_memory> workspace_;  ///< of the latest request that got new memory
   std::size_t workspace_bytes_ = 0;
 };
 

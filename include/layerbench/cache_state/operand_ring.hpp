@@ -261,7 +261,8 @@ class operand_ring {
     if (index < bound_.size()) {
       bound_[index]->place(places);
     } else {
-      bound_.push_back(plan_.bind(places, context_.workspace(plan_.workspace_bytes())));
+      if (!workspace_) workspace_ = context_.workspace(plan_.workspace_bytes());
+      bound_.push_back(plan_.bind(places, workspace_->data()));
     }
   }
 
@@ -270,6 +271,7 @@ class operand_ring {
   cache_state cache_;
   buffer_layout layout_;
   std::unique_ptr<device_memory> own_;
+  std::shared_ptr<device_memory> workspace_;
   std::vector<std::unique_ptr<bound_plan>> bound_;
   std::int64_t most_bound_ = 1;
   std::int64_t most_calls_ = 1;

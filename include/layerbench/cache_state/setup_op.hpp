@@ -120,7 +120,8 @@ class setup_op {
     if (bound_) {
       bound_->place(places);
     } else {
-      bound_ = plan_->bind(places, context.workspace(plan_->workspace_bytes()));
+      workspace_ = context.workspace(plan_->workspace_bytes());
+      bound_ = plan_->bind(places, workspace_->data());
     }
     bound_->run();
   }
@@ -133,6 +134,7 @@ class setup_op {
   std::int64_t lead_ = 0;
   double lead_fraction_ = 0;
   std::vector<slice> slices_;  ///< of the plan's operands; of a copy: source and destination
+  std::shared_ptr<device_memory> workspace_;
   std::unique_ptr<bound_plan> bound_;
 };
 

@@ -92,12 +92,13 @@ class chain {
     for (const auto& plan : plans_) {
       workspace_bytes_ = std::max(workspace_bytes_, plan->workspace_bytes());
     }
+    workspace_ = memory_->workspace(workspace_bytes_);
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       std::vector<address> operands;
       for (const std::size_t tensor : step.calls[i].tensors) {
         operands.push_back(at(layout.starts[tensor]));
       }
-      calls_.push_back(plans_[i]->bind(operands, memory_->workspace(workspace_bytes_)));
+      calls_.push_back(plans_[i]->bind(operands, workspace_->data()));
     }
     for (const model::kept_tensor& kept : step.kept) {
       if (!first_uses_.contains(kept.tensor)) continue;  // a cache that no call reads
@@ -278,6 +279,7 @@ class chain {
   std::vector<std::shared_ptr<any_plan>> plans_;  ///< of each call
   std::unique_ptr<device_memory> block_;
   std::size_t bytes_ = 0;
+  std::shared_ptr<device_memory> workspace_;
   std::size_t workspace_bytes_ = 0;
   std::vector<input_tensor> inputs_;
   std::map<std::size_t, use> first_uses_;  ///< of each tensor
