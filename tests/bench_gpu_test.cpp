@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -151,6 +152,98 @@ TEST_F(Gpu, UsesMeasuredPlansAgain) {
   EXPECT_EQ(candidates.front().algorithm, "eng2_k7:3[tensor_core][mode_a]");
   EXPECT_GT(candidates.front().cold_seconds.value_or(0), 0);
   EXPECT_EQ(testing::run(LAYERBENCH_TOOL, {"compare", plans, plans}).exit_code, 0);
+}
+
+/// A GPU on which an engine of cuDNN has a fault, the library's own choice in 16 bits.
+class FaultyGpu : public Gpu {
+ protected:
+  testing::outcome measure(const std::string& fault, texts more) {
+    environment_["SOFTWARE_GPU_FAULT"] = fault;
+    more.insert(more.end(), {"--backend=cudnn", "--dtype=bf16", "--benchmark_filter=conv1|relu1"});
+    const testing::outcome done = bench("bench_model", more);
+    environment_.erase("SOFTWARE_GPU_FAULT");
+    return done;
+  }
+  /// The algorithms of the convolution, in all rows; "" of a row that failed.
+  [[nodiscard]] std::set<std::string> algorithms() const {
+    std::set<std::string> all;
+    for (const result::measurement& row : result::read(directory_.results).rows) {
+      if (row.name.op == "conv") all.insert(row.error.empty() ? row.label.algorithm : "");
+    }
+    return all;
+  }
+  /// The plans that the results forbid.
+  [[nodiscard]] texts forbidden() const {
+    texts all;
+    for (const auto& [work, candidates] : result::read(directory_.results).candidates) {
+      for (const result::plan_candidate& one : candidates) {
+        if (one.forbidden) all.push_back(one.algorithm + ": " + one.note);
+      }
+    }
+    return all;
+  }
+
+  std::string out_ = "--benchmark_out=" + directory_.results;
+  const std::string broken_ = "eng2_k7:3[tensor_core][mode_a]";
+};
+
+TEST_F(FaultyGpu, WithWrongResultsUsesTheNextProposal) {
+  for (const std::string plans : {"heuristic", "measured"}) {
+    const testing::outcome done = measure("wrong", {"--plans=" + plans, out_, "--chain"});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(algorithms(), ::testing::ElementsAre("eng1[mode_a]"));
+    EXPECT_THAT(forbidden(), ::testing::ElementsAre(StartsWith(broken_ + ": dst")));
+    EXPECT_THAT(done.err, ContainsRegex("plan of [^\n]*conv/fwd[^\n]*eng2[^\n]*out"));
+  }
+}
+
+TEST_F(FaultyGpu, StopsAfterAnIllegalAccessAndResumesWithoutThatPlan) {
+  for (const std::string plans : {"heuristic", "measured"}) {
+    const testing::outcome done = measure("illegal", {"--plans=" + plans, out_});
+    EXPECT_EQ(done.exit_code, 1) << done.err;
+    EXPECT_THAT(done.err, AllOf(HasSubstr("conv/fwd"), HasSubstr(broken_),
+                                HasSubstr("--resume=" + directory_.results)));
+    EXPECT_TRUE(result::read(directory_.results).interrupted());
+    EXPECT_THAT(forbidden(), ::testing::ElementsAre(StartsWith(broken_ + ": CUDA")));
+    const testing::outcome resumed =
+        measure("illegal", {"--plans=" + plans, "--resume=" + directory_.results});
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_THAT(algorithms(), ::testing::ElementsAre("eng1[mode_a]"));
+    EXPECT_THAT(forbidden(), ::testing::SizeIs(1));
+    std::filesystem::remove(directory_.results);
+  }
+}
+
+TEST_F(FaultyGpu, ChoosesNoPlanThatCannotBeRecorded) {
+  const testing::outcome done = measure("unrecordable", {"--plans=measured", out_});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(algorithms(), ::testing::ElementsAre("eng1[mode_a]"));
+  EXPECT_THAT(done.err, HasSubstr("recorded in a graph"));
+}
+
+TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
+  environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
+  environment_["NVIDIA_TF32_OVERRIDE"] = "1";
+  environment_["CUBLASLT_LOG_LEVEL"] = "0";
+  environment_["CUDNN_LOGINFO_DBG"] = "0";
+  environment_["NCCL_ALGO"] = "Ring";
+  const texts arguments{"--backend=cudnn", "--benchmark_filter=relu1",
+                        "--benchmark_out=" + directory_.results};
+  const testing::outcome done = bench("bench_model", arguments);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("1 of 1 timings were taken at the power cap"));
+  const auto context = result::read(directory_.results).context;
+  for (const auto& [field, value] :
+       std::map<std::string, std::string>{{"gpu_power_limit_w", "700"},
+                                          {"gpu_max_sm_mhz", "1980"},
+                                          {"gpu_uuid", "GPU-0123"},
+                                          {"nvidia_driver_version", "580.1"},
+                                          {"NVIDIA_TF32_OVERRIDE", "1"},
+                                          {"CUBLASLT_LOG_LEVEL", "0"},
+                                          {"CUDNN_LOGINFO_DBG", "0"},
+                                          {"NCCL_ALGO", "Ring"}}) {
+    EXPECT_TRUE(context.contains(field) && context.at(field) == value) << field;
+  }
 }
 
 TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,7 +41,10 @@ struct toy : layerbench::reference::backend {
     if (clocks.size() > 1) clocks.pop_front();
     return {{"sm_mhz", clock}};
   }
+  static inline std::optional<std::string> lost;  ///< with what all calls fail
+  [[nodiscard]] static std::optional<std::string> lasting_error() { return lost; }
   [[nodiscard]] static double seconds(const std::string& algorithm) {
+    if (algorithm == "flaky" || algorithm == "broken") return 100e-6;
     return cost.at(algorithm.starts_with("slower") ? "slower" : algorithm);
   }
 };
@@ -59,6 +63,9 @@ struct layerbench::plan<toy, layerbench::op::activation>
   void run(const auto& bound) const {
     ++toy::calls[name_];
     if (toy::clocks.size() > 1) ++toy::calls_while_cold;
+    if (name_ == "flaky" && toy::calls[name_] > 20) throw api_error("toy", "run", "flaky");
+    if (name_ == "broken" && toy::calls[name_] > 20) toy::lost = "illegal access";
+    if (toy::lost) throw api_error("toy", "run", *toy::lost);
     const double end = run::now(run::clock::thread_cpu) + toy::seconds(name_);
     if (name_ != "wrong") base::run(bound);
     while (run::now(run::clock::thread_cpu) < end) {
@@ -187,6 +194,58 @@ TEST_F(Autotuner, KeepsTheTimesOfAllCandidatesAndWhyTheyAreOut) {
   EXPECT_THAT(all[3].note, HasSubstr("dst"));
 }
 
+TEST_F(Autotuner, DropsAPlanThatFailsInTheRounds) {
+  toy::names = {"usual", "flaky", "quick"};
+  EXPECT_EQ(choice(measuring_), "quick");
+  EXPECT_THAT(measuring_.notes().front(), mentions("flaky", "out"));
+  EXPECT_FALSE(measuring_.candidates().begin()->second.at(1).forbidden) << "it may work elsewhere";
+}
+
+TEST_F(Autotuner, ForbidsAPlanThatBreaksTheDevice) {
+  toy::names = {"usual", "broken", "quick"};
+  EXPECT_THAT([&] { static_cast<void>(choice(measuring_)); },
+              ::testing::ThrowsMessage<device_lost>(
+                  mentions("toy/threads:1/f32/nhwc/activation/fwd/kind:relu,dims:2x3", "broken")));
+  toy::lost.reset();
+  toy::calls.clear();
+  const json::value all{
+      {"context", {{"candidates", result::write_candidates(measuring_.candidates())}}},
+      {"benchmarks", json::value::array()}};
+  const testing::temporary_directory directory;
+  const std::string file = directory.write("before.json", all.dump()).string();
+  autotuner resumed{/*measures=*/true, 1, reference::oracle(op::list<op::activation>{})};
+  resumed.restore(file, {});
+  EXPECT_EQ(choice(resumed), "quick");
+  EXPECT_EQ(toy::calls["broken"], 0);
+  const auto& candidates = resumed.candidates().begin()->second;
+  ASSERT_EQ(candidates.size(), 3U);
+  EXPECT_TRUE(candidates.back().forbidden);
+  EXPECT_EQ(candidates.back().algorithm, "broken") << "remembered further on";
+}
+
+TEST_F(Autotuner, ProposesTheNextPlanWhereOneIsRejected) {
+  autotuner heuristic(/*measures=*/false, 1, {});
+  const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
+  const auto reject = [&](autotuner& from, const std::string& algorithm) {
+    return from.reject("toy", 1, relu, {}, algorithm, "wrong");
+  };
+  EXPECT_EQ(choice(heuristic), "");
+  EXPECT_TRUE(reject(heuristic, "usual"));
+  EXPECT_EQ(choice(heuristic), "slower");
+  EXPECT_EQ(choice(heuristic, 4), "") << "of other work";
+  EXPECT_TRUE(reject(heuristic, "slower"));
+  EXPECT_EQ(choice(heuristic), "quick");
+  EXPECT_TRUE(reject(heuristic, "quick"));
+  EXPECT_THAT([&] { static_cast<void>(choice(heuristic)); },
+              ::testing::ThrowsMessage<unsupported>(mentions("usual: wrong", "quick: wrong")));
+  EXPECT_THAT(toy::calls, IsEmpty());
+  EXPECT_EQ(choice(measuring_), "quick");
+  const auto calls = toy::calls;
+  EXPECT_TRUE(reject(measuring_, "quick"));
+  EXPECT_EQ(choice(measuring_), "") << "the library's own was the next fastest";
+  EXPECT_EQ(toy::calls, calls) << "all times are known";
+}
+
 TEST_F(Autotuner, ChoosesThePlansOfADevice) {
   context_.device().set_choice([&](const op::any& op, const plan_request& request) {
     return measuring_.choose("toy", 1, context_, op, request);
@@ -231,6 +290,9 @@ TEST_F(ReplayedPlans, AreThoseOfTheFile) {
   EXPECT_EQ(choice(replaying, 3), "slower");
   EXPECT_EQ(choice(replaying, 4), "quick");
   EXPECT_EQ(choice(replaying, 5), "") << "an op that the file does not have";
+  const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
+  EXPECT_FALSE(replaying.reject("toy", 1, relu, {}, "slower", "wrong")) << "the user wants it";
+  EXPECT_EQ(choice(replaying, 3), "slower");
   EXPECT_THAT(toy::calls, IsEmpty());
 }
 

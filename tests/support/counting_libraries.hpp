@@ -92,6 +92,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* result, unsigned /*flags*/) 
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return destroy<cudaError_t>(stream); }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 /// A stream that records is in use until that is ended, which it is even where it fails.
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
   fake.use(stream);

@@ -33,6 +33,8 @@ inline int host_graphs = 0;
 /// Whether the stream records, and whether something came that it cannot.
 inline bool host_records = false;
 inline bool host_record_broken = false;
+/// What every call returns after an illegal access.
+inline cudaError_t host_fault = cudaSuccess;
 /// Bytes that are free on them.
 inline constexpr std::size_t host_gpu_memory = std::size_t{1} << 30U;
 
@@ -51,6 +53,7 @@ inline host_work host_recorded;
 
 /// Does work now, or records it.
 inline cudaError_t host_enqueue(std::function<void()> work) {
+  if (host_fault != cudaSuccess) return host_fault;
   if (host_records) {
     host_recorded.push_back(std::move(work));
   } else {
@@ -61,7 +64,7 @@ inline cudaError_t host_enqueue(std::function<void()> work) {
 /// What cannot be done while the stream records.
 inline cudaError_t host_unrecorded() {
   host_record_broken = host_record_broken || host_records;
-  return host_records ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+  return host_records ? cudaErrorStreamCaptureUnsupported : host_fault;
 }
 template <class Raw>
 cudaError_t host_make_graph(Raw* result, host_work work) {
@@ -80,7 +83,8 @@ extern "C" {
 
 const char* cudaGetErrorName(cudaError_t /*status*/) { return ""; }
 const char* cudaGetErrorString(cudaError_t /*status*/) { return ""; }
-cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaGetLastError() { return host_fault; }
+cudaError_t cudaPeekAtLastError() { return host_fault; }
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = host_gpus;
   return cudaSuccess;
@@ -188,7 +192,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {
   std::memcpy(event, &milliseconds, sizeof milliseconds);
   return cudaSuccess;
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) { return host_fault; }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   double from = 0;
   double to = 0;

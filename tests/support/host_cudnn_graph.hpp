@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <numbers>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -234,9 +236,22 @@ void host_pointwise(const host_state& node, host_tensors& tensors) {
   });
 }
 
+/// What is wrong with the engine for tensor cores: "wrong" results, an "illegal" access, or calls
+/// that are "unrecordable".
+bool host_has_fault(const host_state& engine, std::string_view fault) {
+  static const char* const set = std::getenv("SOFTWARE_GPU_FAULT");
+  return set != nullptr && set == fault &&
+         engine.one<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) == host_tensor_core_engine;
+}
+
+const host_state& host_engine_of(const host_state& plan) {
+  return plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).part(CUDNN_ATTR_ENGINECFG_ENGINE);
+}
+
 void host_execute(const host_state& plan, const host_state& pack) {
-  const host_state& engine =
-      plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).part(CUDNN_ATTR_ENGINECFG_ENGINE);
+  const host_state& engine = host_engine_of(plan);
+  if (host_has_fault(engine, "wrong")) return;
+  if (host_has_fault(engine, "illegal")) host_fault = cudaErrorIllegalAddress;
   const auto bytes = plan.one<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   std::memset(pack.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE), 0xFF,
               static_cast<std::size_t>(bytes));
@@ -329,7 +344,9 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t raw,
 }
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t /*handle*/, cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack) {
-  return host_compute(true,
+  const bool recordable =
+      !host_records || !host_has_fault(host_engine_of(*host_of(plan)), "unrecordable");
+  return host_compute(recordable,
                       [plan = host_of(plan), pack = host_of(pack)] { host_execute(*plan, *pack); });
 }
 

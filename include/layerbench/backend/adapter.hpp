@@ -238,6 +238,12 @@ class backend_device final : public compute_device {
     device().copy(to, from, bytes);
   }
   void synchronize() override { device().synchronize(); }
+  [[nodiscard]] std::optional<std::string> lasting_error() override {
+    if constexpr (requires(B& target) { target.lasting_error(); }) {
+      if (backend_) return backend_->lasting_error();
+    }
+    return std::nullopt;
+  }
   [[nodiscard]] std::map<std::string, double> telemetry() override {
     if constexpr (detail::has_telemetry<B>) return device().telemetry();
     return {};

@@ -69,6 +69,9 @@ concept memory = requires(const M& block) {
 /// - `record(work)`: records what `work` enqueues instead of running it. The result owns it, and
 ///   enqueues all of it with every `launch()`. Throws what `work` does, and where something in it
 ///   cannot be recorded. Only with `clock()`.
+/// - `lasting_error()`: waits for what was enqueued; the error with which all further calls fail,
+/// or
+///   nothing if the device can still be used.
 /// - `telemetry()`: the state of the device at the moment, in counters of docs/formats.md.
 /// - `choose(number)`: there may be several devices; all that follows is on that one, from 0 on.
 ///   Throws unavailable where there is no such device.

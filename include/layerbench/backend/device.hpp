@@ -111,6 +111,10 @@ class recording {
 /// Says which of a device's plans for the same work is wanted, by its algorithm; empty: the
 /// library's own choice.
 using plan_choice = std::function<std::string(const op::any&, const plan_request&)>;
+/// Takes note that the plan of an algorithm must not be used, and why. Returns whether the device
+/// gets another choice.
+using plan_rejection = std::function<bool(const op::any&, const plan_request&,
+                                          const std::string& algorithm, const std::string& why)>;
 using plan_maker = std::function<std::unique_ptr<any_plan>(const op::any&, const plan_request&)>;
 
 /// A backend in use, with its threads.
@@ -144,6 +148,9 @@ class compute_device {
   virtual void fill(address to, std::size_t bytes, std::byte value) = 0;
   virtual void copy(address to, const void* from, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// After an error: waits for enqueued work, and returns the error with which all further calls
+  /// fail; nothing if the device can still be used.
+  [[nodiscard]] virtual std::optional<std::string> lasting_error() { return std::nullopt; }
   /// Waits for calls that are timed, unless its own clock does.
   void finish() {
     if (clock() == nullptr) synchronize();
@@ -170,6 +177,13 @@ class compute_device {
     return make_plan(op, request);
   }
   void set_choice(plan_choice choice) { choice_ = std::move(choice); }
+  /// Never makes the plan of that algorithm again, where nobody asks for it by name. Returns
+  /// whether plan() makes another one from now on.
+  [[nodiscard]] bool reject(const op::any& op, const plan_request& request,
+                            const std::string& algorithm, const std::string& why) {
+    return rejection_ && rejection_(op, request, algorithm, why);
+  }
+  void set_rejection(plan_rejection rejection) { rejection_ = std::move(rejection); }
   /// From now on `make` makes plans of collective ops.
   void set_between_ranks(plan_maker make) { between_ranks_ = std::move(make); }
   /// The same, but asks nobody.
@@ -183,6 +197,7 @@ class compute_device {
   int threads_;
   timing_mode timing_ = timing_mode::stream;
   plan_choice choice_;
+  plan_rejection rejection_;
   plan_maker between_ranks_;
 };
 

@@ -71,6 +71,11 @@ struct not_enough_memory : error {
               exit_code::incomplete) {}
 };
 
+/// A device on which no call succeeds any more. The run ends, and keeps what was measured.
+struct device_lost : error {
+  explicit device_lost(const std::string& what) : error(what) {}
+};
+
 /// A failed library call, with the library's name, the call and the library's status text.
 struct api_error : error {
   api_error(std::string_view library, std::string_view call, std::string_view status)

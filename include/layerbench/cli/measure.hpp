@@ -52,9 +52,13 @@ namespace layerbench::run::detail {
 }
 
 /// Measures the selected rows and their chains into `sink`, which writes and prints them. Returns
-/// whether the user interrupted.
+/// whether the user interrupted. Throws device_lost when what was measured is written.
 inline bool measure(const options& o, const suite& all, const stopping_limits& limits,
                     const std::vector<benchmark_case*>& selected, result_sink& sink) {
+  if (!all.lost.empty()) {
+    sink.finish(/*interrupted=*/true);
+    throw device_lost(all.lost);
+  }
   runner measuring(selected, selected_chains(o, all, selected), limits,
                    {.seed = o.seed, .verify_every_output = o.verify});
   const auto note_machine_state = [&] {
@@ -67,7 +71,8 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
     sink.checkpoint();
   });
   note_machine_state();
-  if (!interrupted && before > 0 && measured() == before) {
+  const bool lost = !measuring.lost().empty();
+  if (!interrupted && !lost && before > 0 && measured() == before) {
     note(
         fmt::format("nothing left to do: {} has {} rounds of every selected row; for more, raise "
                     "--benchmark_repetitions",
@@ -76,26 +81,16 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   for (const auto& [configuration, ending] : measuring.endings()) {
     sink.set_ending(configuration, ending);
   }
-  sink.finish(interrupted);
+  sink.finish(interrupted || lost);
+  if (lost) throw device_lost(measuring.lost());
   return interrupted;
 }
 
 inline void add_user_context(const options& o, result::results& results) {
-  static const std::set<std::string, std::less<>> reserved{"aslr_enabled",
-                                                           "caches",
-                                                           "candidates",
-                                                           "cpu_scaling_enabled",
-                                                           "date",
-                                                           "executable",
-                                                           "host_name",
-                                                           "interrupted",
-                                                           "json_schema_version",
-                                                           "library_build_type",
-                                                           "library_version",
-                                                           "load_avg",
-                                                           "manifest",
-                                                           "mhz_per_cpu",
-                                                           "num_cpus"};
+  static const std::set<std::string, std::less<>> reserved{
+      "aslr_enabled",    "caches",    "candidates",  "cpu_scaling_enabled", "date",
+      "executable",      "host_name", "interrupted", "json_schema_version", "library_build_type",
+      "library_version", "load_avg",  "manifest",    "mhz_per_cpu",         "num_cpus"};
   for (const std::string& pair : o.user_context) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -140,8 +135,16 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   }
   detail::add_user_context(o, results);
   result_sink sink(o, all, watch, selected, std::move(results));
-  const bool interrupted =
-      detail::measure(o, all, detail::limits_of(o, what.whole_model()), selected, sink);
+  bool interrupted = false;
+  try {
+    interrupted = detail::measure(o, all, detail::limits_of(o, what.whole_model()), selected, sink);
+  } catch (const device_lost& e) {
+    if (all.tuner) {
+      for (const std::string& text : all.tuner->notes()) note("plan of " + text);
+    }
+    note(sink.interruption());
+    throw;
+  }
   if (all.tuner) {
     for (const std::string& text : all.tuner->notes()) note("plan of " + text);
     if (all.tuner->fits_nothing()) {

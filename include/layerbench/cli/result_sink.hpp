@@ -72,6 +72,11 @@ class result_sink {
         results_.context["stopped"] = *stopped;
       }
       results_.rows = std::move(earlier.rows);
+      if (all.tuner) {
+        const std::string threads = std::to_string(o.default_threads);
+        std::erase_if(results_.rows,
+                      [&](const auto& row) { return all.tuner->forbids(row, threads); });
+      }
       results_.chains = std::move(earlier.chains);
       refuse_other_shapes(earlier.manifest);
       results_.manifest.merge(earlier.manifest);  // rows of other models still need theirs
@@ -232,7 +237,7 @@ class result_sink {
     const auto known = [&](const benchmark_case* row) {
       return there.contains(row->name().configuration.model);
     };
-    if (there.empty() || std::ranges::any_of(selected_, known)) return;
+    if (there.empty() || selected_.empty() || std::ranges::any_of(selected_, known)) return;
     throw bad_input(o_.resume, "/benchmarks",
                     fmt::format("has the models {}, none of which this run measures; measure into "
                                 "another file: predict, compare and report read several",

@@ -203,7 +203,7 @@ inline exit_code run_program(const options& o, char* self, const program& what,
   const machine::resource_request resource_request = resources_of(o, all, known);
   if (o.check_machine) return check_machine(all, resource_request, known);
   const std::vector<benchmark_case*> selected = select(all.cases, o.filter);
-  if (selected.empty()) {
+  if (selected.empty() && all.lost.empty()) {
     const std::vector<std::string> names =
         names_of(plan(o, what, known, ranks.get(), /*wanted=*/{}).cases);
     if (!names.empty()) throw no_match(names, o.filter);
@@ -218,7 +218,7 @@ inline exit_code run_program(const options& o, char* self, const program& what,
     return exit_code::done;
   }
   if (!ranks) require_one_copy(what, known);
-  if (what.collective) require_communication(o, known, selected);
+  if (what.collective && all.lost.empty()) require_communication(o, known, selected);
   warn_of_crowding(resource_request);
   return measure(o, what, known, all, selected, resource_request, after);
 }

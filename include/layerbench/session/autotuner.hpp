@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,36 +47,59 @@ class autotuner {
                                   was, value));
     }
     if (measures_) candidates_ = before.candidates;
+    forbid(before.candidates);
     const auto threads = before.context.find("threads");
     const std::string usual_threads = threads == before.context.end() ? "" : threads->second;
     for (const result::measurement& row : before.rows) {
-      if (!row.error.empty()) continue;
-      const result::configuration_name& configuration = row.name.configuration;
-      const std::string work = fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key);
-      known_[full_name(configuration.backend, configuration.parameter("threads", usual_threads),
-                       configuration.dtype, configuration.parameter("layout", "nhwc"), work)] =
-          row.label.algorithm;
+      if (!row.error.empty() || forbids(row, usual_threads)) continue;
+      const std::string work = work_name(row, usual_threads);
+      known_[work] = row.label.algorithm;
+      if (!measures_) replayed_.insert(work);
     }
     if (known_.empty() && !measures_)
       throw bad_input(file, "/benchmarks", "no row that names a plan");
   }
 
+  /// Reads which plans a run that goes on must not use.
+  void restore_forbidden(const std::string& file) { forbid(result::read(file).candidates); }
+  /// Whether a row was measured with a plan that must not be used. `usual_threads` are those of
+  /// rows whose names have none.
+  [[nodiscard]] bool forbids(const result::measurement& row,
+                             const std::string& usual_threads) const {
+    return is_forbidden(work_name(row, usual_threads), row.label.algorithm);
+  }
+
   /// Returns the algorithm for an op on a backend's device; empty: the library's choice. Throws
-  /// unsupported where the device has no plan.
+  /// unsupported where the device has no plan, and device_lost.
   [[nodiscard]] std::string choose(const std::string& backend, int threads, device_context& context,
                                    const op::any& op, const plan_request& request) {
-    const std::string work =
-        full_name(backend, std::to_string(threads), std::string(name(request.type)),
-                  std::string(name(request.order)), model::work_of(op, request.pass));
+    const std::string work = work_name(backend, threads, op, request);
     const auto known = known_.find(work);
     if (known != known_.end()) {
       used_ = true;
       return known->second;
     }
-    if (!measures_ || interrupt_guard::interrupted()) return {};
-    const auto compared = candidates_.find(work);  // by a run that ended before it had a row of it
-    if (compared != candidates_.end()) return known_[work] = chosen(work, compared->second);
-    return known_[work] = fastest(work, context, op, request);
+    if (measures_ && !interrupt_guard::interrupted()) {
+      return known_[work] = fastest(work, context, op, request);
+    }
+    if (!candidates_.contains(work)) return {};
+    return known_[work] = first_allowed(work, context, op, request);
+  }
+
+  /// Forbids a plan, whose results are wrong or which broke the device. Returns false, and changes
+  /// nothing, where a result file asked for that plan.
+  bool reject(const std::string& backend, int threads, const op::any& op,
+              const plan_request& request, const std::string& algorithm, const std::string& why) {
+    const std::string work = work_name(backend, threads, op, request);
+    if (replayed_.contains(work)) return false;
+    known_.erase(work);
+    std::vector<result::plan_candidate>& all = candidates_[work];
+    auto found = std::ranges::find(all, algorithm, &result::plan_candidate::algorithm);
+    if (found == all.end()) found = all.insert(found, {.algorithm = algorithm});
+    found->note = why;
+    found->forbidden = true;
+    note(work, fmt::format("{} is out: {}", algorithm, why));
+    return true;
   }
 
   /// Texts for people, about choices that differ from the library's and about failed candidates.
@@ -82,7 +107,7 @@ class autotuner {
   /// Of the works for which plans were compared, in this run or in the one that it resumes.
   [[nodiscard]] const result::plan_candidates& candidates() const { return candidates_; }
   /// Whether the result file named a plan for none of the ops asked for.
-  [[nodiscard]] bool fits_nothing() const { return !measures_ && !used_; }
+  [[nodiscard]] bool fits_nothing() const { return !replayed_.empty() && !used_; }
 
  private:
   /// Names all that a library's choice depends on.
@@ -92,24 +117,115 @@ class autotuner {
     return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, order, work);
   }
 
+  [[nodiscard]] static std::string work_name(const std::string& backend, int threads,
+                                             const op::any& op, const plan_request& request) {
+    return full_name(backend, std::to_string(threads), std::string(name(request.type)),
+                     std::string(name(request.order)), model::work_of(op, request.pass));
+  }
+
+  [[nodiscard]] static std::string work_name(const result::measurement& row,
+                                             const std::string& usual_threads) {
+    const result::configuration_name& configuration = row.name.configuration;
+    return full_name(configuration.backend, configuration.parameter("threads", usual_threads),
+                     configuration.dtype, configuration.parameter("layout", "nhwc"),
+                     fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key));
+  }
+
+  void forbid(const result::plan_candidates& known) {
+    for (const auto& [work, candidates] : known) {
+      for (const result::plan_candidate& one : candidates) {
+        if (one.forbidden && !is_forbidden(work, one.algorithm)) candidates_[work].push_back(one);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_forbidden(const std::string& work, const std::string& algorithm) const {
+    const auto found = candidates_.find(work);
+    return found != candidates_.end() &&
+           std::ranges::any_of(found->second, [&](const result::plan_candidate& one) {
+             return one.forbidden && one.algorithm == algorithm;
+           });
+  }
+
+  /// The library's choice and at most `others` plans that it proposes next, without the forbidden
+  /// ones. `own` gets the algorithm of the first. Throws unsupported if none is left.
+  [[nodiscard]] std::vector<std::unique_ptr<any_plan>> allowed_plans(
+      const std::string& work, device_context& context, const op::any& op,
+      const plan_request& request, std::size_t others, std::string& own) const {
+    std::vector<std::unique_ptr<any_plan>> plans;
+    plans.push_back(context.device().make_plan(op, request));
+    own = plans.front()->algorithm();
+    for (auto& other : plans.front()->alternatives(others)) plans.push_back(std::move(other));
+    std::erase_if(plans, [&](const auto& plan) { return is_forbidden(work, plan->algorithm()); });
+    if (!plans.empty()) return plans;
+    std::string reasons;
+    for (const result::plan_candidate& one : candidates_.at(work)) {
+      if (one.forbidden) reasons += fmt::format("; {}: {}", one.algorithm, one.note);
+    }
+    throw unsupported("no plan of the library is left" + reasons);
+  }
+
+  /// The first plan that is not forbidden; nothing where that is the library's choice.
+  [[nodiscard]] std::string first_allowed(const std::string& work, device_context& context,
+                                          const op::any& op, const plan_request& request) {
+    std::string own;
+    const auto plans = allowed_plans(work, context, op, request, candidates_.at(work).size(), own);
+    const std::string first = plans.front()->algorithm();
+    if (first == own) return {};
+    note(work, fmt::format("{} in place of {}", first, own));
+    return first;
+  }
+
   /// Compares the library's choice with the plans that it proposes next; returns the algorithm of
-  /// the fastest, or nothing where that is the library's choice.
+  /// the fastest, or nothing where that is the library's choice. Throws device_lost.
   [[nodiscard]] std::string fastest(const std::string& work, device_context& context,
                                     const op::any& op, const plan_request& request) {
     // So many does PyTorch time, too (benchmark_limit of torch.backends.cudnn is 10).
     constexpr std::size_t most_candidates = 12;
-    std::vector<std::unique_ptr<any_plan>> plans;
-    plans.push_back(context.device().make_plan(op, request));
-    for (auto& other : plans.front()->alternatives(most_candidates - 1)) {
-      plans.push_back(std::move(other));
+    const auto known = candidates_.find(work);
+    // Compared by the run that this one resumes, or before the choice was rejected.
+    if (known != candidates_.end() && is_complete(known->second)) {
+      return chosen(work, known->second);
     }
-    if (plans.size() < 2) return {};
+    std::string own;
+    auto plans = allowed_plans(work, context, op, request, most_candidates - 1, own);
+    if (plans.size() == 1) {
+      const std::string only = plans.front()->algorithm();
+      return only == own ? std::string() : only;
+    }
     context.device().activate();
     detail::plan_search search(context, std::move(plans), seed_);
-    if (!search.measure(warmer_)) return {};
-    search.verify_fastest(oracle_.of(op, request.pass));
+    std::string lost;
+    bool measured = false;
+    try {
+      measured = search.measure(warmer_);
+      if (measured) search.verify_fastest(oracle_.of(op, request.pass));
+    } catch (const device_lost& e) {
+      lost = fmt::format("{}: {}", work, e.what());
+    }
     for (const std::string& text : search.failures()) note(work, text);
-    return chosen(work, candidates_[work] = search.records());
+    if (!measured && lost.empty()) return {};
+    keep(candidates_[work], search.records(), own);
+    if (!lost.empty()) throw device_lost(lost);
+    return chosen(work, candidates_[work]);
+  }
+
+  /// Replaces what is known of candidates; forbidden ones stay, and the library's own is first.
+  static void keep(std::vector<result::plan_candidate>& all,
+                   std::vector<result::plan_candidate> found, const std::string& own) {
+    for (result::plan_candidate& one : all) {
+      if (!one.forbidden) continue;
+      found.insert(one.algorithm == own ? found.begin() : found.end(), std::move(one));
+    }
+    all = std::move(found);
+  }
+
+  /// Whether the rounds of all remaining candidates ended.
+  [[nodiscard]] static bool is_complete(const std::vector<result::plan_candidate>& all) {
+    const auto has_ended = [](const result::plan_candidate& one) {
+      return one.cold_seconds || !one.note.empty();
+    };
+    return detail::fastest_of(all) != nullptr && std::ranges::all_of(all, has_ended);
   }
 
   /// The algorithm of the fastest candidate; nothing where that is the library's choice.
@@ -132,6 +248,7 @@ class autotuner {
   std::uint64_t seed_;
   reference::oracle oracle_;
   std::map<std::string, std::string> known_;  ///< algorithms by work
+  std::set<std::string> replayed_;            ///< works whose algorithms a user's file names
   result::plan_candidates candidates_;
   device_warmer warmer_;
   std::vector<std::string> notes_;

@@ -70,6 +70,17 @@ class benchmark_case {
   }
   [[nodiscard]] bool prepared() const { return ring_.has_value(); }
 
+  /// The algorithm of the latest prepare(); empty if it found none.
+  [[nodiscard]] std::string algorithm() const { return plan_ ? plan_->algorithm() : ""; }
+  /// Never uses the plan of the latest prepare() again. Returns whether the next prepare() takes
+  /// another one.
+  [[nodiscard]] bool reject_plan(const std::string& why) {
+    if (!plan_) return false;
+    const std::string algorithm = plan_->algorithm();
+    ring_.reset();
+    plan_.reset();
+    return device().reject(spec_.op, spec_.request, algorithm, why);
+  }
   /// Frees what prepare() allocated.
   virtual void release() {
     ring_.reset();

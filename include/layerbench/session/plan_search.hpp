@@ -75,6 +75,11 @@ class candidate {
     cold_all_.push_back(median_of(*cold_, watch, how));
     record_.cold_seconds = stats::median(cold_all_);
   }
+  /// Drops it, for all runs.
+  void forbid(std::string why) {
+    drop(std::move(why));
+    record_.forbidden = true;
+  }
   [[nodiscard]] const result::plan_candidate& record() const { return record_; }
 
  private:
@@ -107,7 +112,8 @@ class candidate {
 /// Seconds of a hot and a cold call together, since calls in models lie between the two; infinite
 /// for candidates that were dropped.
 [[nodiscard]] inline double seconds_of(const result::plan_candidate& candidate) {
-  if (candidate.forbidden || !candidate.note.empty() || !candidate.cold_seconds) {
+  const bool remains = candidate.note.empty() && !candidate.forbidden;
+  if (!remains || !candidate.hot_seconds || !candidate.cold_seconds) {
     return std::numeric_limits<double>::infinity();
   }
   return *candidate.hot_seconds + *candidate.cold_seconds;
@@ -190,7 +196,7 @@ class plan_search {
     }
   }
 
-  /// Does `work` for a candidate; drops it and returns false where that fails.
+  /// Does `work` for a candidate; drops it and returns false where that fails. Throws device_lost.
   template <class Work>
   [[nodiscard]] bool attempt(candidate& one, Work&& work) {
     try {
@@ -198,11 +204,21 @@ class plan_search {
       return true;
     } catch (const not_enough_memory&) {  // no fault of the plan
       throw;
-    } catch (const error& e) {
+    } catch (const wrong_result& e) {
       failures_.push_back(fmt::format("{} is out: {}", one.algorithm(), e.what()));
+      one.forbid(e.what());
+    } catch (const error& e) {
+      const auto lasting = device_.lasting_error();
+      const std::string text = fmt::format("{} is out: {}", one.algorithm(), e.what());
+      failures_.push_back(text);
       one.drop(e.what());
-      return false;
+      if (lasting) {
+        one.forbid(e.what());
+        throw device_lost(
+            fmt::format("{}; no call on the device succeeds any more ({})", text, *lasting));
+      }
     }
+    return false;
   }
 
   /// Drops what takes more than 1.5 times the best, also in a second look: libraries have slow

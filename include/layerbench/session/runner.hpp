@@ -60,14 +60,21 @@ class runner {
       for (configuration_state& configuration : group) criterion_.mark_done(configuration);
     }
     display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
-    refuse_too_large();
-    for (configuration_group& group : queue_) {
-      run_group(group);
-      if (interrupt_guard::interrupted()) break;
+    try {
+      refuse_too_large();
+      for (configuration_group& group : queue_) {
+        run_group(group);
+        if (interrupt_guard::interrupted()) break;
+      }
+    } catch (const device_lost& e) {
+      lost_ = e.what();
     }
     display_.reset();
     return interrupt_guard::interrupted();
   }
+
+  /// Why the run ended early because no call on a device succeeds any more; empty if none did that.
+  [[nodiscard]] const std::string& lost() const { return lost_; }
 
   /// See measurer.
   [[nodiscard]] std::optional<double> slow_share() const { return measurer_.slow_share(); }
@@ -99,7 +106,7 @@ class runner {
       for (row_state& row : configuration.rows) {
         if (row.done || interrupt_guard::interrupted()) continue;
         display_->note("preparing " + row.benchmark->name().text());
-        attempt(row, [&] { row.benchmark->prepare(preparation_); });
+        attempt(row, [&] { prepare(*row.benchmark); });
         row.share = row.benchmark->share();
       }
       if (!configuration.end_to_end || configuration.done) continue;
@@ -108,6 +115,18 @@ class runner {
         configuration.end_to_end->chain = configuration.end_to_end->model.make();
       });
       if (!configuration.end_to_end) criterion_.mark_done(configuration);
+    }
+  }
+
+  /// Prepares a case; with the library's next plan where the results of one are wrong.
+  void prepare(benchmark_case& benchmark) const {
+    constexpr int most_plans = 3;  // after the library's own choice
+    for (int plans = 0;; ++plans) {
+      try {
+        return benchmark.prepare(preparation_);
+      } catch (const wrong_result& e) {
+        if (!benchmark.reject_plan(e.what()) || plans == most_plans) throw;
+      }
     }
   }
 
@@ -130,8 +149,9 @@ class runner {
   /// Does `work` for a row. A row that fails is reported, and is done without a timing.
   template <class Work>
   void attempt(row_state& row, Work&& work) {
-    const benchmark_case& benchmark = *row.benchmark;
+    benchmark_case& benchmark = *row.benchmark;
     result::measurement failed;
+    std::string lost;
     try {
       work();
       return;
@@ -140,8 +160,14 @@ class runner {
           fmt::format("{}; use a smaller --batch, or leave it out (--benchmark_filter)", e.what());
     } catch (const std::bad_alloc&) {
       failed.error = "not enough memory for its operands";
+    } catch (const device_lost& e) {
+      lost = failed.error = e.what();
     } catch (const std::exception& e) {  // no error of one row may cost the timings of the others
       failed.error = e.what();
+      lost = loss_of(benchmark.device(),
+                     fmt::format("{} by {}", benchmark.name().text(), benchmark.algorithm()),
+                     failed.error);
+      if (!lost.empty()) static_cast<void>(benchmark.reject_plan(failed.error));
     }
     row.done = true;
     row.rounds.clear();
@@ -150,6 +176,16 @@ class runner {
                     benchmark.spec().inserted};
     std::erase_if(results_->rows, [&](const auto& other) { return other.name == failed.name; });
     results_->rows.push_back(std::move(failed));
+    if (!lost.empty()) throw device_lost(lost);
+  }
+
+  /// What a user must know if no call on the device succeeds after `error`; empty if calls do.
+  [[nodiscard]] static std::string loss_of(compute_device& device, const std::string& name,
+                                           const std::string& error) {
+    const auto lasting = device.lasting_error();
+    if (!lasting) return {};
+    return fmt::format("{}: {}; no call on the device succeeds any more ({})", name, error,
+                       *lasting);
   }
 
   /// Does `work` for a configuration's chain. A chain that fails is reported and dropped. If it
@@ -158,19 +194,25 @@ class runner {
   template <class Work>
   void attempt_chain(configuration_state& configuration, Work&& work) {
     result::measurement failed;
+    std::string lost;
     try {
       work();
       return;
+    } catch (const device_lost& e) {
+      lost = failed.error = e.what();
     } catch (const not_enough_memory& e) {
       failed.error = fmt::format("{}; use a smaller --batch, or do without --chain", e.what());
       for (row_state& row : configuration.rows) row.done = true;
       configuration.done = true;
     } catch (const std::exception& e) {
       failed.error = e.what();
+      lost = loss_of(configuration.rows.front().benchmark->device(),
+                     "the chain of " + configuration.name.text(), failed.error);
     }
     configuration.end_to_end.reset();
     failed.name = result::row_name::chain(configuration.name);
     results_->chains.push_back(std::move(failed));
+    if (!lost.empty()) throw device_lost(lost);
   }
 
   /// Runs all passes of a round. Returns false if nothing was left to measure, or on an interrupt.
@@ -355,6 +397,7 @@ class runner {
   const std::function<void()>* checkpoint_ = nullptr;
   std::unique_ptr<progress> display_;
   std::vector<std::pair<result::configuration_name, std::string>> endings_;
+  std::string lost_;  ///< see lost()
   std::int64_t next_round_ = 0;
   double started_ = 0;           ///< when run() began
   bool budget_checked_ = false;  ///< see warn_of_budget()

@@ -50,6 +50,7 @@ struct suite {
   std::vector<chain_spec> chains;         ///< of programs that run whole models
   std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
   std::vector<std::string> notes;         ///< what a user should know, for stderr
+  std::string lost;  ///< why the device could not be used to the end; the suite is not whole then
 };
 
 /// Whether any row of these names is wanted; empty: all are.
@@ -69,15 +70,17 @@ struct configuration_settings {
   std::vector<std::string> caches;
 };
 
-/// Who chooses plans in the libraries' place; null where nobody does. A run that goes on keeps its
-/// plans. Throws bad_input.
+/// Who chooses plans in the libraries' place. A run that goes on keeps its plans, and uses none
+/// that it found to be wrong. Throws bad_input.
 [[nodiscard]] inline std::shared_ptr<autotuner> autotuner_of(const options& o,
                                                              const description& libraries,
                                                              const reference::oracle& oracle) {
-  if (o.plans == "heuristic") return nullptr;
   const bool measures = o.plans == "measured";
+  const bool replays = !measures && o.plans != "heuristic";
   auto result = std::make_shared<autotuner>(measures, o.seed, oracle);
-  if (!measures || !o.resume.empty()) result->restore(measures ? o.resume : o.plans, libraries);
+  if (replays) result->restore(o.plans, libraries);
+  if (measures && !o.resume.empty()) result->restore(o.resume, libraries);
+  if (!measures && !o.resume.empty()) result->restore_forbidden(o.resume);
   return result;
 }
 
@@ -395,7 +398,10 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
   const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);
   if (!o.list && !o.list_tests) {
     detail::choose_device(o.device, backends, known);
-    all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);
+    // Ranks must have the same plans, so none of them may replace the library's choice.
+    if (ranks == nullptr || o.plans != "heuristic") {
+      all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);
+    }
   }
   const timing_mode timing = detail::timing_of(o, what, backends, known);
   detail::suite_builder maker(o, what, known, all, ranks, timing, wanted);
@@ -457,8 +463,13 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
           parts.push_back(plan ? model::fused(graph, *plan, known.ops) : graph);
         }
       }
-      for (const model::graph& part : parts) {
-        add_cases([&](const auto&...) -> const model::graph& { return part; });
+      try {
+        for (const model::graph& part : parts) {
+          add_cases([&](const auto&...) -> const model::graph& { return part; });
+        }
+      } catch (const device_lost& e) {
+        all.lost = e.what();
+        return all;
       }
     }
   }

@@ -45,6 +45,12 @@ class suite_devices {
                           const op::any& op, const plan_request& request) {
       return tuner->choose(name, threads, memory, op, request);
     });
+    if (ranks_ != nullptr) return context;  // ranks must have the same plans
+    device.set_rejection([tuner = tuner_, name = std::string(entry.name), threads](
+                             const op::any& op, const plan_request& request,
+                             const std::string& algorithm, const std::string& why) {
+      return tuner->reject(name, threads, op, request, algorithm, why);
+    });
     return context;
   }
 
