@@ -91,8 +91,10 @@ struct task {
 
   task(const dims& extents, std::int64_t kinds) {
     const auto pixels = static_cast<std::size_t>(elements(extents) / extents.front());
-    run::random_bits bits(5);
-    const auto uniform = [&] { return static_cast<float>(bits() >> 40U) * 0x1p-23F - 1; };
+    std::uint64_t next = 0;
+    const auto uniform = [&] {
+      return static_cast<float>(run::random_bits(5, next++) >> 40U) * 0x1p-23F - 1;
+    };
     std::vector<std::vector<float>> patterns(static_cast<std::size_t>(kinds));
     for (auto& item : patterns) {
       for (std::size_t i = 0; i < pixels; ++i) item.push_back(uniform());

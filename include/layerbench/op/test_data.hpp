@@ -11,21 +11,14 @@
 
 namespace layerbench::run {
 
-/// Random bits, the same on every machine (splitmix64, Steele, Lea and Flood 2014).
-class random_bits {
- public:
-  explicit random_bits(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t operator()() {
-    state_ += 0x9E3779B97F4A7C15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31U);
-  }
-
- private:
-  std::uint64_t state_;
-};
+/// Random bits, the same on every machine (splitmix64, Steele, Lea and Flood 2014): number `i`
+/// depends on the seed and `i` alone.
+[[nodiscard]] constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31U);
+}
 
 /// The seed of an operand of an op. Operands have different seeds, so that they hold different
 /// data.
@@ -33,20 +26,46 @@ class random_bits {
   return seed + operand * 0x5851F42D4C957F2DU;
 }
 
-/// Test data of an operand: uniformly distributed in its range, rounded to its type or to whole
-/// numbers. The same on every machine and for every backend: element i depends only on `seed` and
-/// i.
+/// Test data of an operand, drawn element by element: uniformly distributed in its range, rounded
+/// to its type or to whole numbers. The same on every machine and for every backend: element i, in
+/// row-major order, depends only on the seed and i.
+struct test_data {
+  dtype type = dtype::f32;
+  double low = 0;
+  double width = 0;  ///< of the range
+  double scale = 1;  ///< of s8
+  bool integral = false;
+  std::uint64_t seed = 0;
+  std::size_t count = 0;
+
+  test_data() = default;
+  test_data(const op::operand& operand, std::uint64_t chosen)
+      : type(operand.type),
+        low(operand.low),
+        width(operand.high - operand.low),
+        scale(operand.scale),
+        integral(operand.integral),
+        seed(chosen),
+        count(static_cast<std::size_t>(elements(operand.extents))) {}
+
+  [[nodiscard]] std::size_t size() const { return count; }
+  /// A kernel computes the same (backend/cuda/draw_kernel_source.hpp).
+  [[nodiscard]] float operator[](std::size_t i) const {
+    const double unit = static_cast<double>(random_bits(seed, i) >> 11U) * 0x1p-53;
+    const double number = low + width * unit;
+    return static_cast<float>(integral ? std::nearbyint(number) : round_to(type, number, scale));
+  }
+};
+
+/// All elements of test data, row-major.
+[[nodiscard]] inline std::vector<float> random_values(const test_data& data) {
+  std::vector<float> values(data.size());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = data[i];
+  return values;
+}
 [[nodiscard]] inline std::vector<float> random_values(const op::operand& operand,
                                                       std::uint64_t seed) {
-  std::vector<float> values(static_cast<std::size_t>(elements(operand.extents)));
-  random_bits bits(seed);
-  for (float& value : values) {
-    const double unit = static_cast<double>(bits() >> 11U) * 0x1p-53;
-    const double number = operand.low + (operand.high - operand.low) * unit;
-    value = static_cast<float>(operand.integral ? std::nearbyint(number)
-                                                : round_to(operand.type, number, operand.scale));
-  }
-  return values;
+  return random_values(test_data(operand, seed));
 }
 
 }  // namespace layerbench::run

@@ -63,8 +63,11 @@ inline constexpr std::array dtype_table{
   // The exponent bits of the double give the spacing of `type` around the value directly.
   const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52U & 0x7FFU);
   const int spacing = std::max(biased - 1023, t.min_exponent) - (t.significand_bits - 1);
-  const double unit = std::ldexp(1.0, spacing);
-  return std::clamp(std::nearbyint(value / unit) * unit, -t.largest, t.largest);
+  const auto power_of_two = [](int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52U);
+  };
+  const double rounded = std::nearbyint(value * power_of_two(-spacing)) * power_of_two(spacing);
+  return std::clamp(rounded, -t.largest, t.largest);
 }
 
 }  // namespace layerbench
