@@ -16,6 +16,7 @@
 
 #include "support/host_cublas.hpp"
 #include "support/host_cuda.hpp"
+#include "support/host_kernels.hpp"
 #include "support/random_ops.hpp"
 
 /// cuBLAS plans against the reference formula, on a stand-in for the library that computes what the

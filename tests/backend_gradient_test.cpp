@@ -31,7 +31,7 @@ template <class Op>
 std::vector<double> evaluate(const Op& o, op::pass pass, const operands& known,
                              std::size_t output) {
   const std::vector<op::operand> all = o.operands(pass, dtype::f32);
-  std::vector<std::span<const float>> in(all.size());
+  std::vector<reference::tensor> in(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].role != op::role::destination) in[i] = known.at(std::string(all[i].name));
   }

@@ -50,10 +50,10 @@ class plan<rounded_attention::backend, op::attention>
 
   void run(const binding& bound) const {
     const auto depth = static_cast<std::size_t>(op_.d);
-    const std::span<const float> values = bound.inputs[2];
+    const std::span<const float> values = bound.inputs[2].memory();
     std::vector<double> weights(static_cast<std::size_t>(op_.k));
     for (std::size_t i = 0; i < bound.outputs[3].size(); ++i) {
-      if (i % depth == 0) weigh(bound, bound.inputs[0].subspan(i, depth), weights);
+      if (i % depth == 0) weigh(bound, bound.inputs[0].memory().subspan(i, depth), weights);
       double sum = 0;
       for (std::size_t j = 0; j < weights.size(); ++j) {
         sum = round_to(uses().sums, sum + weights[j] * values[j * depth + i % depth]);

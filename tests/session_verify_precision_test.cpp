@@ -104,8 +104,8 @@ class plan<dots::backend, op::gemm> : public plan<reference::backend, op::gemm> 
     const auto columns = static_cast<std::size_t>(op_.n);
     std::vector<double> terms(depth);
     for (std::size_t i = 0; i < bound.outputs[2].size(); ++i) {
-      const auto row = bound.inputs[0].subspan(i / columns * depth, depth);
-      const auto column = bound.inputs[1].subspan(i % columns * depth, depth);
+      const auto row = bound.inputs[0].memory().subspan(i / columns * depth, depth);
+      const auto column = bound.inputs[1].memory().subspan(i % columns * depth, depth);
       std::ranges::transform(row, column, terms.begin(), term);
       bound.outputs[2][i] = static_cast<float>(round_to(type_, sum_of(terms, uses())));
     }

@@ -11,6 +11,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/op/add.hpp>
+#include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/verify.hpp>
 
 /// A backend that adds wrongly, and whether verify() detects it.
@@ -183,6 +184,32 @@ TEST_P(verify, of_a_sample_looks_at_some_outputs_only) {
 
 INSTANTIATE_TEST_SUITE_P(run, verify, ::testing::Values(dtype::f32, dtype::s8),
                          [](const auto& tested) { return std::string(name(tested.param)); });
+
+TEST(verification, of_a_wrong_plan_fails_for_each_of_its_rows) {
+  const auto context = std::make_shared<run::device_context>(
+      std::make_unique<run::backend_device<faulty::backend, op::add>>(1));
+  const op::add op{{100}};
+  const auto prepare = [&](std::uint64_t seed) {
+    run::benchmark_case row({.name = {},
+                             .op = op::any(op),
+                             .signature = {},
+                             .expected = reference::exact_value_of(op, op::pass::fwd)},
+                            context);
+    row.prepare({.seed = seed});
+  };
+  faulty::backend::what = fault::shifted;
+  EXPECT_THROW(prepare(1), run::wrong_result);
+  faulty::backend::what = fault::none;
+  EXPECT_THROW(prepare(1), run::wrong_result) << "of another cache state";
+  EXPECT_NO_THROW(prepare(2));
+}
+
+TEST(verification, of_long_sums_on_a_gpu_compares_fewer_outputs) {
+  EXPECT_EQ(run::device_sampled_outputs(0), run::sampled_outputs);
+  EXPECT_EQ(run::device_sampled_outputs(500'000), run::sampled_outputs);
+  EXPECT_EQ(run::device_sampled_outputs(1'000'000), 33);
+  EXPECT_EQ(run::device_sampled_outputs(std::int64_t{1} << 40), 5);
+}
 
 TEST(random_values, fill_the_range_and_are_what_the_type_can_hold) {
   for (const dtype type : {dtype::f32, dtype::bf16, dtype::f16, dtype::s8}) {

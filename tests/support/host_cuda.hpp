@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,17 @@ inline bool host_records = false;
 inline bool host_record_broken = false;
 /// What every call returns after an illegal access.
 inline cudaError_t host_fault = cudaSuccess;
+/// Bytes that were copied between the GPU's memory and the host's.
+inline std::size_t host_copied_bytes = 0;
+/// Whether the GPU's work runs at the moment.
+inline bool host_gpu_works = false;
+/// The GPU's memory: bytes by first address.
+inline std::map<const char*, std::size_t> host_gpu_blocks;
+inline bool host_is_on_gpu(const void* address) {
+  const auto* place = static_cast<const char*>(address);
+  auto after = host_gpu_blocks.upper_bound(place);
+  return after != host_gpu_blocks.begin() && place < (--after)->first + after->second;
+}
 /// Bytes that are free on them.
 inline constexpr std::size_t host_gpu_memory = std::size_t{1} << 30U;
 
@@ -57,7 +69,9 @@ inline cudaError_t host_enqueue(std::function<void()> work) {
   if (host_records) {
     host_recorded.push_back(std::move(work));
   } else {
+    host_gpu_works = true;
     work();
+    host_gpu_works = false;
   }
   return cudaSuccess;
 }
@@ -125,11 +139,18 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) { return host_free(stream); }
 cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) { return host_unrecorded(); }
 cudaError_t cudaMalloc(void** result, std::size_t bytes) {
   const cudaError_t status = host_unrecorded();
-  return status == cudaSuccess ? host_make(result, bytes) : status;
+  if (status != cudaSuccess) return status;
+  host_make(result, bytes);
+  host_gpu_blocks[static_cast<const char*>(*result)] = bytes;
+  return cudaSuccess;
 }
-cudaError_t cudaFree(void* memory) { return host_free(memory); }
+cudaError_t cudaFree(void* memory) {
+  host_gpu_blocks.erase(static_cast<const char*>(memory));
+  return host_free(memory);
+}
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t /*stream*/) {
+  if (host_is_on_gpu(to) != host_is_on_gpu(from)) host_copied_bytes += bytes;
   return host_enqueue([=] {
     std::memcpy(to, from, bytes);
     host_seconds += seconds_a_copy;
@@ -173,6 +194,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t /*stream*/) {
   return cudaSuccess;
 }
 
+cudaError_t cudaLibraryUnload(cudaLibrary_t /*library*/) { return cudaSuccess; }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
   *free = *all = host_gpu_memory;
   return cudaSuccess;

@@ -95,7 +95,6 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* created, const void* code,
   *created = reinterpret_cast<cudaLibrary_t>(const_cast<host_kernels*>(&all));
   return cudaSuccess;
 }
-cudaError_t cudaLibraryUnload(cudaLibrary_t /*library*/) { return cudaSuccess; }
 cudaError_t cudaLibraryGetKernel(cudaKernel_t* result, cudaLibrary_t library, const char* name) {
   const auto& all = *reinterpret_cast<const host_kernels*>(library);
   const auto found = all.find(name);

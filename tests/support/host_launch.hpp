@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -21,7 +22,14 @@ inline dim3 gridDim;
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float rsqrtf(float value) { return 1 / std::sqrt(value); }
+inline long long __double_as_longlong(double value) { return std::bit_cast<long long>(value); }
+inline double __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
 inline int atomicExch(int* at, int value) { return std::exchange(*at, value); }
+inline unsigned long long atomicMin(unsigned long long* at, unsigned long long value) {
+  return std::exchange(*at, std::min(*at, value));
+}
 
 /// What a thread of a kernel does, with arguments as cudaLaunchKernel takes them, which need not
 /// live as long.

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <layerbench/backend/cuda/draw_kernel_source.hpp>
 #include <layerbench/backend/cuda/image_kernel_source.hpp>
 #include <layerbench/backend/cuda/kernel_source.hpp>
 #include <layerbench/backend/cuda/tensor_kernel_source.hpp>
@@ -27,7 +28,7 @@ int main() {
   using namespace layerbench::cuda;
   const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
   const std::string kernels = std::string(kernel_source) + std::string(image_kernel_source) +
-                              std::string(tensor_kernel_source);
+                              std::string(tensor_kernel_source) + std::string(draw_kernel_source);
   std::string table;
   for (std::sregex_iterator sregex_iterator(kernels.begin(), kernels.end(), name), end;
        sregex_iterator != end; ++sregex_iterator) {

@@ -158,6 +158,37 @@ class plan_of final : public any_plan {
   void download(std::size_t operand, address from, std::span<float> values) const override {
     plan_.download(operand, from, values);
   }
+  void draw(std::size_t operand, const test_data& data, address to) const override {
+    if constexpr (requires { plan_.draw(operand, data, to); }) {
+      plan_.draw(operand, data, to);
+    } else {
+      any_plan::draw(operand, data, to);
+    }
+  }
+  [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t operand,
+                                                             address from) const override {
+    if constexpr (requires { plan_.first_non_finite(operand, from); }) {
+      return plan_.first_non_finite(operand, from);
+    } else {
+      return any_plan::first_non_finite(operand, from);
+    }
+  }
+  [[nodiscard]] std::optional<std::int64_t> first_difference(std::size_t operand, address a,
+                                                             address b) const override {
+    if constexpr (requires { plan_.first_difference(operand, a, b); }) {
+      return plan_.first_difference(operand, a, b);
+    } else {
+      return any_plan::first_difference(operand, a, b);
+    }
+  }
+  [[nodiscard]] std::vector<float> gather(std::size_t operand, address from,
+                                          std::span<const std::int64_t> indices) const override {
+    if constexpr (requires { plan_.gather(operand, from, indices); }) {
+      return plan_.gather(operand, from, indices);
+    } else {
+      return any_plan::gather(operand, from, indices);
+    }
+  }
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                  address workspace) const override {
     return std::make_unique<bound>(plan_, operands, workspace);

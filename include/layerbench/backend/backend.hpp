@@ -112,7 +112,9 @@ concept backend = requires(B& device, address there, description& facts) {
 /// several algorithms for the request may have `alternatives()`: the names of all of them, its own
 /// choice first; then its constructor obeys `plan_request::algorithm`. Where it takes long to make
 /// a plan of a name, it has `other_plans(most)` instead: at most so many of the library's plans,
-/// without its own; its constructor takes one of them as fourth argument.
+/// without its own; its constructor takes one of them as fourth argument. One whose memory is not
+/// the host's may have `draw`, `first_non_finite`, `first_difference` and `gather`, which do on the
+/// device what any_plan does with `upload` and `download`.
 template <class Backend, class Op>
 class plan;
 

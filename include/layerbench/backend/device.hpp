@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +19,7 @@
 #include <layerbench/backend/formula.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/test_data.hpp>
 
 /// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
 namespace layerbench::run {
@@ -46,6 +49,13 @@ class bound_plan {
   virtual void run() = 0;
 };
 
+/// The first of `values` that is infinite or not a number.
+[[nodiscard]] inline std::optional<std::int64_t> first_non_finite(std::span<const float> values) {
+  const auto found = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
+  if (found == values.end()) return std::nullopt;
+  return found - values.begin();
+}
+
 /// The plan of some op on some backend (see the concept `implements`).
 class any_plan {
  public:
@@ -63,6 +73,39 @@ class any_plan {
   }
   virtual void upload(std::size_t operand, std::span<const float> values, address to) const = 0;
   virtual void download(std::size_t operand, address from, std::span<float> values) const = 0;
+  /// As upload() of all elements of `data`; later calls find them.
+  virtual void draw(std::size_t operand, const test_data& data, address to) const {
+    upload(operand, random_values(data), to);
+  }
+  /// Row-major index of the first element that is infinite or not a number.
+  [[nodiscard]] virtual std::optional<std::int64_t> first_non_finite(std::size_t operand,
+                                                                     address from) const {
+    return run::first_non_finite(downloaded(operand, from));
+  }
+  /// Row-major index of the first element that differs between two copies of the operand.
+  [[nodiscard]] virtual std::optional<std::int64_t> first_difference(std::size_t operand, address a,
+                                                                     address b) const {
+    const std::vector<float> first = downloaded(operand, a);
+    const std::vector<float> second = downloaded(operand, b);
+    const auto found = std::ranges::mismatch(first, second).in1;
+    if (found == first.end()) return std::nullopt;
+    return found - first.begin();
+  }
+  /// The elements at these row-major indices.
+  [[nodiscard]] virtual std::vector<float> gather(std::size_t operand, address from,
+                                                  std::span<const std::int64_t> indices) const {
+    const std::vector<float> all = downloaded(operand, from);
+    std::vector<float> values;
+    for (const std::int64_t i : indices) values.push_back(all[static_cast<std::size_t>(i)]);
+    return values;
+  }
+  /// All elements, row-major.
+  [[nodiscard]] std::vector<float> downloaded(std::size_t operand, address from) const {
+    std::vector<float> values(
+        static_cast<std::size_t>(elements(operands()[operand].logical.extents)));
+    download(operand, from, values);
+    return values;
+  }
   /// The plan must outlive what it binds.
   [[nodiscard]] virtual std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                          address workspace) const = 0;
@@ -83,6 +126,16 @@ class any_plan {
   if (operands[i].logical.role != op::role::destination) return std::nullopt;
   const std::size_t found = op::overwritten_source(operands, &plan_operand::logical);
   return found < operands.size() ? std::optional(found) : std::nullopt;
+}
+
+/// Writes the elements of an operand to its memory.
+inline void write(const any_plan& plan, std::size_t operand, const reference::tensor& values,
+                  address to) {
+  if (values.drawn() != nullptr) {
+    plan.draw(operand, *values.drawn(), to);
+  } else {
+    plan.upload(operand, values.memory(), to);
+  }
 }
 
 /// A clock that work on a device passes, instead of this program's: stop() waits for what was

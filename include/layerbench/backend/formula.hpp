@@ -5,9 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
+
+#include <layerbench/op/test_data.hpp>
 
 /// The right results of ops, in double precision: plans are checked against them.
 namespace layerbench::reference {
@@ -32,12 +36,64 @@ struct sum {
   }
 };
 
-/// Elements of the operands of an op, in its order, row-major; outputs are empty.
-using tensors = std::span<const std::span<const float>>;
+/// The elements of an operand, row-major: memory, or test data that is drawn when an element is
+/// read.
+class tensor {
+ public:
+  tensor() = default;
+  /// Views memory, which must outlive the tensor.
+  tensor(std::span<const float> memory) : memory_(memory.data()), size_(memory.size()) {}
+  tensor(const std::vector<float>& memory) : tensor(std::span(memory)) {}
+  /// Owns the elements.
+  tensor(std::vector<float>&& values)
+      : owned_(std::make_shared<const std::vector<float>>(std::move(values))),
+        memory_(owned_->data()),
+        size_(owned_->size()) {}
+  tensor(const run::test_data& data) : size_(data.size()), data_(data) {}
+  /// Elements that the host does not have. They read as NaN, which no result agrees with.
+  [[nodiscard]] static tensor unknown(std::size_t size) {
+    tensor result;
+    result.size_ = size;
+    result.data_.low = std::numeric_limits<double>::quiet_NaN();
+    return result;
+  }
+
+  [[nodiscard]] float operator[](std::size_t i) const {
+    if (memory_ != nullptr) [[likely]]
+      return memory_[i];
+    return drawn_element(data_, i);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  /// All elements; empty where they are drawn.
+  [[nodiscard]] std::span<const float> memory() const {
+    return {memory_, memory_ != nullptr ? size_ : 0};
+  }
+  /// The test data that the elements are; null where they are memory.
+  [[nodiscard]] const run::test_data* drawn() const {
+    return memory_ == nullptr && size_ > 0 ? &data_ : nullptr;
+  }
+
+ private:
+  /// A function of its arguments alone, as the attribute says. Otherwise the compiler would keep
+  /// the sums of formulas in memory, and the reference plans would take twice as long.
+  [[nodiscard, gnu::const, gnu::noinline]] static float drawn_element(run::test_data data,
+                                                                      std::size_t i) {
+    return data[i];
+  }
+
+  std::shared_ptr<const std::vector<float>> owned_;
+  const float* memory_ = nullptr;
+  std::size_t size_ = 0;
+  run::test_data data_;
+};
+
+/// Operands of an op, in its order; outputs are empty.
+using tensors = std::span<const tensor>;
 
 /// Element `i` of `a` times element `j` of `b`.
-[[nodiscard]] inline double product(std::span<const float> a, std::int64_t i,
-                                    std::span<const float> b, std::int64_t j) {
+[[nodiscard]] inline double product(const tensor& a, std::int64_t i, const tensor& b,
+                                    std::int64_t j) {
   return static_cast<double>(a[static_cast<std::size_t>(i)]) * b[static_cast<std::size_t>(j)];
 }
 

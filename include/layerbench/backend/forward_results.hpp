@@ -17,12 +17,12 @@ namespace layerbench::run {
 
 /// Writes to the operands of a backward plan what its forward pass in training writes. Does nothing
 /// for a plan without opaque operands, which may read any numbers instead. `places` are the plan's
-/// operands; null where nothing is to be written. `inputs` are their row-major values: the forward
-/// pass reads those that it shares with the plan, and random values for empty ones; those that it
-/// writes are replaced by its results. Throws error where the two passes disagree on the bytes of
-/// an opaque operand.
+/// operands; null where nothing is to be written. `inputs` are their elements: the forward pass
+/// reads those that it shares with the plan, and test data for empty ones; those that it writes are
+/// replaced by its results, which stay unknown to the host where the device is another one. Throws
+/// error where the two passes disagree on the bytes of an opaque operand.
 inline void write_forward_results(compute_device& device, const any_plan& plan,
-                                  std::span<std::vector<float>> inputs,
+                                  std::span<reference::tensor> inputs,
                                   std::span<const address> places, std::uint64_t seed) {
   const std::unique_ptr<any_plan> forward = plan.forward();
   if (!forward) return;
@@ -43,8 +43,8 @@ inline void write_forward_results(compute_device& device, const any_plan& plan,
     if (written[j].logical.role == op::role::destination) continue;
     const std::size_t i = shared(j);
     const bool known = i < read.size() && !inputs[i].empty();
-    forward->upload(j, known ? inputs[i] : random_values(written[j].logical, operand_seed(seed, j)),
-                    operands.back());
+    const test_data drawn(written[j].logical, operand_seed(seed, j));
+    write(*forward, j, known ? inputs[i] : drawn, operands.back());
   }
   const std::unique_ptr<device_memory> workspace = device.allocate(forward->workspace_bytes());
   const std::unique_ptr<bound_plan> bound = forward->bind(operands, workspace->data());
@@ -55,10 +55,14 @@ inline void write_forward_results(compute_device& device, const any_plan& plan,
     const std::size_t i = shared(j);
     const bool wanted = i < read.size() && places[i] != nullptr;
     if (!wanted || written[j].logical.role != op::role::destination) continue;
-    if (!read[i].logical.opaque) {
-      inputs[i].resize(static_cast<std::size_t>(elements(read[i].logical.extents)));
-      forward->download(j, operands[j], inputs[i]);
-      plan.upload(i, inputs[i], places[i]);
+    const bool same = read[i].bytes == written[j].bytes && read[i].order == written[j].order;
+    if (!read[i].logical.opaque && same && !device.is_host()) {
+      device.copy(places[i], operands[j], read[i].bytes);
+      const auto count = static_cast<std::size_t>(elements(read[i].logical.extents));
+      inputs[i] = reference::tensor::unknown(count);
+    } else if (!read[i].logical.opaque) {
+      inputs[i] = forward->downloaded(j, operands[j]);
+      plan.upload(i, inputs[i].memory(), places[i]);
     } else if (read[i].bytes == written[j].bytes || read[i].bytes == 0) {
       device.copy(places[i], operands[j], read[i].bytes);
     } else {

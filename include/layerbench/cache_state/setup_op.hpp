@@ -31,10 +31,10 @@ inline void fill_own_operands(compute_device& device, const any_plan& plan,
     if (operand.opaque) {
       opaque[i] = to;
     } else {
-      plan.upload(i, random_values(operand, operand_seed(seed, i)), to);
+      plan.draw(i, test_data(operand, operand_seed(seed, i)), to);
     }
   }
-  std::vector<std::vector<float>> inputs(slices.size());
+  std::vector<reference::tensor> inputs(slices.size());
   write_forward_results(device, plan, inputs, opaque, seed);
 }
 

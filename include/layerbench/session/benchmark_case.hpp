@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/verify.hpp>
@@ -59,11 +61,7 @@ class benchmark_case {
     if (prepared()) return;
     const op_in_context context = spec_.make_context ? spec_.make_context() : op_in_context{};
     plan_ = device().plan(spec_.op, spec_.request);
-    const op::any verified = spec_.op.verified_as();
-    const bool smaller = verified.key() != spec_.op.key();
-    const auto plan_of_smaller = smaller ? device().plan(verified, spec_.request) : nullptr;
-    verify(device(), smaller ? *plan_of_smaller : *plan_, spec_.expected, options.seed,
-           options.verify_every_output);
+    memory_->verify_once<wrong_result>(verified_work(options), [&] { verify_plan(options); });
     ring_.emplace(*memory_, *plan_, context, options.seed);
     footprint_ = context.footprint;
     share_ = context.share;
@@ -135,6 +133,23 @@ class benchmark_case {
   }
 
  private:
+  /// What verification depends on: rows that differ in their cache state alone share it.
+  [[nodiscard]] std::string verified_work(const preparation_options& options) const {
+    const plan_request& request = spec_.request;
+    return fmt::format("{} {} {} {} {} {} {} {}", spec_.op.name(), spec_.op.key(),
+                       op::name(request.pass), layerbench::name(request.type),
+                       layerbench::name(request.order), plan_->algorithm(), options.seed,
+                       options.verify_every_output);
+  }
+
+  void verify_plan(const preparation_options& options) {
+    const op::any verified = spec_.op.verified_as();
+    const bool smaller = verified.key() != spec_.op.key();
+    const auto plan_of_smaller = smaller ? device().plan(verified, spec_.request) : nullptr;
+    verify(device(), smaller ? *plan_of_smaller : *plan_, spec_.expected, options.seed,
+           options.verify_every_output);
+  }
+
   case_spec spec_;
   std::shared_ptr<device_context> memory_;
   std::unique_ptr<any_plan> plan_;

@@ -102,9 +102,13 @@ class chain {
     }
     for (const model::kept_tensor& kept : step.kept) {
       if (!first_uses_.contains(kept.tensor)) continue;  // a cache that no call reads
-      std::vector<float> values = random_values(kept.logical, operand_seed(seed, kept.values));
-      if (!kept.order.empty()) values = op::reordered(values, kept.logical.extents, kept.order);
-      write(kept.tensor, values);
+      const test_data data(kept.logical, operand_seed(seed, kept.values));
+      const use& first = first_uses_.at(kept.tensor);
+      if (kept.order.empty()) {
+        plans_[first.call]->draw(first.operand, data, at(first.start));
+      } else {
+        write(kept.tensor, op::reordered(random_values(data), kept.logical.extents, kept.order));
+      }
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) make_versions(i, seed);
     write_inputs();  // allocates memory, too
@@ -258,8 +262,8 @@ class chain {
     input_tensor& input = inputs_[tensor];
     input.versions = device().allocate(versions * input.bytes);
     for (std::size_t i = 0; i < versions; ++i) {
-      plan.upload(first.operand, random_values(logical, operand_seed(seed + i, tensor)),
-                  static_cast<std::byte*>(input.versions->data()) + i * input.bytes);
+      plan.draw(first.operand, test_data(logical, operand_seed(seed + i, tensor)),
+                static_cast<std::byte*>(input.versions->data()) + i * input.bytes);
     }
   }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -79,17 +80,33 @@ struct wrong_result : error {
   return sum + square(result_factor) * roundings / 3;
 }
 
-/// Number of outputs in a sampled check, which are spread evenly.
+/// Most outputs in a sampled check, which are spread evenly.
 inline constexpr std::int64_t sampled_outputs = 61;
+
+/// Number of outputs in a sampled check on a device that is not the host. The formula draws its
+/// terms anew for each output, so there are fewer outputs where one has very many terms.
+[[nodiscard]] inline std::int64_t device_sampled_outputs(std::int64_t terms) {
+  constexpr std::int64_t least = 5;
+  constexpr std::int64_t most_terms = std::int64_t{1} << 25U;
+  return std::clamp(most_terms / std::max<std::int64_t>(terms, 1), least, sampled_outputs);
+}
 
 namespace detail {
 
-/// Runs of a plan on test data, in separate memory.
+/// Index of check `j` of `checks` on `count` elements. The checks are spread evenly, and include
+/// the first and the last element.
+[[nodiscard]] inline std::int64_t checked_index(std::int64_t j, std::int64_t checks,
+                                                std::int64_t count) {
+  return checks == count ? j : j * (count - 1) / (checks - 1);
+}
+
+/// Runs of a plan on test data, in separate memory. Where the device is not the host, there are no
+/// elements of inputs on the host, and of outputs only if all are compared.
 class trial_run {
  public:
-  trial_run(compute_device& device, const any_plan& plan, std::uint64_t seed)
-      : device_(device), plan_(plan) {
-    host_buffer::require(host_bytes_of(plan));
+  trial_run(compute_device& device, const any_plan& plan, std::uint64_t seed, bool every_output)
+      : device_(device), plan_(plan), every_output_(every_output) {
+    host_buffer::require(host_bytes());
     device.require_memory(bytes_of(plan));
     workspace_ = device.allocate(plan.workspace_bytes());
     std::vector<address> places;
@@ -99,20 +116,20 @@ class trial_run {
       places.push_back(overwritten ? places[*overwritten] : buffers_.back()->data());
       inputs_.emplace_back();
       if (operands()[i].logical.role == op::role::destination) continue;
-      inputs_.back() = random_values(operands()[i].logical, operand_seed(seed, i));
-      plan.upload(i, inputs_.back(), places.back());
+      const test_data drawn(operands()[i].logical, operand_seed(seed, i));
+      inputs_.back() = device.is_host() ? reference::tensor(random_values(drawn)) : drawn;
+      write(plan, i, inputs_.back(), places.back());
     }
     write_forward_results(device, plan, inputs_, places, seed);
     bound_ = plan.bind(places, workspace_->data());
   }
 
-  /// Runs a call whose outputs are full of `poison` before. Returns the elements of output
-  /// `output`, row-major.
-  [[nodiscard]] std::vector<float> outputs(std::size_t output, std::byte poison) {
+  /// Runs a call whose outputs are full of `poison` before.
+  void run(std::byte poison) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       if (const auto overwritten =
               overwritten_by(plan_, i)) {  // what it adds takes the poison's place
-        plan_.upload(*overwritten, inputs_[*overwritten], buffers_[*overwritten]->data());
+        write(plan_, *overwritten, inputs_[*overwritten], buffers_[*overwritten]->data());
         continue;
       }
       const bool written = operands()[i].logical.role == op::role::destination;
@@ -122,74 +139,103 @@ class trial_run {
     device_.activate();
     bound_->run();
     device_.synchronize();
-    std::vector<float> values(
-        static_cast<std::size_t>(elements(operands()[output].logical.extents)));
-    const std::size_t place = overwritten_by(plan_, output).value_or(output);
-    plan_.download(output, buffers_[place]->data(), values);
-    return values;
+  }
+
+  /// Whether all elements of outputs come to the host.
+  [[nodiscard]] bool downloads() const { return every_output_ || device_.is_host(); }
+  /// What the latest run wrote.
+  [[nodiscard]] std::vector<float> downloaded(std::size_t output) const {
+    return plan_.downloaded(output, at(output));
+  }
+  [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t output) const {
+    return plan_.first_non_finite(output, at(output));
+  }
+  /// First element that a further run writes otherwise, which begins with `poison`.
+  [[nodiscard]] std::optional<std::int64_t> first_difference(std::size_t output, std::byte poison) {
+    const std::size_t bytes = operands()[output].bytes;
+    const std::unique_ptr<device_memory> earlier = device_.allocate(bytes);
+    device_.copy(earlier->data(), at(output), bytes);
+    run(poison);
+    return plan_.first_difference(output, earlier->data(), at(output));
+  }
+  /// Number of outputs to compare with the formula.
+  [[nodiscard]] std::int64_t checks(std::size_t output,
+                                    const reference::exact_element& exact) const {
+    const std::int64_t count = elements(operands()[output].logical.extents);
+    if (every_output_ || count == 0) return count;
+    if (device_.is_host()) return std::min(count, sampled_outputs);
+    return std::min(count, device_sampled_outputs(exact(output, 0).terms));
+  }
+  /// The elements that so many checks compare.
+  [[nodiscard]] std::vector<float> gather(std::size_t output, std::int64_t checks) const {
+    const std::int64_t count = elements(operands()[output].logical.extents);
+    std::vector<std::int64_t> indices;
+    for (std::int64_t j = 0; j < checks; ++j) indices.push_back(checked_index(j, checks, count));
+    return plan_.gather(output, at(output), indices);
   }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return plan_.operands(); }
-  /// Logical input values; empty for outputs.
-  [[nodiscard]] const std::vector<std::vector<float>>& inputs() const { return inputs_; }
+  /// Empty for outputs.
+  [[nodiscard]] const std::vector<reference::tensor>& inputs() const { return inputs_; }
 
  private:
+  [[nodiscard]] address at(std::size_t output) const {
+    return buffers_[overwritten_by(plan_, output).value_or(output)]->data();
+  }
   /// Bytes of operands and workspace.
   [[nodiscard]] static std::size_t bytes_of(const any_plan& plan) {
     std::size_t bytes = plan.workspace_bytes();
     for (const plan_operand& operand : plan.operands()) bytes += operand.bytes;
     return bytes;
   }
-  /// Bytes of host memory: the elements as f32, those of one output at a time, and the operands too
-  /// where the device is the host.
-  [[nodiscard]] std::size_t host_bytes_of(const any_plan& plan) const {
-    std::size_t bytes = device_.is_host() ? bytes_of(plan) : 0;
+  /// Bytes of host memory: where the device is the host, the operands and the elements of inputs as
+  /// f32; those of one output at a time where they come to the host.
+  [[nodiscard]] std::size_t host_bytes() const {
+    std::size_t bytes = device_.is_host() ? bytes_of(plan_) : 0;
     std::size_t output = 0;
-    for (const plan_operand& operand : plan.operands()) {
+    for (const plan_operand& operand : operands()) {
       const auto values =
           static_cast<std::size_t>(elements(operand.logical.extents)) * sizeof(float);
       const bool written = operand.logical.role == op::role::destination;
-      if (written) output = std::max(output, values);
-      if (!written) bytes += values;
+      if (written && downloads()) output = std::max(output, values);
+      if (!written && device_.is_host()) bytes += values;
     }
     return bytes + output;
   }
 
   compute_device& device_;
   const any_plan& plan_;
+  bool every_output_;
   std::unique_ptr<device_memory> workspace_;
   std::vector<std::unique_ptr<device_memory>> buffers_;
-  std::vector<std::vector<float>> inputs_;
+  std::vector<reference::tensor> inputs_;
   std::unique_ptr<bound_plan> bound_;
 };
 
-/// Compares element by element. Throws wrong_result where an error exceeds its bound. Returns the
-/// root mean square of the errors, each in units of what rounding explains.
+/// Compares `checks` elements of an output; `got` are these, or all. Throws wrong_result where an
+/// error exceeds its bound. Returns the root mean square of the errors, each in units of what
+/// rounding explains.
 [[nodiscard]] inline double compare(const any_plan& plan, const reference::exact_element& expected,
-                                    std::size_t output, const std::vector<float>& got,
-                                    bool every_output) {
+                                    std::size_t output, std::int64_t checks,
+                                    std::span<const float> got) {
   const op::operand& logical = plan.operands()[output].logical;
-  const auto count = static_cast<std::int64_t>(got.size());
+  const std::int64_t count = elements(logical.extents);
   double squares = 0;
-  const auto check = [&](std::int64_t i) {
+  for (std::int64_t j = 0; j < checks; ++j) {
+    const std::int64_t i = checked_index(j, checks, count);
     reference::sum exact = plan.as_stored(output, expected(output, i));
     const double bound = error_bound(logical, exact);
     const double explained = expected_square_error(logical, exact);
     if (logical.type == dtype::s8) {
       exact.value = std::clamp(exact.value, -128 * logical.scale, 127 * logical.scale);
     }
-    const double value = got[static_cast<std::size_t>(i)];
+    const double value = got[static_cast<std::size_t>(std::ssize(got) == count ? i : j)];
     const double difference = value - exact.value;
     // A difference of 0 may come with 0 explained.
     if (difference != 0) squares += difference * difference / explained;
-    if (std::abs(difference) <= bound) return;
+    if (std::abs(difference) <= bound) continue;
     throw wrong_result(fmt::format("{}[{}] is {:.9g}, the reference says {:.9g} (bound {:.2g})",
                                    logical.name, i, value, exact.value, bound));
-  };
-  // A sample includes the first and the last element.
-  const std::int64_t checks = every_output ? count : std::min(count, sampled_outputs);
-  for (std::int64_t j = 0; j < checks; ++j) {
-    check(checks == count ? j : j * (count - 1) / (checks - 1));
   }
   return std::sqrt(squares / static_cast<double>(checks));
 }
@@ -204,28 +250,28 @@ inline void verify(compute_device& device, const any_plan& plan,
   constexpr std::byte not_a_number{0xFF};
   constexpr std::byte other_poison{0x3F};
   if (!expected) throw error("no reference formula to check the plan against");
-  detail::trial_run trial(device, plan, seed);
-  const std::vector<std::span<const float>> inputs(trial.inputs().begin(), trial.inputs().end());
-  const reference::exact_element exact = expected(inputs);
+  detail::trial_run trial(device, plan, seed, every_output);
+  const reference::exact_element exact = expected(trial.inputs());
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const op::operand& logical = plan.operands()[i].logical;
     if (logical.role != op::role::destination || logical.opaque) continue;
-    const std::vector<float> got = trial.outputs(i, not_a_number);
-    const auto bad = std::ranges::find_if(got, [](float v) { return !std::isfinite(v); });
-    if (bad != got.end()) {
-      throw wrong_result(fmt::format("{}[{}] is not a number, or was never written", logical.name,
-                                     bad - got.begin()));
+    trial.run(not_a_number);
+    std::vector<float> got;
+    if (trial.downloads()) got = trial.downloaded(i);
+    const auto bad = trial.downloads() ? first_non_finite(got) : trial.first_non_finite(i);
+    if (bad) {
+      throw wrong_result(
+          fmt::format("{}[{}] is not a number, or was never written", logical.name, *bad));
     }
-    if (logical.type ==
-        dtype::s8) {  // integers have no NaN: an element that keeps two poisons is unwritten
-      const std::vector<float> again = trial.outputs(i, other_poison);
-      for (std::size_t j = 0; j < got.size(); ++j) {
-        if (got[j] != again[j]) {
-          throw wrong_result(fmt::format("{}[{}] was never written", logical.name, j));
-        }
+    if (logical.type == dtype::s8) {
+      // Integers have no NaN: an element that keeps two poisons is unwritten.
+      if (const auto unwritten = trial.first_difference(i, other_poison)) {
+        throw wrong_result(fmt::format("{}[{}] was never written", logical.name, *unwritten));
       }
     }
-    const double rms = detail::compare(plan, exact, i, got, every_output);
+    const std::int64_t checks = trial.checks(i, exact);
+    if (!trial.downloads()) got = trial.gather(i, checks);
+    const double rms = detail::compare(plan, exact, i, checks, got);
     if (rms > 1) {
       throw wrong_result(fmt::format(
           "{} is less precise than {}: its errors are {:.3g} times what rounding explains "

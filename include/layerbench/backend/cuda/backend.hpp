@@ -18,6 +18,7 @@
 #include <layerbench/backend/cuda/device.hpp>
 #include <layerbench/backend/cuda/graph.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/backend/cuda/kernels.hpp>
 #include <layerbench/backend/cuda/nvml.hpp>
 
 namespace layerbench::cuda {
@@ -30,7 +31,8 @@ class backend {
       : device_(current_device()),
         nvml_(bus_id_of(device_)),
         stream_(make_stream()),
-        clock_(stream_.get()) {}
+        clock_(stream_.get()),
+        kernels_(device_) {}
 
   static std::optional<std::string> probe() noexcept { return unavailable_reason(); }
   static void choose(int number) {
@@ -93,6 +95,8 @@ class backend {
   [[nodiscard]] int device() const noexcept { return device_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
   [[nodiscard]] stream_clock& clock() noexcept { return clock_; }
+  /// Kernels for what no library call does.
+  [[nodiscard]] cuda::kernels& kernels() const noexcept { return kernels_; }
   template <class Work>
   [[nodiscard]] graph record(Work&& work) const {
     return graph(stream(), std::forward<Work>(work));
@@ -104,6 +108,7 @@ class backend {
   nvml nvml_;
   cuda::stream stream_;
   stream_clock clock_;
+  mutable cuda::kernels kernels_;  ///< compiles when a kernel is first used
 };
 
 }  // namespace layerbench::cuda

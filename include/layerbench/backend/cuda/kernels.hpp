@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/cuda/device.hpp>
+#include <layerbench/backend/cuda/draw_kernel_source.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
 #include <layerbench/backend/cuda/image_kernel_source.hpp>
 #include <layerbench/backend/cuda/kernel_source.hpp>
@@ -38,8 +39,8 @@ namespace layerbench::cuda {
 
 /// Source of all kernels, for the element type that `number_definition` defines.
 [[nodiscard]] inline std::string program_of(std::string_view number_definition) {
-  return fmt::format("{}{}{}{}", number_definition, kernel_source, image_kernel_source,
-                     tensor_kernel_source);
+  return fmt::format("{}{}{}{}{}", number_definition, kernel_source, image_kernel_source,
+                     tensor_kernel_source, draw_kernel_source);
 }
 
 /// Launch configuration: blocks, and threads per block.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,8 +21,10 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/backend.hpp>
+#include <layerbench/backend/cuda/kernels.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/op/reorder.hpp>
+#include <layerbench/op/test_data.hpp>
 
 namespace layerbench::cuda {
 
@@ -66,6 +70,43 @@ class tensor_plan {
     });
   }
 
+  /// As upload() of all elements of `data`, by a kernel that is only enqueued.
+  void draw(std::size_t operand, const run::test_data& data, address to) const {
+    if (data.size() == 0) return;
+    const auto size = static_cast<std::int64_t>(data.size());
+    kernels_->find(dtype::f32, "draw")
+        .launch(stream_, grid_for(size), to, stored_type_of(operand), logical(operand).scale, size,
+                memory_axes_of(operand), drawn_data(data));
+  }
+
+  /// Row-major index of the first element that is infinite or not a number.
+  [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t operand,
+                                                             address from) const {
+    return search("find_non_finite", operand, from, stored_type_of(operand));
+  }
+
+  /// Row-major index of the first element that differs between two copies of the operand.
+  [[nodiscard]] std::optional<std::int64_t> first_difference(std::size_t operand, address a,
+                                                             address b) const {
+    const auto bytes = static_cast<int>(traits(logical(operand).type).bytes);
+    return search("find_difference", operand, a, b, bytes);
+  }
+
+  /// The elements at these row-major indices, by one small copy each.
+  [[nodiscard]] std::vector<float> gather(std::size_t operand, address from,
+                                          std::span<const std::int64_t> indices) const {
+    std::vector<float> values(indices.size());
+    with_stored_number(logical(operand).type, [&]<class T>(T /*tag*/) {
+      for (std::size_t i = 0; i < indices.size(); ++i) {
+        T stored;
+        const auto offset = static_cast<std::size_t>(offset_of(operand, indices[i]));
+        copy(&stored, static_cast<const T*>(from) + offset, sizeof stored);
+        values[i] = element_of(stored, logical(operand).scale);
+      }
+    });
+    return values;
+  }
+
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
     const double scale = operands_[operand].logical.scale;
@@ -73,18 +114,14 @@ class tensor_plan {
       std::vector<T> stored(values.size());
       copy(stored.data(), from, stored.size() * sizeof(T));
       for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
-        if constexpr (std::is_integral_v<T>) {
-          values[logical] = static_cast<float>(stored[offset] * scale);
-        } else {
-          values[logical] = static_cast<float>(stored[offset]);
-        }
+        values[logical] = element_of(stored[offset], scale);
       });
     });
   }
 
  protected:
   tensor_plan(const backend& device, std::vector<op::operand> logical, layout order)
-      : stream_(device.stream()) {
+      : stream_(device.stream()), kernels_(&device.kernels()) {
     for (op::operand& operand : logical) {
       const bool channels_last = operand.extents.size() == 4 && order != layout::nchw;
       const std::string text = channels_last ? "acdb" : op::plain_order(operand.extents);
@@ -96,7 +133,7 @@ class tensor_plan {
   /// `orders`: one per operand, in op::reorder's notation. Throws unsupported for blocked orders.
   tensor_plan(const backend& device, std::vector<op::operand> logical,
               const std::vector<std::string>& orders)
-      : stream_(device.stream()) {
+      : stream_(device.stream()), kernels_(&device.kernels()) {
     for (std::size_t i = 0; i < logical.size(); ++i) {
       dims operand_strides = strides(logical[i].extents, std::string_view(orders.at(i)));
       add(std::move(logical[i]), orders[i], std::move(operand_strides));
@@ -120,6 +157,103 @@ class tensor_plan {
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
 
  private:
+  // As the kernels of draw_kernel_source.hpp have them.
+  struct memory_axes {
+    std::int64_t extents[8];
+    std::int64_t strides[8];
+    int count;
+  };
+  struct drawn_data {
+    explicit drawn_data(const run::test_data& data)
+        : low(data.low),
+          width(data.width),
+          scale(data.scale),
+          seed(data.seed),
+          largest(traits(data.type).largest),
+          significand_bits(traits(data.type).significand_bits),
+          min_exponent(traits(data.type).min_exponent),
+          integral(data.integral ? 1 : 0) {}
+    double low, width, scale;
+    std::uint64_t seed;
+    double largest;
+    int significand_bits, min_exponent;
+    int integral;
+  };
+
+  /// What a kernel with these arguments, and with those that all such kernels have, finds first.
+  template <class... Arguments>
+  [[nodiscard]] std::optional<std::int64_t> search(const char* kernel, std::size_t operand,
+                                                   Arguments... arguments) const {
+    constexpr std::uint64_t none = ~std::uint64_t{0};
+    const std::int64_t size = elements(logical(operand).extents);
+    if (size == 0) return std::nullopt;
+    std::uint64_t found = none;
+    const buffer on_device(sizeof found);
+    copy(on_device.data(), &found, sizeof found);
+    kernels_->find(dtype::f32, kernel)
+        .launch(stream_, grid_for(size), arguments..., size, memory_axes_of(operand),
+                on_device.data());
+    copy(&found, on_device.data(), sizeof found);
+    if (found == none) return std::nullopt;
+    return static_cast<std::int64_t>(found);
+  }
+
+  [[nodiscard]] int stored_type_of(std::size_t operand) const {
+    switch (logical(operand).type) {
+      case dtype::f32:
+      case dtype::tf32: return 0;
+      case dtype::bf16: return 1;
+      case dtype::f16: return 2;
+      case dtype::f8_e4m3: return 3;
+      case dtype::s8: return 4;
+      default: throw unsupported(fmt::format("no kernel draws {}", name(logical(operand).type)));
+    }
+  }
+
+  /// Adjacent axes that memory has in row-major order are joined, since the kernels divide by each
+  /// extent.
+  [[nodiscard]] memory_axes memory_axes_of(std::size_t operand) const {
+    const dims& extents = logical(operand).extents;
+    const dims row_major = op::strides(extents, op::plain_order(extents));
+    const dims& in_memory = strides_of(operand);
+    std::vector<std::size_t> order;
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      if (extents[axis] > 1) order.push_back(axis);
+    }
+    std::ranges::sort(order, std::greater(), [&](std::size_t axis) { return in_memory[axis]; });
+    memory_axes result{};
+    for (const std::size_t axis : order) {
+      const auto last = static_cast<std::size_t>(result.count - 1);
+      if (result.count > 0 && result.strides[last] == extents[axis] * row_major[axis]) {
+        result.extents[last] *= extents[axis];
+        result.strides[last] = row_major[axis];
+        continue;
+      }
+      if (result.count == 8) throw unsupported("a tensor of more than 8 axes");
+      result.extents[last + 1] = extents[axis];
+      result.strides[last + 1] = row_major[axis];
+      ++result.count;
+    }
+    return result;
+  }
+
+  /// Position in memory of the element with a row-major index.
+  [[nodiscard]] std::int64_t offset_of(std::size_t operand, std::int64_t index) const {
+    const dims& extents = logical(operand).extents;
+    std::int64_t offset = 0;
+    for (std::size_t axis = extents.size(); axis-- > 0;) {
+      offset += index % extents[axis] * strides_of(operand)[axis];
+      index /= extents[axis];
+    }
+    return offset;
+  }
+
+  template <class T>
+  [[nodiscard]] static float element_of(T stored, double scale) {
+    if constexpr (std::is_integral_v<T>) return static_cast<float>(stored * scale);
+    return static_cast<float>(stored);
+  }
+
   void add(op::operand logical, const std::string& order, dims operand_strides) {
     std::string text = op::canonical_order(logical.extents, order);
     const auto bytes =
@@ -154,6 +288,7 @@ class tensor_plan {
   }
 
   cudaStream_t stream_;
+  cuda::kernels* kernels_;
   std::vector<plan_operand> operands_;
   std::vector<dims> strides_;
 };

@@ -24,9 +24,7 @@ class backend : public cublas::backend {
   static constexpr std::string_view name = "cudnn";
   static constexpr bool only_when_named = false;
   explicit backend(int threads)
-      : cublas::backend(threads),
-        handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)),
-        kernels_(device()) {
+      : cublas::backend(threads), handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)) {
     cuda::check(cudnnSetStream(handle_.get(), stream()), "cudnnSetStream");
   }
 
@@ -59,19 +57,15 @@ class backend : public cublas::backend {
     return cublas::backend::record(std::forward<Work>(work));
   }
 
-  /// Kernels for ops that cuDNN lacks.
-  [[nodiscard]] cuda::kernels& kernels() noexcept { return kernels_; }
-
  private:
   void copy_by_kernel(address to, const void* from, std::size_t bytes) {
     const auto size = static_cast<std::int64_t>(bytes);
-    if (!copy_kernel_) copy_kernel_ = kernels_.find(dtype::f32, "copy");
+    if (!copy_kernel_) copy_kernel_ = kernels().find(dtype::f32, "copy");
     copy_kernel_->launch(stream(), cuda::grid_for(size / 16 + 1), from, to, size);
   }
 
   using handle = cuda::handle<cudnnHandle_t, &cudnnDestroy>;
   handle handle_;
-  cuda::kernels kernels_;
   std::optional<cuda::kernel> copy_kernel_;
 };
 

@@ -19,9 +19,9 @@ namespace layerbench {
 /// Batch normalisation of images in any order: inference by a layerbench kernel, since cuDNN's
 /// takes 2.3 times as long as a copy on an H100 (results/gpu), training by cuDNN's persistent
 /// kernels, which are up to 66 times as fast there as its others. cuDNN saves the inverse standard
-/// deviation of a batch for `bwd`, where the op has the variance: upload() and download() convert
-/// between them. In training it always has a scale and a shift: one that is not learned is a
-/// constant of the plan, and its gradient is discarded.
+/// deviation of a batch for `bwd`, where the op has the variance: upload(), download(), draw() and
+/// gather() convert between them. In training it always has a scale and a shift: one that is not
+/// learned is a constant of the plan, and its gradient is discarded.
 template <>
 class plan<cudnn::backend, op::batchnorm> : public cudnn::direct_plan {
  public:
@@ -55,11 +55,17 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::direct_plan {
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
     tensor_plan::download(operand, from, values);
-    if (operand != inverse_deviation_) return;
-    for (float& value : values) {
-      const double inverse = value;
-      value = static_cast<float>(1 / (inverse * inverse) - epsilon_);
-    }
+    if (operand == inverse_deviation_) convert_to_variances(values);
+  }
+  void draw(std::size_t operand, const run::test_data& data, address to) const {
+    if (operand != inverse_deviation_) return tensor_plan::draw(operand, data, to);
+    upload(operand, run::random_values(data), to);
+  }
+  [[nodiscard]] std::vector<float> gather(std::size_t operand, address from,
+                                          std::span<const std::int64_t> indices) const {
+    std::vector<float> values = tensor_plan::gather(operand, from, indices);
+    if (operand == inverse_deviation_) convert_to_variances(values);
+    return values;
   }
 
   /// Error bound of a variance that is computed back from a stored inverse deviation
@@ -93,6 +99,13 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::direct_plan {
 
  private:
   static constexpr cudnnBatchNormMode_t mode = CUDNN_BATCHNORM_SPATIAL_PERSISTENT;
+
+  void convert_to_variances(std::span<float> inverse_deviations) const {
+    for (float& value : inverse_deviations) {
+      const double inverse = value;
+      value = static_cast<float>(1 / (inverse * inverse) - epsilon_);
+    }
+  }
 
   static std::string_view function_of(op::pass pass) {
     switch (pass) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include <layerbench/backend/reference/backend.hpp>
@@ -201,7 +200,7 @@ struct formula<op::attention> {
 
     op::attention o_;
     op::pass pass_;
-    std::vector<std::span<const float>> in_;
+    std::vector<tensor> in_;
     double scale_;
     mutable std::vector<row> rows_;  ///< empty where not needed yet
   };

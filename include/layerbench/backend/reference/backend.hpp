@@ -68,13 +68,13 @@ class plan<reference::backend, Op> {
   }
 
   struct binding {
-    std::vector<std::span<const float>> inputs;  ///< empty where the operand is an output
-    std::vector<std::span<float>> outputs;       ///< empty where the operand is an input
+    std::vector<reference::tensor> inputs;  ///< empty where the operand is an output
+    std::vector<std::span<float>> outputs;  ///< empty where the operand is an input
     float* workspace;
   };
 
   [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
-    binding bound{std::vector<std::span<const float>>(addresses.size()),
+    binding bound{std::vector<reference::tensor>(addresses.size()),
                   std::vector<std::span<float>>(addresses.size()), static_cast<float*>(workspace)};
     place(bound, addresses);
     return bound;
@@ -85,7 +85,7 @@ class plan<reference::backend, Op> {
       if (operands_[i].logical.role == op::role::destination) {
         bound.outputs[i] = elements_of(i, addresses[i]);
       } else {
-        bound.inputs[i] = elements_of(i, addresses[i]);
+        bound.inputs[i] = std::span<const float>(elements_of(i, addresses[i]));
       }
     }
   }

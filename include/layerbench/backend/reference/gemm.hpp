@@ -44,9 +44,7 @@ struct formula<op::gemm> {
     return o.b_transposed ? n * o.k + k : k * o.n + n;
   }
 
-  using values = std::span<const float>;
-
-  static sum source_gradient(const op::gemm& o, values diff_dst, values weights,
+  static sum source_gradient(const op::gemm& o, const tensor& diff_dst, const tensor& weights,
                              std::int64_t index) {
     const std::int64_t m = o.a_transposed ? index % o.m : index / o.k % o.m;
     const std::int64_t k = o.a_transposed ? index / o.m % o.k : index % o.k;
@@ -59,7 +57,8 @@ struct formula<op::gemm> {
     return total;
   }
 
-  static sum weights_gradient(const op::gemm& o, values src, values diff_dst, std::int64_t index) {
+  static sum weights_gradient(const op::gemm& o, const tensor& src, const tensor& diff_dst,
+                              std::int64_t index) {
     const std::int64_t k = o.b_transposed ? index % o.k : index / o.n % o.k;
     const std::int64_t n = o.b_transposed ? index / o.k % o.n : index % o.n;
     const std::int64_t batch = index / (o.n * o.k);
@@ -71,7 +70,7 @@ struct formula<op::gemm> {
     return total;
   }
 
-  static sum bias_gradient(const op::gemm& o, values diff_dst, std::int64_t n) {
+  static sum bias_gradient(const op::gemm& o, const tensor& diff_dst, std::int64_t n) {
     sum total;
     for (std::int64_t row = 0; row < o.batch * o.m; ++row) {
       total.add(diff_dst[static_cast<std::size_t>(row * o.n + n)]);

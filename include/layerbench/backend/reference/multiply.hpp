@@ -17,7 +17,7 @@ struct formula<op::multiply> {
     constexpr std::size_t diff_src1 = 4;
     sum total;
     if (output != diff_src1) {
-      const std::span<const float> from = in[pass == op::pass::bwd ? diff_dst : src];
+      const tensor& from = in[pass == op::pass::bwd ? diff_dst : src];
       total.add(product(from, index, in[src1], factor_of(o, index)));
       return total;
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -24,7 +25,8 @@ struct formula<op::rnn> {
   class evaluation {
    public:
     evaluation(const op::rnn& o, op::pass pass, tensors in)
-        : o_(o), backward_(pass == op::pass::bwd), in_(in.begin(), in.end()) {
+        : o_(o), backward_(pass == op::pass::bwd) {
+      for (const tensor& operand : in) in_.push_back(read(operand));
       inputs_.emplace_back(in_[0].begin(), in_[0].end());
       cells_.resize(size(o.layers * o.directions()));
       for (std::int64_t layer = 0; layer < o.layers; ++layer) {
@@ -44,6 +46,14 @@ struct formula<op::rnn> {
     }
 
    private:
+    /// The elements in memory, since steps read them many times.
+    [[nodiscard]] std::span<const float> read(const tensor& operand) {
+      if (operand.memory().size() == operand.size()) return operand.memory();
+      std::vector<float>& values = read_.emplace_back(operand.size());
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = operand[i];
+      return values;
+    }
+
     /// Of all gates of each token.
     struct gradients {
       std::vector<double> values;
@@ -397,6 +407,7 @@ struct formula<op::rnn> {
 
     op::rnn o_;
     bool backward_;
+    std::list<std::vector<float>> read_;  ///< operands that are not in memory
     std::vector<std::span<const float>> in_;
     std::vector<std::vector<double>> inputs_;  ///< of each layer
     std::vector<cell> cells_;                  ///< of each layer and direction

@@ -16,7 +16,7 @@ struct formula<op::stream> {
     sum total;
     switch (o.kind) {
       case op::stream_kind::read:
-        for (const float value : in[0]) total.add(value);
+        for (std::size_t i = 0; i < in[0].size(); ++i) total.add(in[0][i]);
         return total;
       case op::stream_kind::write:
         return {std::bit_cast<float>(op::stream::written_byte(in[0][0]) * 0x01010101U), 0, 0, 0, 1};
