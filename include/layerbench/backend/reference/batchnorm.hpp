@@ -102,7 +102,8 @@ struct formula<op::batchnorm> {
         // Rounding errors of mean and variance.
         total.terms += mean.terms;
         const double scale = o_.scale ? in_[1][c] : 1;
-        total.magnitude += std::abs(scale) / std::sqrt(variance.value + o_.epsilon) * mean.magnitude;
+        total.magnitude +=
+            std::abs(scale) / std::sqrt(variance.value + o_.epsilon) * mean.magnitude;
         return total;
       }
       switch (output - dst) {
