@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -102,13 +103,7 @@ class chain {
     }
     for (const model::kept_tensor& kept : step.kept) {
       if (!first_uses_.contains(kept.tensor)) continue;  // a cache that no call reads
-      const test_data data(kept.logical, operand_seed(seed, kept.values));
-      const use& first = first_uses_.at(kept.tensor);
-      if (kept.order.empty()) {
-        plans_[first.call]->draw(first.operand, data, at(first.start));
-      } else {
-        write(kept.tensor, op::reordered(random_values(data), kept.logical.extents, kept.order));
-      }
+      draw(kept, seed);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) make_versions(i, seed);
     write_inputs();  // allocates memory, too
@@ -248,6 +243,24 @@ class chain {
         first_uses_.try_emplace(tensors[j], use{i, j, layout.starts[tensors[j]]});
       }
     }
+  }
+
+  /// Writes test data to a kept tensor, in its order.
+  void draw(const model::kept_tensor& kept, std::uint64_t seed) {
+    const test_data data(kept.logical, operand_seed(seed, kept.values));
+    const use& first = first_uses_.at(kept.tensor);
+    const address to = at(first.start);
+    if (kept.order.empty()) return plans_[first.call]->draw(first.operand, data, to);
+    const dims& extents = kept.logical.extents;
+    const op::any reorder(op::reorder{extents, op::plain_order(extents), kept.order});
+    const auto plan =
+        device().is_host() ? nullptr : plan_or_null(device(), reorder, {.type = kept.logical.type});
+    if (!plan) return write(kept.tensor, op::reordered(random_values(data), extents, kept.order));
+    const auto source = device().allocate(plan->operands().front().bytes);
+    plan->draw(0, data, source->data());
+    const std::array places{source->data(), to};
+    plan->bind(places, memory_->workspace(plan->workspace_bytes()))->run();
+    device().synchronize();  // the source is freed now
   }
 
   static constexpr std::size_t versions = 16;
