@@ -259,7 +259,8 @@ class chain {
     const auto source = device().allocate(plan->operands().front().bytes);
     plan->draw(0, data, source->data());
     const std::array places{source->data(), to};
-    plan->bind(places, memory_->workspace(plan->workspace_bytes()))->run();
+    const auto workspace = memory_->workspace(plan->workspace_bytes());
+    plan->bind(places, workspace->data())->run();
     device().synchronize();  // the source is freed now
   }
 

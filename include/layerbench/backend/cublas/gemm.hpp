@@ -56,7 +56,8 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, const Sum& exact) const {
     const bool adds_bias =
-        product_.epilogue == CUBLASLT_EPILOGUE_BIAS && operand == product_.output;
+        operand == product_.output && (product_.epilogue == CUBLASLT_EPILOGUE_BIAS ||
+                                       product_.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS);
     return adds_bias ? rounded_before_bias(exact, logical(*product_.bias)) : exact;
   }
 
