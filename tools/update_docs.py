@@ -20,6 +20,7 @@ import argparse
 import collections
 import csv
 import functools
+import itertools
 import json
 import math
 import os
@@ -131,13 +132,15 @@ def summary():
 
 
 def accuracy():
-    """How far all predictions are from the measured steps, by phase."""
+    """How far all predictions are from the measured steps, by phase and kind of device."""
     rows = []
-    every = [case for name in runs() for case in cases_of(name).values()]
-    for phase in ("inference", "training"):
-        cases = [case for case in every if case["phase"] == phase]
+    every = [(case, run["machine"] == "H100") for name, run in runs().items()
+             for case in cases_of(name).values()]
+    for phase, on_gpu in itertools.product(("inference", "training"), (False, True)):
+        cases = [case for case, of_gpu in every if case["phase"] == phase and of_gpu == on_gpu]
         errors = magnitudes(case["error"] for case in cases)
-        rows.append([phase, str(len(cases)), percent(mean(errors), ""),
+        title = f"{phase}, one H100" if on_gpu else phase
+        rows.append([title, str(len(cases)), percent(mean(errors), ""),
                      percent(statistics.median(errors), ""), percent(max(errors), ""),
                      f"{100 * statistics.mean(bool(case['covered']) for case in cases):.0f} %",
                      percent(mean(magnitudes(case["naive_error"] for case in cases)), "")])
@@ -215,6 +218,31 @@ def engines(*files):
         rows.append([title, ""] + [cell for known in differences for cell in ("", of(known))])
     return markdown(["case", "predicted ms"] + [cell for engine in found
                                                 for cell in (f"{engine} ms", "%")], rows)
+
+
+def pytorch(file):
+    """A row per step of tests/torch_agreement.py: predicted, and as PyTorch ran it."""
+    rows = []
+    for each in json.loads((ROOT / file).read_text())["models"]:
+        own = each["layerbench_images_per_second"]
+        recorded = each["torch_images_per_second"]
+        rows.append([f"{each['model']}, {each['phase']}, {each['dtype']}, batch {each['batch']}",
+                     f"{own:.0f}", f"{recorded:.0f}", f"{each['torch_eager_images_per_second']:.0f}",
+                     f"{own / recorded:.2f}"])
+    return markdown(["case", "predicted images/s", "PyTorch, recorded", "PyTorch, eager",
+                     "predicted / recorded"], rows)
+
+
+def device_functions(file):
+    """A row per tensor: microseconds of functions of cuDNN, and of a copy."""
+    with open(ROOT / file, newline="") as of:
+        found = [row for row in csv.DictReader(of) if row["dtype"] == "bf16"]
+    columns = ["spatial_training_us", "persistent_training_us", "spatial_bwd_us",
+               "persistent_bwd_us", "inference_us", "relu_us", "add_us", "copy_us"]
+    rows = [[f"{row['c']} channels, {row['side']}*{row['side']}"] + [row[name] for name in columns]
+            for row in found]
+    return markdown(["tensor of 32 images", "training", "training, persistent", "gradient",
+                     "gradient, persistent", "inference", "relu", "add", "copy"], rows)
 
 
 def parts(*names):
@@ -349,7 +377,8 @@ def imports(file):
 
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
-          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines}
+          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines,
+          "pytorch": pytorch, "device_functions": device_functions}
 
 
 def with_help(text, programs):
