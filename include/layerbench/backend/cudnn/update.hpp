@@ -59,23 +59,23 @@ class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
       std::ranges::copy(addresses.subspan(i * operands_per_tensor, operands_per_tensor),
                         target.operands.begin());
     }
-    for (launch& each : bound) {
-      each.first_blocks[0] = 0;
+    for (launch& one : bound) {
+      one.first_blocks[0] = 0;
       for (std::size_t i = 0; i < tensors_per_launch; ++i) {
-        const std::int64_t blocks = (each.tensors[i].size + chunk - 1) / chunk;
-        each.first_blocks[i + 1] = each.first_blocks[i] + static_cast<unsigned>(blocks);
+        const std::int64_t blocks = (one.tensors[i].size + chunk - 1) / chunk;
+        one.first_blocks[i + 1] = one.first_blocks[i] + static_cast<unsigned>(blocks);
       }
     }
   }
 
   void run(const binding& bound) const {
     std::size_t left = o_.sizes.size();
-    for (const launch& each : bound) {
+    for (const launch& one : bound) {
       if (kernel_) {
         constexpr unsigned threads = 256;
-        kernel_->launch(stream(), {dim3(each.first_blocks.back()), threads}, each, rates_);
+        kernel_->launch(stream(), {dim3(one.first_blocks.back()), threads}, one, rates_);
       } else {
-        zero(std::span(each.tensors).first(std::min(left, tensors_per_launch)));
+        zero(std::span(one.tensors).first(std::min(left, tensors_per_launch)));
       }
       left -= std::min(left, tensors_per_launch);
     }
