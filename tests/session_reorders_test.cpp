@@ -93,7 +93,8 @@ std::vector<std::string> reorders(
     std::optional<std::pair<op::pass, std::string>> other = std::nullopt) {
   layout_device device(std::move(other));
   planned_calls planned(device, {.type = type});
-  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  const model::graph lenet =
+      model::load(model::find("lenet5", model::default_shapes_directory()), 2);
   std::vector<std::string> found;
   for (const model::call& call :
        with_reorders(model::training_step(lenet, type, {}, how), planned).calls) {

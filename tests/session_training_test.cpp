@@ -135,7 +135,8 @@ TEST(TrainingChain, OfAnEmbeddingTrainsAlikeOnAllBackends) {
 }
 
 TEST(TrainingChain, OfLenetHasTheSameLossesOnAllBackends) {
-  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  const model::graph lenet =
+      model::load(model::find("lenet5", model::default_shapes_directory()), 2);
   train_everywhere(lenet, {.rule = op::update_rule::momentum, .rate = 0.001}, 2);
 }
 
@@ -194,7 +195,8 @@ TEST(TrainingChain, OfATransformerBlockLearnsAlikeOnAllBackends) {
 }
 
 TEST(TrainingChain, TakesNewLabelsEachStep) {
-  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 8);
+  const model::graph lenet =
+      model::load(model::find("lenet5", model::default_shapes_directory()), 8);
   const std::shared_ptr<device_context> memory =
       testing::make_context(testing::reference_backend(), 1);
   chain whole(memory, model::training_step(lenet, dtype::f32), {}, 3);
@@ -224,7 +226,7 @@ TEST(TrainingChain, OfSeveralRanksSumsEveryGradient) {
   const testing::temporary_directory directory;
   const std::vector<model::graph> nets{
       model::load(directory.write("residual.json", residual)),
-      model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2)};
+      model::load(model::find("lenet5", model::default_shapes_directory()), 2)};
   for (const model::graph& net : nets) {
     for (const bool zeroed : {false, true}) {
       // Twice the gradient with half the rate.
@@ -254,7 +256,8 @@ struct late_collectives final : background_collectives {
 };
 
 TEST(TrainingChain, OfSeveralRanksOverlapsAllReduces) {
-  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  const model::graph lenet =
+      model::load(model::find("lenet5", model::default_shapes_directory()), 2);
   lesson taught_together = taught({.rule = op::update_rule::sgd, .rate = 0.001, .ranks = 2}, 2);
   testing::on_all_backends([&](const backend_entry& backend) {
     late_collectives late;
