@@ -334,6 +334,12 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t raw,
     *static_cast<cudnnBackendNumericalNote_t*>(elements) = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     return CUDNN_STATUS_SUCCESS;
   }
+  if (name == CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION) {
+    constexpr std::string_view text = R"({"deviceName": "this processor", "deviceVer": 900})";
+    *found = static_cast<std::int64_t>(text.size());
+    std::memcpy(elements, text.data(), std::min(static_cast<std::size_t>(most), text.size()));
+    return CUDNN_STATUS_SUCCESS;
+  }
   const auto known = of.values.find(name);
   if (known == of.values.end()) return CUDNN_STATUS_NOT_SUPPORTED;
   const std::size_t item = host_size(type);
