@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/cudnn/activation.hpp>
+#include <layerbench/backend/cudnn/add.hpp>
 #include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
@@ -146,8 +148,12 @@ TEST(Kernels, AddTheBiasOfTransposedConvolutions) {
 }
 
 TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
-  constexpr std::int64_t many = 5'000'001;  // past 2048 blocks of 256 threads for 4 each
+  constexpr std::int64_t many = 5'000'001;  // past 2048 blocks of 256 threads for 8 each
   using enum op::update_rule;
+  device_for<op::activation> activations(1);
+  expect_right(activations, {op::activation_kind::relu, {many}}, {fwd, dtype::bf16}, false);
+  device_for<op::add> sums(1);
+  expect_right(sums, {.dims = {many}}, {fwd, dtype::bf16}, false);
   device_for<op::update> updates(1);
   expect_right(updates, {.rule = accumulate, .sizes = {many}}, {fwd, dtype::bf16}, false);
   device_for<op::reorder> reorders(1);
@@ -162,11 +168,15 @@ TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
 
 TEST(Kernels, TakeManyTensorsInFewLaunches) {
   device_for<op::update> device(1);
-  for (const std::size_t tensors : {1U, 56U, 57U, 112U, 130U}) {
+  for (const std::size_t tensors : {1U, 52U, 53U, 104U, 130U}) {
     op::update o{.rule = op::update_rule::adam, .sizes = {}};
     for (std::size_t i = 0; i < tensors; ++i) {
       o.sizes.push_back(1 + static_cast<std::int64_t>(i * i % 50));
     }
+    // Around the elements of a block, beside small ones.
+    o.sizes.front() = 16384;
+    o.sizes.back() = 16385;
+    if (tensors > 2) o.sizes[1] = 40000;
     for (const dtype type : {dtype::f32, dtype::bf16}) expect_right(device, o, {fwd, type});
     o.rule = op::update_rule::zero;
     expect_right(device, o, {fwd, dtype::f16});

@@ -165,13 +165,13 @@ TEST(Plans, OfASearchAreFewAndFinalizedOnce) {
       const auto others = cudnn::other_plans(graph.self(), h200(), limits, own.choice(), most - 1);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       EXPECT_LE(plans_finalized, most);
+      EXPECT_GE(plans_finalized, others.size() + 1);
       EXPECT_GT(others.size(), 2U);
       std::vector<std::string> texts = choices(others);
       texts.push_back(own.choice().text());
       EXPECT_EQ(std::set(texts.begin(), texts.end()).size(), texts.size());
       all += plans_finalized;
     }
-    EXPECT_LE(all, most * convolutions({"resnet50"}).size());
     RecordProperty(fmt::format("finalized_{}", name(type)), fmt::format("{}", all));
     RecordProperty(fmt::format("seconds_{}", name(type)), fmt::format("{:.3f}", seconds));
   }

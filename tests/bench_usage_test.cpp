@@ -78,6 +78,8 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
   EXPECT_THAT(refused(2, {"--backend=reference", "--device=1"}).err, HasSubstr("--device=1"));
   EXPECT_THAT(refused(2, {"--backend=reference", "--timing=graph"}).err,
               AllOf(HasSubstr("--timing=graph"), HasSubstr("reference")));
+  EXPECT_THAT(refused(2, {"--backend=reference", "--clocks=steady"}).err,
+              AllOf(HasSubstr("--clocks=steady"), HasSubstr("reference")));
   EXPECT_THAT(refused(2, {"--backend=reference"}, {{"LAYERBENCH_TIMING", "graph"}}).err,
               HasSubstr("LAYERBENCH_TIMING=graph"));
 }

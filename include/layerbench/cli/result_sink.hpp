@@ -74,8 +74,16 @@ class result_sink {
       results_.rows = std::move(earlier.rows);
       if (all.tuner) {
         const std::string threads = std::to_string(o.default_threads);
-        std::erase_if(results_.rows,
-                      [&](const auto& row) { return all.tuner->forbids(row, threads); });
+        std::set<std::string> with_forbidden;  // configurations
+        std::erase_if(results_.rows, [&](const auto& row) {
+          const bool forbidden = all.tuner->forbids(row, threads);
+          if (forbidden) with_forbidden.insert(row.name.configuration.text());
+          return forbidden;
+        });
+        // The chain ran with the same plans.
+        std::erase_if(earlier.chains, [&](const auto& chain) {
+          return with_forbidden.contains(chain.name.configuration.text());
+        });
       }
       results_.chains = std::move(earlier.chains);
       refuse_other_shapes(earlier.manifest);

@@ -193,6 +193,7 @@ class autotuner {
       const std::string only = plans.front()->algorithm();
       return only == own ? std::string() : only;
     }
+    const std::string first = plans.front()->algorithm();
     context.device().activate();
     detail::plan_search search(context, std::move(plans), seed_);
     std::string lost;
@@ -204,7 +205,7 @@ class autotuner {
       lost = fmt::format("{}: {}", work, e.what());
     }
     for (const std::string& text : search.failures()) note(work, text);
-    if (!measured && lost.empty()) return {};
+    if (!measured && lost.empty()) return first == own ? std::string() : first;
     keep(candidates_[work], search.records(), own);
     if (!lost.empty()) throw device_lost(lost);
     return chosen(work, candidates_[work]);
@@ -232,7 +233,10 @@ class autotuner {
   [[nodiscard]] std::string chosen(const std::string& work,
                                    const std::vector<result::plan_candidate>& all) {
     const result::plan_candidate* best = detail::fastest_of(all);
-    if (best == nullptr || best == &all.front()) return {};
+    if (best == nullptr || best == &all.front()) {
+      if (all.front().forbidden) throw unsupported("no plan of the library is left");
+      return {};
+    }
     std::string text = fmt::format("{} in place of {}", best->algorithm, all.front().algorithm);
     const double gain = detail::seconds_of(all.front()) / detail::seconds_of(*best);
     if (std::isfinite(gain)) text += fmt::format(", {:.2f} times as fast", gain);

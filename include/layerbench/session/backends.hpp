@@ -143,8 +143,12 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
                                            const std::vector<std::string>& used,
                                            const registry& known) {
   if (!what.is_predictable()) return timing_mode::stream;
-  if (o.timing.empty()) return default_timing(o.data_parallel);
   const auto leaves_it = [&](const std::string& name) { return has_timings(name, known); };
+  if (o.clocks != "burst" && std::ranges::none_of(used, leaves_it)) {
+    throw usage_error(
+        fmt::format("--clocks={}: of GPUs only, not of {}", o.clocks, fmt::join(used, ", ")));
+  }
+  if (o.timing.empty()) return default_timing(o.data_parallel);
   if (std::ranges::any_of(used, leaves_it)) return from_name<timing_mode>(o.timing).value();
   throw usage_error(fmt::format("--timing={}: calls are timed in one way only by {}", o.timing,
                                 fmt::join(used, ", ")));

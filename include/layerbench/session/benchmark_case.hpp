@@ -61,13 +61,18 @@ class benchmark_case {
     if (prepared()) return;
     const op_in_context context = spec_.make_context ? spec_.make_context() : op_in_context{};
     plan_ = device().plan(spec_.op, spec_.request);
+    is_suspect_ = true;
     memory_->verify_once<wrong_result>(verified_work(options), [&] { verify_plan(options); });
+    is_suspect_ = false;
     ring_.emplace(*memory_, *plan_, context, options.seed);
     footprint_ = context.footprint;
     share_ = context.share;
   }
   [[nodiscard]] bool prepared() const { return ring_.has_value(); }
 
+  /// Whether an error of the latest prepare() came while its own plan was verified, and nothing
+  /// else ran: later ones may come from setup ops.
+  [[nodiscard]] bool is_suspect() const { return is_suspect_; }
   /// The algorithm of the latest prepare(); empty if it found none.
   [[nodiscard]] std::string algorithm() const { return plan_ ? plan_->algorithm() : ""; }
   /// Never uses the plan of the latest prepare() again. Returns whether the next prepare() takes
@@ -156,6 +161,7 @@ class benchmark_case {
   std::optional<operand_ring> ring_;
   std::int64_t footprint_ = 0;
   double share_ = 0;
+  bool is_suspect_ = false;
 };
 
 }  // namespace layerbench::run

@@ -202,8 +202,10 @@ class plan_search {
     try {
       work();
       return true;
-    } catch (const not_enough_memory&) {  // no fault of the plan
-      throw;
+    } catch (const not_enough_memory& e) {
+      if (&one == all_.front().get()) throw;  // the library's own choice
+      failures_.push_back(fmt::format("{} is out: {}", one.algorithm(), e.what()));
+      one.drop(e.what());
     } catch (const wrong_result& e) {
       failures_.push_back(fmt::format("{} is out: {}", one.algorithm(), e.what()));
       one.forbid(e.what());

@@ -164,10 +164,12 @@ class runner {
       lost = failed.error = e.what();
     } catch (const std::exception& e) {  // no error of one row may cost the timings of the others
       failed.error = e.what();
-      lost = loss_of(benchmark.device(),
-                     fmt::format("{} by {}", benchmark.name().text(), benchmark.algorithm()),
-                     failed.error);
-      if (!lost.empty()) static_cast<void>(benchmark.reject_plan(failed.error));
+      std::string name = benchmark.name().text();
+      if (benchmark.is_suspect()) name += " by " + benchmark.algorithm();
+      lost = loss_of(benchmark.device(), name, failed.error);
+      if (!lost.empty() && benchmark.is_suspect()) {
+        static_cast<void>(benchmark.reject_plan(failed.error));
+      }
     }
     row.done = true;
     row.rounds.clear();

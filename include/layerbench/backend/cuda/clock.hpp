@@ -41,7 +41,7 @@ class stream_clock {
   [[nodiscard]] double stop() {
     check(cudaEventRecord(end_.get(), stream_), "cudaEventRecord");
     hold_.blocked = false;
-    hold_.most = std::clamp(2 * (steady::now() - started_), least_hold, most_hold);
+    adapt_hold(steady::now() - started_);
     check(cudaEventSynchronize(end_.get()), "cudaEventSynchronize");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "cudaEventElapsedTime");
@@ -52,6 +52,18 @@ class stream_clock {
   using steady = std::chrono::steady_clock;
   static constexpr steady::duration least_hold = std::chrono::milliseconds(1);
   static constexpr steady::duration most_hold = std::chrono::milliseconds(50);
+
+  /// If longer holds do not let the work be enqueued in time, something in it waits for the stream,
+  /// and holds are short from then on.
+  void adapt_hold(steady::duration enqueued) {
+    constexpr int most_expiries = 4;
+    if (enqueued < hold_.most.load()) {
+      expiries_ = 0;
+    } else if (++expiries_ > most_expiries) {
+      waits_ = true;
+    }
+    hold_.most = waits_ ? least_hold : std::clamp(2 * enqueued, least_hold, most_hold);
+  }
 
   struct hold {
     std::atomic<bool> blocked = false;
@@ -70,6 +82,8 @@ class stream_clock {
   cudaStream_t stream_;
   hold hold_;
   steady::time_point started_;
+  int expiries_ = 0;    ///< in a row
+  bool waits_ = false;  ///< the work for the stream
   buffer predecessor_{predecessor_bytes};
   event begin_ = make_event();
   event end_ = make_event();

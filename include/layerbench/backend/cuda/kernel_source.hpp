@@ -107,7 +107,7 @@ extern "C" __global__ void copy(const unsigned char* from, unsigned char* to, i6
 
 // The tensors of one launch, and the first block of each; the last one is the number of blocks. A
 // block updates `update_chunk` elements. Operands are in the op's order. 52 tensors fit into the
-// 4096 bytes of kernel parameters that all GPUs accept.
+// 4096 bytes of kernel parameters that all GPUs accept, with some room.
 struct update_tensor {
   i64 size;
   void* operands[8];

@@ -64,9 +64,13 @@ struct grid {
           static_cast<unsigned>(threads)};
 }
 
+/// Numbers of a type in 16 bytes: `lanes` of the kernels.
+[[nodiscard]] inline std::int64_t lanes_of(dtype type) {
+  return static_cast<std::int64_t>(16 / traits(type).bytes);
+}
 /// grid_for() where each thread has 16 bytes of numbers of the type.
 [[nodiscard]] inline grid grid_for_vectors(std::int64_t size, dtype type) {
-  const auto lanes = static_cast<std::int64_t>(16 / traits(type).bytes);
+  const std::int64_t lanes = lanes_of(type);
   return grid_for((size + lanes - 1) / lanes);
 }
 

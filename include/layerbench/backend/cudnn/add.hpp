@@ -9,7 +9,8 @@
 
 namespace layerbench {
 
-/// A layerbench kernel, since cudnnOpTensor takes 1.4 times as long on an H100 (results/gpu).
+/// A layerbench kernel. cudnnOpTensor takes 1.5 to 3.5 times as long as a copy on an H100
+/// (results/gpu), though a sum touches only half as many bytes more.
 template <>
 class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
  public:

@@ -15,8 +15,10 @@ namespace layerbench::cudnn {
 /// in parts that one or two further launches add up.
 class bias_gradient {
  public:
-  /// `images`: extents n*k*p*q of the gradient that is summed up.
-  bias_gradient(backend& device, const dims& images, dtype type, bool channels_last)
+  /// `images`: extents n*k*p*q of the gradient that is summed up. Throws unsupported if
+  /// `most_bytes` of scratch memory are not enough for one number per channel.
+  bias_gradient(backend& device, const dims& images, dtype type, bool channels_last,
+                std::size_t most_bytes)
       : images_(images[0]),
         channels_(images[1]),
         pixels_(images[2] * images[3]),
@@ -24,16 +26,22 @@ class bias_gradient {
         parts_(device.kernels().find(type, "bias_gradient_parts")),
         sums_(device.kernels().find(type, "sum_parts")),
         last_(device.kernels().find(type, "bias_gradient")) {
-    const auto lanes = static_cast<std::int64_t>(16 / traits(type).bytes);
+    const std::int64_t lanes = cuda::lanes_of(type);
     threads_per_part_ = channels_last && channels_ % lanes == 0 ? channels_ / lanes : channels_;
     constexpr std::int64_t enough = 1 << 18;  // threads that keep every GPU busy
     constexpr std::int64_t terms = 4;         // of each part, at least
-    count_ = std::clamp<std::int64_t>(enough / threads_per_part_, 1,
-                                      std::max<std::int64_t>(1, images_ * pixels_ / terms));
+    const auto room = static_cast<std::int64_t>(most_bytes / sizeof(float)) / channels_;
+    if (room < 1) throw unsupported("no room for the sums of a bias's gradient");
+    const std::int64_t most =
+        room > 2 * most_of_last ? room - most_of_last : std::min(room, most_of_last);
+    count_ = std::clamp<std::int64_t>(
+        enough / threads_per_part_, 1,
+        std::min(most, std::max<std::int64_t>(1, images_ * pixels_ / terms)));
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return static_cast<std::size_t>((count_ + most_of_last) * channels_) * sizeof(float);
+    const std::int64_t sums = count_ > most_of_last ? most_of_last : 0;
+    return static_cast<std::size_t>((count_ + sums) * channels_) * sizeof(float);
   }
 
   void run(cudaStream_t stream, address from, address to, address workspace) const {

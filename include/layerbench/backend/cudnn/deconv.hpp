@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <cudnn_cnn.h>
-
 #include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
@@ -44,10 +42,8 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
       bias_ = device.kernels().find(request.type, "add_bias");
       return;
     }
-    bias_gradient_.emplace(device, logical(1).extents, request.type, channels_last(1));
-    if (bias_gradient_->workspace_bytes() > request.workspace_limit) {
-      throw unsupported("no room for the sums of a bias's gradient");
-    }
+    bias_gradient_.emplace(device, logical(1).extents, request.type, channels_last(1),
+                           request.workspace_limit);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {

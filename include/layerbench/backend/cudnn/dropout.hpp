@@ -32,7 +32,7 @@ class plan<cudnn::backend, op::dropout> : public cudnn::direct_plan {
   }
 
   void run(const binding& bound) const {
-    const cuda::grid grid = cuda::grid_for((size_ + 3) / 4);
+    const cuda::grid grid = cuda::grid_for_vectors(size_, logical(0).type);
     if (seed_kernel_) {
       kernel_.launch(stream(), grid, bound[0], bound[1], bound[2], bound[3], size_, nhwc_channels_,
                      nhwc_pixels_, o_.keep_threshold(), o_.factor());

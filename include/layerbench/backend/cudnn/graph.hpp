@@ -44,7 +44,8 @@ class conv_graph {
 
   [[nodiscard]] const descriptor& self() const { return self_; }
   /// Engines of cuDNN 9.19 that compute wrong results on an H100 where the padding of two opposite
-  /// sides differs, by the tests of random shapes. Their proposals do not say so.
+  /// sides differs, by the tests of random shapes. Their proposals do not say so. Which GPUs and
+  /// versions share this is not known, so they are avoided everywhere.
   [[nodiscard]] const std::vector<std::int64_t>& wrong_engines() const { return wrong_engines_; }
 
  private:

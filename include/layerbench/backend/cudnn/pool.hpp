@@ -36,10 +36,12 @@ class plan<cudnn::backend, op::pool> : public cudnn::direct_plan {
       const std::int64_t rows = backward_ ? o.h : o.p;
       const std::int64_t columns = backward_ ? o.w : o.q;
       const bool channels_last = o.channels_last != 0;
+      const std::int64_t lanes = cuda::lanes_of(logical(0).type);
       kernel_->self.launch(
           stream(),
-          channels_last ? cuda::grid_for(columns * (o.c % 4 == 0 ? o.c / 4 : o.c), o.n * rows)
-                        : cuda::grid_for(rows * columns, std::int64_t{o.n} * o.c),
+          channels_last
+              ? cuda::grid_for(columns * (o.c % lanes == 0 ? o.c / lanes : o.c), o.n * rows)
+              : cuda::grid_for(rows * columns, std::int64_t{o.n} * o.c),
           bound[0], bound[1], bound.operands.size() > 2 ? bound[2] : nullptr, o);
     } else if (backward_) {  // of averages, whose gradient does not read src or dst
       check(cudnnPoolingBackward(library(), function_->pooling.get(), &cudnn::one,
