@@ -40,7 +40,7 @@ def kind_of(name):
 
 
 def seconds_of(torch, work, calls):
-    """GPU seconds of a call in the median batch of so many, back to back, once the clocks are steady."""
+    """GPU seconds of a call in the median batch of `calls`, back to back, once the clocks are steady."""
     end = time.monotonic() + STEADY
     while time.monotonic() < end:
         work()
@@ -79,7 +79,7 @@ def rows_of(plans, program, *options):
 
 
 def as_graph(torch, work, calls=1):
-    """Records so many calls; the result replays them, and keeps what `work` holds."""
+    """Records `calls` calls; the result replays them, and keeps what `work` holds."""
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):

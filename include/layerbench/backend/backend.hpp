@@ -69,9 +69,8 @@ concept memory = requires(const M& block) {
 /// - `record(work)`: records what `work` enqueues instead of running it. The result owns it, and
 ///   enqueues all of it with every `launch()`. Throws what `work` does, and where something in it
 ///   cannot be recorded. Only with `clock()`.
-/// - `lasting_error()`: waits for what was enqueued; the error with which all further calls fail,
-/// or
-///   nothing if the device can still be used.
+/// - `lasting_error()`: waits for what was enqueued, and returns the error with which all further
+///   calls fail, or nothing if the device can still be used.
 /// - `telemetry()`: the state of the device at the moment, in counters of docs/formats.md.
 /// - `choose(number)`: there may be several devices; all that follows is on that one, from 0 on.
 ///   Throws unavailable where there is no such device.
@@ -111,7 +110,7 @@ concept backend = requires(B& device, address there, description& facts) {
 /// sum)`: what is expected there, with what the way back costs in precision. One whose library has
 /// several algorithms for the request may have `alternatives()`: the names of all of them, its own
 /// choice first; then its constructor obeys `plan_request::algorithm`. Where it takes long to make
-/// a plan of a name, it has `other_plans(most)` instead: at most so many of the library's plans,
+/// a plan of a name, it has `other_plans(most)` instead: at most `most` of the library's plans,
 /// without its own; its constructor takes one of them as fourth argument. One whose memory is not
 /// the host's may have `draw`, `first_non_finite`, `first_difference` and `gather`, which do on the
 /// device what any_plan does with `upload` and `download`.

@@ -180,7 +180,7 @@ class autotuner {
   /// the fastest, or nothing where that is the library's choice. Throws device_lost.
   [[nodiscard]] std::string fastest(const std::string& work, device_context& context,
                                     const op::any& op, const plan_request& request) {
-    // So many does PyTorch time, too (benchmark_limit of torch.backends.cudnn is 10).
+    // About as many as PyTorch times (benchmark_limit of torch.backends.cudnn is 10).
     constexpr std::size_t most_candidates = 12;
     const auto known = candidates_.find(work);
     // Compared by the run that this one resumes, or before the choice was rejected.
@@ -189,11 +189,9 @@ class autotuner {
     }
     std::string own;
     auto plans = allowed_plans(work, context, op, request, most_candidates - 1, own);
-    if (plans.size() == 1) {
-      const std::string only = plans.front()->algorithm();
-      return only == own ? std::string() : only;
-    }
-    const std::string first = plans.front()->algorithm();
+    std::string first = plans.front()->algorithm();
+    if (first == own) first.clear();
+    if (plans.size() == 1) return first;
     context.device().activate();
     detail::plan_search search(context, std::move(plans), seed_);
     std::string lost;
@@ -205,7 +203,7 @@ class autotuner {
       lost = fmt::format("{}: {}", work, e.what());
     }
     for (const std::string& text : search.failures()) note(work, text);
-    if (!measured && lost.empty()) return first == own ? std::string() : first;
+    if (!measured && lost.empty()) return first;
     keep(candidates_[work], search.records(), own);
     if (!lost.empty()) throw device_lost(lost);
     return chosen(work, candidates_[work]);

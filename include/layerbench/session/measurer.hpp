@@ -52,8 +52,7 @@ class measurer {
       row.set_up(calls);
       row.call(calls);
     };
-    warmer_.prepare(row.device(), some_calls,
-                    limits.steady_clocks && !limits.over_budget && !recorded);
+    warmer_.prepare(row.device(), some_calls, limits.steady_clocks && !recorded);
     const auto take = [&](stopwatch& watch, auto&& probe) {
       row.warm_shared_cache(how.warm_up > 0);
       return sample(
@@ -87,7 +86,7 @@ class measurer {
       model.set_up();
       model.run(0, model.layers());
     };
-    warmer_.prepare(model.device(), step, limits.steady_clocks && !limits.over_budget);
+    warmer_.prepare(model.device(), step, limits.steady_clocks);
     const auto take = [&](stopwatch& watch, auto&& probe, step_parts parts) {
       step_sampler steps(model, watch, probe, &interrupt_guard::interrupted, parts);
       return steps.sample(sampling_of(limits));
@@ -159,7 +158,7 @@ class measurer {
                                     const pass_limits& limits) {
     stopwatch& watch = watch_of(row.device(), /*communicates=*/false);
     recorded_calls calls(row.calls(), row.device(), watch);
-    if (limits.steady_clocks && !limits.over_budget) {
+    if (limits.steady_clocks) {
       warm_up(row.device(), [&] {
         calls.replay(std::min<std::int64_t>(how.most_calls, 64));
         row.device().synchronize();

@@ -365,9 +365,10 @@ class runner {
 
   /// The limits of a pass of the configuration's chain.
   [[nodiscard]] pass_limits limits_of(const configuration_state& configuration) const {
+    const bool over_budget = criterion_.over_budget(configuration, queue_);
     return {.min_time = criterion_.chain_pass_time(),
-            .over_budget = criterion_.over_budget(configuration, queue_),
-            .steady_clocks = criterion_.limits().steady_clocks};
+            .over_budget = over_budget,
+            .steady_clocks = criterion_.limits().steady_clocks && !over_budget};
   }
 
   /// Marks all timings of the round: the readings do not tell which pass the host disturbed.

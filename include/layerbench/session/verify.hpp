@@ -150,7 +150,7 @@ class trial_run {
   [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t output) const {
     return plan_.first_non_finite(output, at(output));
   }
-  /// First element that a further run writes otherwise, which begins with `poison`.
+  /// First element that differs after a further run on another poison, `poison`.
   [[nodiscard]] std::optional<std::int64_t> first_difference(std::size_t output, std::byte poison) {
     const std::size_t bytes = operands()[output].bytes;
     const std::unique_ptr<device_memory> earlier = device_.allocate(bytes);
@@ -166,7 +166,7 @@ class trial_run {
     if (device_.is_host()) return std::min(count, sampled_outputs);
     return std::min(count, device_sampled_outputs(exact(output, 0).terms));
   }
-  /// The elements that so many checks compare.
+  /// The elements that `checks` checks compare.
   [[nodiscard]] std::vector<float> gather(std::size_t output, std::int64_t checks) const {
     const std::int64_t count = elements(operands()[output].logical.extents);
     std::vector<std::int64_t> indices;

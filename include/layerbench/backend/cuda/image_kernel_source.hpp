@@ -202,21 +202,24 @@ extern "C" __global__ void bias_gradient_parts(const number* gradient, float* pa
   }
 }
 
+// The sum of every `step`th of `count` parts of a channel, from part `begin` on.
+float sum_of_parts(const float* parts, i64 channels, i64 c, i64 begin, i64 count, i64 step) {
+  float sum = 0;
+  for (i64 i = begin; i < count; i += step) sum += parts[i * channels + c];
+  return sum;
+}
+
 // Sums `count` parts of each channel into `sums` parts.
 extern "C" __global__ void sum_parts(const float* parts, float* result, i64 channels, i64 count,
                                      i64 sums) {
   for (i64 t = first(); t < channels * sums; t += stride()) {
-    float sum = 0;
-    for (i64 i = t / channels; i < count; i += sums) sum += parts[i * channels + t % channels];
-    result[t] = sum;
+    result[t] = sum_of_parts(parts, channels, t % channels, t / channels, count, sums);
   }
 }
 extern "C" __global__ void bias_gradient(const float* parts, number* result, i64 channels,
                                          i64 count) {
   for (i64 c = first(); c < channels; c += stride()) {
-    float sum = 0;
-    for (i64 i = 0; i < count; ++i) sum += parts[i * channels + c];
-    result[c] = narrow(sum);
+    result[c] = narrow(sum_of_parts(parts, channels, c, 0, count, 1));
   }
 }
 
