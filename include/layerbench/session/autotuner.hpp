@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -204,7 +205,12 @@ class autotuner {
     }
     for (const std::string& text : search.failures()) note(work, text);
     if (!measured && lost.empty()) return first;
-    keep(candidates_[work], search.records(), own);
+    std::vector<result::plan_candidate> times = search.records();
+    for (result::plan_candidate& one : times) {
+      // A run that resumes this one compares them again, since not all had all their passes.
+      if (!measured) one.hot_seconds = one.cold_seconds = std::nullopt;
+    }
+    keep(candidates_[work], std::move(times), own);
     if (!lost.empty()) throw device_lost(lost);
     return chosen(work, candidates_[work]);
   }
