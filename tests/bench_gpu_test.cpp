@@ -224,7 +224,7 @@ TEST_F(FaultyGpu, ChoosesNoPlanThatCannotBeRecorded) {
 TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
   environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
   environment_["NVIDIA_TF32_OVERRIDE"] = "1";
-  environment_["CUBLASLT_LOG_LEVEL"] = "0";
+  environment_["CUBLASLT_HEURISTICS_CACHE_CAPACITY"] = "0";
   environment_["CUDNN_LOGINFO_DBG"] = "0";
   environment_["NCCL_ALGO"] = "Ring";
   const texts arguments{"--backend=cudnn", "--benchmark_filter=relu1",
@@ -239,11 +239,17 @@ TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
                                           {"gpu_uuid", "GPU-0123"},
                                           {"nvidia_driver_version", "580.1"},
                                           {"NVIDIA_TF32_OVERRIDE", "1"},
-                                          {"CUBLASLT_LOG_LEVEL", "0"},
-                                          {"CUDNN_LOGINFO_DBG", "0"},
+                                          {"CUBLASLT_HEURISTICS_CACHE_CAPACITY", "0"},
                                           {"NCCL_ALGO", "Ring"}}) {
     EXPECT_TRUE(context.contains(field) && context.at(field) == value) << field;
   }
+  EXPECT_FALSE(context.contains("CUDNN_LOGINFO_DBG")) << "changes no timing";
+  const testing::outcome on_cpu =
+      bench("bench_model", {"--backend=reference", "--benchmark_filter=relu1",
+                            "--benchmark_out=" + (directory_.path() / "cpu.json").string()});
+  EXPECT_EQ(on_cpu.exit_code, 0) << on_cpu.err;
+  const auto facts = result::read(directory_.path() / "cpu.json").context;
+  EXPECT_FALSE(facts.contains("gpu") || facts.contains("NCCL_ALGO")) << "no row ran there";
 }
 
 TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {

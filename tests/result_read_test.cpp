@@ -338,6 +338,8 @@ TEST(DifferingContext, IgnoresWhatVariesFromRunToRun) {
   b.context["date"] = "tuesday";
   b.context["load_avg"] = "[1]";
   b.context["library_version"] = "v1.9.5";
+  a.context["gpu_uuid"] = "GPU-0123";
+  b.context["gpu_uuid"] = "GPU-4567";
   EXPECT_THAT(differing_context(a, b), IsEmpty());
   b.context["device"] = "y";
   b.context["onednn"] = "3.2";

@@ -44,7 +44,8 @@ namespace detail {
 
 namespace detail {
 
-/// Adds the environment variables that change what NVIDIA's libraries do.
+/// Adds the environment variables that change what NVIDIA's libraries do; not those that only have
+/// them write a log.
 inline void add_gpu_variables(description& facts) {
   for (char** variable = ::environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
@@ -55,14 +56,18 @@ inline void add_gpu_variables(description& facts) {
     const bool of_a_library =
         name.starts_with("CUBLASLT_") || name.starts_with("CUDNN_") || name.starts_with("NCCL_");
     if (!of_a_library && std::ranges::find(names, name) == names.end()) continue;
+    if (name.find("_LOG") != name.npos || name.starts_with("NCCL_DEBUG")) continue;
     facts[std::string(name)] = text.substr(equals + 1);
   }
 }
 
 }  // namespace detail
 
-/// What a result file says of the machine, the libraries and the settings (docs/formats.md).
-[[nodiscard]] inline description describe_run(const options& o, const registry& known) {
+/// What a result file says of the machine, the libraries and the settings (docs/formats.md). GPUs
+/// are described if a backend of a name in `used` has one, so that files of a CPU alone do not
+/// depend on the GPU beside it.
+[[nodiscard]] inline description describe_run(const options& o, const registry& known,
+                                              const std::set<std::string>& used) {
   description facts{{"layerbench_schema", std::string(result::format_version)},
                     {"layerbench_version", LAYERBENCH_VERSION}};
   facts["device"] = detail::cpu_model();
@@ -99,7 +104,12 @@ inline void add_gpu_variables(description& facts) {
     }
   }
   for (const backend_entry& entry : known.backends) {
-    if (!entry.probe()) entry.describe(facts);
+    if (entry.probe()) continue;
+    description libraries;
+    entry.describe(libraries);
+    if (!libraries.contains("gpu") || used.contains(std::string(entry.name))) {
+      facts.merge(libraries);
+    }
   }
   if (facts.contains("gpu")) detail::add_gpu_variables(facts);
   return facts;

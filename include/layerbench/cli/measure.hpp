@@ -130,7 +130,9 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   using detail::result_sink;
   const machine_watch watch(resources);
   result::results results;
-  for (const auto& [name, value] : describe_run(o, known)) {
+  std::set<std::string> used;
+  for (const benchmark_case* item : selected) used.insert(item->name().configuration.backend);
+  for (const auto& [name, value] : describe_run(o, known, used)) {
     results.context[name] = printable(value);
   }
   detail::add_user_context(o, results);
