@@ -440,8 +440,7 @@ bool converter::is_returned(std::size_t i) const {
 /// call.
 void converter::join_recurrent(std::set<std::size_t>& gone) {
   const reader_map readers = readers_of_layers();
-  for (std::size_t i = 0; i < result_.layers.size(); ++i) {
-    layer& upper = result_.layers[i];
+  for (layer& upper : result_.layers) {
     const op::rnn* own = upper.op.get<op::rnn>();
     if (own == nullptr || !upper.inputs[0]) continue;
     const std::size_t before = *upper.inputs[0];

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <unordered_map>
@@ -76,7 +77,7 @@ bool has_16_bits(int type) { return type == element::f16 || type == element::bf1
 /// The numbers of an f16 or bf16 tensor, of their bits; nothing where these are no 16 bits.
 std::optional<std::vector<double>> of_bits(std::vector<double> all, int type) {
   for (double& one : all) {
-    if (!(one >= 0 && one <= 0xFFFF)) return std::nullopt;
+    if (std::isnan(one) || one < 0 || one > 0xFFFF) return std::nullopt;
     const auto bits = static_cast<std::uint16_t>(one);
     one = type == element::f16 ? static_cast<double>(std::bit_cast<_Float16>(bits))
                                : std::bit_cast<float>(std::uint32_t{bits} << 16U);

@@ -78,7 +78,7 @@ inline void add_model_options(CLI::App& app, options& o) {
           "LAYERBENCH_SHAPES");
 }
 
-/// The conditions under which models run.
+/// The conditions under which calls run.
 inline void add_condition_options(CLI::App& app, options& o) {
   add_list(app, "--dtype", "TYPE", o.dtypes, "Data types\n--dtype=f32,bf16", "LAYERBENCH_DTYPE")
       ->check(one_of(dtype_names()))
@@ -113,6 +113,10 @@ inline void add_condition_options(CLI::App& app, options& o) {
           "LAYERBENCH_LAYOUT")
       ->check(one_of(text_list(enum_names<layout>)))
       ->capture_default_str();
+}
+
+/// Of which calls and tensors a step consists, and which plans it uses.
+inline void add_form_options(CLI::App& app, options& o) {
   add_list(app, "--fusion", "NAME|FILE", o.fusions,
            "Which layers run as one call, as in inference engines, by name or by path of a fusion "
            "plan; 'layerbench list --fusions' shows all\n--fusion=none,openvino",
@@ -340,6 +344,7 @@ inline void complete_options(options& o, const registry& known) {
   if (what.collective) o.models.emplace_back(model::sweep_model);
   detail::add_model_options(app, o);
   detail::add_condition_options(app, o);
+  detail::add_form_options(app, o);
   detail::add_phase_options(app, o);
   if (what.whole_model()) detail::add_step_options(app, o);
   detail::add_measuring_options(app, o);

@@ -171,7 +171,7 @@ class autotuner {
                                           const op::any& op, const plan_request& request) {
     std::string own;
     const auto plans = allowed_plans(work, context, op, request, candidates_.at(work).size(), own);
-    const std::string first = plans.front()->algorithm();
+    std::string first = plans.front()->algorithm();
     if (first == own) return {};
     note(work, fmt::format("{} in place of {}", first, own));
     return first;

@@ -249,7 +249,7 @@ class chain {
   void draw(const model::kept_tensor& kept, std::uint64_t seed) {
     const test_data data(kept.logical, operand_seed(seed, kept.values));
     const use& first = first_uses_.at(kept.tensor);
-    const address to = at(first.start);
+    void* const to = at(first.start);
     if (kept.order.empty()) return plans_[first.call]->draw(first.operand, data, to);
     const dims& extents = kept.logical.extents;
     const op::any reorder(op::reorder{extents, op::plain_order(extents), kept.order});

@@ -384,6 +384,64 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// The names of the models of a suite, and the files that they come from.
+class model_names {
+ public:
+  /// Throws usage_error for the name of another file.
+  void add(const std::string& name, const std::filesystem::path& path) {
+    if (std::filesystem::equivalent(seen_.try_emplace(name, path).first->second, path)) return;
+    throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
+                                  seen_.at(name).string(), path.string(), name));
+  }
+
+ private:
+  std::map<std::string, std::filesystem::path> seen_;
+};
+
+/// The parts of a model file that are configurations: the rows of a sweep, or the model as each of
+/// the `fusions` has it.
+[[nodiscard]] inline std::vector<model::graph> parts_of(
+    const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
+    const options& o, const registry& known) {
+  if (is_sweep(graph)) {
+    require_rows_only(o, graph);
+    return model::rows_of(graph);
+  }
+  std::vector<model::graph> parts;
+  for (const auto& plan : fusions) {
+    parts.push_back(plan ? model::fused(graph, *plan, known.ops) : graph);
+  }
+  return parts;
+}
+
+/// Adds the all-reduces of the models, or a sweep of their sizes.
+template <class AddCases>
+void add_collectives(const options& o, const registry& known, suite_builder& maker,
+                     const AddCases& add_cases) {
+  model_names names;
+  for (const std::string& name : o.models) {
+    std::optional<model::graph> trained;
+    if (name != model::sweep_model) {
+      const std::filesystem::path path = model::find(name, o.shapes);
+      trained = model::load(path, std::nullopt, known.ops);
+      names.add(trained->name, path);
+    }
+    add_cases([&](const std::string& on, const std::string& type, int) {
+      return maker.collectives(trained, dtype_from(type).value(), maker.ranks(on));
+    });
+  }
+}
+
+inline void require_reusable_memory(const options& o) {
+  if (o.phase == "inference" || o.memory != name(model::memory_mode::reused)) return;
+  throw usage_error(
+      "--memory: training keeps activations for the gradients; only inference reuses their memory");
+}
+
+}  // namespace detail
+
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
 /// order models, batches, tokens, contexts, fusions, backends, data types, threads. Needs no
 /// device, but for layout any, reused memory and training, where the library decides what a step
@@ -422,49 +480,21 @@ inline void require_rows_only(const options& o, const model::graph& sweep) {
     });
     return all;
   }
-  std::map<std::string, std::filesystem::path> seen;
-  const auto require_own_name = [&](const model::graph& of, const std::filesystem::path& path) {
-    if (std::filesystem::equivalent(seen.try_emplace(of.name, path).first->second, path)) return;
-    throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
-                                  seen.at(of.name).string(), path.string(), of.name));
-  };
   if (what.collective) {
     detail::note_ranks(backends, known, all.notes);
-    for (const std::string& name : o.models) {
-      std::optional<model::graph> trained;
-      if (name != model::sweep_model) {
-        const std::filesystem::path path = model::find(name, o.shapes);
-        trained = model::load(path, std::nullopt, known.ops);
-        require_own_name(*trained, path);
-      }
-      add_cases([&](const std::string& on, const std::string& type, int) {
-        return maker.collectives(trained, dtype_from(type).value(), maker.ranks(on));
-      });
-    }
+    detail::add_collectives(o, known, maker, add_cases);
     return all;
   }
+  detail::require_reusable_memory(o);
   const std::vector<std::optional<model::fusion_plan>> fusions = detail::fusions_of(o, known);
-  if (o.phase == "training" && o.memory == name(model::memory_mode::reused)) {
-    throw usage_error(
-        "--memory: training keeps activations for the gradients; only inference "
-        "reuses their memory");
-  }
+  detail::model_names names;
   for (const std::string& model_name : o.models) {
     const std::filesystem::path path = model::find(model_name, o.shapes);
     for (const model::parameter_values& replaced : sizes) {
       const model::graph graph = model::load(path, replaced, known.ops);
-      require_own_name(graph, path);
-      if (is_sweep(graph)) detail::require_rows_only(o, graph);
-      std::vector<model::graph> parts;  // each a configuration
-      if (is_sweep(graph)) {
-        parts = model::rows_of(graph);
-      } else {
-        for (const auto& plan : fusions) {
-          parts.push_back(plan ? model::fused(graph, *plan, known.ops) : graph);
-        }
-      }
+      names.add(graph.name, path);
       try {
-        for (const model::graph& part : parts) {
+        for (const model::graph& part : detail::parts_of(graph, fusions, o, known)) {
           add_cases([&](const auto&...) -> const model::graph& { return part; });
         }
       } catch (const device_lost& e) {
