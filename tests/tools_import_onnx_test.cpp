@@ -498,8 +498,8 @@ TEST_F(ImportOnnx, TheLastStateIsTheLastStepOfOneDirection) {
               ElementsAre(lstm, "slice {dims:[5,batch,16],axis:0,begin:4,size:1}", gemm));
   EXPECT_THAT(layers_of(net_of("reverse", 1)),
               ElementsAre(lstm, "slice {dims:[5,batch,16],axis:0,size:1}", gemm));
-  for (const json::value& layer :
-       file_of(net_of("forward", 1).bytes(), {"--no-softmax"}).at("layers")) {
+  const json::value file = file_of(net_of("forward", 1).bytes(), {"--no-softmax"});
+  for (const json::value& layer : file.at("layers")) {
     EXPECT_FALSE(layer.contains("after")) << "each layer reads the one before";
   }
   for (const pb::model& other : {net_of("bidirectional", 1), net_of("forward", 2)}) {
