@@ -32,10 +32,11 @@ def log(what):
 """
 WORKER = LOG + """
 task, folder, names, *rest = sys.argv[1:]
-log(" ".join([task, names, *rest[:1]]))
+model = json.load(open(os.path.join(folder, "model.json")))
+dtype = model["dtype"] if task == "prepare" and model["dtype"] != "f32" else ""
+log(" ".join([task, names, *rest[:1], *filter(None, [dtype])]))
 fault = os.environ.get("TEST_FAULT", "")
 if task == "prepare":
-    model = json.load(open(os.path.join(folder, "model.json")))
     assert model["layers"][0]["shape"]["n"] == model["batch"]
     print('{"error": "layer x: op y", "code": 4}' if fault == "prepare" else "{}", flush=True)
 elif task == "profile":
@@ -164,6 +165,16 @@ class Run(unittest.TestCase):
                                        graph).returncode, 0)
         self.assertEqual(graph.read_text(), "<net/>")
 
+    def test_integers_are_for_the_engines_that_have_them(self):
+        done = self.run_tool("lenet5", "--threads=1", "--batch=2", "--dtype=s8", "--rounds=1",
+                             "--bench", self.bench, "--bench-options=--fusion=int8_default")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        commands = [what for what, _, _ in self.logged()]
+        self.assertEqual(commands[0], "prepare onnxruntime,openvino s8")
+        self.assertTrue(any(what.startswith("bench") and "--dtype=s8" in what for what in commands))
+        self.assertEqual(set(self.result()["engine_layers"]),
+                         {f"inference/{engine}/s8/lenet5/batch:2" for engine in engines.IN_S8})
+
     def test_an_engine_that_does_not_wait_is_named(self):
         done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=2", fault="spin")
         self.assertIn("torch: used 1.00 s of processor time in the 2.0 s", done.stderr)
@@ -172,7 +183,7 @@ class Run(unittest.TestCase):
         most = len(os.sched_getaffinity(0))
         for wrong in (["--batch=0"], ["--batch=x"], ["--threads=1,1"], [f"--threads={most + 1}"],
                       ["--engines=tensorflow"], ["--rounds=0"], ["--bench=/nowhere"],
-                      ["--dtype=s8"], ["--exec-graph=x", "--batch=1,2"],
+                      ["--dtype=s8", "--engines=torch"], ["--dtype=u4"], ["--exec-graph=x", "--batch=1,2"],
                       ["-o", "/nowhere/r.json"]):
             with self.subTest(wrong):
                 command = self.command("lenet5")

@@ -19,7 +19,8 @@ import sys
 import time
 
 INPUTS = 4  # sets of random inputs
-TOLERANCE = {'f32': 1e-3}  # of the largest result
+# Of the largest result. Integers have 8 bits in each of many layers.
+TOLERANCE = {'f32': 1e-3, 's8': 0.3}
 WARM_UP = (0.5, 5)         # seconds and calls, both at least, before the first round
 WARM_UP_AGAIN = (0.1, 2)   # before the others: another program has used the caches
 ROUND = (0.5, 7)
@@ -27,6 +28,7 @@ PROFILED = 20              # calls
 NEEDS = {'torch': ('torch', 'numpy'), 'torch_compile': ('torch', 'numpy'),
          'onnxruntime': ('torch', 'onnx', 'onnxscript', 'onnxruntime', 'numpy'),
          'openvino': ('torch', 'onnx', 'onnxscript', 'openvino', 'numpy')}
+NEEDS_IN_S8 = {'openvino': ('nncf',)}
 
 
 class Failed(Exception):
@@ -37,8 +39,10 @@ class Failed(Exception):
         self.code = code
 
 
-def require(engines):
-    packages = sorted({package for engine in engines for package in NEEDS[engine]})
+def require(engines, dtype):
+    more = NEEDS_IN_S8 if dtype == 's8' else {}
+    packages = sorted({package for engine in engines
+                       for package in NEEDS[engine] + more.get(engine, ())})
     # The folder tools/onnx looks like a package, but has no origin.
     missing = [package for package in packages
                if getattr(importlib.util.find_spec(package), 'origin', None) is None]
@@ -47,8 +51,10 @@ def require(engines):
 
 
 def prepare(folder, engines):
-    """Writes weights.pt, data.npz and, for the engines that read it, model.onnx."""
-    require(engines)
+    """Writes weights.pt, data.npz and, for the engines that read it, model.onnx; in s8 also what
+    they make of it."""
+    dtype = dtype_of(folder)
+    require(engines, dtype)
     import numpy
     import torch
     import engine_model
@@ -70,6 +76,11 @@ def prepare(folder, engines):
     numpy.savez(folder / 'data.npz', **data)
     if {'onnxruntime', 'openvino'} & set(engines):
         engine_model.export_onnx(model, sets[0], folder / 'model.onnx')
+    if dtype == 's8':
+        named = [{f'input{i}': tensor.numpy() for i, tensor in enumerate(tensors)}
+                 for tensors in sets]
+        for engine in engines:
+            ENGINES[engine].quantize(folder, named)
     return {}
 
 
@@ -131,7 +142,27 @@ class TorchCompile(Torch):
 class OnnxRuntime:
     """ONNX Runtime on its CPU provider."""
 
-    settings = 'intra_op_num_threads, inter_op_num_threads 1, sequential, all optimizations'
+    settings = ('intra_op_num_threads, inter_op_num_threads 1, sequential, all optimizations; '
+                's8: quantize_static, QDQ, u8 activations, s8 weights, per_channel')
+    files = {'f32': 'model.onnx', 's8': 'model_s8.onnx'}
+
+    @classmethod
+    def quantize(cls, folder, inputs):
+        from onnxruntime import quantization
+
+        class Reader(quantization.CalibrationDataReader):
+            """The inputs, one by one."""
+
+            def __init__(self):
+                self.left = iter(inputs)
+
+            def get_next(self):
+                return next(self.left, None)
+        quantization.quantize_static(
+            folder / 'model.onnx', folder / cls.files['s8'], Reader(), per_channel=True,
+            quant_format=quantization.QuantFormat.QDQ,
+            activation_type=quantization.QuantType.QUInt8,
+            weight_type=quantization.QuantType.QInt8)
 
     def __init__(self, folder, threads, buffers, profiled):
         import onnxruntime
@@ -142,7 +173,7 @@ class OnnxRuntime:
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         options.enable_profiling = profiled
         options.profile_file_prefix = str(folder / 'onnxruntime')
-        self.session = onnxruntime.InferenceSession(folder / 'model.onnx', options,
+        self.session = onnxruntime.InferenceSession(folder / self.files[dtype_of(folder)], options,
                                                     providers=['CPUExecutionProvider'])
         self.names = layer_names(folder)
         self.binding = self.session.io_binding()
@@ -175,12 +206,21 @@ class OpenVino:
     """OpenVINO on its CPU device."""
 
     settings = ('INFERENCE_NUM_THREADS, NUM_STREAMS 1, PERFORMANCE_HINT LATENCY, '
-                'INFERENCE_PRECISION_HINT f32')
+                'INFERENCE_PRECISION_HINT f32; s8: nncf.quantize, preset performance')
+    files = {'f32': 'model.onnx', 's8': 'model_s8.xml'}
+
+    @classmethod
+    def quantize(cls, folder, inputs):
+        import nncf
+        import openvino
+        model = openvino.Core().read_model(folder / 'model.onnx')
+        openvino.save_model(nncf.quantize(model, nncf.Dataset(inputs)), folder / cls.files['s8'],
+                            compress_to_fp16=False)
 
     def __init__(self, folder, threads, buffers, profiled):
         import openvino
         self.openvino, self.version = openvino, openvino.__version__
-        self.compiled = openvino.Core().compile_model(folder / 'model.onnx', 'CPU', {
+        self.compiled = openvino.Core().compile_model(folder / self.files[dtype_of(folder)], 'CPU', {
             'INFERENCE_NUM_THREADS': threads, 'NUM_STREAMS': 1, 'PERFORMANCE_HINT': 'LATENCY',
             'INFERENCE_PRECISION_HINT': 'f32', 'PERF_COUNT': profiled})
         self.names = layer_names(folder)
@@ -213,6 +253,10 @@ class OpenVino:
 
 ENGINES = {'torch': Torch, 'torch_compile': TorchCompile, 'onnxruntime': OnnxRuntime,
            'openvino': OpenVino}
+
+
+def dtype_of(folder):
+    return json.loads((folder / 'model.json').read_text())['dtype']
 
 
 def layer_names(folder):
@@ -259,9 +303,10 @@ class Timed:
             for i, result in enumerate(self.engine.results()):
                 expected = data[f'result{i}_{number}']
                 error = float(numpy.abs(result - expected).max() / numpy.abs(expected).max())
-                if not error <= TOLERANCE['f32']:
+                allowed = TOLERANCE[dtype_of(folder)]
+                if not error <= allowed:
                     raise Failed(f'{name}: wrong results: result {i} differs by {error:.1e} of its '
-                                 f'largest value from that of torch; allowed {TOLERANCE["f32"]:.0e}')
+                                 f'largest value from that of torch; allowed {allowed:.0e}')
         self.warm_up(WARM_UP)
 
     def fill(self, number):

@@ -33,6 +33,7 @@ import tempfile
 import from_torch
 
 ENGINES = ('torch', 'torch_compile', 'onnxruntime', 'openvino')
+IN_S8 = ('onnxruntime', 'openvino')
 WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_worker.py')]
 # Of OpenMP and MKL: one library's binding would be that of all others.
 THREAD_VARIABLES = ('OMP_', 'GOMP_', 'KMP_', 'MKL_')
@@ -74,9 +75,11 @@ def options_of(arguments):
                         help='batch sizes; default: that of the shape file')
     parser.add_argument('--threads', type=counts, metavar='N,...',
                         help='threads, each on a processor; default: one per processor')
-    parser.add_argument('--engines', type=engine_names, default=list(ENGINES), metavar='NAME,...',
-                        help=f'default: {",".join(ENGINES)}')
-    parser.add_argument('--dtype', choices=['f32'], default='f32', help='data type; default: f32')
+    parser.add_argument('--engines', type=engine_names, metavar='NAME,...',
+                        help=f'default: {",".join(ENGINES)}; in s8: {",".join(IN_S8)}')
+    parser.add_argument('--dtype', choices=['f32', 's8'], default='f32',
+                        help='data type; s8: quantized by the tools of the engines, weights and '
+                        'activations; default: f32')
     parser.add_argument('--rounds', type=int, default=7, metavar='N', help='default: 7')
     parser.add_argument('--bench', metavar='FILE',
                         help='bench_model, which measures the layers in turns with the engines; '
@@ -94,6 +97,10 @@ def options_of(arguments):
     parser.add_argument('-o', '--output', required=True, metavar='FILE',
                         help='the result file; the layers are in FILE with _layers behind its stem')
     options = parser.parse_args(arguments)
+    known = IN_S8 if options.dtype == 's8' else ENGINES
+    options.engines = options.engines or list(known)
+    if not set(options.engines) <= set(known):
+        parser.error(f'--dtype: {options.dtype} is for {" and ".join(known)}')
     processors = len(os.sched_getaffinity(0))
     options.threads = options.threads or [processors]
     if max(options.threads) > processors:
@@ -349,7 +356,7 @@ def measure(options, shown, threads, results):
     results.context[f'processors_{threads}'] = ','.join(map(str, processors))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / 'model.json').write_text(json.dumps(shown))
+        (folder / 'model.json').write_text(json.dumps({**shown, 'dtype': options.dtype}))
         with Worker(['prepare', name, ','.join(options.engines)], folder, processors) as worker:
             worker.answer()
         with contextlib.ExitStack() as stack:
