@@ -37,7 +37,7 @@ constexpr bool has_integers =
     !std::is_same_v<Op, op::attention> && !std::is_same_v<Op, op::rotary>;
 template <class Op>
 bool is_known_gap(const Op& /*op*/, const plan_request& request) {
-  return request.type == dtype::s8 && !has_integers<Op>;
+  return is_integer(request.type) && !has_integers<Op>;
 }
 bool is_known_gap(const op::conv& o, const plan_request& request) {
   // Taps that meet padding alone.
@@ -78,7 +78,7 @@ bool is_known_gap(const op::deconv& o, const plan_request& request) {
   for (std::int64_t x = 0; x < o.q(); ++x) {
     all = all && reached(x, o.s, o.dilation.h, o.pad.left, o.stride.h, o.w);
   }
-  return request.type == dtype::s8 && !all;
+  return is_integer(request.type) && !all;
 }
 bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
   const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
@@ -86,17 +86,17 @@ bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
   return o.kind == op::pool_kind::average && o.count_padding && beyond;
 }
 bool is_known_gap(const op::lrn& o, const plan_request& request) {
-  if (request.type == dtype::s8) return true;
+  if (is_integer(request.type)) return true;
   const bool wrong = o.c > 16 && (request.type == dtype::f32 ? o.c % 16 != 0 && o.size > 5
                                                              : o.c % 16 != 0 || o.size > 5);
   return request.pass == op::pass::bwd && (wrong || o.size == 1);
 }
 bool is_known_gap(const op::rnn& o, const plan_request& request) {
-  return request.type == dtype::s8 || (o.layers > 1 && o.bidirectional) ||
+  return is_integer(request.type) || (o.layers > 1 && o.bidirectional) ||
          (request.pass == op::pass::bwd && request.type != dtype::f32);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {
-  return request.type == dtype::s8 && o.kind != op::activation_kind::relu;
+  return is_integer(request.type) && o.kind != op::activation_kind::relu;
 }
 
 /// Post-ops that oneDNN lacks: all but relu of a normalization, and additions of integers in other
@@ -105,7 +105,11 @@ template <class Op>
 bool is_post_op_gap(const Op& o, const plan_request& request) {
   if constexpr (requires { o.post; }) {
     if (std::is_same_v<Op, op::batchnorm>) return o.post != op::post_ops{op::post_op::relu};
-    return request.type == dtype::s8 && std::ranges::find(o.post, op::post_op::add) != o.post.end();
+    bool integers = is_integer(request.type);
+    if constexpr (requires { o.addend_type; }) {
+      integers = is_integer(dtype_of(o.addend_type, dtype_of(o.dst_type, request.type)));
+    }
+    return integers && std::ranges::find(o.post, op::post_op::add) != o.post.end();
   }
   return false;
 }
@@ -171,7 +175,7 @@ class random_shapes : public ::testing::Test {
       }
       // cuDNN has no local response normalisation in bf16.
       const bool lacks_type =
-          type == dtype::s8 || (std::is_same_v<Op, op::lrn> && type == dtype::bf16);
+          is_integer(type) || (std::is_same_v<Op, op::lrn> && type == dtype::bf16);
       const bool has_plans = device->implements_op(op::any(Op{})) && !lacks_type;
       // Of the post-ops only convolutions have most, and products relu.
       const bool has_fused = std::is_same_v<Op, op::conv> || std::is_same_v<Op, op::gemm>;
@@ -179,7 +183,7 @@ class random_shapes : public ::testing::Test {
       EXPECT_GE(found.ran, has_plans ? enough : 0) << backend.name;
       return;
     }
-    const bool has_none = type == dtype::s8 && !has_integers<Op> && !is_reference(backend);
+    const bool has_none = is_integer(type) && !has_integers<Op> && !is_reference(backend);
     EXPECT_GE(found.ran, has_none || !has_type(backend, type) ? 0 : wanted) << backend.name;
   }
 
@@ -192,7 +196,7 @@ class random_shapes : public ::testing::Test {
       const std::vector<op::pass> passes = op::passes(o);
       const op::pass drawn = passes[static_cast<std::size_t>(
           d.between(0, static_cast<std::int64_t>(passes.size()) - 1))];
-      const plan_request request{.pass = type == dtype::s8 ? passes.front() : drawn,
+      const plan_request request{.pass = is_integer(type) ? passes.front() : drawn,
                                  .type = type,
                                  .order = d.pick({layout::nhwc, layout::nchw, layout::any})};
       SCOPED_TRACE(fmt::format("{} {} {} {} {} {}", backend.name, Op::name, name(request.pass),
@@ -286,6 +290,29 @@ TYPED_TEST_SUITE(fused_integers, fused_integer_ops);
 TYPED_TEST(fused_integers, agree_with_the_reference) {
   this->agree(dtype::s8, this->some, 1, &testing::random_fused_op<TypeParam>);
 }
+
+// Steps in s8 have tensors in u8, and calls whose tensors have several types.
+template <class Op>
+class quantized_shapes : public random_shapes<Op> {};
+
+using quantized_ops = ::testing::Types<op::conv, op::gemm>;
+TYPED_TEST_SUITE(quantized_shapes, quantized_ops);
+
+TYPED_TEST(quantized_shapes, agree_with_the_reference_in_s8) {
+  this->agree(dtype::s8, this->many, 1, &testing::random_quantized_op<TypeParam>);
+}
+TYPED_TEST(quantized_shapes, agree_with_the_reference_in_u8) {
+  this->agree(dtype::u8, this->many, 1, &testing::random_quantized_op<TypeParam>);
+}
+
+template <class Op>
+class unsigned_shapes : public random_shapes<Op> {};
+
+using unsigned_ops =
+    ::testing::Types<op::conv, op::gemm, op::pool, op::concat, op::reorder, op::quantize>;
+TYPED_TEST_SUITE(unsigned_shapes, unsigned_ops);
+
+TYPED_TEST(unsigned_shapes, agree_with_the_reference) { this->agree(dtype::u8, this->some, 1); }
 
 }  // namespace backend_correctness_test
 }  // namespace layerbench

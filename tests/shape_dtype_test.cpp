@@ -152,6 +152,10 @@ TEST(round_to, gives_multiples_of_the_scale_for_s8) {
   EXPECT_EQ(round_to(dtype::s8, 0.375, 0.25), 0.5);
   EXPECT_EQ(round_to(dtype::s8, 40, 0.25), 31.75);
   EXPECT_EQ(round_to(dtype::s8, -40, 0.25), -32);
+  EXPECT_EQ(round_to(dtype::u8, -40, 0.25), 0);
+  EXPECT_EQ(round_to(dtype::u8, 400, 0.25), 63.75);
+  EXPECT_EQ(round_to(dtype::u8, 400, 0.25, 100), 38.75) << "(255 - 100) / 4";
+  EXPECT_EQ(round_to(dtype::u8, -400, 0.25, 100), -25);
 }
 
 TEST(dtype, is_found_by_its_name) {

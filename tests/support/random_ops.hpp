@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -304,6 +305,16 @@ inline op::reorder roll(dice& d, std::type_identity<op::reorder> /*tag*/) {
   return {{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)}, order(), order()};
 }
 
+inline position zero_point(dice& d) { return {d.chance() ? 0 : d.between(1, 255)}; }
+
+inline op::quantize roll(dice& d, std::type_identity<op::quantize> /*tag*/) {
+  using enum op::tensor_type;
+  return {{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)},
+          d.pick({f32, s8, u8}),
+          zero_point(d),
+          zero_point(d)};
+}
+
 inline op::dropout roll(dice& d, std::type_identity<op::dropout> /*tag*/) {
   const double rate = d.pick({0.5, 0.0, 0.125, 0.9});
   if (d.chance()) return {rate, {d.between(1, 40), d.between(1, 40)}};
@@ -373,6 +384,22 @@ Op random_fused_op(dice& d) {
                                   : static_cast<op::post_op>(d.between(0, last)));
     }
   }
+  return o;
+}
+
+/// With tensors of several types, for rows of integers.
+template <class Op>
+Op random_quantized_op(dice& d) {
+  using enum op::tensor_type;
+  Op o = d.chance() ? random_op<Op>(d) : random_fused_op<Op>(d);
+  o.dst_type = d.pick({same, f32, s8, u8});
+  const bool real = o.dst_type == f32;
+  const bool overwrites = std::ranges::find(o.post, op::post_op::sum) != o.post.end();
+  o.addend_type = !overwrites ? f32 : real ? same : d.pick({same, s8, u8});
+  if constexpr (requires { o.batch; }) o.batch = 1;
+  o.channel_scales = d.chance();
+  o.src_zero = detail::zero_point(d);
+  o.dst_zero = detail::zero_point(d);
   return o;
 }
 

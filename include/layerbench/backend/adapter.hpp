@@ -75,6 +75,10 @@ concept has_ranks = requires {
 template <class Plan>
 concept has_post_ops = requires { requires Plan::has_post_ops; };
 
+/// Whether a plan computes with the types, scales and zero points that its op names.
+template <class Plan>
+concept has_quantization = requires { requires Plan::has_quantization; };
+
 template <class B>
 concept led_by_first_rank = has_ranks<B> && requires {
   { B::serve_first_rank() } -> std::same_as<bool>;
@@ -306,7 +310,9 @@ class backend_device final : public compute_device {
                                                     const plan_request& request) override {
     activate();  // libraries choose algorithms by the thread count
     std::unique_ptr<any_plan> result;
-    (try_op<Ops>(result, op, request), ...);
+    plan_request own = request;
+    own.type = op.own_type().value_or(request.type);
+    (try_op<Ops>(result, op, own), ...);
     if (!result) throw unsupported(fmt::format("{} has no {}", B::name, op.name()));
     if (!request.algorithm.empty() && result->algorithm() != request.algorithm) {
       throw unsupported(fmt::format("{} has {} for it, not {}, which was chosen", B::name,
@@ -327,6 +333,12 @@ class backend_device final : public compute_device {
       if constexpr (requires { sizes->post; } && !detail::has_post_ops<layerbench::plan<B, Op>>) {
         if (!sizes->post.empty()) {
           throw unsupported(fmt::format("{} has no {} with post-ops", B::name, Op::name));
+        }
+      }
+      if constexpr (requires { is_quantized(*sizes); } &&
+                    !detail::has_quantization<layerbench::plan<B, Op>>) {
+        if (is_quantized(*sizes)) {
+          throw unsupported(fmt::format("{} has no {} of several types", B::name, Op::name));
         }
       }
       result = std::make_unique<detail::plan_of<B, Op>>(device(), *sizes, request);

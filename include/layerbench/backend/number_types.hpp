@@ -82,10 +82,11 @@ inline void require_number(dtype type) {
 }
 
 /// As with_number, also of the numbers of which no loop is the suite's own: those alone libraries
-/// compute with. An s8 number is to be multiplied by its operand's quantum.
+/// compute with. An integer stands for a real number by the scale and zero point of its operand.
 template <class Visit>
 decltype(auto) with_stored_number(dtype type, Visit&& visit) {
   if (type == dtype::s8) return visit(std::int8_t{});
+  if (type == dtype::u8) return visit(std::uint8_t{});
   if (type == dtype::f8_e4m3) return visit(f8_e4m3{});
   return with_number(type, visit);
 }

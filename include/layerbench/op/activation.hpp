@@ -57,7 +57,7 @@ struct activation {
   }
 
   /// src and dst of extents dims, gradients alike; `bwd` reads one of the two. Test data reaches
-  /// past the bends of every function, for s8 as far as its scale does.
+  /// past the bends of every function, for integers as far as its scale does.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     if (p == pass::bwd) {
       operand kept{"dst", dims, role::source, type};
@@ -67,7 +67,7 @@ struct activation {
               {"diff_dst", dims, role::source, type},
               {"diff_src", dims, role::destination, type}};
     }
-    const double reach = type == dtype::s8 ? 1 : 8;
+    const double reach = is_integer(type) ? 1 : 8;
     return {{"src", dims, role::source, type, -reach, reach},
             {"dst", dims, role::destination, type}};
   }

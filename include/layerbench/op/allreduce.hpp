@@ -40,7 +40,7 @@ struct allreduce {
     const dims extents{ranks, count(type)};
     operand src{"src", extents, role::source, type};
     operand dst{"dst", extents, role::destination, type};
-    if (type == dtype::s8) {
+    if (is_integer(type)) {
       dst.scale *= static_cast<double>(ranks);
     } else {
       const double exact = std::ldexp(1.0, traits(type).significand_bits);

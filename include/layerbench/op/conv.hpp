@@ -6,6 +6,7 @@
 
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/post_ops.hpp>
+#include <layerbench/op/quantization.hpp>
 
 namespace layerbench::op {
 
@@ -13,7 +14,8 @@ namespace layerbench::op {
 /// dst[n,k,p,q] = bias[k] + sum over c,r,s of
 ///   src[n, c, p*stride.v - pad.top + r*dilation.v, q*stride.h - pad.left + s*dilation.h] *
 ///   weights[k, c mod (C/groups), r, s], where c runs over the group of k.
-/// Then come the post-ops.
+/// Then come the post-ops. In integers the products are exact, and everything after them is
+/// computed in f32.
 struct conv {
   static constexpr std::string_view name = "conv";
   static constexpr op::storage storage = op::storage::own;
@@ -25,6 +27,9 @@ struct conv {
   std::int64_t groups = 1;
   bool bias = false;
   post_ops post = {};
+  tensor_type dst_type = tensor_type::same, addend_type = tensor_type::same;
+  bool channel_scales = false;
+  position src_zero = {}, dst_zero = {};
 
   static constexpr auto fields = std::tuple{
       required("n", &conv::n, "images in a batch"),
@@ -40,6 +45,11 @@ struct conv {
       optional("groups", &conv::groups, "channel groups, c and k are multiples of it"),
       optional("bias", &conv::bias, "whether a bias is added"),
       optional("post", &conv::post, post_help),
+      optional("dst_type", &conv::dst_type, dst_type_help),
+      optional("addend_type", &conv::addend_type, addend_type_help),
+      optional("channel_scales", &conv::channel_scales, channel_scales_help),
+      optional("src_zero", &conv::src_zero, src_zero_help),
+      optional("dst_zero", &conv::dst_zero, dst_zero_help),
   };
 
   /// Output height.
@@ -57,6 +67,7 @@ struct conv {
     if (p() < 1) throw invalid_field("r", "is larger than the padded input height");
     if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
     op::validate(post);
+    validate_quantization(*this);
   }
 
   [[nodiscard]] std::vector<pass> passes() const {
@@ -83,12 +94,11 @@ struct conv {
     const std::int64_t depth = c / groups * r * s;
     std::vector<operand> all{{"src", image, role::source, type},
                              {"weights", filters, role::weights, type}};
-    // Integer convolutions add their bias in floating point, before they are rounded.
-    if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
+    if (bias) all.push_back({"bias", {k}, role::weights, type});
     all.push_back({"dst", diff_dst.extents, role::destination, type});
     all.back().scale *=
         std::sqrt(static_cast<double>(depth));  // keeps a sum of `depth` random products in range
-    insert_addends(post, all);
+    quantize_operands(*this, 0, all);
     return all;
   }
 

@@ -106,7 +106,7 @@ struct deconv {
     std::vector<operand> all{{"src", image, role::source, type},
                              {"weights", filters, role::weights, type}};
     // Integer convolutions add their bias in floating point, before they are rounded.
-    if (bias) all.push_back({"bias", {k}, role::weights, type == dtype::s8 ? dtype::f32 : type});
+    if (bias) all.push_back({"bias", {k}, role::weights, is_integer(type) ? dtype::f32 : type});
     all.push_back({"dst", diff_dst.extents, role::destination, type});
     // Keeps a sum of as many random products as an output has terms in range.
     const std::int64_t products = c / groups * r * s;

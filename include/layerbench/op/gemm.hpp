@@ -6,6 +6,7 @@
 
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/post_ops.hpp>
+#include <layerbench/op/quantization.hpp>
 
 namespace layerbench::op {
 
@@ -22,6 +23,9 @@ struct gemm {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   bool a_transposed = false, b_transposed = false, bias = false;
   post_ops post = {};
+  tensor_type dst_type = tensor_type::same, addend_type = tensor_type::same;
+  bool channel_scales = false;
+  position src_zero = {}, dst_zero = {};
 
   static constexpr auto fields = std::tuple{
       required("m", &gemm::m, "rows of the result; images of a fully connected layer"),
@@ -32,9 +36,20 @@ struct gemm {
       optional("b_transposed", &gemm::b_transposed, "whether weights are stored as n*k"),
       optional("bias", &gemm::bias, "whether a bias is added to each row"),
       optional("post", &gemm::post, post_help),
+      optional("dst_type", &gemm::dst_type, dst_type_help),
+      optional("addend_type", &gemm::addend_type, addend_type_help),
+      optional("channel_scales", &gemm::channel_scales, channel_scales_help),
+      optional("src_zero", &gemm::src_zero, src_zero_help),
+      optional("dst_zero", &gemm::dst_zero, dst_zero_help),
   };
 
-  void validate() const { op::validate(post); }
+  void validate() const {
+    op::validate(post);
+    validate_quantization(*this);
+    if (channel_scales && batch != 1) {
+      throw invalid_field("channel_scales", "is for learned weights, which a batch does not have");
+    }
+  }
 
   [[nodiscard]] std::vector<pass> passes() const {
     if (batch != 1) return passes_with(post, {pass::fwd, pass::bwd});
@@ -44,7 +59,7 @@ struct gemm {
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
   /// addends and dst m*n; with a leading extent `batch` where it is not 1, but for bias. The
   /// weights of a batch are activations, as in attention: nothing learned is stored per image.
-  /// Gradients alike. A bias in 8 bits would be too coarse: it is f32 beside s8, bf16 beside
+  /// Gradients alike. A bias in 8 bits would be too coarse: it is f32 beside integers, bf16 beside
   /// f8_e4m3.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -71,7 +86,7 @@ struct gemm {
     if (bias) all.push_back({"bias", {n}, role::weights, bias_type(type)});
     all.push_back({"dst", matrix(m, n), role::destination, type});
     all.back().scale *= std::sqrt(static_cast<double>(k));
-    insert_addends(post, all);
+    quantize_operands(*this, b_transposed ? 0 : 1, all);
     return all;
   }
 
@@ -84,7 +99,6 @@ struct gemm {
 
  private:
   [[nodiscard]] static dtype bias_type(dtype type) {
-    if (type == dtype::s8) return dtype::f32;
     return type == dtype::f8_e4m3 ? dtype::bf16 : type;
   }
 };

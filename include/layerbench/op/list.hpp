@@ -20,6 +20,7 @@
 #include <layerbench/op/multiply.hpp>
 #include <layerbench/op/pad.hpp>
 #include <layerbench/op/pool.hpp>
+#include <layerbench/op/quantize.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/rnn.hpp>
 #include <layerbench/op/rotary.hpp>
@@ -34,6 +35,6 @@ namespace layerbench::op {
 /// Every op of the library: what shape files may contain.
 using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention,
                      append, rotary, activation, add, concat, multiply, pad, slice, transpose,
-                     softmax, reorder, dropout, cross_entropy, update, stream, allreduce>;
+                     softmax, reorder, quantize, dropout, cross_entropy, update, stream, allreduce>;
 
 }  // namespace layerbench::op

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,9 +46,16 @@ using layerbench::name;  // lookup must find it for the enums of this namespace
 /// normalization, activations written.
 enum class role { source, weights, statistics, destination };
 
+/// The scale of a channel of integers that have one scale per channel. Neighbours differ, so that a
+/// library that mixes them up is seen.
+[[nodiscard]] constexpr double channel_scale(double scale, std::int64_t channel) {
+  return scale * (1 + 0.25 * static_cast<double>(channel % 4));
+}
+
 /// One tensor of an op. Its name means the same tensor in every pass: the gradient of `src` is
 /// `diff_src`, and a backward pass reads under a forward name what the forward pass read or wrote.
-/// Test data is uniform in [low, high]. The real value of an s8 element is stored * scale.
+/// Test data is uniform in [low, high]. The real value of an integer element is
+/// (stored - zero_point) * scale.
 struct operand {
   std::string_view name;
   dims extents;
@@ -63,7 +72,22 @@ struct operand {
   /// Of an op's only destination, if that is a part of a tensor that is kept from step to step: the
   /// extents of that tensor, which differ in the second axis alone. Else empty.
   dims kept_in = {};
-  std::int64_t first = 0;  ///< where the part begins along that axis
+  std::int64_t first = 0;       ///< where the part begins along that axis
+  std::int64_t zero_point = 0;  ///< of integers
+  /// Of integers whose scale differs along an axis, such as weights with a scale per output
+  /// channel: the axis.
+  std::optional<std::size_t> channel_axis = {};
+
+  /// Elements that follow each other in row-major order and have one scale.
+  [[nodiscard]] std::int64_t channel_elements() const {
+    const auto inner = static_cast<std::ptrdiff_t>(channel_axis.value_or(0) + 1);
+    return channel_axis ? elements({extents.begin() + inner, extents.end()}) : elements(extents);
+  }
+  /// The scale of element `index` in row-major order.
+  [[nodiscard]] double scale_of(std::int64_t index) const {
+    if (!channel_axis) return scale;
+    return channel_scale(scale, index / channel_elements() % extents[*channel_axis]);
+  }
 
   /// Extents of what readers of the destination read.
   [[nodiscard]] const dims& tensor() const { return kept_in.empty() ? extents : kept_in; }
@@ -168,7 +192,8 @@ concept operation = requires(const Op& op, pass p, dtype type) {
   return sum;
 }
 
-/// An op of any type, as a value. The op may be defined outside this library.
+/// An op of any type, as a value. The op may be defined outside this library. It may have a data
+/// type of its own, which it computes in whatever the type of the step is.
 class any {
  public:
   template <operation Op>
@@ -182,15 +207,32 @@ class any {
     return std::ranges::find(all, p) != all.end();
   }
   [[nodiscard]] bool passes_gradient_through() const { return self_->passes_gradient_through(); }
-  /// Canonical key of the fields. Calls with equal name(), pass and key() compute the same.
-  [[nodiscard]] std::string key() const { return self_->key(); }
+  /// Canonical key of the fields and the op's own type. Calls with equal name(), pass and key()
+  /// compute the same.
+  [[nodiscard]] std::string key() const {
+    std::string text = self_->key();
+    if (own_type_) text.append(",type:").append(layerbench::name(*own_type_));
+    return text;
+  }
+  [[nodiscard]] std::optional<dtype> own_type() const { return own_type_; }
+  /// The same op with a type of its own.
+  [[nodiscard]] any in(dtype type) const {
+    any result = *this;
+    result.own_type_ = type;
+    return result;
+  }
+  /// Operands in a step of that type.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
-    return self_->operands(p, type);
+    return self_->operands(p, own_type_.value_or(type));
   }
   [[nodiscard]] op::work work(pass p) const { return self_->work(p); }
   [[nodiscard]] std::vector<rate> rates() const { return self_->rates(); }
   [[nodiscard]] record_fields fields() const { return self_->fields(); }
-  [[nodiscard]] any verified_as() const { return self_->verified_as(); }
+  [[nodiscard]] any verified_as() const {
+    any result = self_->verified_as();
+    result.own_type_ = own_type_;
+    return result;
+  }
 
   /// The op if it is an `Op`, else null.
   template <operation Op>
@@ -233,6 +275,7 @@ class any {
   };
 
   std::shared_ptr<const interface> self_;
+  std::optional<dtype> own_type_;
 };
 
 /// How a shape file's op is found by its name and created from its fields.

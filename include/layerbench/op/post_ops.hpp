@@ -84,18 +84,21 @@ inline void validate(const post_ops& post) {
   }
 }
 
-/// Inserts the added tensors before the destination, which is the last operand and has the same
-/// extents.
-inline void insert_addends(const post_ops& post, std::vector<operand>& all) {
+/// Inserts the added tensors, of that type, before the destination, which is the last operand and
+/// has the same extents.
+inline void insert_addends(const post_ops& post, std::vector<operand>& all, dtype type) {
   operand dst = std::move(all.back());
   all.pop_back();
   std::size_t additions = 0;
   for (const post_op p : post) {
     if (!is_addition(p)) continue;
-    all.push_back({detail::addends.at(additions++), dst.extents, role::source, dst.type});
+    all.push_back({detail::addends.at(additions++), dst.extents, role::source, type});
     all.back().overwritten = p == post_op::sum;
   }
   all.push_back(std::move(dst));
+}
+inline void insert_addends(const post_ops& post, std::vector<operand>& all) {
+  insert_addends(post, all, all.back().type);
 }
 
 /// The passes of an op: `all`, or only inference if it has post-ops.

@@ -33,7 +33,10 @@ struct test_data {
   dtype type = dtype::f32;
   double low = 0;
   double width = 0;  ///< of the range
-  double scale = 1;  ///< of s8
+  double scale = 1;  ///< of integers
+  double zero_point = 0;
+  std::int64_t channels = 0;          ///< that have their own scales; mostly none
+  std::int64_t channel_elements = 1;  ///< neighbours in one channel
   bool integral = false;
   std::uint64_t seed = 0;
   std::size_t count = 0;
@@ -44,6 +47,9 @@ struct test_data {
         low(operand.low),
         width(operand.high - operand.low),
         scale(operand.scale),
+        zero_point(static_cast<double>(operand.zero_point)),
+        channels(operand.channel_axis ? operand.extents[*operand.channel_axis] : 0),
+        channel_elements(operand.channel_elements()),
         integral(operand.integral),
         seed(chosen),
         count(static_cast<std::size_t>(elements(operand.extents))) {}
@@ -53,7 +59,11 @@ struct test_data {
   [[nodiscard]] float operator[](std::size_t i) const {
     const double unit = static_cast<double>(random_bits(seed, i) >> 11U) * 0x1p-53;
     const double number = low + width * unit;
-    return static_cast<float>(integral ? std::nearbyint(number) : round_to(type, number, scale));
+    if (integral) return static_cast<float>(std::nearbyint(number));
+    const auto index = static_cast<std::int64_t>(i);
+    const double step =
+        channels == 0 ? scale : op::channel_scale(scale, index / channel_elements % channels);
+    return static_cast<float>(round_to(type, number, step, zero_point));
   }
 };
 

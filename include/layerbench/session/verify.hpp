@@ -44,7 +44,7 @@ struct wrong_result : error {
   constexpr double term_factor = 4;
   const double growth = 1 + std::sqrt(static_cast<double>(result.terms));
   const double accumulation = factor * unit_roundoff(dtype::f32) * growth * result.magnitude;
-  if (output.type == dtype::s8) return accumulation + output.scale * 0.5001;
+  if (is_integer(output.type)) return accumulation + output.scale * 0.5001;
   return accumulation +
          1.001 * static_cast<double>(result.roundings) * unit_roundoff(output.type) *
              std::max(std::abs(result.value), result.rounded) +
@@ -72,7 +72,7 @@ struct wrong_result : error {
       static_cast<double>(result.terms + 1) * (2 * value + result.squares) / 6;
   const double sum =
       square(sum_factor * unit_roundoff(dtype::f32)) * (result.squares + partial_sums) / 3;
-  if (output.type == dtype::s8) return sum + square(result_factor * output.scale) / 12;
+  if (is_integer(output.type)) return sum + square(result_factor * output.scale) / 12;
   const double roundings =
       square(unit_roundoff(output.type)) *
           (static_cast<double>(result.roundings) * rounded + square(result.rounded_terms)) +
@@ -226,8 +226,12 @@ class trial_run {
     reference::sum exact = plan.as_stored(output, expected(output, i));
     const double bound = error_bound(logical, exact);
     const double explained = expected_square_error(logical, exact);
-    if (logical.type == dtype::s8) {
-      exact.value = std::clamp(exact.value, -128 * logical.scale, 127 * logical.scale);
+    if (is_integer(logical.type)) {
+      const auto real = [&](double stored) {
+        return (stored - static_cast<double>(logical.zero_point)) * logical.scale;
+      };
+      exact.value = std::clamp(exact.value, real(least_integer(logical.type)),
+                               real(traits(logical.type).largest));
     }
     const double value = got[static_cast<std::size_t>(std::ssize(got) == count ? i : j)];
     const double difference = value - exact.value;
@@ -263,7 +267,7 @@ inline void verify(compute_device& device, const any_plan& plan,
       throw wrong_result(
           fmt::format("{}[{}] is not a number, or was never written", logical.name, *bad));
     }
-    if (logical.type == dtype::s8) {
+    if (is_integer(logical.type)) {
       // Integers have no NaN: an element that keeps two poisons is unwritten.
       if (const auto unwritten = trial.first_difference(i, other_poison)) {
         throw wrong_result(fmt::format("{}[{}] was never written", logical.name, *unwritten));

@@ -14,8 +14,8 @@
 namespace layerbench {
 
 /// Data types. `tf32` is f32 storage whose arithmetic uses 11 bits of the significand; it is never
-/// called f32.
-enum class dtype { f32, tf32, f16, bf16, f64, s8, f8_e4m3 };
+/// called f32. Integers stand for real numbers by a scale and a zero point.
+enum class dtype { f32, tf32, f16, bf16, f64, s8, f8_e4m3, u8 };
 
 struct dtype_traits {
   std::string_view name;
@@ -33,6 +33,7 @@ inline constexpr std::array dtype_table{
     dtype_traits{"f64", 8, 53, -1022, 1.7976931348623157e308},
     dtype_traits{"s8", 1, 0, 0, 127},
     dtype_traits{"f8_e4m3", 1, 4, -6, 448},
+    dtype_traits{"u8", 1, 0, 0, 255},
 };
 
 [[nodiscard]] constexpr const dtype_traits& traits(dtype type) {
@@ -48,17 +49,27 @@ inline constexpr std::array dtype_table{
   return std::nullopt;
 }
 
+[[nodiscard]] constexpr bool is_integer(dtype type) {
+  return type == dtype::s8 || type == dtype::u8;
+}
+/// The smallest number that an integer type stores.
+[[nodiscard]] constexpr double least_integer(dtype type) { return type == dtype::s8 ? -128 : 0; }
+
 /// Largest relative error of rounding a normal number to `type` (2^-p, p significand bits).
 [[nodiscard]] inline double unit_roundoff(dtype type) {
   return std::ldexp(1.0, -traits(type).significand_bits);
 }
 
-/// `value` rounded to the nearest `type`, ties to even, saturating at the largest finite value. An
-/// s8 element represents stored * `scale`.
-[[nodiscard]] inline double round_to(dtype type, double value, double scale = 1) {
+/// `value` rounded to the nearest `type`, ties to even, saturating at the largest finite value. A
+/// stored integer stands for (stored - `zero_point`) * `scale`.
+[[nodiscard]] inline double round_to(dtype type, double value, double scale = 1,
+                                     double zero_point = 0) {
   const dtype_traits& t = traits(type);
   if (std::isnan(value)) return value;
-  if (type == dtype::s8) return std::clamp(std::nearbyint(value / scale), -128., 127.) * scale;
+  if (is_integer(type)) {
+    const double stored = std::nearbyint(value / scale) + zero_point;
+    return (std::clamp(stored, least_integer(type), t.largest) - zero_point) * scale;
+  }
   if (type == dtype::f64 || value == 0) return value;
   // The exponent bits of the double give the spacing of `type` around the value directly.
   const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52U & 0x7FFU);

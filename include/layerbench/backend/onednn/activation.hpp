@@ -14,7 +14,7 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::activation& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     using namespace dnnl;
-    if (request.type == dtype::s8 && o.kind != op::activation_kind::relu) {
+    if (is_integer(request.type) && o.kind != op::activation_kind::relu) {
       throw unsupported("oneDNN has no activation but relu for integers");
     }
     onednn::checked("activation", [&] {

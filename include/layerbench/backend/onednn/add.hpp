@@ -31,7 +31,7 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
       return;
     }
     const auto is_relu = [](op::post_op p) { return p == op::post_op::relu; };
-    if (request.type == dtype::s8 && !std::ranges::all_of(o.post, is_relu)) {
+    if (is_integer(request.type) && !std::ranges::all_of(o.post, is_relu)) {
       throw unsupported("oneDNN adds integers without scales, so no post-op but relu is right");
     }
     using namespace dnnl;

@@ -29,7 +29,7 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
         o_(o),
         type_(request.type),
         engine_(device.engine()) {
-    if (type_ == dtype::s8) throw unsupported("layerbench has no attention of integers");
+    if (is_integer(type_)) throw unsupported("layerbench has no attention of integers");
     onednn::checked("attention", [&] {
       if (request.pass == op::pass::bwd) {
         build_bwd();

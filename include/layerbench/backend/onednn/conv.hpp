@@ -13,18 +13,19 @@ template <>
 class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
  public:
   static constexpr bool has_post_ops = true;
+  static constexpr bool has_quantization = true;
 
   plan(const onednn::backend& device, const op::conv& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         image_{
             onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.order)},
-        result_{onednn::activations_or_any(device, {o.n, o.k, o.p(), o.q()}, request.type,
-                                           request.order)},
+        result_{onednn::activations_or_any(device, {o.n, o.k, o.p(), o.q()},
+                                           dtype_of(o.dst_type, request.type), request.order)},
         filters_{onednn::any(o.groups == 1
                                  ? dims{o.k, o.c, o.r, o.s}
                                  : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s},
-                             request.type)} {
+                             operands()[1].logical.type)} {
     onednn::checked("convolution", [&] {
       switch (request.pass) {
         case op::pass::bwd_data: return build_bwd_data(device, request);
@@ -39,7 +40,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
     auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
-                          forward_attributes(o_.post, result_));
+                          forward_attributes(o_.post, result_, o_.groups == 1 ? 1 : 3));
     set_forward(result, bias, o_.post, request);
   }
 

@@ -64,7 +64,7 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
       if (rows && columns) return;
       throw unsupported("oneDNN never writes the 16-bit gradient of taps that meet padding alone");
     }
-    if (request.type == dtype::s8) {
+    if (is_integer(request.type)) {
       if (std::ranges::any_of(o_.post, op::is_addition)) {
         throw unsupported("oneDNN rounds integers before it adds another tensor to them");
       }
@@ -86,7 +86,7 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
     auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
-                          forward_attributes(o_.post, result_));
+                          forward_attributes(o_.post, result_, 0));
     set_forward(result, bias, o_.post, request);
   }
 

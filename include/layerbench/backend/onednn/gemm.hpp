@@ -26,6 +26,7 @@ template <>
 class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
  public:
   static constexpr bool has_post_ops = true;
+  static constexpr bool has_quantization = true;
 
   plan(const onednn::backend& device, const op::gemm& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)) {
@@ -48,14 +49,17 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
     using namespace dnnl;
     const auto type = onednn::data_type(request.type);
     const memory::desc source = matrix(o, o.m, o.k, o.a_transposed, type);
-    const memory::desc packed({o.k, o.n}, type, memory::format_tag::any);
-    const memory::desc weights = o.batch == 1 ? packed : matrix(o, o.k, o.n, o.b_transposed, type);
-    const memory::desc destination = matrix(o, o.m, o.n, false, type);
+    const auto weights_type = onednn::data_type(operands()[1].logical.type);
+    const memory::desc packed({o.k, o.n}, weights_type, memory::format_tag::any);
+    const memory::desc weights =
+        o.batch == 1 ? packed : matrix(o, o.k, o.n, o.b_transposed, weights_type);
+    const memory::desc destination =
+        matrix(o, o.m, o.n, false, onednn::data_type(operands().back().logical.type));
     const memory::desc bias = o.bias ? onednn::plain(o.batch == 1 ? dims{1, o.n} : dims{1, 1, o.n},
                                                      onednn::data_type(operands()[2].logical.type))
                                      : memory::desc();
     matmul::primitive_desc result(device.engine(), source, weights, bias, destination,
-                                  forward_attributes(o.post, destination));
+                                  forward_attributes(o.post, destination, 2));
     set_forward(result, bias, o.post, request);
     if (o.a_transposed) set_transposed_host_desc(0, o, o.m, o.k);
     if (o.b_transposed) set_transposed_host_desc(1, o, o.k, o.n);

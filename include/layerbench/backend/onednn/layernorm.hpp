@@ -27,7 +27,7 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
         o_(o),
         pass_(request.pass),
         type_(request.type) {
-    if (type_ == dtype::s8) throw unsupported("layerbench has no layer normalisation of integers");
+    if (is_integer(type_)) throw unsupported("layerbench has no layer normalisation of integers");
     onednn::checked("layer normalisation", [&] {
       if (o.kind == op::layernorm_kind::layer) {
         build_layer(device.engine());

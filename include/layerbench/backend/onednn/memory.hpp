@@ -23,6 +23,7 @@ namespace layerbench::onednn {
     case dtype::f16: return dnnl::memory::data_type::f16;
     case dtype::bf16: return dnnl::memory::data_type::bf16;
     case dtype::s8: return dnnl::memory::data_type::s8;
+    case dtype::u8: return dnnl::memory::data_type::u8;
     case dtype::tf32:
     case dtype::f64:
     case dtype::f8_e4m3: break;
@@ -47,8 +48,8 @@ namespace layerbench::onednn {
   using namespace dnnl;
   const convolution_forward::primitive_desc pointwise(
       device.engine(), prop_kind::forward_inference, algorithm::convolution_direct,
-      any(extents, type), any({extents[1], extents[1], 1, 1}, type), any(extents, type), {1, 1},
-      {0, 0}, {0, 0});
+      any(extents, type), any({extents[1], extents[1], 1, 1}, is_integer(type) ? dtype::s8 : type),
+      any(extents, type), {1, 1}, {0, 0}, {0, 0});
   return pointwise.dst_desc();
 }
 
@@ -128,6 +129,13 @@ namespace layerbench::onednn {
     }
   }
   throw unsupported(fmt::format("oneDNN has no memory order '{}'", order));
+}
+
+/// The order of `desc` with elements of that type. Throws unsupported if oneDNN does not have it.
+[[nodiscard]] inline dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dtype type) {
+  if (desc.get_data_type() == data_type(type)) return desc;
+  if (desc.get_format_kind() == dnnl::memory::format_kind::any) return any(desc.get_dims(), type);
+  return in_order(desc.get_dims(), type, order_of(desc));
 }
 
 }  // namespace layerbench::onednn

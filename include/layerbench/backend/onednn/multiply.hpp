@@ -67,7 +67,7 @@ class plan<onednn::backend, op::multiply> : public onednn::primitive_plan {
     }
     dnnl::primitive_attr attr = attributes();
     std::vector<std::size_t> scaled;
-    if (request_.type == dtype::s8) {  // the product of two scales becomes one
+    if (is_integer(request_.type)) {  // the product of two scales becomes one
       attr.set_scales_mask(DNNL_ARG_SRC_0, 0);
       scaled = {0};
     }

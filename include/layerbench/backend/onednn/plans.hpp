@@ -19,6 +19,7 @@
 #include <layerbench/backend/onednn/multiply.hpp>
 #include <layerbench/backend/onednn/pad.hpp>
 #include <layerbench/backend/onednn/pool.hpp>
+#include <layerbench/backend/onednn/quantize.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
 #include <layerbench/backend/onednn/rnn.hpp>
 #include <layerbench/backend/onednn/rotary.hpp>

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include <layerbench/backend/onednn/memory.hpp>
 #include <layerbench/op/post_ops.hpp>
 
@@ -35,18 +38,28 @@ struct eltwise {
   throw unsupported("oneDNN does not have this activation");
 }
 
-/// Post-ops of a primitive whose dst is `result`, for its attributes. An added tensor in 8 bits has
-/// a scale, `addend_scale`, which oneDNN takes only for the one in the memory of dst.
+/// Post-ops of a primitive whose dst is `result`, for its attributes. `addends` are the operands
+/// that they add, in their order. An integer one has a scale, which oneDNN takes only for the one
+/// in the memory of dst.
 [[nodiscard]] inline dnnl::post_ops post_ops_of(const op::post_ops& post,
-                                                const dnnl::memory::desc& result, dtype type,
-                                                double addend_scale = 1) {
+                                                const dnnl::memory::desc& result,
+                                                std::span<const op::operand> addends) {
   dnnl::post_ops all;
+  std::size_t next = 0;
   for (const op::post_op p : post) {
-    if (p == op::post_op::sum) {
-      all.append_sum(type == dtype::s8 ? static_cast<float>(addend_scale) : 1.0F);
-    } else if (p == op::post_op::add) {
-      if (type == dtype::s8) throw unsupported("oneDNN adds no scaled integers of other memory");
-      all.append_binary(dnnl::algorithm::binary_add, result);
+    if (op::is_addition(p)) {
+      const op::operand& addend = addends[next++];
+      const bool scaled = is_integer(addend.type);
+      if (p == op::post_op::sum) {
+        // Not all primitives take a type here, even if it is that of dst.
+        const auto stored = data_type(addend.type);
+        const bool same = stored == result.get_data_type();
+        all.append_sum(scaled ? static_cast<float>(addend.scale) : 1.0F, 0,
+                       same ? dnnl::memory::data_type::undef : stored);
+        continue;
+      }
+      if (scaled) throw unsupported("oneDNN adds no scaled integers of other memory");
+      all.append_binary(dnnl::algorithm::binary_add, retyped(result, addend.type));
     } else {
       const eltwise function = eltwise_of(op::activation_of(p));
       all.append_eltwise(function.kind, function.alpha, function.beta);

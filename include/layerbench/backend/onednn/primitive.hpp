@@ -40,40 +40,50 @@ class primitive_plan {
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     const port& at = ports_[operand];
-    if (operands_[operand].logical.opaque) return;
-    if (scale_of(operand) == 0) {
+    const op::operand& logical = operands_[operand].logical;
+    if (logical.opaque) return;
+    if (!is_integer(logical.type)) {
       // oneDNN only reads the values; its interface has no pointer to const.
       copy(at.host_desc, const_cast<float*>(values.data()), at.stored, to);
       return;
     }
-    std::vector<std::int8_t> integers(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      integers[i] = static_cast<std::int8_t>(std::lround(values[i] / scale_of(operand)));
-    }
-    copy(at.host_desc, integers.data(), at.stored, to);
+    with_integer(logical.type, [&]<class T>(T /*tag*/) {
+      std::vector<T> integers(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double scale = logical.scale_of(static_cast<std::int64_t>(i));
+        integers[i] = static_cast<T>(std::lround(values[i] / scale) + logical.zero_point);
+      }
+      copy(at.host_desc, integers.data(), at.stored, to);
+    });
   }
 
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
     const port& at = ports_[operand];
-    if (operands_[operand].logical.opaque) return;
-    if (scale_of(operand) == 0) {
+    const op::operand& logical = operands_[operand].logical;
+    if (logical.opaque) return;
+    if (!is_integer(logical.type)) {
       copy(at.stored, from, at.host_desc, values.data());
       return;
     }
-    std::vector<std::int8_t> integers(values.size());
-    copy(at.stored, from, at.host_desc, integers.data());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<float>(integers[i] * scale_of(operand));
-    }
+    with_integer(logical.type, [&]<class T>(T /*tag*/) {
+      std::vector<T> integers(values.size());
+      copy(at.stored, from, at.host_desc, integers.data());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double scale = logical.scale_of(static_cast<std::int64_t>(i));
+        values[i] =
+            static_cast<float>(static_cast<double>(integers[i] - logical.zero_point) * scale);
+      }
+    });
   }
 
   /// Arguments of dnnl_primitive_execute, prepared so that run() does not allocate.
   struct binding {
     std::vector<dnnl::memory> memories;
     std::vector<dnnl_exec_arg_t> arguments;
-    /// Quantization scales, which oneDNN reads in every call.
-    std::vector<float> scales;
+    /// Scales and zero points of integers, which oneDNN reads in every call.
+    std::vector<std::vector<float>> scales;
+    std::vector<std::int32_t> zero_points;
 
     void pass(int argument, const dnnl::memory& memory) {
       arguments.push_back({argument, memory.get()});
@@ -82,19 +92,14 @@ class primitive_plan {
 
   [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
     binding bound;
-    bound.scales.reserve(scaled_.size());  // oneDNN keeps pointers to the elements
+    bound.zero_points.reserve(scaled_.size());  // oneDNN keeps pointers to the elements
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       const port& at = ports_[i];
       dnnl::memory operand{at.passed.is_zero() ? at.stored : at.passed, engine_, addresses[i]};
       if (at.argument != not_an_argument) bound.pass(at.argument, operand);
       bound.memories.push_back(std::move(operand));
     }
-    for (const std::size_t operand : scaled_) {
-      bound.scales.push_back(static_cast<float>(scale_of(operand)));
-      const dnnl::memory::desc scalar({1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
-      bound.memories.emplace_back(scalar, engine_, &bound.scales.back());
-      bound.pass(DNNL_ARG_ATTR_SCALES | ports_[operand].argument, bound.memories.back());
-    }
+    for (const std::size_t operand : scaled_) bind_quantization(operand, bound);
     if (primitive_) {
       bound.memories.emplace_back(scratchpad_, engine_, workspace);
       bound.pass(DNNL_ARG_SCRATCHPAD, bound.memories.back());
@@ -125,7 +130,7 @@ class primitive_plan {
   struct port {
     int argument;
     dnnl::memory::desc stored;
-    dnnl::memory::desc host_desc;    ///< in upload() and download(); s8 for s8 operands, else f32
+    dnnl::memory::desc host_desc;    ///< in upload() and download(); f32, but integers as stored
     dnnl::memory::desc passed = {};  ///< what the primitive sees of it; `stored` if empty
   };
 
@@ -157,17 +162,15 @@ class primitive_plan {
   }
 
   /// set_primitive() for the inference pass of a convolution or matrix product, with the requested
-  /// algorithm. `descriptor` must be made with forward_attributes(): in s8, src, weights and dst
-  /// have scales.
+  /// algorithm. `descriptor` must be made with forward_attributes(): integers among src, weights
+  /// and dst have scales.
   template <class Descriptor>
   void set_forward(Descriptor& descriptor, const dnnl::memory::desc& bias, const op::post_ops& post,
                    const plan_request& request) {
     select(descriptor, request.algorithm);
-    std::vector<std::size_t> scaled;
-    if (request.type == dtype::s8) scaled = {0, 1, operands_.size() - 1};
     set_primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
                   {descriptor.src_desc(), descriptor.weights_desc(), bias, descriptor.dst_desc()},
-                  post, std::move(scaled));
+                  post, integers({0, 1, operands_.size() - 1}));
   }
 
   /// set_primitive() of a primitive with post-ops. Their added tensors come before dst, which is
@@ -177,13 +180,15 @@ class primitive_plan {
                      std::vector<dnnl::memory::desc> stored, const op::post_ops& post,
                      std::vector<std::size_t> scaled = {}) {
     const dnnl::memory::desc dst = stored.back();
+    std::size_t next = 0;
     for (std::size_t i = 0; i < post.size(); ++i) {
       if (!op::is_addition(post[i])) continue;
+      const dtype type = addends(post)[next++].type;
       // The primitive reads the tensor in the memory of dst without being told.
       const int argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1;
       arguments.insert(arguments.end() - 1,
                        post[i] == op::post_op::sum ? not_an_argument : argument);
-      stored.insert(stored.end() - 1, dst);
+      stored.insert(stored.end() - 1, retyped(dst, type));
     }
     set_primitive(descriptor, arguments, stored, std::move(scaled));
   }
@@ -237,21 +242,33 @@ class primitive_plan {
   [[nodiscard]] dnnl::primitive_attr attributes(const op::post_ops& post,
                                                 const dnnl::memory::desc& result) const {
     dnnl::primitive_attr attr = attributes();
-    const std::size_t sum = op::overwritten_source(operands_, &plan_operand::logical);
-    const double scale = sum == operands_.size() ? 1 : operands_[sum].logical.scale;
-    attr.set_post_ops(post_ops_of(post, result, operands_.back().logical.type, scale));
+    attr.set_post_ops(post_ops_of(post, result, addends(post)));
     return attr;
   }
-  /// The same for the inference pass of a convolution or matrix product: in s8 with a scale for
-  /// each of src, weights and dst.
+  /// The same for the inference pass of a convolution or matrix product: with scales and zero
+  /// points of the integers among src, weights and dst. `channel_mask` has a bit for each axis of
+  /// the library's weights along which scales per channel differ.
   [[nodiscard]] dnnl::primitive_attr forward_attributes(const op::post_ops& post,
-                                                        const dnnl::memory::desc& result) const {
+                                                        const dnnl::memory::desc& result,
+                                                        int channel_mask) const {
     dnnl::primitive_attr attr = attributes(post, result);
-    if (operands_.back().logical.type != dtype::s8) return attr;
-    for (const int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
-      attr.set_scales_mask(argument, 0);
-    }
+    describe_integers(attr, DNNL_ARG_SRC, 0);
+    describe_integers(attr, DNNL_ARG_WEIGHTS, 1, channel_mask);
+    describe_integers(attr, DNNL_ARG_DST, operands_.size() - 1);
     return attr;
+  }
+  /// Gives `argument`, which is operand `i`, a scale and a zero point if it has integers.
+  void describe_integers(dnnl::primitive_attr& attr, int argument, std::size_t i,
+                         int channel_mask = 0) const {
+    const op::operand& logical = operands_[i].logical;
+    if (!is_integer(logical.type)) return;
+    attr.set_scales_mask(argument, logical.channel_axis ? channel_mask : 0);
+    if (logical.zero_point != 0) attr.set_zero_points_mask(argument, 0);
+  }
+  /// Those of these operands that have integers, for set_primitive().
+  [[nodiscard]] std::vector<std::size_t> integers(std::vector<std::size_t> among) const {
+    std::erase_if(among, [&](std::size_t i) { return !is_integer(operands_[i].logical.type); });
+    return among;
   }
 
   [[nodiscard]] const dims& extents(std::size_t operand) const {
@@ -271,8 +288,8 @@ class primitive_plan {
         operand.bytes = stored[i].get_size();
         continue;
       }
-      const auto host = operand.logical.type == dtype::s8 ? dnnl::memory::data_type::s8
-                                                          : dnnl::memory::data_type::f32;
+      const auto host = is_integer(operand.logical.type) ? data_type(operand.logical.type)
+                                                         : dnnl::memory::data_type::f32;
       // oneDNN splits the first extent of weights by groups, which does not change row-major order.
       ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
       operand.order = order_of(stored[i]);
@@ -289,10 +306,39 @@ class primitive_plan {
     }
   }
 
-  /// Quantization scale; 0 for types other than s8.
-  [[nodiscard]] double scale_of(std::size_t operand) const {
+  template <class Visit>
+  static void with_integer(dtype type, Visit&& visit) {
+    if (type == dtype::u8) return visit(std::uint8_t{});
+    visit(std::int8_t{});
+  }
+
+  /// The operands that post-ops add: the last ones before dst.
+  [[nodiscard]] std::vector<op::operand> addends(const op::post_ops& post) const {
+    std::vector<op::operand> all;
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(post, op::is_addition));
+    for (std::size_t i = operands_.size() - 1 - count; i + 1 < operands_.size(); ++i) {
+      all.push_back(operands_[i].logical);
+    }
+    return all;
+  }
+
+  /// Passes the scales of an operand, and its zero point unless that is 0.
+  void bind_quantization(std::size_t operand, binding& bound) const {
     const op::operand& logical = operands_[operand].logical;
-    return logical.type == dtype::s8 ? logical.scale : 0;
+    const int argument = ports_[operand].argument;
+    std::vector<float>& scales = bound.scales.emplace_back();
+    const std::int64_t channels = logical.channel_axis ? logical.extents[*logical.channel_axis] : 1;
+    for (std::int64_t i = 0; i < channels; ++i) {
+      scales.push_back(static_cast<float>(logical.scale_of(i * logical.channel_elements())));
+    }
+    bound.memories.emplace_back(plain({channels}, dnnl::memory::data_type::f32), engine_,
+                                scales.data());
+    bound.pass(DNNL_ARG_ATTR_SCALES | argument, bound.memories.back());
+    if (logical.zero_point == 0) return;
+    bound.zero_points.push_back(static_cast<std::int32_t>(logical.zero_point));
+    bound.memories.emplace_back(plain({1}, dnnl::memory::data_type::s32), engine_,
+                                &bound.zero_points.back());
+    bound.pass(DNNL_ARG_ATTR_ZERO_POINTS | argument, bound.memories.back());
   }
 
   void copy(const dnnl::memory::desc& from, void* source, const dnnl::memory::desc& to,

@@ -25,7 +25,7 @@ class plan<onednn::backend, op::rotary> : public onednn::primitive_sequence {
         o_(o),
         number_(onednn::data_type(request.type)),
         engine_(device.engine()) {
-    if (request.type == dtype::s8) throw unsupported("layerbench has no rotary of integers");
+    if (is_integer(request.type)) throw unsupported("layerbench has no rotary of integers");
     onednn::checked("rotary", [&] {
       const location turned = scratch(onednn::plain({o.size()}, number_));
       if (request.pass == op::pass::fwd) {

@@ -13,7 +13,7 @@ class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::softmax& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     using namespace dnnl;
-    if (request.type == dtype::s8) throw unsupported("layerbench has no softmax of integers");
+    if (is_integer(request.type)) throw unsupported("layerbench has no softmax of integers");
     onednn::checked("softmax", [&] {
       const memory::desc tensor =
           onednn::activations(device, extents(0), request.type, request.order);

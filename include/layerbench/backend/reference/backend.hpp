@@ -40,6 +40,7 @@ template <op::operation Op>
 class plan<reference::backend, Op> {
  public:
   static constexpr bool has_post_ops = true;
+  static constexpr bool has_quantization = true;
 
   plan(reference::backend& /*device*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
@@ -100,7 +101,8 @@ class plan<reference::backend, Op> {
       const auto count = static_cast<std::size_t>(elements(logical.extents));
       for (std::size_t index = 0; index < count; ++index) {
         const double value = exact(i, static_cast<std::int64_t>(index)).value;
-        output[place(i, index)] = static_cast<float>(round_to(logical.type, value, logical.scale));
+        output[place(i, index)] = static_cast<float>(
+            round_to(logical.type, value, logical.scale, static_cast<double>(logical.zero_point)));
       }
       workspace += outputs_ > 1 ? bound.outputs[i].size() : 0;
     }

@@ -20,6 +20,7 @@
 #include <layerbench/backend/reference/multiply.hpp>
 #include <layerbench/backend/reference/pad.hpp>
 #include <layerbench/backend/reference/pool.hpp>
+#include <layerbench/backend/reference/quantize.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
 #include <layerbench/backend/reference/rnn.hpp>
 #include <layerbench/backend/reference/rotary.hpp>

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/op/post_ops.hpp>
+
+namespace layerbench::op {
+
+/// The data type of a tensor of an op that computes in another one; `same`: that of the op.
+enum class tensor_type { same, f32, s8, u8 };
+
+}  // namespace layerbench::op
+
+template <>
+inline constexpr std::array<std::string_view, 4>
+    layerbench::enum_names<layerbench::op::tensor_type>{"same", "f32", "s8", "u8"};
+
+namespace layerbench::op {
+
+[[nodiscard]] constexpr dtype dtype_of(tensor_type type, dtype same) {
+  switch (type) {
+    case tensor_type::same: return same;
+    case tensor_type::f32: return dtype::f32;
+    case tensor_type::s8: return dtype::s8;
+    case tensor_type::u8: return dtype::u8;
+  }
+  return same;
+}
+
+// Help texts of the fields of an op with integers.
+inline constexpr std::string_view dst_type_help =
+    "type of the result: same as the row's, f32, s8, u8";
+inline constexpr std::string_view addend_type_help = "type of the tensors that post-ops add";
+inline constexpr std::string_view channel_scales_help =
+    "whether integer weights have a scale per output channel, instead of one";
+inline constexpr std::string_view src_zero_help = "zero point of an integer source";
+inline constexpr std::string_view dst_zero_help = "zero point of an integer result";
+
+/// Whether an op with integers has a field that a plan must know of.
+template <class Op>
+  requires requires(const Op& o) { o.dst_type; }
+[[nodiscard]] bool is_quantized(const Op& o) {
+  return o.dst_type != tensor_type::same || o.addend_type != tensor_type::same ||
+         o.channel_scales || o.src_zero.value != 0 || o.dst_zero.value != 0;
+}
+
+/// Throws invalid_field.
+template <class Op>
+void validate_zero_points(const Op& o) {
+  constexpr std::int64_t largest = 255;  // of u8
+  if (o.src_zero.value > largest) throw invalid_field("src_zero", "is above 255");
+  if (o.dst_zero.value > largest) throw invalid_field("dst_zero", "is above 255");
+}
+
+/// Throws invalid_field.
+template <class Op>
+void validate_quantization(const Op& o) {
+  validate_zero_points(o);
+  if (o.addend_type == tensor_type::same) return;
+  for (const post_op p : o.post) {
+    if (p == post_op::sum &&
+        (o.addend_type == tensor_type::f32) != (o.dst_type == tensor_type::f32)) {
+      throw invalid_field("addend_type",
+                          "needs more or fewer bytes than dst, over which sum writes");
+    }
+  }
+}
+
+/// Gives the operands of an op with integers their types, scales and zero points: `all` are src,
+/// weights, maybe a bias, and dst, in the type of the op. Inserts the added tensors. Integer
+/// weights are s8, as all libraries want them, with a scale per element of `channel_axis` where the
+/// op says so; a bias beside integers is f32, since it is added before the sum is rounded.
+template <class Op>
+void quantize_operands(const Op& o, std::size_t channel_axis, std::vector<operand>& all) {
+  operand& dst = all.back();
+  const dtype type = dst.type;
+  dst.type = dtype_of(o.dst_type, type);
+  dst.zero_point = o.dst_zero.value;
+  all[0].zero_point = o.src_zero.value;
+  if (is_integer(type)) {
+    all[1].type = dtype::s8;
+    if (o.channel_scales) all[1].channel_axis = channel_axis;
+    if (all.size() == 4) all[2].type = dtype::f32;
+  }
+  insert_addends(o.post, all, dtype_of(o.addend_type, dst.type));
+}
+
+}  // namespace layerbench::op
