@@ -57,6 +57,24 @@ TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
   }
 }
 
+TEST_F(fused_results, may_have_integers) {
+  for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
+    SCOPED_TRACE(backend);
+    const result::results measured = directory_.measure(
+        {"--backend=" + backend, "--fusion=int8_default", "--dtype=s8", "--chain", "--verify"});
+    std::set<std::string> layers;
+    for (const result::measurement& row : measured.rows) {
+      EXPECT_EQ(row.error, "") << row.name.text();
+      layers.insert(row.name.layer);
+    }
+    EXPECT_THAT(layers, ::testing::IsSupersetOf({"input_to_s8", "prob"}));
+    const auto predictions = analysis::predict(std::vector{measured}, {});
+    ASSERT_THAT(predictions, SizeIs(1));
+    EXPECT_EQ(predictions.front().coverage, 1);
+    EXPECT_THAT(measured.chains, SizeIs(::testing::Ge(1)));
+  }
+}
+
 TEST_F(fused_results, are_not_resumed_with_another_plan_of_the_same_name) {
   const testing::texts arguments{"--fusion=" + plan_, "--chain"};
   static_cast<void>(directory_.measure(arguments));

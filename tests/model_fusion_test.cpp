@@ -205,6 +205,66 @@ TEST_F(fusion, joins_the_layers_that_a_rule_names_or_refuses) {
   EXPECT_THROW(static_cast<void>(with(R"("s", "c")")), error);
 }
 
+/// Of a layer: its name, the type of its first source, and that of its result.
+std::string types_of(const layer& of) {
+  const std::vector<op::operand> operands = of.op.operands(op::pass::fwd, dtype::s8);
+  return fmt::format("{} {}>{}", of.name, name(operands.front().type), name(operands.back().type));
+}
+
+TEST_F(fusion, gives_tensors_of_steps_in_s8_their_types) {
+  const graph g = model_of({conv("a", ""), relu("r", "\"a\""), conv("e", "\"r\""),
+                            conv("b", "\"e\""), add("sum", "\"b\", \"r\""), relu("s", "\"sum\""),
+                            conv("c", "\"s\""), relu("t", "\"c\""), conv("d", "\"t\"")});
+  const fusion_plan plan = plan_of("int8_default");
+  const graph typed = fused(g, plan, op::builtin_catalog(), dtype::s8);
+  texts types;
+  for (const layer& one : typed.layers) types.push_back(types_of(one));
+  EXPECT_THAT(types, ElementsAre("input_to_s8 f32>s8", "a+r s8>u8", "e u8>s8", "b+sum+s s8>u8",
+                                 "c+t u8>u8", "d u8>f32"));
+  const auto* join = typed.layers[3].op.get<op::conv>();
+  ASSERT_NE(join, nullptr);
+  EXPECT_EQ(join->addend_type, op::tensor_type::same) << "what it overwrites is u8, too";
+  EXPECT_TRUE(join->channel_scales);
+  EXPECT_THAT(join->dst_type, op::tensor_type::u8);
+  EXPECT_THAT(typed.layers.back().op.key(), ::testing::EndsWith(",channel_scales:1,type:u8"));
+  EXPECT_EQ(fused(g, plan, op::builtin_catalog(), dtype::bf16).layers.size(), 5U)
+      << "other types stay as they are";
+}
+
+TEST_F(fusion, converts_tensors_for_layers_that_compute_in_f32) {
+  const graph g = model_of({conv("a", ""), relu("r", "\"a\""), conv("b", "\"r\""),
+                            R"({"name": "soft", "op": "softmax", "after": ["r"],
+                                "shape": {"dims": [1, 4, 8, 8], "axis": 1}})",
+                            conv("c", "\"soft\""), add("sum", "\"b\", \"c\"")});
+  const graph typed = fused(g, plan_of("int8_default"), op::builtin_catalog(), dtype::s8);
+  texts types;
+  for (const layer& one : typed.layers) types.push_back(types_of(one));
+  EXPECT_THAT(types, ElementsAre("input_to_s8 f32>s8", "a+r s8>u8", "a+r_to_f32 u8>f32",
+                                 "soft f32>f32", "soft_to_s8 f32>s8", "c s8>f32", "b+sum u8>f32"));
+}
+
+TEST_F(fusion, in_s8_gives_both_ends_of_each_edge_one_type) {
+  for (const std::string name : {"resnet50", "vgg16", "googlenet_v1", "mobilenet_v2", "densenet121",
+                                 "efficientnet_b0", "bert_base"}) {
+    SCOPED_TRACE(name);
+    const graph typed =
+        fused(load_named(name), plan_of("int8_default"), op::builtin_catalog(), dtype::s8);
+    std::map<std::size_t, dtype> written;
+    for (std::size_t i = 0; i < typed.layers.size(); ++i) {
+      const std::vector<op::operand> operands =
+          typed.layers[i].op.operands(op::pass::fwd, dtype::s8);
+      std::size_t source = 0;
+      for (const op::operand& operand : operands) {
+        if (operand.role != op::role::source) continue;
+        const std::size_t from = typed.layers[i].inputs.at(source++);
+        const dtype type = from == model_input ? dtype::f32 : written.at(from);
+        EXPECT_EQ(operand.type, type) << typed.layers[i].name << ' ' << operand.name;
+      }
+      written[i] = operands.back().type;
+    }
+  }
+}
+
 TEST_F(fusion, is_for_inference_only) {
   const graph result = fused_by("fold_bn", load_named("resnet18"));
   EXPECT_THROW(static_cast<void>(step_of(result, "training")), usage_error);
@@ -221,6 +281,14 @@ TEST_F(fusion, files_are_checked) {
   EXPECT_THAT(
       error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "then": [["add"]], "more": 1}]})"),
       testing::HasWord("more"));
+  const auto error_of_int8 = [&](const std::string& text) {
+    return error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "then": [["relu"]]}], "int8": )" +
+                    text + "}");
+  };
+  EXPECT_THAT(error_of_int8(R"({"ops": ["softmax"]})"), testing::HasWord("/int8/ops/0"));
+  EXPECT_THAT(error_of_int8(R"({"ops": ["conv"], "keeps": ["conv"]})"),
+              testing::HasWord("/int8/keeps/0"));
+  EXPECT_THAT(error_of_int8(R"({"keeps": []})"), testing::HasWord("/int8"));
   EXPECT_THROW(static_cast<void>(find_fusion("unknown", LAYERBENCH_SHAPES_DIR)), nothing_matched);
 }
 

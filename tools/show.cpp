@@ -97,6 +97,7 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
                       {"flops", work.flops},
                       {"bytes", bytes(call)},
                       {"after", after[i]}});
+    if (call.op.own_type()) layers.back()["type"] = name(*call.op.own_type());
   }
   const auto text_length = [&](std::string_view name) {
     const auto value = model::parameter(of.graph, name);

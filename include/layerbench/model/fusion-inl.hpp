@@ -96,6 +96,23 @@ namespace detail {
   return rule;
 }
 
+/// Reads the field `int8`.
+[[nodiscard]] inline quantization read_quantization(const json::cursor& at,
+                                                    const op::catalog& catalog) {
+  at.check_keys({"ops", "keeps", "channel_scales"}, {"ops"});
+  std::vector<std::string_view> computing;
+  std::vector<std::string_view> others;
+  for (const op::entry& entry : catalog) {
+    const record_fields fields = entry.default_fields();
+    const bool has_scales = find_field(fields, "channel_scales") != nullptr;
+    (has_scales ? computing : others).push_back(entry.name);
+  }
+  quantization rules{.ops = read_known(at["ops"], computing)};
+  if (at.has("keeps")) rules.keeps = read_known(at["keeps"], others);
+  rules.channel_scales = at.has("channel_scales") && at["channel_scales"].boolean();
+  return rules;
+}
+
 /// Finds the calls of a fused graph.
 class fuser {
  public:
@@ -287,7 +304,7 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
                                           const op::catalog& catalog) {
   const json::value parsed = json::parse_file(path);
   const json::cursor file(parsed, path.string());
-  file.check_keys({"name", "title", "source", "rules"}, {"name", "rules"});
+  file.check_keys({"name", "title", "source", "rules", "int8"}, {"name", "rules"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
   fusion_plan plan{file["name"].text(), text("title"), text("source"), {}};
   if (!is_name(plan.name) || plan.name == no_fusion) {
@@ -305,11 +322,15 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
     plan.rules.push_back(detail::read_rule(rules[i], ops));
   }
   if (plan.rules.empty()) rules.fail("has no rule");
+  if (file.has("int8")) plan.int8 = detail::read_quantization(file["int8"], catalog);
   return plan;
 }
 
-LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog) {
-  return detail::fuser(g, plan, catalog).result();
+LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
+                              dtype type) {
+  graph result = detail::fuser(g, plan, catalog).result();
+  if (type != dtype::s8 || !plan.int8) return result;
+  return quantized(result, *plan.int8, catalog);
 }
 
 }  // namespace layerbench::model

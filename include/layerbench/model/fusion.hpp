@@ -3,10 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <layerbench/model/graph.hpp>
+#include <layerbench/model/quantization.hpp>
 #include <layerbench/op/op.hpp>
 
 /// Fusion plans (docs/formats.md): which layers an inference engine runs as one call.
@@ -29,6 +31,7 @@ struct fusion_plan {
   std::string title;
   std::string source;  ///< where the engine documents it
   std::vector<fusion_rule> rules;
+  std::optional<quantization> int8 = {};  ///< of steps in s8; else all of their tensors are s8
 };
 
 /// The name of no fusion at all.
@@ -45,9 +48,10 @@ inline constexpr std::string_view no_fusion = "none";
 
 /// The model as the plan fuses it, for inference only. A fused layer is named after all layers in
 /// it, joined by '+', and stands where the last of them stood. An addition is part of the call of
-/// its first source that can take it in. Throws bad_input for a rule whose `layers` cannot be one
-/// call.
-[[nodiscard]] graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog);
+/// its first source that can take it in. In a step of s8 tensors have the types that the plan says.
+/// Throws bad_input for a rule whose `layers` cannot be one call.
+[[nodiscard]] graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
+                          dtype type = dtype::f32);
 
 }  // namespace layerbench::model
 

@@ -42,6 +42,8 @@ namespace detail {
 [[nodiscard]] inline json::value layer_schema(const op::catalog& catalog) {
   using json::value;
   const value name = {{"$ref", "#/$defs/name"}};
+  value types = value::array();
+  for (const dtype_traits& type : dtype_table) types.push_back(type.name);
   value names = value::array();
   value choices = value::array();
   for (const op::entry& entry : catalog) {
@@ -58,7 +60,10 @@ namespace detail {
              {{"description", "layers whose output it reads, in operand order; the one before"},
               {"type", "array"},
               {"items", name}}},
-            {"shape", {{"type", "object"}}}}},
+            {"shape", {{"type", "object"}}},
+            {"type",
+             {{"description", "data type of the layer, whatever that of the step is"},
+              {"enum", types}}}}},
           {"required", value::array({"name", "op", "shape"})},
           {"additionalProperties", false},
           {"allOf", choices}};

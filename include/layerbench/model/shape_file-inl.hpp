@@ -113,6 +113,12 @@ struct draft {
   json::cursor at;
 };
 
+[[nodiscard]] inline dtype read_type(const json::cursor& at) {
+  std::vector<std::string_view> names;
+  for (const dtype_traits& type : dtype_table) names.push_back(type.name);
+  return static_cast<dtype>(at.index_in(names));
+}
+
 [[nodiscard]] inline op::any read_op(const json::cursor& at, const op::catalog& catalog,
                                      const json::parameters& named) {
   const std::string op_name = at["op"].text();
@@ -127,6 +133,7 @@ struct draft {
   json::read_fields(shape, named, fields);
   return json::validated(shape, [&] {
     op::any result = found->create(fields);
+    if (at.has("type")) result = result.in(read_type(at["type"]));
     // Sizes that overflow must fail here, where the error can name their place in the file.
     static_cast<void>(result.work(op::pass::fwd));
     static_cast<void>(op::least_bytes(result.operands(op::pass::fwd, dtype::f64)));
@@ -143,7 +150,7 @@ struct draft {
   std::vector<draft> drafts;
   for (std::size_t i = 0; i < list.get().size(); ++i) {
     const json::cursor at = list[i];
-    at.check_keys({"name", "op", "after", "shape"}, {"name", "op", "shape"});
+    at.check_keys({"name", "op", "after", "shape", "type"}, {"name", "op", "shape"});
     const std::string name = read_name(at["name"]);
     if (!position.emplace(name, i).second) {
       at["name"].fail(fmt::format("a layer named '{}' stands above already", name));

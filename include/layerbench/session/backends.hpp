@@ -176,6 +176,30 @@ inline void note_ranks(const std::vector<std::string>& used, const registry& kno
   }
 }
 
+/// Notes CPUs without instructions for 8-bit products (VNNI), where rows of integers are asked for:
+/// there oneDNN multiplies in 16 bits, which takes longer and limits sums.
+inline void note_integers(const options& o, const std::vector<std::string>& used,
+                          const registry& known, std::vector<std::string>& notes) {
+  const auto is_asked_for = [](const std::string& type) {
+    return is_integer(dtype_from(type).value_or(dtype::f32));
+  };
+  if (std::ranges::none_of(o.dtypes, is_asked_for)) return;
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.probe()) continue;  // rows of any backend can be listed
+    description facts;
+    entry.describe(facts);
+    const auto isa = facts.find(fmt::format("{}_isa", entry.name));
+    if (isa == facts.end()) continue;
+    for (const std::string_view without : {"sse41", "avx", "avx2", "avx512_core"}) {
+      if (isa->second != without) continue;
+      notes.push_back(
+          fmt::format("{}: this CPU ({}) has no VNNI instructions; rows of integers say little of "
+                      "CPUs that have them",
+                      entry.name, without));
+    }
+  }
+}
+
 /// Does what the first rank says, to its end; false where this is the first.
 [[nodiscard]] inline bool served_first_rank(const registry& known) {
   return std::ranges::any_of(known.backends, [](const backend_entry& entry) {

@@ -211,6 +211,7 @@ class reorder_inserter {
     if (order == current) return current_[tensor];
     const std::size_t reordered = result_.new_tensor();
     op::any work(op::reorder{from.extents, current, order});
+    if (reader.op.own_type()) work = work.in(source.logical.type);
     const std::string name = name_of(reorder_name(reader, source.logical), work);
     result_.calls.push_back(
         {name, std::move(work), op::pass::fwd, {current_[tensor], reordered}, true, reader.part});

@@ -400,18 +400,30 @@ class model_names {
   std::map<std::string, std::filesystem::path> seen_;
 };
 
-/// The parts of a model file that are configurations: the rows of a sweep, or the model as each of
-/// the `fusions` has it.
-[[nodiscard]] inline std::vector<model::graph> parts_of(
+/// A part of a model file that is a configuration in each data type.
+struct model_part {
+  model::graph graph;
+  std::optional<model::graph> in_integers = {};  ///< where it is another one in s8
+
+  [[nodiscard]] const model::graph& in(const std::string& type) const {
+    return in_integers && type == name(dtype::s8) ? *in_integers : graph;
+  }
+};
+
+/// The parts of a model file: the rows of a sweep, or the model as each of the `fusions` has it.
+[[nodiscard]] inline std::vector<model_part> parts_of(
     const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
     const options& o, const registry& known) {
+  std::vector<model_part> parts;
   if (is_sweep(graph)) {
     require_rows_only(o, graph);
-    return model::rows_of(graph);
+    for (model::graph& row : model::rows_of(graph)) parts.push_back({std::move(row)});
+    return parts;
   }
-  std::vector<model::graph> parts;
   for (const auto& plan : fusions) {
-    parts.push_back(plan ? model::fused(graph, *plan, known.ops) : graph);
+    parts.push_back({plan ? model::fused(graph, *plan, known.ops) : graph});
+    if (!plan || !plan->int8) continue;
+    parts.back().in_integers = model::fused(graph, *plan, known.ops, dtype::s8);
   }
   return parts;
 }
@@ -454,6 +466,7 @@ inline void require_reusable_memory(const options& o) {
                                       const name_filter& wanted = {}) {
   suite all;
   const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);
+  detail::note_integers(o, backends, known, all.notes);
   if (!o.list && !o.list_tests) {
     detail::choose_device(o.device, backends, known);
     // Ranks must have the same plans, so none of them may replace the library's choice.
@@ -494,8 +507,10 @@ inline void require_reusable_memory(const options& o) {
       const model::graph graph = model::load(path, replaced, known.ops);
       names.add(graph.name, path);
       try {
-        for (const model::graph& part : detail::parts_of(graph, fusions, o, known)) {
-          add_cases([&](const auto&...) -> const model::graph& { return part; });
+        for (const detail::model_part& part : detail::parts_of(graph, fusions, o, known)) {
+          add_cases([&](const auto&, const std::string& type, int) -> const model::graph& {
+            return part.in(type);
+          });
         }
       } catch (const device_lost& e) {
         all.lost = e.what();

@@ -152,11 +152,11 @@ LAYERBENCH_INLINE model::training training_of(const group& files) {
 
 /// The model as a fusion plan of that name fuses it; nothing if no such plan is shipped.
 [[nodiscard]] inline std::optional<model::graph> fused_by(const std::string& plan,
-                                                          const model::graph& graph) {
+                                                          const model::graph& graph, dtype type) {
   try {
     const op::catalog catalog = op::builtin_catalog();
     const std::filesystem::path path = model::find_fusion(plan, model::default_shapes_directory());
-    return model::fused(graph, model::load_fusion(path, catalog), catalog);
+    return model::fused(graph, model::load_fusion(path, catalog), catalog, type);
   } catch (const nothing_matched&) {
     return std::nullopt;
   }
@@ -171,16 +171,16 @@ LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
   }
   std::optional<model::graph> graph = replaced.empty() ? shipped : model::load(path, replaced);
   const std::string plan = configuration.parameter("fusion", "");
-  if (!plan.empty()) graph = fused_by(plan, *graph);
-  if (!graph) return std::nullopt;
   const auto type = dtype_from(configuration.dtype);
+  const dtype of = type.value_or(dtype::f32);
+  if (!plan.empty()) graph = fused_by(plan, *graph, of);
+  if (!graph) return std::nullopt;
   const auto in_place = in_place_ops(files);
   const bool trains = configuration.phase() == "training";
   // Only the library knows the bytes of its tensors, and so which of them share memory.
   const bool reordered = trains || configuration.parameter("layout", "nhwc") == "any" ||
                          configuration.parameters.contains("memory");
   const model::op_names ops = in_place.value_or(model::op_names{});
-  const dtype of = type.value_or(dtype::f32);
   const model::step calls =
       model::step_of(*graph, configuration.phase(), of, ops, training_of(files));
   std::optional<model::step_memory> memory;

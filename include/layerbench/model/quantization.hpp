@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <layerbench/model/graph.hpp>
+#include <layerbench/op/op.hpp>
+
+/// Models in integers: which layers compute with them, and where tensors change their type.
+namespace layerbench::model {
+
+/// What a fusion plan says of steps in s8 (docs/formats.md#fusion-plans).
+struct quantization {
+  std::vector<std::string> ops;  ///< that compute with integers: those with a field `dst_type`
+  std::vector<std::string> keeps = {};  ///< ops whose result has the type of their sources
+  bool channel_scales = false;          ///< weights have a scale per output channel
+};
+
+/// The model with integers, for inference in s8. Activations that cannot be negative are u8, others
+/// s8; all other layers compute in f32. A layer `quantize` stands before the first reader of each
+/// tensor in another type than it was written in.
+[[nodiscard]] graph quantized(const graph& g, const quantization& rules,
+                              const op::catalog& catalog);
+
+}  // namespace layerbench::model
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/model/quantization-inl.hpp>
+#endif
