@@ -47,7 +47,8 @@ const room_order below = [] {
   add("report", {"analysis"});
   add("help", {"base"});
   add("tools", {"help", "report"});
-  add("backend", {"op"});
+  add("topology", {"shape"});
+  add("backend", {"op", "topology"});
   // timing/measurement_pass.hpp and machine/telemetry.hpp fill in result::measurement.
   add("timing", {"backend", "result"});
   add("machine", {"timing"});
@@ -79,7 +80,7 @@ const std::vector<permission> other_headers{
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/"}},
     {"google/protobuf/", {"tools/onnx/read.cpp"}},
-    {"hwloc", {"machine/"}},
+    {"hwloc", {"topology/hwloc.hpp"}},
     {"nvrtc.h", {"backend/cuda/"}},
     {"cudnn", {"backend/cudnn/"}},
     {"cublas", {"backend/cublas/"}},
@@ -89,6 +90,7 @@ const std::vector<permission> other_headers{
     {"sys/", {""}},
     {"fcntl.h", {""}},
     {"dlfcn.h", {"backend/cuda/"}},
+    {"sched.h", {"topology/this_machine.hpp"}},
     {"spawn.h", {"tools/"}},
     {"time.h", {""}},
     {"unistd.h", {""}}};
@@ -288,7 +290,8 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"cli/a.hpp", "#include <layerbench/analysis/predict/text.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/analysis/roofline/a.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/base/table.hpp>"},
-      {"machine/a.hpp", "#include <hwloc.h>"},
+      {"topology/hwloc.hpp", "#include <hwloc.h>"},
+      {"backend/a.hpp", "#include <layerbench/topology/topology.hpp>"},
       {"bench/a.cpp", "#include <layerbench/cli/main.hpp>"},
       {"model/find-inl.hpp", "#ifdef LAYERBENCH_SHAPES_DIR"},
       {"model/a.hpp", "#ifndef LAYERBENCH_COMPILED"},
@@ -333,7 +336,10 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"session/a.hpp", "#include <benchmark/benchmark.h>"},
       {"google/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"cli/a.hpp", "#include <layerbench/google/a.hpp>"},
-      {"timing/a.hpp", "#include <hwloc.h>"},
+      {"machine/a.hpp", "#include <hwloc.h>"},
+      {"topology/a.hpp", "#include <hwloc.h>"},
+      {"topology/a.hpp", "#include <layerbench/backend/device.hpp>"},
+      {"model/a.hpp", "#include <layerbench/topology/topology.hpp>"},
       {"new/a.hpp", "#include <layerbench/base/error.hpp>"},
       {"tools/a.hpp", "#include <layerbench/backend/backend.hpp>"},
       {"backend/a.hpp", "#include <layerbench/model/graph.hpp>"},

@@ -92,6 +92,14 @@ TEST(AvailableMemory, IsNeverNegative) {
   EXPECT_EQ(available_memory_bytes(directory.path()), 0);
 }
 
+TEST(MemoryLimit, IsTheLeastOfAllGroups) {
+  const tree directory(tree::files{{"proc/self/cgroup", "0::/a/b\n"},
+                                   {"sys/fs/cgroup/a/memory.max", "3221225472\n"},
+                                   {"sys/fs/cgroup/a/b/memory.max", "max\n"}});
+  EXPECT_EQ(memory_limit_bytes(directory.path()), 3 * gibi);
+  EXPECT_EQ(memory_limit_bytes(tree().path()), std::nullopt);
+}
+
 TEST(Caches, HaveTheSizesOfTheSystemsFiles) {
   const std::string cache = "sys/devices/system/cpu/cpu0/cache/index";
   const auto file = [&](int index, const char* name) {

@@ -88,7 +88,7 @@ pack_bundle() {
   for file in "${programs[@]/#/bench/}" tools/layerbench tests/{backend_tests,session_tests,device_properties}; do
     strip -o "$bundle/bin/${file##*/}" "$build/$file"
   done
-  ldd "$bundle"/bin/* | awk '$1 ~ /^lib(benchmark|fmt|gtest|gmock)/ && $3 ~ /^\// { print $3 }' | sort -u |
+  ldd "$bundle"/bin/* | awk '$1 ~ /^lib(benchmark|fmt|gtest|gmock|hwloc|udev)/ && $3 ~ /^\// { print $3 }' | sort -u |
     xargs -r cp -Lt "$bundle/lib"
   cp -r shapes "$bundle/share/layerbench"
   cp tools/gpu_check.sh tests/torch_agreement.py tests/by_hand.py "$bundle"

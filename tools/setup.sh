@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev
-  libprotobuf-dev)
+  libhwloc-dev libprotobuf-dev)
 if [[ "${1:-}" == --dev ]]; then
   packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
     clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin)

@@ -122,6 +122,18 @@ struct control_groups {
   return least;
 }
 
+/// Bytes of memory that control groups grant this process and its siblings.
+[[nodiscard]] inline std::optional<std::int64_t> memory_limit_bytes(const path& root = "/") {
+  std::optional<std::int64_t> least;
+  const control_groups groups = control_groups_of(root, "memory");
+  const bool old = groups.version == 1;
+  for (const path& directory : groups.directories) {
+    const auto limit = number_of(directory / (old ? "memory.limit_in_bytes" : "memory.max"));
+    if (limit) least = std::min(*limit, least.value_or(*limit));
+  }
+  return least;
+}
+
 /// Resident bytes of this process.
 [[nodiscard]] inline std::optional<std::int64_t> resident_memory_bytes(const path& root = "/") {
   std::optional<std::int64_t> resident = field_of(root / "proc/self/status", "VmRSS");

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/topology/topology.hpp>
+
+/// Which processors threads should have, and how OpenMP writes that.
+namespace layerbench::machine {
+
+namespace detail {
+
+/// The usable processors: one of each core, the fastest cores first, then the siblings. Among equal
+/// ones neighbours stay together.
+[[nodiscard]] inline processor_list cores_first(const topology& of, const processor_list& usable) {
+  std::vector<std::tuple<int, int, int>> found;  // number among siblings, slowness, processor
+  for (const core& one : of.cores) {
+    int sibling = 0;
+    for (const int processor : one.processors) {
+      if (contains(usable, processor)) found.emplace_back(sibling++, -one.kind, processor);
+    }
+  }
+  std::ranges::stable_sort(
+      found, {}, [](const auto& item) { return std::pair(std::get<0>(item), std::get<1>(item)); });
+  processor_list result;
+  for (const auto& [sibling, slowness, processor] : found) result.push_back(processor);
+  return result;
+}
+
+/// The parts of a machine that threads should not leave without need: caches before nodes before
+/// packages.
+[[nodiscard]] inline std::vector<std::vector<processor_list>> domains(const topology& of) {
+  std::vector<std::vector<processor_list>> all(3);
+  for (const cache* one : last_level_caches(of)) all[0].push_back(one->processors);
+  for (const memory_node& node : of.nodes) all[1].push_back(node.processors);
+  all[2] = of.packages;
+  return all;
+}
+
+/// Those of `processors` that lie in `domain`, in their order.
+[[nodiscard]] inline processor_list within(const processor_list& processors,
+                                           const processor_list& domain) {
+  processor_list found;
+  std::ranges::copy_if(processors, std::back_inserter(found),
+                       [&](int processor) { return contains(domain, processor); });
+  return found;
+}
+
+/// The best `count` of `processors`, which are in the order of cores_first(): the first ones of the
+/// first domain that has so many cores.
+[[nodiscard]] inline processor_list best(const topology& of, processor_list processors,
+                                         std::size_t count) {
+  for (const std::vector<processor_list>& kind : domains(of)) {
+    std::set<const processor_list*> tried;
+    for (const int first : processors) {
+      const auto domain = std::ranges::find_if(
+          kind, [&](const processor_list& one) { return contains(one, first); });
+      if (domain == kind.end() || !tried.insert(&*domain).second) continue;
+      processor_list inside = within(processors, *domain);
+      if (cores_of(of, inside) < count) continue;
+      inside.resize(count);
+      return inside;
+    }
+  }
+  processors.resize(std::min(processors.size(), count));
+  return processors;
+}
+
+}  // namespace detail
+
+/// All usable processors in the order in which threads should have them: the first N are the best
+/// ones for N threads, for each N of `threads`. They are on different cores while there are any,
+/// and on one last-level cache, node or package if they fit.
+[[nodiscard]] inline processor_list processors_in_order(const topology& of,
+                                                        const processor_list& usable,
+                                                        const std::set<int>& threads) {
+  processor_list chosen = detail::cores_first(of, usable);
+  std::vector<processor_list> others;
+  for (auto count = threads.rbegin(); count != threads.rend(); ++count) {
+    processor_list fewer = detail::best(of, chosen, static_cast<std::size_t>(std::max(*count, 1)));
+    std::erase_if(chosen, [&](int processor) { return contains(fewer, processor); });
+    others.push_back(std::exchange(chosen, std::move(fewer)));
+  }
+  for (auto rest = others.rbegin(); rest != others.rend(); ++rest)
+    chosen.insert(chosen.end(), rest->begin(), rest->end());
+  return chosen;
+}
+
+/// Numbers of threads of which each has a core of its own in the smallest domain of that size: one
+/// core, and the cores of one last-level cache, one node and the machine; and all processors.
+[[nodiscard]] inline std::set<int> threads_of_domains(const topology& of,
+                                                      const processor_list& usable) {
+  const processor_list order = detail::cores_first(of, usable);
+  std::set<int> counts{1};
+  const auto add = [&](std::size_t count) {
+    if (count > 0) counts.insert(static_cast<int>(count));
+  };
+  for (const std::vector<processor_list>& kind : detail::domains(of)) {
+    std::size_t most = 0;
+    for (const processor_list& domain : kind)
+      most = std::max(most, cores_of(of, detail::within(order, domain)));
+    add(most);
+  }
+  add(cores_of(of, order));
+  add(order.size());
+  return counts;
+}
+
+/// Places as OMP_PLACES has them: "{0},{1}", "{0}:64", "{0}:4,{8}:4:2". Runs of at least three
+/// places of one processor with one distance are short.
+[[nodiscard]] inline std::string places_text(const std::vector<processor_list>& places) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < places.size();) {
+    std::size_t count = 1;
+    const auto is_single = [&](std::size_t at) {
+      return at < places.size() && places[at].size() == 1;
+    };
+    const int stride = is_single(i) && is_single(i + 1) ? places[i + 1][0] - places[i][0] : 0;
+    while (stride != 0 && is_single(i + count) &&
+           places[i + count][0] - places[i + count - 1][0] == stride) {
+      ++count;
+    }
+    const std::string first = fmt::format("{{{}}}", fmt::join(places[i], ","));
+    if (count < 3) {
+      parts.push_back(first);
+      ++i;
+      continue;
+    }
+    parts.push_back(stride == 1 ? fmt::format("{}:{}", first, count)
+                                : fmt::format("{}:{}:{}", first, count, stride));
+    i += count;
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+/// OMP_PLACES for processors in that order. Where OpenMP's own word for it says the same, it is
+/// that: one processor per core, in the order of their numbers.
+[[nodiscard]] inline std::string openmp_places(const topology& of, const processor_list& order) {
+  const bool plain = std::ranges::is_sorted(order) && cores_of(of, order) == order.size();
+  if (plain) return "cores";
+  std::vector<processor_list> places;
+  for (const int processor : order) places.push_back({processor});
+  return places_text(places);
+}
+
+}  // namespace layerbench::machine

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <layerbench/base/system.hpp>
+#include <layerbench/topology/hwloc.hpp>
+#include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/topology.hpp>
+
+/// The machine that this process runs on.
+namespace layerbench::machine {
+
+/// The processors that the system lets this thread run on.
+[[nodiscard]] inline processor_list processors_of_this_thread() {
+  constexpr int most = 1 << 16;
+  for (int count = CPU_SETSIZE; count <= most; count *= 2) {
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(count));
+    std::vector<unsigned long> words(bytes / sizeof(unsigned long));
+    auto* const set = reinterpret_cast<cpu_set_t*>(words.data());
+    if (::sched_getaffinity(0, bytes, set) != 0) continue;  // there may be more processors
+    processor_list found;
+    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    for (std::size_t i = 0; i < words.size() * bits; ++i) {
+      if ((words[i / bits] >> (i % bits) & 1U) != 0) found.push_back(static_cast<int>(i));
+    }
+    return found;
+  }
+  return {};
+}
+
+/// This thread, wherever it may run.
+[[nodiscard]] inline thread_binding binding_of_this_thread() {
+  return {{processors_of_this_thread()}};
+}
+
+/// hwloc's description of this machine, read once.
+[[nodiscard]] inline const hwloc_machine& this_hwloc_machine() {
+  static const hwloc_machine one;
+  return one;
+}
+
+/// This machine. What hwloc does not know is guessed, and noted.
+[[nodiscard]] inline const topology& this_machine() {
+  static const topology one = [] {
+    const std::array sizes{std::int64_t{::sysconf(_SC_LEVEL1_DCACHE_SIZE)},
+                           std::int64_t{::sysconf(_SC_LEVEL2_CACHE_SIZE)},
+                           std::int64_t{::sysconf(_SC_LEVEL3_CACHE_SIZE)}};
+    processor_list all;
+    for (int i = 0; i < static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); ++i) all.push_back(i);
+    topology found = completed(this_hwloc_machine().found(), all, sizes);
+    std::int64_t installed = 0;
+    for (const memory_node& node : found.nodes) installed += node.bytes;
+    const auto limit = memory_limit_bytes();
+    constexpr std::int64_t none = std::int64_t{1} << 60;  // version 1 has a number for no limit
+    if (limit && *limit < (installed > 0 ? installed : none)) found.memory_limit = limit;
+    return found;
+  }();
+  return one;
+}
+
+/// Lets this thread run on all processors that the process may use.
+inline void release_this_thread() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (const int processor : this_machine().processors()) {
+    if (processor < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(processor), &all);
+  }
+  ::sched_setaffinity(0, sizeof all, &all);
+}
+
+}  // namespace layerbench::machine
