@@ -139,6 +139,17 @@ TEST(Peak, IsOfAllThreadsThatTheBackendUses) {
   EXPECT_THAT(listed({"--threads=4", "--backend=reference"}), HasSubstr(" 68.0 B "));
 }
 
+TEST(Peak, StreamsPastTheCachesThatTheThreadsUse) {
+  const auto listed = [](const std::string& machine) {
+    return bench("bench_peak", {"--list", "--benchmark_filter=/read_(memory|l3)/", "--threads=1"},
+                 {{"HWLOC_SYNTHETIC", machine}})
+        .out;
+  };
+  const std::string caches = "(size=8388608) l2:2(size=1048576) l1d:1(size=32768) core:1 pu:1";
+  EXPECT_THAT(listed("pack:1 l3:2" + caches), AllOf(HasSubstr("33.6 MB"), HasSubstr("4.19 MB")));
+  EXPECT_THAT(listed("pack:1 l3:1(size=67108864) l2:2 core:1 pu:1"), HasSubstr("268 MB"));
+}
+
 TEST(Peak, GoOnWhereTheyWereInterrupted) {
   const testing::temporary_directory directory;
   const std::string file = (directory.path() / "peak.json").string();

@@ -100,29 +100,6 @@ TEST(MemoryLimit, IsTheLeastOfAllGroups) {
   EXPECT_EQ(memory_limit_bytes(tree().path()), std::nullopt);
 }
 
-TEST(Caches, HaveTheSizesOfTheSystemsFiles) {
-  const std::string cache = "sys/devices/system/cpu/cpu0/cache/index";
-  const auto file = [&](int index, const char* name) {
-    return cache + std::to_string(index) + "/" + name;
-  };
-  const tree directory(tree::files{{file(0, "level"), "1\n"},
-                                   {file(0, "type"), "Instruction\n"},
-                                   {file(0, "size"), "64K\n"},
-                                   {file(1, "level"), "1\n"},
-                                   {file(1, "type"), "Data\n"},
-                                   {file(1, "size"), "48K\n"},
-                                   {file(2, "level"), "2\n"},
-                                   {file(2, "type"), "Unified\n"},
-                                   {file(2, "size"), "2M\n"},
-                                   {file(3, "level"), "3\n"},
-                                   {file(3, "type"), "Unified\n"},
-                                   {file(3, "size"), "\n"}});
-  EXPECT_EQ(cache_bytes(1, directory.path()), 48 << 10);
-  EXPECT_EQ(cache_bytes(2, directory.path()), 2 << 20);
-  EXPECT_EQ(cache_bytes(3, directory.path()), std::nullopt) << "no size in the file";
-  EXPECT_EQ(cache_bytes(1, tree().path()), std::nullopt);
-}
-
 TEST(ProcessorQuota, IsTheMinimumOfAllGroups) {
   const tree two(tree::files{{"proc/self/cgroup", "0::/a/b\n"},
                              {"sys/fs/cgroup/a/cpu.max", "150000 100000\n"},

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,18 +19,20 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 using ::testing::Pair;
 
-using caches = std::array<std::size_t, 3>;
+constexpr std::int64_t kib = 1024;
+constexpr std::int64_t mib = 1024 * kib;
 
-constexpr std::size_t kib = 1024;
-constexpr std::size_t mib = 1024 * kib;
-constexpr caches desktop{32 * kib, 1 * mib, 32 * mib};
+/// Of threads on cores of their own, which share `last` caches of 32 MiB equally.
+graph peak_of(int last, int threads) {
+  return peak_graph({threads * 32 * kib, threads * mib, last * 32 * mib}, last * 32 * mib, threads);
+}
 
 /// Bytes of each stream, by its name.
-std::map<std::string, std::size_t> streams(const graph& of) {
-  std::map<std::string, std::size_t> bytes;
+std::map<std::string, std::int64_t> streams(const graph& of) {
+  std::map<std::string, std::int64_t> bytes;
   for (const layer& item : of.layers) {
     const auto* stream = item.op.get<op::stream>();
-    if (stream != nullptr) bytes[item.name] = static_cast<std::size_t>(stream->bytes);
+    if (stream != nullptr) bytes[item.name] = stream->bytes;
   }
   return bytes;
 }
@@ -44,7 +46,7 @@ std::vector<std::string> products(const graph& of) {
 }
 
 TEST(Peak, StreamsHalfOfEachCacheAndFourTimesTheLlc) {
-  const graph of = peak_graph(desktop, 1, 1);
+  const graph of = peak_of(1, 1);
   EXPECT_EQ(of.name, "peak");
   EXPECT_THAT(streams(of),
               ElementsAre(Pair("call", 64), Pair("copy_l2", mib / 2), Pair("copy_l3", 16 * mib),
@@ -55,36 +57,37 @@ TEST(Peak, StreamsHalfOfEachCacheAndFourTimesTheLlc) {
 }
 
 TEST(Peak, StreamsPrivateCachesPerThreadAndSharedOnesTogether) {
-  const auto bytes = streams(peak_graph(desktop, 1, 4));
+  const auto bytes = streams(peak_of(1, 4));
   EXPECT_EQ(bytes.at("read_l2"), 2 * mib);
   EXPECT_EQ(bytes.at("read_l3"), 16 * mib);
-  EXPECT_EQ(bytes.at("call"), 256U);
+  EXPECT_EQ(bytes.at("call"), 256);
 }
 
 TEST(Peak, LeavesOutACacheThatIsNotLargerThanThoseBefore) {
-  EXPECT_THAT(streams(peak_graph(desktop, 1, 9)), Not(Contains(Pair("read_l3", ::testing::_))));
-  EXPECT_THAT(streams(peak_graph(desktop, 1, 8)), Contains(Pair("read_l3", 16 * mib)));
+  EXPECT_THAT(streams(peak_of(1, 9)), Not(Contains(Pair("read_l3", ::testing::_))));
+  EXPECT_THAT(streams(peak_of(1, 8)), Contains(Pair("read_l3", 16 * mib)));
 }
 
 TEST(Peak, StreamsPastEveryLlcOfTheThreads) {
-  EXPECT_EQ(streams(peak_graph(desktop, 8, 64)).at("read_memory"), 8 * 128 * mib);
-  EXPECT_EQ(streams(peak_graph(desktop, 8, 2)).at("read_memory"), 2 * 128 * mib);
+  EXPECT_EQ(streams(peak_of(8, 64)).at("read_memory"), 8 * 128 * mib);
+  EXPECT_EQ(streams(peak_of(8, 64)).at("read_l3"), 8 * 16 * mib);
+  EXPECT_EQ(streams(peak_of(2, 2)).at("read_memory"), 2 * 128 * mib);
 }
 
 TEST(Peak, UsesTheLastKnownCache) {
-  const auto two = streams(peak_graph({32 * kib, 2 * mib, 0}, 1, 4));
+  const auto two = streams(peak_graph({128 * kib, 2 * mib, 0}, 2 * mib, 4));
   EXPECT_EQ(two.at("read_l2"), mib);
   EXPECT_EQ(two.at("read_memory"), 8 * mib);
   EXPECT_FALSE(two.contains("read_l3"));
-  const auto unknown = streams(peak_graph({0, 0, 0}, 1, 1));
+  const auto unknown = streams(peak_graph({0, 0, 0}, 0, 1));
   EXPECT_EQ(unknown.at("read_memory"), 256 * mib);
   EXPECT_EQ(unknown.size(), 4U);
 }
 
 TEST(Peak, HasALargeGemmPerThread) {
-  EXPECT_THAT(products(peak_graph(desktop, 1, 1)), ElementsAre("square_1024", "square_2048"));
-  EXPECT_THAT(products(peak_graph(desktop, 1, 8)), ElementsAre("square_1024", "square_2048"));
-  EXPECT_THAT(products(peak_graph(desktop, 1, 9)), ElementsAre("square_2048", "square_4096"));
+  EXPECT_THAT(products(peak_of(1, 1)), ElementsAre("square_1024", "square_2048"));
+  EXPECT_THAT(products(peak_of(1, 8)), ElementsAre("square_1024", "square_2048"));
+  EXPECT_THAT(products(peak_of(1, 9)), ElementsAre("square_2048", "square_4096"));
 }
 
 }  // namespace model_peak_test

@@ -23,6 +23,7 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/op/builtin.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 namespace layerbench {
 
@@ -41,6 +42,17 @@ namespace detail {
 
 template <class B>
 concept on_host = requires(B& device) { device.on_all_threads([](int /*thread*/) {}); };
+
+template <class B>
+concept has_caches_of_threads = requires {
+  { B::cache_bytes(1) } -> std::same_as<std::size_t>;
+  { B::core_cache_bytes(1) } -> std::same_as<std::size_t>;
+};
+
+template <class B>
+concept has_binding = requires {
+  { B::binding() } -> std::same_as<machine::thread_binding>;
+};
 
 template <class B>
 concept has_clock = requires(B& device) {
@@ -253,9 +265,22 @@ class backend_device final : public compute_device {
   [[nodiscard]] bool has_own_plan(const op::any& op) const override {
     return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
   }
-  [[nodiscard]] std::size_t cache_bytes() const override { return B::cache_bytes(); }
+  [[nodiscard]] std::size_t cache_bytes() const override {
+    if constexpr (detail::has_caches_of_threads<B>) {
+      if (!cache_bytes_) cache_bytes_ = B::cache_bytes(threads());
+      return *cache_bytes_;
+    } else {
+      return B::cache_bytes();
+    }
+  }
   [[nodiscard]] std::size_t core_cache_bytes() const override {
-    return detail::on_host<B> ? B::core_cache_bytes() * static_cast<std::size_t>(threads()) : 0;
+    if constexpr (!detail::on_host<B>) return 0;
+    if constexpr (detail::has_caches_of_threads<B>) {
+      if (!core_cache_bytes_) core_cache_bytes_ = B::core_cache_bytes(threads());
+      return *core_cache_bytes_;
+    } else {
+      return B::core_cache_bytes() * static_cast<std::size_t>(threads());
+    }
   }
   void activate() override { device().activate(); }
   void require_memory([[maybe_unused]] std::size_t bytes) const override {
@@ -352,6 +377,8 @@ class backend_device final : public compute_device {
 
   std::optional<B> backend_;
   std::unique_ptr<device_clock> clock_;
+  mutable std::optional<std::size_t> cache_bytes_;
+  mutable std::optional<std::size_t> core_cache_bytes_;
 };
 
 /// The registry entry of backend `B`, with its plans of those of `Ops` that it implements.
@@ -368,6 +395,7 @@ template <backend B, op::operation... Ops>
                       .on_host = detail::on_host<B>,
                       .has_graphs = detail::has_graphs<B>,
                       .only_when_named = detail::is_only_when_named<B>};
+  if constexpr (detail::on_host<B> && detail::has_binding<B>) entry.binding = &B::binding;
   if constexpr (detail::has_devices<B>) entry.choose_device = [](int number) { B::choose(number); };
   if constexpr (detail::has_ranks<B>) {
     entry.ranks = [] { return B::ranks(); };

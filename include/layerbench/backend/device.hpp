@@ -188,6 +188,7 @@ class compute_device {
   [[nodiscard]] bool implements_op(const op::any& op) const {
     return (between_ranks_ && op.name() == op::allreduce::name) || has_own_plan(op);
   }
+  /// Bytes of the last-level caches that its threads use, together.
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
   /// What the caches hold that its threads have for themselves, together; 0 where they are not
   /// this program's.

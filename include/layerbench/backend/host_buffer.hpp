@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,36 +17,17 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/system.hpp>
+#include <layerbench/topology/this_machine.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 /// Memory of the CPU backends.
 namespace layerbench {
 
-/// Bytes of the data caches of a processor by level, from the first; 0 for what there is not, or
-/// the system does not say.
-[[nodiscard]] inline const std::array<std::size_t, 3>& host_caches() {
-  static const std::array<std::size_t, 3> sizes = [] {
-    constexpr std::array names{_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
-                               _SC_LEVEL3_CACHE_SIZE};
-    std::array<std::size_t, 3> all{};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto known = machine::cache_bytes(static_cast<int>(i + 1));
-      all[i] = static_cast<std::size_t>(std::max(known.value_or(::sysconf(names[i])), 0L));
-    }
-    return all;
-  }();
-  return sizes;
-}
-
-/// Bytes of the last cache before memory, 0 where the system does not say.
-[[nodiscard]] inline std::size_t host_cache_bytes() {
-  const auto& [first, second, third] = host_caches();
-  return third > 0 ? third : second;
-}
-
-/// Bytes of the last cache that a core does not share with others, 0 where the system does not say.
-[[nodiscard]] inline std::size_t host_core_cache_bytes() {
-  const auto& [first, second, third] = host_caches();
-  return third > 0 ? second : first;
+/// The caches of this machine that `threads` threads with that binding use.
+[[nodiscard]] inline machine::used_caches host_caches(const machine::thread_binding& binding,
+                                                      int threads) {
+  return machine::caches_used_by(machine::this_machine(),
+                                 machine::processors_by_thread(binding, threads));
 }
 
 /// Page-aligned host memory; in huge pages where it is not small and the system lets programs ask
@@ -106,8 +86,13 @@ class host_buffer {
 
 /// What is the same in all backends whose memory is the host's.
 struct host_memory {
-  static std::size_t cache_bytes() { return host_cache_bytes(); }
-  static std::size_t core_cache_bytes() { return host_core_cache_bytes(); }
+  static machine::thread_binding binding() { return machine::binding_of_this_thread(); }
+  static std::size_t cache_bytes(int threads = 1) {
+    return static_cast<std::size_t>(host_caches(binding(), threads).last_bytes);
+  }
+  static std::size_t core_cache_bytes(int threads = 1) {
+    return static_cast<std::size_t>(host_caches(binding(), threads).private_bytes);
+  }
   [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
   static void fill(address to, std::size_t bytes, std::byte value) {
     std::memset(to, std::to_integer<int>(value), bytes);

@@ -13,6 +13,8 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/oracle.hpp>
 #include <layerbench/op/op.hpp>
+#include <layerbench/topology/this_machine.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 /// The backends and ops that a program has, as values.
 namespace layerbench::run {
@@ -30,10 +32,11 @@ struct backend_entry {
   bool on_host = false;          ///< its memory and threads are this program's
   bool has_graphs = false;       ///< it records work, so users choose how calls are timed
   bool only_when_named = false;  ///< programs that run whole models use it only where it is named
-  void (*choose_device)(int number) = nullptr;  ///< null: there is one device
-  int (*ranks)() = nullptr;                     ///< null: all ranks are in this program
-  std::string_view more_ranks = {};             ///< how a user starts more of them
-  bool (*serve_first_rank)() = nullptr;         ///< null: its ranks are no processes
+  machine::thread_binding (*binding)() = nullptr;  ///< null: its threads are not this program's
+  void (*choose_device)(int number) = nullptr;     ///< null: there is one device
+  int (*ranks)() = nullptr;                        ///< null: all ranks are in this program
+  std::string_view more_ranks = {};                ///< how a user starts more of them
+  bool (*serve_first_rank)() = nullptr;            ///< null: its ranks are no processes
 };
 
 /// A backend that layerbench has and a build may lack, and the CMake option that builds it.
@@ -64,6 +67,13 @@ struct registry {
     return found == backends.end() ? nullptr : &*found;
   }
 };
+
+/// Where the threads of this program run: as the first of these backends binds them.
+[[nodiscard]] inline machine::thread_binding binding_of(const registry& known) {
+  const auto binds = [](const backend_entry& entry) { return entry.binding != nullptr; };
+  const auto first = std::ranges::find_if(known.backends, binds);
+  return first == known.backends.end() ? machine::binding_of_this_thread() : first->binding();
+}
 
 /// Notes which of the optional backends the registry of a build lacks.
 inline void note_unbuilt(registry& all, bool collective) {

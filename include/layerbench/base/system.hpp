@@ -213,23 +213,6 @@ struct processor_times {
   return all;
 }
 
-/// Bytes of the data cache of this level that processor 0 uses. sysconf() would return a multiple
-/// of its size on virtual machines that misreport how many processors share a cache.
-[[nodiscard]] inline std::optional<std::int64_t> cache_bytes(int level, const path& root = "/") {
-  std::error_code absent;
-  for (const auto& cache :
-       std::filesystem::directory_iterator(root / "sys/devices/system/cpu/cpu0/cache", absent)) {
-    if (number_of(cache.path() / "level") != level) continue;
-    if (line_of(cache.path() / "type") == "Instruction") continue;
-    const auto size = line_of(cache.path() / "size");
-    const auto number = size ? number_in(*size) : std::nullopt;
-    if (!number) continue;
-    const auto unit = std::string_view("KMG").find(size->back());
-    return unit == std::string_view::npos ? *number : *number << (10 * (unit + 1));
-  }
-  return std::nullopt;
-}
-
 /// Whether the clock may rise above its nominal rate.
 [[nodiscard]] inline std::optional<bool> turbo(const path& root) {
   const path cpu = root / "sys/devices/system/cpu";

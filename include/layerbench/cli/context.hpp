@@ -25,6 +25,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 namespace layerbench::run {
 
@@ -72,8 +73,9 @@ inline void add_gpu_variables(description& facts) {
                     {"layerbench_version", LAYERBENCH_VERSION}};
   facts["device"] = detail::cpu_model();
   constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};
-  for (std::size_t i = 0; i < caches.size(); ++i)
-    facts[caches[i]] = std::to_string(host_caches()[i]);
+  const machine::thread_binding binding = binding_of(known);
+  const machine::used_caches sizes = host_caches(binding, o.default_threads);
+  for (std::size_t i = 0; i < caches.size(); ++i) facts[caches[i]] = std::to_string(sizes.core[i]);
   utsname system{};
   if (::uname(&system) == 0) facts["kernel"] = system.release;
   facts["threads"] = std::to_string(o.default_threads);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -42,17 +41,17 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
 
 }  // namespace detail
 
-/// Matrix products and streams for `threads` threads. `caches` are the bytes of each level that one
-/// core uses, 0 for none. Several cores share the last-level cache; the machine has `last_caches`
-/// of them.
+/// Matrix products and streams for `threads` threads. `cached` are the bytes that the threads keep
+/// in the caches of each level if each uses an equal part of them, 0 for none; `last_bytes` those
+/// of all last-level caches that they use, 0 if that is not known.
 ///
 /// gemm: two squares, the larger of which gives each thread at least what one of side 1024 is.
 /// Streams: half of what the threads' caches of a level hold, where that is at least twice what
 /// the level before holds, so that none of it is found there; and four times all of the last level
 /// for memory (McCalpin, STREAM, 1995). Each thread goes over its part. `call` reads a cache line
 /// a thread: the time of any call that all threads work on.
-[[nodiscard]] inline graph peak_graph(const std::array<std::size_t, 3>& caches,
-                                      std::size_t last_caches, int threads) {
+[[nodiscard]] inline graph peak_graph(const std::array<std::int64_t, 3>& cached,
+                                      std::int64_t last_bytes, int threads) {
   graph result;
   result.name = peak_model;
   result.title = "what the device attains";
@@ -65,19 +64,15 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
   constexpr std::int64_t line = 64;
   detail::add_peak(result, std::string(peak_call),
                    op::any(op::stream{op::stream_kind::read, line * threads}));
-  const std::size_t last = caches[2] > 0 ? 2 : 1;
-  auto before = static_cast<std::int64_t>(caches[0]) * threads;
-  for (std::size_t i = 1; i <= last; ++i) {
-    const auto one = static_cast<std::int64_t>(caches.at(i));
-    const std::int64_t all = i < last ? one * threads : one;
-    const std::int64_t bytes = all / peak_share / line * line;
+  std::int64_t before = cached.front();
+  for (std::size_t i = 1; i < cached.size(); ++i) {
+    const std::int64_t bytes = cached.at(i) / peak_share / line * line;
     if (bytes > 0 && bytes >= 2 * before)
       detail::add_streams(result, fmt::format("l{}", i + 1), bytes);
-    before = all;
+    before = cached.at(i);
   }
-  const std::size_t used = std::min(last_caches, static_cast<std::size_t>(threads));
-  const std::size_t known = caches.at(last) > 0 ? caches.at(last) * used : std::size_t{64} << 20U;
-  detail::add_streams(result, peak_memory, 4 * static_cast<std::int64_t>(known / line * line));
+  const std::int64_t known = last_bytes > 0 ? last_bytes : std::int64_t{64} << 20U;
+  detail::add_streams(result, peak_memory, 4 * (known / line * line));
   return result;
 }
 

@@ -17,7 +17,6 @@
 
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
-#include <layerbench/base/system.hpp>
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/model/allreduces.hpp>
 #include <layerbench/model/find.hpp>
@@ -129,10 +128,11 @@ class suite_builder {
   /// types, and measured in the first.
   [[nodiscard]] model::graph peaks(const std::string& backend, const std::string& type,
                                    int threads) {
-    constexpr const char* sharers = "cache/index3/shared_cpu_list";
-    const std::size_t last = machine::per_processor("/", sharers).size();
-    model::graph result = model::peak_graph(host_caches(), std::max<std::size_t>(1, last),
-                                            devices_.of(backend, threads)->device().threads());
+    const int used = devices_.of(backend, threads)->device().threads();
+    const backend_entry& entry = *known_.find(backend);
+    const machine::used_caches caches =
+        host_caches(entry.binding != nullptr ? entry.binding() : binding_of(known_), used);
+    model::graph result = model::peak_graph(caches.equal_parts, caches.last_bytes, used);
     if (type != o_.dtypes.front()) {
       std::erase_if(result.layers,
                     [](const auto& item) { return item.op.name() != op::gemm::name; });

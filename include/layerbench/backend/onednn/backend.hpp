@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -71,6 +72,29 @@ class backend : public host_memory {
   /// OpenMP counts the processors at its start, before this thread is bound to one of them.
   static int processors() noexcept { return omp_get_num_procs(); }
   static int threads_used(int offered) noexcept { return offered; }
+
+  /// As OpenMP took it from the environment.
+  static machine::thread_binding binding() {
+    const int places = omp_get_num_places();
+    const omp_proc_bind_t bound = omp_get_proc_bind();
+    if (places == 0 || bound == omp_proc_bind_false) return machine::binding_of_this_thread();
+    machine::thread_binding result{.order = machine::thread_order::close};
+    if (bound == omp_proc_bind_spread) result.order = machine::thread_order::spread;
+    if (bound == omp_proc_bind_master) result.order = machine::thread_order::primary;
+    for (int place = 0; place < places; ++place) {
+      machine::processor_list processors(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+      omp_get_place_proc_ids(place, processors.data());
+      result.places.push_back(std::move(processors));
+    }
+    result.first = static_cast<std::size_t>(std::max(0, omp_get_place_num()));
+    return result;
+  }
+  static std::size_t cache_bytes(int threads = 1) {
+    return static_cast<std::size_t>(host_caches(binding(), threads).last_bytes);
+  }
+  static std::size_t core_cache_bytes(int threads = 1) {
+    return static_cast<std::size_t>(host_caches(binding(), threads).private_bytes);
+  }
 
   static void describe(description& facts) {
     const dnnl_version_t* version = dnnl_version();
