@@ -91,6 +91,25 @@ TEST(Across, FollowsFromTheFieldsThatDiffer) {
             compared_dimension::device);
 }
 
+TEST(Across, CountsTheTopologyAsTheDevices) {
+  const result::results old = file_of("old.json", {});
+  const result::results now =
+      file_of("new.json", {{"topology", "2 cores"}, {"places", "{0},{1}"}, {"numa", "local"}});
+  EXPECT_FALSE(difference_between({&old}, {&now}, {}, false).dimension)
+      << "earlier files do not have these fields";
+  const auto between_new = [&](const fields& changes) {
+    fields all{{"topology", "2 cores"}, {"places", "{0},{1}"}, {"numa", "local"}};
+    for (const auto& [name, value] : changes) all[name] = value;
+    const result::results other = file_of("other.json", all);
+    return difference_between({&now}, {&other}, {}, false).dimension;
+  };
+  EXPECT_FALSE(between_new({}));
+  EXPECT_EQ(between_new({{"topology", "4 cores"}, {"places", "{0}:4"}, {"OMP_PLACES", "{0}:4"}}),
+            compared_dimension::device);
+  EXPECT_EQ(between_new({{"places", "{1},{0}"}}), compared_dimension::settings);
+  EXPECT_EQ(between_new({{"numa", "interleave"}}), compared_dimension::settings);
+}
+
 TEST(Across, RefusesDifferencesInSeveralDimensionsAndNamesThem) {
   expect_refused({{"onednn_version", "4"}, {"threads", "4"}, {"onednn_isa", "b"}}, {},
                  AllOf(mentions("new.json", "/context", "old.json"),

@@ -19,6 +19,7 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/system.hpp>
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
@@ -28,6 +29,7 @@
 #include <layerbench/session/program.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 /// Options as they are given: by the command line and the environment.
 namespace layerbench::run {
@@ -91,6 +93,12 @@ inline void add_condition_options(CLI::App& app, options& o) {
            "Threads; each number is measured [one per processor]\n--threads=1,2",
            "LAYERBENCH_THREADS")
       ->check(whole_number(1, 4096));
+  add_one(
+      app, "--places", "PLACES", o.places,
+      "Processors of the threads, as OMP_PLACES has them [cores of as few last-level caches, NUMA "
+      "nodes and sockets as possible, then SMT siblings]\n--places={0}:8",
+      "LAYERBENCH_PLACES")
+      ->check(check_places);
   add_list(app, "--cache", "STATE", o.caches,
            "Where operands are cached when a call starts; hot: in the nearest cache, model: as in "
            "a step of the model, cold: nowhere [model; sweeps: hot]\n--cache=model,hot",
@@ -303,9 +311,25 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
                                    "--memory",       "--in-place",      "--phase",   "--optimizer",
                                    "--fused-update", "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
-  if (what.collective) useless.insert(useless.end(), {"--threads", "--plans"});
+  if (what.collective)
+    useless.insert(useless.end(), {"--threads", "--places", "--plans"});
   for (const char* item : useless) app.remove_option(app.get_option(item));
   o.caches = {std::string(name(cache_state::hot))};
+}
+
+/// Throws usage_error where OpenMP has not taken the places that the user wants.
+inline void require_places(const options& o, const registry& known) {
+  const machine::thread_binding binding = binding_of(known);
+  bool taken = o.places.empty() || binding.order != machine::thread_order::free;
+  if (taken && o.places.starts_with('{')) {
+    const auto first = machine::number_in(o.places.substr(1));
+    taken = first && machine::contains(binding.places.front(), static_cast<int>(*first));
+  }
+  if (taken) return;
+  throw usage_error(
+      fmt::format("--places={}: this process may not use these processors. Only OpenMP's threads "
+                  "have places, and mpirun binds by options of its own",
+                  o.places));
 }
 
 /// Works out what depends on several options. Throws usage_error.
@@ -317,6 +341,7 @@ inline void complete_options(options& o, const registry& known) {
   for (const backend_entry& entry : known.backends) {
     if (chosen(entry.name)) o.default_threads = std::max(o.default_threads, entry.processors());
   }
+  require_places(o, known);
   if (o.threads.empty()) o.threads = {o.default_threads};
   std::set<std::string> states;  // each once
   std::erase_if(o.caches, [&](const std::string& word) { return !states.insert(word).second; });

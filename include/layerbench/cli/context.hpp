@@ -25,7 +25,10 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
+#include <layerbench/topology/places.hpp>
+#include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {
 
@@ -76,6 +79,9 @@ inline void add_gpu_variables(description& facts) {
   const machine::thread_binding binding = binding_of(known);
   const machine::used_caches sizes = host_caches(binding, o.default_threads);
   for (std::size_t i = 0; i < caches.size(); ++i) facts[caches[i]] = std::to_string(sizes.core[i]);
+  facts["topology"] = machine::text(machine::this_machine());
+  facts["places"] =
+      binding.order == machine::thread_order::free ? "none" : machine::places_text(binding.places);
   utsname system{};
   if (::uname(&system) == 0) facts["kernel"] = system.release;
   facts["threads"] = std::to_string(o.default_threads);

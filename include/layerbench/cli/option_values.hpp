@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <layerbench/base/error.hpp>
@@ -53,6 +55,21 @@ namespace layerbench::run::detail {
     return {};
   }
   return fmt::format("'{}' is not a number of seconds, such as 0.2", text);
+}
+
+/// Places in the notation of OMP_PLACES: OpenMP itself would only warn of others, and take its own.
+[[nodiscard]] inline std::string check_places(const std::string& text) {
+  constexpr std::array<std::string_view, 5> names{"threads", "cores", "ll_caches", "numa_domains",
+                                                  "sockets"};
+  const std::string_view name = std::string_view(text).substr(0, text.find('('));
+  const bool named = std::ranges::find(names, name) != names.end();
+  const bool listed = (text.starts_with('{') || text.starts_with("!{")) &&
+                      text.find_first_not_of("0123456789{},:!-") == std::string::npos &&
+                      std::ranges::count(text, '{') == std::ranges::count(text, '}');
+  if (named || listed) return {};
+  return fmt::format(
+      "'{}' is neither a list of places, such as {{0}}:4 or {{0,1}},{{2,3}}, nor one of {}", text,
+      fmt::join(names, ", "));
 }
 
 /// "1", or "1%".

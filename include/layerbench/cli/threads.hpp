@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <layerbench/base/system.hpp>
+#include <layerbench/cli/wanted_places.hpp>
+#include <layerbench/topology/this_machine.hpp>
 
 namespace layerbench::run {
 
@@ -57,25 +59,26 @@ inline void restart(char** argv) {
 }  // namespace detail
 
 /// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:
-/// threads bound to neighbouring cores, which is both faster and more repeatable than free
-/// ones. Values that the user set stay. Restarts the program where something was to be set.
+/// threads bound to cores (machine::processors_in_order), which is both faster and more repeatable
+/// than free ones. Values that the user set stay, unless --places replaces them. Restarts the
+/// program where something was to be set.
 inline void configure_threads(char** argv) {
   detail::restore_stderr();
   // A launcher of several binds each; all would bind their threads to the same first cores.
   if (launched_processes() > 1) return;
-  bool changed = false;
-  const auto set = [&](const char* name, const char* value) {
-    if (std::getenv(name) != nullptr) return;
-    ::setenv(name, value, 1);
-    changed = true;
-  };
-  // A user who binds threads in one of these ways has bound them.
-  if (std::getenv("GOMP_CPU_AFFINITY") == nullptr && std::getenv("KMP_AFFINITY") == nullptr) {
-    set("OMP_PROC_BIND", "close");
-    set("OMP_PLACES", "cores");
-  }
+  const bool bound = detail::has_bound_threads();
+  const std::string asked = detail::given_places(argv);
+  if (bound && asked.empty()) return;
+  const std::string places = asked.empty() ? detail::chosen_places(argv) : asked;
+  const bool free = detail::has_free_threads();
+  const char* known = std::getenv("OMP_PLACES");
+  if (known != nullptr && known == places && !free) return;
+  // OpenMP has bound this thread already, and others would inherit that.
+  if (bound) machine::release_this_thread();
+  if (free) ::setenv("OMP_PROC_BIND", "close", 1);
+  ::setenv("OMP_PLACES", places.c_str(), 1);
   // Where a restart fails threads stay unbound, and the context shows what was asked for.
-  if (changed) detail::restart(argv);
+  detail::restart(argv);
 }
 
 }  // namespace layerbench::run

@@ -54,8 +54,8 @@ namespace detail {
 /// The dimension that a field of the context belongs to.
 [[nodiscard]] inline compared_dimension dimension_of(std::string_view field) {
   const auto has = [&](std::string_view part) { return field.find(part) != field.npos; };
-  constexpr std::array<std::string_view, 7> machine{"device", "l1d_bytes", "l2_bytes", "l3_bytes",
-                                                    "caches", "num_cpus",  "host_name"};
+  constexpr std::array<std::string_view, 8> machine{"device", "l1d_bytes", "l2_bytes",  "l3_bytes",
+                                                    "caches", "num_cpus",  "host_name", "topology"};
   using enum compared_dimension;
   if (field == "kernel" || has("driver")) return driver;
   if (has("_version") || has("_hash") || has("_schema") || has("_threading")) return version;
@@ -64,12 +64,14 @@ namespace detail {
 }
 
 /// Whether a field may differ in a comparison of that dimension. Devices differ in driver and
-/// default thread count too, and settings can limit the instruction set.
+/// default thread count too, and so in the places of threads; settings can limit the instruction
+/// set.
 [[nodiscard]] inline bool may_differ(compared_dimension compared, std::string_view field) {
   const compared_dimension own = dimension_of(field);
   if (own == compared) return true;
   if (compared == compared_dimension::device) {
-    return own == compared_dimension::driver || field == "threads";
+    return own == compared_dimension::driver || field == "threads" || field == "places" ||
+           field == "OMP_PLACES";
   }
   return compared == compared_dimension::settings && field.ends_with("_isa");
 }

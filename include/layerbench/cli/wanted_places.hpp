@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <layerbench/base/system.hpp>
+#include <layerbench/topology/places.hpp>
+#include <layerbench/topology/this_machine.hpp>
+
+/// The places of threads that the user wants, or that suit the threads that the user wants. They
+/// are needed before the options are read.
+namespace layerbench::run::detail {
+
+/// The last value of an option on the command line, else that of its variable; empty: neither. Of
+/// an option that takes a list also the words behind the first one.
+[[nodiscard]] inline std::string given_value(char** argv, std::string_view option,
+                                             const char* variable) {
+  std::string value;
+  for (char** word = argv + (*argv == nullptr ? 0 : 1); *word != nullptr; ++word) {
+    const std::string_view text = *word;
+    if (!text.starts_with(option)) continue;
+    const std::string_view rest = text.substr(option.size());
+    if (rest.starts_with('=')) value = rest.substr(1);
+    if (!rest.empty()) continue;
+    value.clear();
+    while (word[1] != nullptr && word[1][0] != '-') {
+      value += (value.empty() ? "" : ",") + std::string(*++word);
+    }
+  }
+  const char* set = std::getenv(variable);
+  return value.empty() && set != nullptr ? set : value;
+}
+
+[[nodiscard]] inline std::string given_places(char** argv) {
+  return given_value(argv, "--places", "LAYERBENCH_PLACES");
+}
+
+/// The numbers of --threads; none where there is no such option, or no number in it.
+[[nodiscard]] inline std::set<int> given_threads(char** argv) {
+  std::string numbers = given_value(argv, "--threads", "LAYERBENCH_THREADS");
+  std::set<int> found;
+  while (!numbers.empty()) {
+    const std::size_t end = std::min(numbers.find(','), numbers.size());
+    constexpr std::int64_t most = 4096;
+    const auto number = machine::number_in(numbers.substr(0, end));
+    if (number && *number > 0 && *number <= most) found.insert(static_cast<int>(*number));
+    numbers.erase(0, end + 1);
+  }
+  return found;
+}
+
+/// Whether the environment binds threads in one of OpenMP's ways.
+[[nodiscard]] inline bool has_bound_threads() {
+  constexpr std::array names{"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+  return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+/// Whether OMP_PROC_BIND does not say how places are dealt out.
+[[nodiscard]] inline bool has_free_threads() {
+  const char* const bind = std::getenv("OMP_PROC_BIND");
+  return bind == nullptr || std::string_view(bind) == "false" || std::string_view(bind) == "FALSE";
+}
+
+/// OMP_PLACES for the threads that the command line asks for.
+[[nodiscard]] inline std::string chosen_places(char** argv) {
+  if (!machine::this_hwloc_machine().is_this_system()) return "cores";
+  const machine::topology& all = machine::this_machine();
+  return machine::openmp_places(
+      all,
+      machine::processors_in_order(all, machine::processors_of_this_thread(), given_threads(argv)));
+}
+
+}  // namespace layerbench::run::detail
