@@ -282,6 +282,11 @@ class backend_device final : public compute_device {
       return B::core_cache_bytes() * static_cast<std::size_t>(threads());
     }
   }
+  [[nodiscard]] int memory_nodes() const override {
+    if constexpr (detail::on_host<B> && detail::has_binding<B>)
+      return host_buffer::nodes_by_first_touch(B::binding(), threads());
+    return 1;
+  }
   void activate() override { device().activate(); }
   void require_memory([[maybe_unused]] std::size_t bytes) const override {
     if constexpr (requires { B::require(bytes); }) B::require(bytes);

@@ -193,6 +193,8 @@ class compute_device {
   /// What the caches hold that its threads have for themselves, together; 0 where they are not
   /// this program's.
   [[nodiscard]] virtual std::size_t core_cache_bytes() const = 0;
+  /// How many NUMA nodes its threads place memory on by touching it first.
+  [[nodiscard]] virtual int memory_nodes() const { return 1; }
   /// Applies the thread count to this thread.
   virtual void activate() = 0;
   /// Throws not_enough_memory where so many bytes cannot be had, as far as that is known.

@@ -10,6 +10,8 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/system.hpp>
+#include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 
@@ -49,9 +52,21 @@ class host_buffer {
                release{std::align_val_t(page), whole}};
     in_buffers += whole;
     if (large) ::madvise(memory_.get(), whole, MADV_HUGEPAGE);  // refused: small pages do, too
+    choose_node(whole, large);
   }
 
   [[nodiscard]] void* data() const noexcept { return memory_.get(); }
+
+  /// Later buffers lie on these NUMA nodes (machine::nodes_for); none: where they are first
+  /// touched.
+  static void use_nodes(std::vector<int> nodes) { nodes_ = std::move(nodes); }
+  /// How many nodes buffers lie on that such threads touch first; 1 where the nodes are given.
+  [[nodiscard]] static int nodes_by_first_touch(const machine::thread_binding& binding,
+                                                int threads) {
+    if (!nodes_.empty()) return 1;
+    return machine::node_count(machine::this_machine(),
+                               machine::united(machine::processors_by_thread(binding, threads)));
+  }
 
   /// Bytes that buffers may still have: what the system has to give, less what buffers were
   /// promised and have not touched yet. Nothing where the system does not say.
@@ -80,6 +95,22 @@ class host_buffer {
       in_buffers -= bytes;
     }
   };
+  /// Throws unavailable where the system does not place memory as told.
+  void choose_node(std::size_t bytes, bool large) const {
+    if (!nodes_.empty()) {
+      if (machine::this_hwloc_machine().bind_memory(memory_.get(), bytes, nodes_)) return;
+      throw unavailable(
+          "--numa: the system does not let this process choose where memory lies; containers may "
+          "need the capability SYS_NICE");
+    }
+    if (!large) return;
+    const machine::topology& all = machine::this_machine();
+    // The allocator may return pages that someone else touched.
+    if (machine::node_count(all, all.processors()) > 1)
+      ::madvise(memory_.get(), bytes, MADV_DONTNEED);
+  }
+
+  static inline std::vector<int> nodes_ = {};
   static inline std::atomic<std::size_t> in_buffers = 0;  ///< bytes, of all that there are
   std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page), 0}};
 };

@@ -15,6 +15,7 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/eviction.hpp>
+#include <layerbench/cache_state/first_touch.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
 
@@ -99,6 +100,7 @@ class device_context {
       memory_ = device.allocate(bytes);
       bytes_ = bytes;
       auto* to = static_cast<std::byte*>(memory_->data());
+      touch_in_turn(device, {to, bytes});
       if (device.is_host()) return draw(device, to, 0, bytes);
       keep_drawn(device, std::clamp((bytes + block - 1) / block * block, block, most_drawn));
       device.copy(to, drawn_->data(), std::min(drawn_bytes_, bytes));

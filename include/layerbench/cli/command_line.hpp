@@ -29,6 +29,7 @@
 #include <layerbench/session/program.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
+#include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 
 /// Options as they are given: by the command line and the environment.
@@ -99,6 +100,12 @@ inline void add_condition_options(CLI::App& app, options& o) {
       "nodes and sockets as possible, then SMT siblings]\n--places={0}:8",
       "LAYERBENCH_PLACES")
       ->check(check_places);
+  add_one(app, "--numa", "POLICY", o.numa,
+          "NUMA nodes of memory: that of the thread that touches it first, all of them page by "
+          "page, or that of the first thread\n--numa=interleave",
+          "LAYERBENCH_NUMA")
+      ->check(one_of(text_list(enum_names<machine::numa_policy>)))
+      ->capture_default_str();
   add_list(app, "--cache", "STATE", o.caches,
            "Where operands are cached when a call starts; hot: in the nearest cache, model: as in "
            "a step of the model, cold: nowhere [model; sweeps: hot]\n--cache=model,hot",
@@ -312,7 +319,7 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
                                    "--fused-update", "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
   if (what.collective)
-    useless.insert(useless.end(), {"--threads", "--places", "--plans"});
+    useless.insert(useless.end(), {"--threads", "--places", "--numa", "--plans"});
   for (const char* item : useless) app.remove_option(app.get_option(item));
   o.caches = {std::string(name(cache_state::hot))};
 }

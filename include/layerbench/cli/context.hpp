@@ -82,6 +82,7 @@ inline void add_gpu_variables(description& facts) {
   facts["topology"] = machine::text(machine::this_machine());
   facts["places"] =
       binding.order == machine::thread_order::free ? "none" : machine::places_text(binding.places);
+  facts["numa"] = o.numa;
   utsname system{};
   if (::uname(&system) == 0) facts["kernel"] = system.release;
   facts["threads"] = std::to_string(o.default_threads);

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/context.hpp>
@@ -28,6 +29,9 @@
 #include <layerbench/session/backends.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/suite.hpp>
+#include <layerbench/topology/numa.hpp>
+#include <layerbench/topology/this_machine.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 namespace layerbench::run {
 
@@ -81,6 +85,13 @@ inline void warn_of_crowding(const machine::resource_request& of) {
       fmt::format("--threads={}: this program may use {} processor{}; threads that share one wait "
                   "for each other, and say little of the library",
                   of.threads, of.processors, of.processors == 1 ? "" : "s"));
+}
+
+/// Places the memory of the backends on processors as the options say.
+inline void place_memory(const options& o, const registry& known) {
+  const machine::processor_list first = machine::processors_by_thread(binding_of(known), 1).front();
+  host_buffer::use_nodes(machine::nodes_for(from_name<machine::numa_policy>(o.numa).value(),
+                                            machine::this_machine(), first));
 }
 
 /// Throws usage_error where several copies of a program were started that know nothing of each
@@ -189,6 +200,7 @@ inline exit_code run_program(const options& o, char* self, const program& what,
     print_backends(known);
     return exit_code::done;
   }
+  place_memory(o, known);
   initialize_google_benchmark(self);
   const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);
   // Listing and measuring plan what the filter selects; the machine is checked for all.

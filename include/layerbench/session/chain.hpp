@@ -16,6 +16,7 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/device_context.hpp>
+#include <layerbench/cache_state/first_touch.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/test_data.hpp>
@@ -86,6 +87,8 @@ class chain {
     for (std::size_t i = 0; i < plans_.size(); ++i) widen_allreduce(i, step, layout, request);
     find_uses(step, layout);
     block_ = device().allocate(bytes_);
+    for (std::size_t i = 0; i < layout.starts.size(); ++i)
+      touch_in_parts(device(), {at(layout.starts[i]), layout.sizes[i]});
     for (const model::call& call : step.calls) {
       is_collective_.push_back(call.op.name() == op::allreduce::name);
       if (call.part != model::step_part::update) first_update_ = is_collective_.size();

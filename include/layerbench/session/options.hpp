@@ -28,6 +28,7 @@ struct options {
   std::vector<std::string> backends;  ///< empty: all that can run, reference if no other can
   std::vector<int> threads;           ///< empty: default_threads
   std::string places;                 ///< of threads, as in OMP_PLACES; empty: chosen
+  std::string numa = "first-touch";   ///< where memory lies: a machine::numa_policy
   std::string phase = "inference";
   std::string optimizer = "momentum";  ///< of training steps
   bool fused_update = false;           ///< of all weights in one call

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <layerbench/backend/device.hpp>
+#include <layerbench/cache_state/eviction.hpp>
+
+/// Memory that threads touch first lies on their NUMA node. These functions write into memory that
+/// no one has used yet, and do nothing where the device's threads are on one node.
+namespace layerbench::run {
+
+namespace detail {
+
+/// Writes a byte to each small page that begins in the range.
+inline void touch(std::byte* begin, std::byte* end) {
+  constexpr std::uintptr_t page = 4096;
+  const auto start = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  for (auto at = start; at < reinterpret_cast<std::uintptr_t>(end); at += page)
+    *reinterpret_cast<volatile std::byte*>(at) = std::byte{};
+}
+
+}  // namespace detail
+
+/// Each thread touches an equal part, as it does in calls that divide a tensor among threads.
+inline void touch_in_parts(compute_device& device, const memory_range& range) {
+  if (device.memory_nodes() <= 1) return;
+  const auto threads = static_cast<std::size_t>(device.threads());
+  auto* const start = static_cast<std::byte*>(range.start);
+  device.on_all_threads([&](int thread) {
+    const auto i = static_cast<std::size_t>(thread);
+    detail::touch(start + range.bytes * i / threads, start + range.bytes * (i + 1) / threads);
+  });
+}
+
+/// Spreads the range over the nodes in blocks of a huge page. So each part of it, such as a slot
+/// of a ring, lies on all of them: calls of any size find as much memory near as far.
+inline void touch_in_turn(compute_device& device, const memory_range& range) {
+  const auto nodes = static_cast<std::size_t>(device.memory_nodes());
+  if (nodes <= 1) return;
+  constexpr std::size_t block = std::size_t{1} << 21U;
+  const auto threads = static_cast<std::size_t>(device.threads());
+  const std::size_t on_node = std::max<std::size_t>(1, threads / nodes);
+  auto* const start = static_cast<std::byte*>(range.start);
+  device.on_all_threads([&](int thread) {
+    for (std::size_t i = 0; i * block < range.bytes; ++i) {
+      // Neighbouring threads share a node.
+      const std::size_t toucher = (i % nodes * on_node + i / nodes % on_node) % threads;
+      if (toucher != static_cast<std::size_t>(thread)) continue;
+      detail::touch(start + i * block, start + std::min(range.bytes, (i + 1) * block));
+    }
+  });
+}
+
+}  // namespace layerbench::run
