@@ -37,14 +37,6 @@ struct tree : testing::temporary_directory {
     std::filesystem::create_directories((path() / name).parent_path());
     static_cast<void>(write(name, text));
   }
-  /// `count` processors, of which `item` share a core.
-  void put_processors(int count, int item) const {
-    for (int i = 0; i < count; ++i) {
-      const int first = i / item * item;
-      put("sys/devices/system/cpu/cpu" + std::to_string(i) + "/topology/thread_siblings_list",
-          std::to_string(first) + "-" + std::to_string(first + item - 1) + "\n");
-    }
-  }
   void put_governor(const std::string& governor, const std::string& driver) const {
     put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor + "\n");
     put("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", driver + "\n");
@@ -232,33 +224,87 @@ TEST(Frequency, FollowsGovernorAndTurbo) {
   EXPECT_THAT(check_frequency_scaling(device.path()).remedy, HasSubstr("cpupower"));
 }
 
+/// `count` cores with `siblings` processors each, half of them on each of two nodes and caches, or
+/// all on one.
+topology machine_of(int count, int siblings, int nodes = 1) {
+  topology result;
+  std::vector<processor_list> halves(static_cast<std::size_t>(nodes));
+  for (int i = 0; i < count; ++i) {
+    processor_list processors;
+    for (int j = 0; j < siblings; ++j) processors.push_back(i + j * count);
+    processor_list& half = halves[static_cast<std::size_t>(i * nodes / count)];
+    half.insert(half.end(), processors.begin(), processors.end());
+    result.cores.push_back({processors});
+  }
+  for (int i = 0; i < nodes; ++i) {
+    const processor_list& half = halves[static_cast<std::size_t>(i)];
+    result.caches.push_back({3, std::int64_t{32} << 20, half});
+    result.nodes.push_back({i, 8 * gibi, half});
+  }
+  return result;
+}
+
 TEST(Cores, AreSharedByMoreThreadsThanCores) {
-  const tree device;
-  device.put_processors(8, 2);
-  device.put("sys/devices/system/cpu/cpufreq/boost", "0\n");  // no processor
-  EXPECT_EQ(check_cores(device.path(), {.threads = 4}, {}).how, verdict::ok);
-  const check_result shared = check_cores(device.path(), {.threads = 8}, {});
+  EXPECT_EQ(check_cores({.threads = 4, .machine = machine_of(4, 2)}, {}).how, verdict::ok);
+  const check_result shared = check_cores({.threads = 8, .machine = machine_of(4, 2)}, {});
   EXPECT_EQ(shared.how, verdict::note);
   EXPECT_THAT(shared.what, mentions("8", "4", "SMT"));
   EXPECT_EQ(shared.remedy, "--threads=4");
 }
 
+TEST(Cores, AreSharedByThreadsOnSiblings) {
+  const check_result shared = check_cores({.threads = 2,
+                                           .machine = machine_of(4, 2),
+                                           .binding = {{{0}, {4}, {1}}, thread_order::close}},
+                                          {});
+  EXPECT_EQ(shared.how, verdict::note);
+  EXPECT_THAT(shared.remedy, HasSubstr("--places"));
+}
+
 TEST(Cores, AreBadWhereCoresOfOneCacheAreFarApart) {
-  const tree device;
-  device.put_processors(2, 1);
-  const auto put_last_cache = [&](const std::string& cpu, const std::string& shared_by) {
-    device.put("sys/devices/system/cpu/" + cpu + "/cache/index3/shared_cpu_list", shared_by + "\n");
-  };
-  put_last_cache("cpu0", "0-1");
-  put_last_cache("cpu1", "0-1");
-  EXPECT_EQ(check_cores(device.path(), {}, 60e-9).how, verdict::ok);
-  EXPECT_THAT(check_cores(device.path(), {}, 60e-9).what, mentions("60.0 ns"));
-  const check_result moved = check_cores(device.path(), {}, 320e-9);
+  const resource_request of{.threads = 2, .machine = machine_of(2, 1)};
+  EXPECT_EQ(check_cores(of, 60e-9).how, verdict::ok);
+  EXPECT_THAT(check_cores(of, 60e-9).what, mentions("60.0 ns"));
+  const check_result moved = check_cores(of, 320e-9);
   EXPECT_EQ(moved.how, verdict::bad);
   EXPECT_THAT(moved.remedy, mentions("--threads=1"));
-  put_last_cache("cpu0", "0");
-  put_last_cache("cpu1", "1");
-  EXPECT_EQ(check_cores(device.path(), {}, 320e-9).how, verdict::ok) << "two last-level caches";
+  EXPECT_EQ(check_cores({.threads = 2, .machine = machine_of(2, 1, 2)}, 320e-9).how, verdict::ok)
+      << "two last-level caches";
+}
+
+TEST(MachineTopology, IsNotedWhereItWasGuessed) {
+  resource_request of{.machine = machine_of(2, 1)};
+  EXPECT_EQ(check_topology(of).how, verdict::ok);
+  EXPECT_THAT(check_topology(of).what, HasSubstr("1 L3 (32 MB), 2 cores, 2 processors"));
+  of.machine = completed({}, {0, 1}, {1, 2, 3});
+  EXPECT_EQ(check_topology(of).how, verdict::note);
+  EXPECT_THAT(check_topology(of).what, HasSubstr("hwloc"));
+  EXPECT_THAT(check_topology(of).remedy, Not(IsEmpty()));
+}
+
+TEST(Nodes, AreNotedWhereThreadsAreOnSeveral) {
+  EXPECT_EQ(check_nodes({.threads = 8, .machine = machine_of(8, 1)}).how, verdict::ok);
+  const thread_binding places{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}, thread_order::close};
+  const auto with = [&](int threads, std::int64_t footprint, numa_policy numa) {
+    return check_nodes({.threads = threads,
+                        .footprint = footprint,
+                        .machine = machine_of(8, 1, 2),
+                        .binding = places,
+                        .numa = numa});
+  };
+  EXPECT_EQ(with(4, gibi, numa_policy::first_touch).how, verdict::ok);
+  const check_result both = with(5, gibi, numa_policy::first_touch);
+  EXPECT_EQ(both.how, verdict::note);
+  EXPECT_THAT(both.what, mentions("2 of 2", "first-touch"));
+  EXPECT_THAT(both.remedy, HasSubstr("--threads=4"));
+  EXPECT_EQ(check_nodes({.threads = 1, .machine = machine_of(8, 1, 2)}).how, verdict::note)
+      << "a free thread moves between them";
+  const check_result small = with(4, 5 * gibi, numa_policy::first_touch);
+  EXPECT_EQ(small.how, verdict::note);
+  EXPECT_THAT(small.what, mentions("10.7 GB", "8.59 GB"));
+  EXPECT_THAT(small.remedy, HasSubstr("--numa=interleave"));
+  EXPECT_EQ(with(4, 5 * gibi, numa_policy::interleave).how, verdict::ok);
+  EXPECT_EQ(with(8, 5 * gibi, numa_policy::local).how, verdict::note);
 }
 
 TEST(Binding, NeedsAProcessorPerThread) {
@@ -271,6 +317,11 @@ TEST(Binding, NeedsAProcessorPerThread) {
             verdict::note);
   EXPECT_EQ(check_binding(device.path(), {.environment = {{"GOMP_CPU_AFFINITY", "0-1"}}}).how,
             verdict::ok);
+  EXPECT_THAT(check_binding(device.path(), {.threads = 2,
+                                            .processors = 4,
+                                            .binding = {{{2}, {3}, {0}}, thread_order::close}})
+                  .what,
+              HasSubstr("at {2},{3}"));
   const check_result crowded = check_binding(device.path(), {.threads = 3, .processors = 2});
   EXPECT_EQ(crowded.how, verdict::bad);
   EXPECT_EQ(crowded.remedy, "--threads=2");

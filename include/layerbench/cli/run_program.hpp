@@ -74,6 +74,9 @@ inline void print_backends(const registry& known) {
     most.threads = entry.threads_used(asked);
     most.processors = entry.processors();
   }
+  most.machine = machine::this_machine();
+  most.binding = binding_of(known);
+  most.numa = from_name<machine::numa_policy>(o.numa).value();
   for (const auto& [configuration, bytes] : all.footprint)
     most.footprint = std::max(most.footprint, bytes);
   return most;
@@ -212,6 +215,7 @@ inline exit_code run_program(const options& o, char* self, const program& what,
   }
   if (ranks) distribute(all, *ranks);
   for (const std::string& text : all.notes) note(text);
+  if (!machine::this_machine().note.empty()) note(machine::this_machine().note);
   const machine::resource_request resource_request = resources_of(o, all, known);
   if (o.check_machine) return check_machine(all, resource_request, known);
   const std::vector<benchmark_case*> selected = select(all.cases, o.filter);

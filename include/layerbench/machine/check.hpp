@@ -15,6 +15,10 @@
 #include <layerbench/base/system.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/machine/check_result.hpp>
+#include <layerbench/topology/numa.hpp>
+#include <layerbench/topology/places.hpp>
+#include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/topology.hpp>
 
 /// Checks whether a machine is fit to measure on.
 namespace layerbench::machine {
@@ -27,6 +31,15 @@ struct resource_request {
   std::map<std::string, std::string> environment = {};  ///< binding variables of OpenMP
   double clock_resolution = 0;                          ///< seconds
   double clock_cost = 0;                                ///< seconds per reading
+  topology machine = {};
+  thread_binding binding = {};  ///< no place: not known
+  numa_policy numa = numa_policy::first_touch;
+
+  /// For each thread the processors that it may run on.
+  [[nodiscard]] std::vector<processor_list> thread_processors() const {
+    if (binding.places.empty()) return processors_by_thread({{machine.processors()}}, threads);
+    return processors_by_thread(binding, threads);
+  }
 };
 
 /// How other programs and the host used the processors in some interval.
@@ -138,26 +151,40 @@ struct disturbance {
   return result;
 }
 
+/// What hwloc says of the machine, and whether anything was guessed in its place.
+[[nodiscard]] inline check_result check_topology(const resource_request& of) {
+  if (of.machine.cores.empty()) return {"topology", verdict::note, "not looked at"};
+  check_result result{"topology", verdict::ok, text(of.machine)};
+  if (of.machine.note.empty()) return result;
+  result.how = verdict::note;
+  result.remedy = "compare with lscpu: cache states follow from these sizes";
+  return result;
+}
+
 /// `core_latency` is the seconds that a cache line takes from one used core to another and back.
-[[nodiscard]] inline check_result check_cores(const path& root, const resource_request& of,
+[[nodiscard]] inline check_result check_cores(const resource_request& of,
                                               std::optional<double> core_latency) {
-  const std::set<std::string> cores = per_processor(root, "topology/thread_siblings_list");
+  const std::size_t cores = of.machine.cores.size();
+  const std::size_t processors = of.machine.processors().size();
   check_result result{"cores", verdict::ok, ""};
-  if (cores.empty()) return {"cores", verdict::note, "the system does not say which there are"};
-  const std::size_t processors = processors_of(root).size();
-  const bool shared = cores.size() < processors;
-  result.what = fmt::format("{} processors on {} cores{}", processors, cores.size(),
-                            shared ? " (SMT)" : "; no SMT, or hidden by the host");
-  if (shared && of.threads > static_cast<int>(cores.size())) {
+  if (cores == 0) return {"cores", verdict::note, "the system does not say which there are"};
+  result.what = fmt::format("{} processors on {} cores{}", processors, cores,
+                            cores < processors ? " (SMT)" : "; no SMT, or hidden by the host");
+  const std::vector<processor_list> threads = of.thread_processors();
+  const int sharing = threads_sharing_cores(of.machine, threads);
+  if (cores < processors && sharing > 0) {
     result.how = verdict::note;
-    result.what += fmt::format("; {} threads share cores", of.threads);
-    result.remedy = fmt::format("--threads={}", cores.size());
+    result.what += fmt::format("; {} of {} threads share a core with another", sharing, of.threads);
+    result.remedy = of.threads > static_cast<int>(cores)
+                        ? fmt::format("--threads={}", cores)
+                        : "leave out --places, and unset OMP_PLACES: the programs use other cores";
   }
   if (!core_latency) return result;
   result.what +=
       fmt::format("; a cache line takes {} to another one and back", units::si(*core_latency, "s"));
   constexpr double far = 250e-9;  // measured on an EPYC: 60 ns in one LLC, 320 ns between two
-  if (*core_latency > far && per_processor(root, "cache/index3/shared_cpu_list").size() == 1) {
+  const bool one_cache = last_level_caches(of.machine, united(threads)).size() == 1;
+  if (*core_latency > far && one_cache) {
     result.how = verdict::bad;
     result.what +=
         ", which is far for cores that share a cache, as the system says: small layers on "
@@ -179,9 +206,15 @@ struct disturbance {
   result.what += fmt::format("{}{} thread{} on {} of {} processors",
                              result.what.empty() ? "" : "; ", of.threads,
                              of.threads == 1 ? "" : "s", of.processors, processors_of(root).size());
+  const bool bound = of.binding.order != thread_order::free;
+  if (bound) {
+    std::vector<processor_list> used = processors_by_thread(of.binding, of.threads);
+    used.erase(std::ranges::unique(used).begin(), used.end());
+    result.what += ", at " + places_text(used);
+  }
   const std::string bind = set("OMP_PROC_BIND");
   const bool own = !set("GOMP_CPU_AFFINITY").empty() || !set("KMP_AFFINITY").empty();
-  if (!own && (bind.empty() || bind == "false" || bind == "FALSE")) {
+  if (!bound && !own && (bind.empty() || bind == "false" || bind == "FALSE")) {
     result.how = verdict::note;
     result.what += "; they may move";
     result.remedy = "unset OMP_PROC_BIND: the programs bind threads to cores";
@@ -190,6 +223,37 @@ struct disturbance {
     result.how = verdict::bad;
     result.remedy = fmt::format("--threads={}", of.processors);
   }
+  return result;
+}
+
+/// Whether the threads are on one NUMA node, and its memory suffices.
+[[nodiscard]] inline check_result check_nodes(const resource_request& of) {
+  const int all = node_count(of.machine, of.machine.processors());
+  if (all <= 1) return {"nodes", verdict::ok, "one NUMA node, as far as can be seen"};
+  const std::vector<processor_list> threads = of.thread_processors();
+  const int used = node_count(of.machine, united(threads));
+  check_result result{"nodes", verdict::ok,
+                      fmt::format("the threads are on {} of {} NUMA nodes, memory is placed by {}",
+                                  used, all, name(of.numa))};
+  std::vector<std::string> remedies;
+  if (used > 1) {
+    std::size_t most = 0;
+    for (const memory_node& node : of.machine.nodes)
+      most = std::max(most, cores_of(of.machine, node.processors));
+    result.how = verdict::note;
+    result.what += "; memory of another node is slower";
+    remedies.push_back(fmt::format("--threads={}, the cores of one node", most));
+  }
+  const std::int64_t needed = 2 * of.footprint;
+  const std::int64_t there = node_bytes(of.numa, of.machine, threads);
+  if (needed > there) {
+    result.how = verdict::note;
+    result.what += fmt::format("; the largest case needs {}, these nodes have {}",
+                               units::si(static_cast<double>(needed), "B"),
+                               units::si(static_cast<double>(there), "B"));
+    remedies.push_back("--numa=interleave, or a smaller --batch");
+  }
+  result.remedy = fmt::format("{}", fmt::join(remedies, "; "));
   return result;
 }
 
@@ -264,16 +328,10 @@ struct disturbance {
                                                      const std::optional<disturbance>& seen,
                                                      std::optional<double> slow_share,
                                                      std::optional<double> core_latency) {
-  return {check_load(root, of, seen),
-          check_steal(seen),
-          check_slowdown(slow_share),
-          check_frequency_scaling(root),
-          check_cores(root, of, core_latency),
-          check_binding(root, of),
-          check_quota(root, of),
-          check_hypervisor(root),
-          check_memory(root, of),
-          check_clock_source(root, of),
+  return {check_load(root, of, seen),    check_steal(seen),      check_slowdown(slow_share),
+          check_frequency_scaling(root), check_topology(of),     check_cores(of, core_latency),
+          check_binding(root, of),       check_nodes(of),        check_quota(root, of),
+          check_hypervisor(root),        check_memory(root, of), check_clock_source(root, of),
           check_huge_pages(root)};
 }
 
