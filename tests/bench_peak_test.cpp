@@ -8,6 +8,8 @@
 
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/result/read_results.hpp>
+#include <layerbench/topology/places.hpp>
+#include <layerbench/topology/this_machine.hpp>
 
 #include "support/bench.hpp"
 
@@ -40,7 +42,7 @@ std::vector<analysis::peaks> peaks_of(const std::string& file) {
 }
 
 TEST(Peak, ListsProductsAndStreams) {
-  const testing::outcome done = bench("bench_peak", {"--benchmark_list_tests"});
+  const testing::outcome done = bench("bench_peak", {"--benchmark_list_tests", "--threads=1"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const texts names = testing::lines(done.out);
   std::set<std::string> layers;
@@ -148,6 +150,19 @@ TEST(Peak, StreamsPastTheCachesThatTheThreadsUse) {
   const std::string caches = "(size=8388608) l2:2(size=1048576) l1d:1(size=32768) core:1 pu:1";
   EXPECT_THAT(listed("pack:1 l3:2" + caches), AllOf(HasSubstr("33.6 MB"), HasSubstr("4.19 MB")));
   EXPECT_THAT(listed("pack:1 l3:1(size=67108864) l2:2 core:1 pu:1"), HasSubstr("268 MB"));
+}
+
+TEST(Peak, IsOfEachDomainOfTheMachine) {
+  if (!testing::has_onednn) return;  // the reference has one thread
+  const texts all = testing::lines(
+      bench("bench_peak", {"--benchmark_list_tests", "--benchmark_filter=/call/"}).out);
+  std::set<int> threads =
+      machine::threads_of_domains(machine::this_machine(), machine::processors_of_this_thread());
+  threads.erase(*threads.rbegin());  // all processors, which names do not show
+  ASSERT_THAT(all, SizeIs(threads.size() + 1));
+  EXPECT_THAT(all.back(), Not(HasSubstr("/threads:")));
+  for (const int count : threads)
+    EXPECT_THAT(all, ::testing::Contains(::testing::EndsWith("/threads:" + std::to_string(count))));
 }
 
 TEST(Peak, GoOnWhereTheyWereInterrupted) {

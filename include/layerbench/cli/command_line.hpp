@@ -30,6 +30,8 @@
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
 #include <layerbench/topology/numa.hpp>
+#include <layerbench/topology/places.hpp>
+#include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 
 /// Options as they are given: by the command line and the environment.
@@ -321,7 +323,24 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
   if (what.collective)
     useless.insert(useless.end(), {"--threads", "--places", "--numa", "--plans"});
   for (const char* item : useless) app.remove_option(app.get_option(item));
+  if (what.peaks) {
+    app.get_option("--threads")
+        ->description(
+            "Threads; each number is measured [one, as many as one last-level cache, one NUMA node "
+            "and the machine have cores, and one per processor]\n--threads=1,2");
+  }
   o.caches = {std::string(name(cache_state::hot))};
+}
+
+/// The numbers of threads of the machine's domains, below `most`, and `most`.
+[[nodiscard]] inline std::vector<int> threads_of_peaks(const registry& known, int most) {
+  std::vector<int> counts;
+  for (const int threads :
+       machine::threads_of_domains(machine::this_machine(), binding_of(known).processors())) {
+    if (threads < most) counts.push_back(threads);
+  }
+  counts.push_back(most);
+  return counts;
 }
 
 /// Throws usage_error where OpenMP has not taken the places that the user wants.
@@ -340,7 +359,7 @@ inline void require_places(const options& o, const registry& known) {
 }
 
 /// Works out what depends on several options. Throws usage_error.
-inline void complete_options(options& o, const registry& known) {
+inline void complete_options(options& o, const program& what, const registry& known) {
   const auto chosen = [&](std::string_view name) {
     return o.backends.empty() || std::ranges::find(o.backends, name) != o.backends.end();
   };
@@ -349,7 +368,10 @@ inline void complete_options(options& o, const registry& known) {
     if (chosen(entry.name)) o.default_threads = std::max(o.default_threads, entry.processors());
   }
   require_places(o, known);
-  if (o.threads.empty()) o.threads = {o.default_threads};
+  if (o.threads.empty()) {
+    o.threads =
+        what.peaks ? threads_of_peaks(known, o.default_threads) : std::vector{o.default_threads};
+  }
   std::set<std::string> states;  // each once
   std::erase_if(o.caches, [&](const std::string& word) { return !states.insert(word).second; });
   if (o.plans.empty()) throw usage_error("--plans: expected heuristic, measured or a result file");
@@ -401,7 +423,7 @@ inline void complete_options(options& o, const registry& known) {
         "{}\nTry {} --help.",
         detail::about_variable(detail::parse_error_message(e, app), o.variables), what.name));
   }
-  detail::complete_options(o, known);
+  detail::complete_options(o, what, known);
   return o;
 }
 
