@@ -243,6 +243,41 @@ TEST_F(fusion, converts_tensors_for_layers_that_compute_in_f32) {
                                  "soft f32>f32", "soft_to_s8 f32>s8", "c s8>f32", "b+sum u8>f32"));
 }
 
+TEST_F(fusion, in_s8_reads_results_of_relu_as_unsigned) {
+  const graph g = model_of({conv("a", ""),
+                            R"({"name": "norm", "op": "batchnorm", "after": ["a"],
+                                "shape": {"n": 1, "c": 4, "h": 8, "w": 8}})",
+                            relu("r", "\"norm\""), conv("b", "\"r\"")});
+  const auto path = directory_.write("plan.json", R"({"name": "p", "int8": {"ops": ["conv"]},
+      "rules": [{"ops": ["batchnorm"], "then": [["relu"]]}]})");
+  const graph typed =
+      fused(g, load_fusion(path, op::builtin_catalog()), op::builtin_catalog(), dtype::s8);
+  texts types;
+  for (const layer& one : typed.layers) types.push_back(types_of(one));
+  EXPECT_THAT(types, ElementsAre("input_to_s8 f32>s8", "a s8>f32", "norm+r f32>f32",
+                                 "norm+r_to_u8 f32>u8", "b u8>f32"));
+}
+
+TEST_F(fusion, in_s8_writes_sums_of_several_addends_as_f32) {
+  const graph g =
+      model_of({conv("a", ""), conv("b", "\"a\""), conv("c", "\"b\""), add("sum1", "\"c\", \"b\""),
+                add("sum2", "\"sum1\", \"a\""), conv("d", "\"sum2\"")});
+  const graph typed = fused(g, plan_of("int8_default"), op::builtin_catalog(), dtype::s8);
+  const auto join = std::ranges::find(typed.layers, "c+sum1+sum2", &layer::name);
+  ASSERT_NE(join, typed.layers.end());
+  EXPECT_EQ(types_of(*join), "c+sum1+sum2 s8>f32");
+  EXPECT_NO_THROW(static_cast<void>(inference_step(typed, dtype::s8)));
+}
+
+TEST_F(fusion, in_s8_refuses_models_with_types) {
+  const std::string typed = conv("a", "");
+  const graph g =
+      model_of({typed.substr(0, typed.size() - 1) + R"(, "type": "f32"})", conv("b", "\"a\"")});
+  EXPECT_THROW(
+      static_cast<void>(fused(g, plan_of("int8_default"), op::builtin_catalog(), dtype::s8)),
+      error);
+}
+
 TEST_F(fusion, in_s8_gives_both_ends_of_each_edge_one_type) {
   for (const std::string name : {"resnet50", "vgg16", "googlenet_v1", "mobilenet_v2", "densenet121",
                                  "efficientnet_b0", "bert_base"}) {

@@ -11,6 +11,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/totals.hpp>
+#include <layerbench/model/training.hpp>
 
 #include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"
@@ -217,6 +218,23 @@ TEST(find, lists_similar_names_for_an_unknown_one) {
       [] { static_cast<void>(find("vgg17", LAYERBENCH_SHAPES_DIR)); },
       ::testing::ThrowsMessage<nothing_matched>(::testing::AllOf(
           testing::mentions("vgg17", "vgg16"), ::testing::Not(testing::mentions("alexnet")))));
+}
+
+TEST(LayerType, IsInKeysAndMustFitItsNeighbours) {
+  const testing::temporary_directory directory;
+  const auto model_with = [&](const std::string& type) {
+    return load(directory.write("m.json", R"({"name": "m", "layers": [
+          {"name": "a", "op": "activation", "shape": {"kind": "relu", "dims": [2, 3]}},
+          {"name": "b", "op": "softmax", "type": ")" +
+                                              type + R"(", "shape": {"dims": [2, 3]}}]})"));
+  };
+  const graph g = model_with("f32");
+  EXPECT_EQ(g.layers.back().op.key(), "dims:2x3,type:f32");
+  EXPECT_EQ(g.layers.back().op.operands(op::pass::fwd, dtype::bf16).front().type, dtype::f32);
+  EXPECT_NO_THROW(static_cast<void>(inference_step(g, dtype::f32)));
+  EXPECT_THROW(static_cast<void>(inference_step(g, dtype::bf16)), error) << "bf16 is read as f32";
+  EXPECT_THROW(static_cast<void>(step_of(g, "training")), usage_error);
+  EXPECT_THROW(static_cast<void>(model_with("f31")), bad_input);
 }
 
 }  // namespace model_graph_test

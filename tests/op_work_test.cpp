@@ -107,6 +107,33 @@ TEST(conv, refuses_what_does_not_fit) {
   EXPECT_EQ(refused([](conv& o) { o.k = 6, o.groups = 4; }), "groups");
   EXPECT_EQ(refused([](conv& o) { o.r = 4; }), "r");
   EXPECT_EQ(refused([](conv& o) { o.dilation = {1, 2}; }), "s");
+  EXPECT_EQ(refused([](conv& o) { o.src_zero.value = 256; }), "src_zero");
+  EXPECT_EQ(refused([](conv& o) { o.dst_zero.value = 256; }), "dst_zero");
+  const auto sums = [](tensor_type dst, tensor_type addend) {
+    return [=](conv& o) { o.post = {post_op::sum}, o.dst_type = dst, o.addend_type = addend; };
+  };
+  EXPECT_EQ(refused(sums(tensor_type::f32, tensor_type::s8)), "addend_type");
+  EXPECT_EQ(refused(sums(tensor_type::u8, tensor_type::s8)), "accepted");
+}
+
+TEST(conv, of_integers_has_operands_of_several_types) {
+  const conv o{.c = 3,
+               .h = 2,
+               .w = 2,
+               .k = 8,
+               .bias = true,
+               .post = {post_op::sum},
+               .dst_type = tensor_type::u8,
+               .addend_type = tensor_type::s8,
+               .channel_scales = true,
+               .src_zero = {7}};
+  const std::vector<operand> all = o.operands(pass::fwd, dtype::u8);
+  ASSERT_EQ(all.size(), 5U);
+  const std::vector types{dtype::u8, dtype::s8, dtype::f32, dtype::s8, dtype::u8};
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].type, types[i]) << all[i].name;
+  EXPECT_EQ(all[0].zero_point, 7);
+  EXPECT_EQ(all[1].scale_of(0), all[1].scale_of(2)) << "three weights per channel";
+  EXPECT_LT(all[1].scale_of(2), all[1].scale_of(3));
 }
 
 TEST(deconv, has_the_output_sizes_of_known_layers) {

@@ -384,7 +384,7 @@ def measure(options, shown, threads, results):
                     'layers']
 
 
-def fusion_plan(shown, engine_layers):
+def fusion_plan(shown, engine_layers, dtype='f32'):
     """The layers that OpenVINO joins to one call, as a fusion plan, and those it joins that no plan
     can join. The exporter has folded batch norms before, so the engine knows a convolution by the
     name of its batch norm."""
@@ -406,14 +406,17 @@ def fusion_plan(shown, engine_layers):
         fits = ops[:1] and ops[0] in FUSING and set(ops[1:]) <= set(FUSED)
         if len(names) > 1:
             (rules if fits else other).append({'layers': names, 'in_place': True})
-    return {'name': f'openvino_{shown["model"]}',
-            'title': f'{shown["model"]} as OpenVINO ran it', 'rules': rules}, [
-                rule['layers'] for rule in other]
+    plan = {'name': f'openvino_{shown["model"]}',
+            'title': f'{shown["model"]} as OpenVINO ran it', 'rules': rules}
+    if dtype == 's8':
+        plan['int8'] = {'ops': ['conv', 'gemm'], 'keeps': ['pool', 'concat'],
+                        'channel_scales': True}
+    return plan, [rule['layers'] for rule in other]
 
 
 def write_plan(options, shown, results):
     layers = next(found for case, found in results.layers.items() if '/openvino/' in case)
-    plan, other = fusion_plan(shown, layers)
+    plan, other = fusion_plan(shown, layers, options.dtype)
     for names in other:
         print(f'not in {options.fusion_plan}: no plan can join {" ".join(names)}', file=sys.stderr)
     if not plan['rules']:

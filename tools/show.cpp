@@ -35,6 +35,7 @@ struct show_options {
   model::parameter_values sizes;  ///< in place of the shape file's
   std::string phase = "inference";
   std::string fusion{model::no_fusion};
+  std::string dtype = "f32";
   bool wide = false;
 };
 
@@ -47,12 +48,10 @@ struct shown_step {
   std::int64_t footprint = 0;  ///< bytes of its tensors
 };
 
-shown_step step_to_show(const model::graph& graph, const std::string& phase) {
-  shown_step result{graph, phase,
-                    model::step_of(graph, phase, dtype::f32, model::usually_in_place())};
+shown_step step_to_show(const model::graph& graph, const std::string& phase, dtype type) {
+  shown_step result{graph, phase, model::step_of(graph, phase, type, model::usually_in_place())};
   for (const model::call& call : result.step.calls) result.macs += call.op.work(call.pass).macs;
-  result.footprint =
-      model::step_memory(result.step, model::least_operand_bytes(dtype::f32)).footprint();
+  result.footprint = model::step_memory(result.step, model::least_operand_bytes(type)).footprint();
   return result;
 }
 
@@ -78,8 +77,8 @@ std::vector<std::vector<std::string>> producers(const model::step& step) {
   return all;
 }
 
-std::int64_t bytes(const model::call& call) {
-  return op::least_bytes(call.op.operands(call.pass, dtype::f32));
+std::int64_t bytes(const shown_step& of, const model::call& call) {
+  return op::least_bytes(of.step.operands_of(call));
 }
 
 json::value to_json(const shown_step& of, const model::totals& totals) {
@@ -95,7 +94,7 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
                       {"shape", json::write_fields(call.op.fields())},
                       {"macs", work.macs},
                       {"flops", work.flops},
-                      {"bytes", bytes(call)},
+                      {"bytes", bytes(of, call)},
                       {"after", after[i]}});
     if (call.op.own_type()) layers.back()["type"] = name(*call.op.own_type());
   }
@@ -133,7 +132,7 @@ table short_table(const shown_step& of) {
     t.rows.push_back({result::short_joined(model::call_name(call.layer, op::name(call.pass))),
                       std::string(call.op.name()),
                       units::si(static_cast<double>(call.op.work(call.pass).macs), ""),
-                      units::si(static_cast<double>(bytes(call)), "B"), call.op.key()});
+                      units::si(static_cast<double>(bytes(of, call)), "B"), call.op.key()});
   }
   constexpr std::size_t most = 100;
   return narrowed(std::move(t), most);
@@ -158,7 +157,7 @@ table whole_table(const shown_step& of, bool exact) {
     const model::call& call = of.step.calls[i];
     const op::work work = call.op.work(call.pass);
     t.rows.push_back({call.layer, std::string(call.op.name()), std::string(op::name(call.pass)),
-                      number(work.macs, ""), number(work.flops, ""), number(bytes(call), "B"),
+                      number(work.macs, ""), number(work.flops, ""), number(bytes(of, call), "B"),
                       call.op.key(), fmt::format("{}", fmt::join(after[i], " "))});
   }
   return t;
@@ -187,10 +186,10 @@ std::string to_text(const shown_step& of, const model::totals& totals, bool wide
   const std::string source = of.graph.source.empty() ? "" : "sizes from: " + of.graph.source + '\n';
   return fmt::format(
       "{}: {}{}\n{}{}{} parameters, {} MACs, {} activations; {} conv "
-      "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for f32\n\n{}",
+      "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for {}\n\n{}",
       of.graph.name, title, conditions, source, kind, totals.parameters, of.macs,
       totals.activations, totals.conv_layers, totals.unique_conv_shapes,
-      units::si(static_cast<double>(of.footprint), "B"),
+      units::si(static_cast<double>(of.footprint), "B"), name(of.step.type),
       text(wide ? whole_table(of, false) : short_table(of)));
 }
 
@@ -227,12 +226,21 @@ void add_show(CLI::App& app) {
                    "the path of a plan")
       ->type_name("NAME|FILE")
       ->capture_default_str();
+  std::vector<std::string> types;
+  for (const dtype_traits& type : dtype_table) types.emplace_back(type.name);
+  command
+      ->add_option("--dtype", options->dtype,
+                   "Data type of the step: that of its bytes, and in s8 of the types of a fusion "
+                   "plan")
+      ->check(CLI::IsMember(types))
+      ->capture_default_str();
   command->add_flag("--wide", options->wide,
                     "Show all columns and whole keys: also FLOPs, and the calls whose results "
                     "each call reads");
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options, phase] {
     model::graph graph = model::load(model::find(options->model, common->shapes), options->sizes);
+    const dtype type = dtype_from(options->dtype).value();
     if (is_sweep(graph)) {
       if (phase->count() > 0) {
         throw usage_error(
@@ -247,9 +255,10 @@ void add_show(CLI::App& app) {
       }
       const op::catalog catalog = op::builtin_catalog();
       const std::filesystem::path plan = model::find_fusion(options->fusion, common->shapes);
-      graph = model::fused(graph, model::load_fusion(plan, catalog), catalog);
+      graph = model::fused(graph, model::load_fusion(plan, catalog), catalog, type);
     }
-    write(*common, render(step_to_show(graph, options->phase), common->format, options->wide));
+    write(*common,
+          render(step_to_show(graph, options->phase, type), common->format, options->wide));
   });
 }
 

@@ -305,7 +305,7 @@ inline op::reorder roll(dice& d, std::type_identity<op::reorder> /*tag*/) {
   return {{d.between(1, 3), channels(d), d.between(1, 9), d.between(1, 9)}, order(), order()};
 }
 
-inline position zero_point(dice& d) { return {d.chance() ? 0 : d.between(1, 255)}; }
+inline position zero_point(dice& d) { return {d.chance() ? 0 : d.between(1, 100)}; }
 
 inline op::quantize roll(dice& d, std::type_identity<op::quantize> /*tag*/) {
   using enum op::tensor_type;

@@ -368,7 +368,8 @@ class backend_device final : public compute_device {
       if constexpr (requires { is_quantized(*sizes); } &&
                     !detail::has_quantization<layerbench::plan<B, Op>>) {
         if (is_quantized(*sizes)) {
-          throw unsupported(fmt::format("{} has no {} of several types", B::name, Op::name));
+          throw unsupported(
+              fmt::format("{} has no {} with fields for integers", B::name, Op::name));
         }
       }
       result = std::make_unique<detail::plan_of<B, Op>>(device(), *sizes, request);

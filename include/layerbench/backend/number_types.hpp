@@ -81,8 +81,8 @@ inline void require_number(dtype type) {
   with_number(type, [](auto /*tag*/) {});
 }
 
-/// As with_number, also of the numbers of which no loop is the suite's own: those alone libraries
-/// compute with. An integer stands for a real number by the scale and zero point of its operand.
+/// As with_number, also for 8-bit types, with which only libraries compute. An integer stands for a
+/// real number by the scale and zero point of its operand.
 template <class Visit>
 decltype(auto) with_stored_number(dtype type, Visit&& visit) {
   if (type == dtype::s8) return visit(std::int8_t{});

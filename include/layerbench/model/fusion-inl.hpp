@@ -231,8 +231,8 @@ class fuser {
   }
 
   [[nodiscard]] bool may_take_in(const fused_call& call, const layer& next) const {
-    if (has_post_ops(next.op)) return false;
     const op::any& first = layers_[call.layers.front()].op;
+    if (has_post_ops(next.op) || next.op.own_type() != first.own_type()) return false;
     if (next.op.get<op::batchnorm>() != nullptr) {
       // After a post-op, or in a call without a bias, there is nothing to fold it into.
       const record_fields of_first = first.fields();
@@ -286,7 +286,9 @@ class fuser {
     std::vector<std::string> names;
     for (const std::size_t i : call.layers) names.push_back(layers_[i].name);
     const auto known = std::ranges::find(catalog_, first.op.name(), &op::entry::name);
-    return {fmt::format("{}", fmt::join(names, "+")), known->create(fields), call.inputs};
+    op::any joined = known->create(fields);
+    if (first.op.own_type()) joined = joined.in(*first.op.own_type());
+    return {fmt::format("{}", fmt::join(names, "+")), std::move(joined), call.inputs};
   }
 
   const fusion_plan& plan_;

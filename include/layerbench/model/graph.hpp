@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -81,6 +82,16 @@ namespace detail {
   const record_fields fields = op.fields();
   const record_field* post = find_field(fields, "post");
   return post != nullptr && !post->is_default;
+}
+
+/// Whether the op names types of tensors, or what belongs to integers.
+[[nodiscard]] inline bool has_types(const op::any& op) {
+  static constexpr std::array<std::string_view, 5> names{"dst_type", "addend_type",
+                                                         "channel_scales", "src_zero", "dst_zero"};
+  const record_fields fields = op.fields();
+  return op.own_type().has_value() || std::ranges::any_of(fields, [](const record_field& field) {
+           return !field.is_default && std::ranges::find(names, field.name) != names.end();
+         });
 }
 
 /// The layers that inference runs. Layers without a forward pass, such as dropout, are left out:

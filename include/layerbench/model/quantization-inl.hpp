@@ -33,6 +33,14 @@ class quantizer {
       : rules_(rules), catalog_(catalog), result_(g), layers_(inference_layers(g)) {
     result_.layers.clear();
     result_.inference_only = "it computes with integers";
+    positions_.resize(layers_.size());
+    for (const layer& of : layers_) {
+      if (!of.op.own_type() && of.op.get<op::quantize>() == nullptr) continue;
+      throw error(fmt::format("'{}' of model '{}' has a type already, but integers are for models "
+                              "without types; use another fusion plan",
+                              of.name, g.name),
+                  exit_code::bad_input);
+    }
     find_readers_of_integers();
   }
 
@@ -53,13 +61,17 @@ class quantizer {
     return std::ranges::find(rules_.keeps, of.op.name()) != rules_.keeps.end();
   }
 
-  /// Whether a layer that computes with integers reads each layer, maybe through others that keep
-  /// the type.
+  /// Marks layers whose results a layer reads as integers, directly or through `keeps`.
   void find_readers_of_integers() {
     read_as_integers_.resize(layers_.size());
     for (std::size_t i = layers_.size(); i-- > 0;) {
       const layer& of = layers_[i];
       const std::vector<op::operand> sources = of_role(of.op, op::role::source);
+      // Addends have one type, so that over which one of several is written is f32, too.
+      const std::size_t overwritten = op::overwritten_source(sources);
+      if (computes(of) && overwritten < sources.size() && sources.size() > 2) {
+        read_as_integers_[i] = false;
+      }
       for (std::size_t j = 0; j < of.inputs.size(); ++j) {
         const bool reads = computes(of) ? j == 0 || adds_integer(i, sources[j])
                                         : keeps(of) && read_as_integers_[i];
@@ -74,7 +86,7 @@ class quantizer {
     return source.overwritten && read_as_integers_[i];
   }
 
-  /// The type in which an input of the model or the result of a layer was written.
+  /// Type of a layer's result or of the model's input.
   [[nodiscard]] dtype type_of(std::size_t from) const {
     return from == model_input ? dtype::f32 : types_[from];
   }
@@ -82,30 +94,30 @@ class quantizer {
   /// Whether all results of the layer's formula are at least 0.
   [[nodiscard]] static bool is_never_negative(const op::any& op) {
     using enum op::activation_kind;
+    const auto never = [](op::activation_kind kind) {
+      return kind == relu || kind == relu6 || kind == sigmoid || kind == hardsigmoid;
+    };
+    if (const auto* function = op.get<op::activation>()) return never(function->kind);
     const record_fields fields = op.fields();
     const record_field* post = find_field(fields, "post");
     const auto* list = post == nullptr ? nullptr : std::get_if<named_values>(&post->value);
     if (list == nullptr || list->indices.empty()) return false;
     const auto last = static_cast<op::post_op>(list->indices.back());
-    if (op::is_addition(last)) return false;
-    const op::activation_kind kind = op::activation_of(last);
-    return kind == relu || kind == relu6 || kind == sigmoid || kind == hardsigmoid;
+    return !op::is_addition(last) && never(op::activation_of(last));
   }
 
   /// Adds a layer that computes with integers, and returns the type of its result: an integer where
   /// such a layer reads it.
   dtype add_integer_layer(std::size_t i) {
     const layer& of = layers_[i];
-    const dtype written = !read_as_integers_[i]      ? dtype::f32
-                          : is_never_negative(of.op) ? dtype::u8
-                                                     : dtype::s8;
+    const dtype written = read_as_integers_[i] ? integer_for(of.op) : dtype::f32;
     layer added{of.name, of.op, {}};
-    const dtype source = integer_of(type_of(of.inputs.front()));
+    const dtype source = integer_of(of.inputs.front());
     added.inputs.push_back(in_type(of.inputs.front(), source));
     const std::vector<op::operand> sources = of_role(of.op, op::role::source);
     dtype addend = written;
     for (std::size_t j = 1; j < sources.size(); ++j) {
-      addend = adds_integer(i, sources[j]) ? integer_of(type_of(of.inputs[j])) : dtype::f32;
+      addend = adds_integer(i, sources[j]) ? integer_of(of.inputs[j]) : dtype::f32;
       added.inputs.push_back(in_type(of.inputs[j], addend));
     }
     record_fields fields = of.op.fields();
@@ -120,22 +132,28 @@ class quantizer {
     return written;
   }
 
-  /// Adds another layer: with integers if it keeps the type of its sources, all of which have one,
-  /// and integers are wanted; else in f32.
+  /// Adds another layer: with integers if it keeps the type of its sources, which is one integer
+  /// type, and a later layer reads integers; else in f32.
   dtype add_other_layer(std::size_t i) {
     const layer& of = layers_[i];
     const dtype first = type_of(of.inputs.front());
     const bool same =
         std::ranges::all_of(of.inputs, [&](std::size_t input) { return type_of(input) == first; });
-    const dtype type = same && keeps(of) && is_integer(first) ? first : dtype::f32;
+    const bool integers = same && is_integer(first) && keeps(of) && read_as_integers_[i];
+    const dtype type = integers ? first : dtype::f32;
     layer added{of.name, typed(of.op, type), {}};
     for (const std::size_t input : of.inputs) added.inputs.push_back(in_type(input, type));
     place(i, std::move(added));
     return type;
   }
 
-  [[nodiscard]] static dtype integer_of(dtype written) {
-    return is_integer(written) ? written : dtype::s8;
+  [[nodiscard]] static dtype integer_for(const op::any& result_of) {
+    return is_never_negative(result_of) ? dtype::u8 : dtype::s8;
+  }
+  /// The integer type in which layers read what `from` wrote.
+  [[nodiscard]] dtype integer_of(std::size_t from) const {
+    if (from == model_input) return dtype::s8;
+    return is_integer(types_[from]) ? types_[from] : integer_for(layers_[from].op);
   }
 
   /// The op in that type, in a step of s8.
@@ -145,42 +163,44 @@ class quantizer {
 
   /// Sets a field of a type, unless it is the same as `same`.
   static void set_type(record_fields& fields, std::string_view name, dtype type, dtype same) {
-    op::tensor_type value = op::tensor_type::same;
-    if (type != same) value = from_name<op::tensor_type>(layerbench::name(type)).value();
+    const op::tensor_type value = type == same ? op::tensor_type::same : op::tensor_type_of(type);
     for (record_field& field : fields) {
       if (field.name == name) field.value = layerbench::detail::value_of(value);
     }
   }
 
   void place(std::size_t i, layer added) {
-    positions_.resize(layers_.size());
     positions_[i] = result_.layers.size();
     result_.layers.push_back(std::move(added));
   }
 
-  /// Where the result has what `from` wrote in that type; adds a conversion where there is none.
+  /// Position of what `from` wrote, in that type; adds a conversion if needed.
   [[nodiscard]] std::size_t in_type(std::size_t from, dtype type) {
     const std::size_t source = from == model_input ? model_input : positions_[from];
     const dtype written = type_of(from);
     if (written == type) return source;
     const auto [known, is_new] = conversions_.try_emplace({from, type}, result_.layers.size());
     if (!is_new) return known->second;
-    op::quantize change{.dims = from == model_input
-                                    ? of_role(first_reader().op, op::role::source).front().extents
-                                    : result_of(layers_[from])};
-    change.dst_type = from_name<op::tensor_type>(layerbench::name(type)).value();
-    const std::string name = from == model_input ? "input" : layers_[from].name;
-    result_.layers.push_back({fmt::format("{}_to_{}", name, layerbench::name(type)),
-                              typed(op::any(change), written),
-                              {source}});
+    const op::quantize change{
+        .dims = from == model_input ? input_extents() : result_of(layers_[from]),
+        .dst_type = op::tensor_type_of(type)};
+    const std::string writer = from == model_input ? "input" : layers_[from].name;
+    const std::string wanted = fmt::format("{}_to_{}", writer, layerbench::name(type));
+    std::string name = wanted;  // with a number where a layer has that name
+    for (int i = 2; is_name_of_layer(name); ++i) name = fmt::format("{}_{}", wanted, i);
+    result_.layers.push_back({name, typed(op::any(change), written), {source}});
     return known->second;
   }
+  [[nodiscard]] bool is_name_of_layer(const std::string& name) const {
+    const auto has = [&](const std::vector<layer>& all) {
+      return std::ranges::find(all, name, &layer::name) != all.end();
+    };
+    return has(layers_) || has(result_.layers);
+  }
 
-  /// The first layer that reads the model's input.
-  [[nodiscard]] const layer& first_reader() const {
-    return *std::ranges::find_if(layers_, [](const layer& of) {
-      return std::ranges::find(of.inputs, model_input) != of.inputs.end();
-    });
+  /// Extents of the model's input, which the first layer reads.
+  [[nodiscard]] dims input_extents() const {
+    return of_role(layers_.front().op, op::role::source).front().extents;
   }
 
   const quantization& rules_;

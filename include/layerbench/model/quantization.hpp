@@ -13,14 +13,16 @@ namespace layerbench::model {
 
 /// What a fusion plan says of steps in s8 (docs/formats.md#fusion-plans).
 struct quantization {
-  std::vector<std::string> ops;  ///< that compute with integers: those with a field `dst_type`
+  std::vector<std::string>
+      ops;  ///< that compute with integers: those with a field `channel_scales`
   std::vector<std::string> keeps = {};  ///< ops whose result has the type of their sources
   bool channel_scales = false;          ///< weights have a scale per output channel
 };
 
 /// The model with integers, for inference in s8. Activations that cannot be negative are u8, others
-/// s8; all other layers compute in f32. A layer `quantize` stands before the first reader of each
-/// tensor in another type than it was written in.
+/// s8. Layers of `keeps` keep the integers of their sources. All others compute in f32. A layer
+/// `quantize` stands before the first reader of each tensor in another type than it was written in.
+/// Throws bad_input for a model with types of its layers.
 [[nodiscard]] graph quantized(const graph& g, const quantization& rules,
                               const op::catalog& catalog);
 

@@ -325,8 +325,12 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
   if (result.layers.empty()) file["layers"].fail("has no layer that does anything");
   if (!is_sweep(result)) detail::check_overwritten(result, file["layers"]);
   for (const layer& one : result.layers) {
-    if (!result.inference_only.empty() || !detail::has_post_ops(one.op)) continue;
-    result.inference_only = fmt::format("'{}' has post-ops", one.name);
+    if (!result.inference_only.empty()) break;
+    if (detail::has_post_ops(one.op)) {
+      result.inference_only = fmt::format("'{}' has post-ops", one.name);
+    } else if (detail::has_types(one.op)) {
+      result.inference_only = fmt::format("'{}' has types", one.name);
+    }
   }
   return result;
 }

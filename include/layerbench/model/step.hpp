@@ -171,18 +171,48 @@ namespace detail {
   return in_place.contains(by.op.name()) && from != model_input && readers[from] == 1 &&
          g.layers[from].op.has(op::pass::fwd) &&
          of_role(g.layers[from].op, op::role::destination).front().kept_in.empty() &&
-         elements(result_of(g.layers[from])) == elements(result_of(by));
+         elements(result_of(g.layers[from])) == elements(result_of(by)) &&
+         g.layers[from].op.own_type() == by.op.own_type();
+}
+
+/// The type of the tensor that layer `from` writes.
+[[nodiscard]] inline dtype written_type(const graph& g, std::size_t from, dtype type) {
+  const std::vector<op::operand> operands = g.layers[from].op.operands(op::pass::fwd, type);
+  return std::ranges::find(operands, op::role::destination, &op::operand::role)->type;
+}
+
+/// Throws bad_input where a layer reads a tensor in another type than it was written in.
+inline void check_types(const graph& g, dtype type) {
+  for (const layer& reader : g.layers) {
+    if (!reader.op.has(op::pass::fwd)) continue;
+    std::size_t source = 0;
+    for (const op::operand& operand : reader.op.operands(op::pass::fwd, type)) {
+      if (operand.role != op::role::source) continue;
+      std::size_t from = reader.inputs[source++];
+      while (from != model_input && !g.layers[from].op.has(op::pass::fwd)) {
+        from = g.layers[from].inputs.front();
+      }
+      if (from == model_input || written_type(g, from, type) == operand.type) continue;
+      throw error("model '" + g.name + "': '" + reader.name + "' reads " +
+                      std::string(operand.name) + " as " + std::string(name(operand.type)) +
+                      ", but '" + g.layers[from].name + "' writes " +
+                      std::string(name(written_type(g, from, type))) +
+                      "; put a layer 'quantize' between them",
+                  exit_code::bad_input);
+    }
+  }
 }
 
 }  // namespace detail
 
 /// One inference step of a model: its layers in graph order, without those that only train. Each
 /// layer writes to a new tensor. Layers of `in_place` ops write over their source if no other layer
-/// reads it.
+/// reads it. Throws bad_input where the types of two layers do not agree.
 [[nodiscard]] inline step inference_step(const graph& g, dtype type = dtype::f32,
                                          const op_names& in_place = {}) {
   step result;
   result.type = type;
+  detail::check_types(g, type);
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
   const auto read_by = [&](const layer& reader, std::size_t source) {

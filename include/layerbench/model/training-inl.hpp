@@ -314,6 +314,10 @@ class training_builder {
 
 LAYERBENCH_INLINE step training_step(const graph& g, dtype type, const op_names& in_place,
                                      const training& how) {
+  if (is_integer(type)) {
+    throw usage_error(
+        fmt::format("--dtype: {} is for inference; training needs fractions", name(type)));
+  }
   if (!g.inference_only.empty()) {
     throw usage_error(fmt::format("'{}' is for inference only, it cannot be trained: {}", g.name,
                                   g.inference_only));

@@ -103,8 +103,9 @@ struct deconv {
       if (bias) all.push_back({"diff_bias", {k}, role::destination, type});
       return all;
     }
-    std::vector<operand> all{{"src", image, role::source, type},
-                             {"weights", filters, role::weights, type}};
+    std::vector<operand> all{
+        {"src", image, role::source, type},
+        {"weights", filters, role::weights, is_integer(type) ? dtype::s8 : type}};
     // Integer convolutions add their bias in floating point, before they are rounded.
     if (bias) all.push_back({"bias", {k}, role::weights, is_integer(type) ? dtype::f32 : type});
     all.push_back({"dst", diff_dst.extents, role::destination, type});

@@ -46,8 +46,8 @@ using layerbench::name;  // lookup must find it for the enums of this namespace
 /// normalization, activations written.
 enum class role { source, weights, statistics, destination };
 
-/// The scale of a channel of integers that have one scale per channel. Neighbours differ, so that a
-/// library that mixes them up is seen.
+/// The scale of a channel of integers that have one scale per channel. Neighbours differ, so that
+/// verification finds a library that mixes them up.
 [[nodiscard]] constexpr double channel_scale(double scale, std::int64_t channel) {
   return scale * (1 + 0.25 * static_cast<double>(channel % 4));
 }
@@ -192,8 +192,8 @@ concept operation = requires(const Op& op, pass p, dtype type) {
   return sum;
 }
 
-/// An op of any type, as a value. The op may be defined outside this library. It may have a data
-/// type of its own, which it computes in whatever the type of the step is.
+/// An op of any type, as a value. The op may be defined outside this library. If it has an own data
+/// type, it computes in that, whatever the type of the step.
 class any {
  public:
   template <operation Op>
@@ -215,7 +215,7 @@ class any {
     return text;
   }
   [[nodiscard]] std::optional<dtype> own_type() const { return own_type_; }
-  /// The same op with a type of its own.
+  /// The same op, computed in that type.
   [[nodiscard]] any in(dtype type) const {
     any result = *this;
     result.own_type_ = type;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,10 +34,15 @@ namespace layerbench::op {
   return same;
 }
 
+/// The inverse. Only of types that the enum has.
+[[nodiscard]] inline tensor_type tensor_type_of(dtype type) {
+  return from_name<tensor_type>(layerbench::name(type)).value();
+}
+
 // Help texts of the fields of an op with integers.
-inline constexpr std::string_view dst_type_help =
-    "type of the result: same as the row's, f32, s8, u8";
-inline constexpr std::string_view addend_type_help = "type of the tensors that post-ops add";
+inline constexpr std::string_view dst_type_help = "type of the result; same: that of the row";
+inline constexpr std::string_view addend_type_help =
+    "type of the tensors that post-ops add; same: that of the result";
 inline constexpr std::string_view channel_scales_help =
     "whether integer weights have a scale per output channel, instead of one";
 inline constexpr std::string_view src_zero_help = "zero point of an integer source";
@@ -44,7 +50,7 @@ inline constexpr std::string_view dst_zero_help = "zero point of an integer resu
 
 /// Whether an op with integers has a field that a plan must know of.
 template <class Op>
-  requires requires(const Op& o) { o.dst_type; }
+  requires requires(const Op& o) { o.channel_scales; }
 [[nodiscard]] bool is_quantized(const Op& o) {
   return o.dst_type != tensor_type::same || o.addend_type != tensor_type::same ||
          o.channel_scales || o.src_zero.value != 0 || o.dst_zero.value != 0;
@@ -66,8 +72,9 @@ void validate_quantization(const Op& o) {
   for (const post_op p : o.post) {
     if (p == post_op::sum &&
         (o.addend_type == tensor_type::f32) != (o.dst_type == tensor_type::f32)) {
-      throw invalid_field("addend_type",
-                          "needs more or fewer bytes than dst, over which sum writes");
+      throw invalid_field(
+          "addend_type",
+          "must have as many bytes as dst_type, since sum overwrites the added tensor");
     }
   }
 }
@@ -86,7 +93,8 @@ void quantize_operands(const Op& o, std::size_t channel_axis, std::vector<operan
   if (is_integer(type)) {
     all[1].type = dtype::s8;
     if (o.channel_scales) all[1].channel_axis = channel_axis;
-    if (all.size() == 4) all[2].type = dtype::f32;
+    const auto bias = std::ranges::find(all, "bias", &operand::name);
+    if (bias != all.end()) bias->type = dtype::f32;
   }
   insert_addends(o.post, all, dtype_of(o.addend_type, dst.type));
 }

@@ -9,8 +9,7 @@
 
 namespace layerbench::op {
 
-/// A copy of a tensor in another type: of real numbers as integers, of integers as real numbers or
-/// as integers of another kind.
+/// Copies a tensor to another type: f32 to integers and back, or between integers.
 struct quantize {
   static constexpr std::string_view name = "quantize";
   static constexpr op::storage storage = op::storage::own;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -176,27 +177,24 @@ inline void note_ranks(const std::vector<std::string>& used, const registry& kno
   }
 }
 
-/// Notes CPUs without instructions for 8-bit products (VNNI), where rows of integers are asked for:
-/// there oneDNN multiplies in 16 bits, which takes longer and limits sums.
+/// Notes CPUs without VNNI if rows of integers are asked for. There oneDNN multiplies in 16 bits,
+/// which is slower and may saturate.
 inline void note_integers(const options& o, const std::vector<std::string>& used,
                           const registry& known, std::vector<std::string>& notes) {
+  static constexpr std::array<std::string_view, 4> without{"sse41", "avx", "avx2", "avx512_core"};
   const auto is_asked_for = [](const std::string& type) {
     return is_integer(dtype_from(type).value_or(dtype::f32));
   };
   if (std::ranges::none_of(o.dtypes, is_asked_for)) return;
   for (const backend_entry& entry : entries_of(used, known)) {
-    if (entry.probe()) continue;  // rows of any backend can be listed
+    if (!entry.on_host || entry.probe()) continue;
     description facts;
     entry.describe(facts);
     const auto isa = facts.find(fmt::format("{}_isa", entry.name));
-    if (isa == facts.end()) continue;
-    for (const std::string_view without : {"sse41", "avx", "avx2", "avx512_core"}) {
-      if (isa->second != without) continue;
-      notes.push_back(
-          fmt::format("{}: this CPU ({}) has no VNNI instructions; rows of integers say little of "
-                      "CPUs that have them",
-                      entry.name, without));
-    }
+    if (isa == facts.end() || std::ranges::find(without, isa->second) == without.end()) continue;
+    notes.push_back(fmt::format(
+        "{}: this CPU ({}) lacks VNNI; integer timings do not apply to CPUs that have it",
+        entry.name, isa->second));
   }
 }
 

@@ -211,7 +211,11 @@ class reorder_inserter {
     if (order == current) return current_[tensor];
     const std::size_t reordered = result_.new_tensor();
     op::any work(op::reorder{from.extents, current, order});
-    if (reader.op.own_type()) work = work.in(source.logical.type);
+    const dtype type = source.logical.type;
+    const dtype usual = planned_.request().type;
+    if (type != usual && (is_integer(type) || is_integer(usual) || reader.op.own_type())) {
+      work = work.in(type);
+    }
     const std::string name = name_of(reorder_name(reader, source.logical), work);
     result_.calls.push_back(
         {name, std::move(work), op::pass::fwd, {current_[tensor], reordered}, true, reader.part});

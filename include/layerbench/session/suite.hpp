@@ -400,10 +400,10 @@ class model_names {
   std::map<std::string, std::filesystem::path> seen_;
 };
 
-/// A part of a model file that is a configuration in each data type.
+/// A part of a model file, one configuration per data type.
 struct model_part {
   model::graph graph;
-  std::optional<model::graph> in_integers = {};  ///< where it is another one in s8
+  std::optional<model::graph> in_integers = {};  ///< of s8, if it differs
 
   [[nodiscard]] const model::graph& in(const std::string& type) const {
     return in_integers && type == name(dtype::s8) ? *in_integers : graph;
@@ -422,7 +422,8 @@ struct model_part {
   }
   for (const auto& plan : fusions) {
     parts.push_back({plan ? model::fused(graph, *plan, known.ops) : graph});
-    if (!plan || !plan->int8) continue;
+    const bool in_s8 = std::ranges::find(o.dtypes, name(dtype::s8)) != o.dtypes.end();
+    if (!plan || !plan->int8 || !in_s8) continue;
     parts.back().in_integers = model::fused(graph, *plan, known.ops, dtype::s8);
   }
   return parts;

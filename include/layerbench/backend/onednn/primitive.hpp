@@ -51,7 +51,10 @@ class primitive_plan {
       std::vector<T> integers(values.size());
       for (std::size_t i = 0; i < values.size(); ++i) {
         const double scale = logical.scale_of(static_cast<std::int64_t>(i));
-        integers[i] = static_cast<T>(std::lround(values[i] / scale) + logical.zero_point);
+        const double stored =
+            std::nearbyint(values[i] / scale) + static_cast<double>(logical.zero_point);
+        integers[i] = static_cast<T>(
+            std::clamp(stored, least_integer(logical.type), traits(logical.type).largest));
       }
       copy(at.host_desc, integers.data(), at.stored, to);
     });
@@ -130,7 +133,7 @@ class primitive_plan {
   struct port {
     int argument;
     dnnl::memory::desc stored;
-    dnnl::memory::desc host_desc;    ///< in upload() and download(); f32, but integers as stored
+    dnnl::memory::desc host_desc;    ///< of the host's values: integers as stored, else f32
     dnnl::memory::desc passed = {};  ///< what the primitive sees of it; `stored` if empty
   };
 

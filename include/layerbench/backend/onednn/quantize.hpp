@@ -17,7 +17,9 @@ class plan<onednn::backend, op::quantize> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     onednn::checked("quantisation", [&] {
       const auto tensor = [&](std::size_t i) {
-        return onednn::activations(device, o.dims, operands()[i].logical.type, request.order);
+        // In blocks, as f32 convolutions want them, an image would be padded for no reader.
+        return onednn::plain_or_nhwc_activations(device, o.dims, operands()[i].logical.type,
+                                                 request.order);
       };
       dnnl::primitive_attr attr = attributes();
       describe_integers(attr, DNNL_ARG_FROM, 0);

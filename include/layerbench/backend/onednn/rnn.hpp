@@ -41,7 +41,7 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
     if (pass_ == op::pass::bwd && type_ != dtype::f32) {
       throw unsupported("oneDNN's gradients of recurrent layers in 16 bits are f32");
     }
-    if (is_integer(type_)) throw unsupported("layerbench has no oneDNN plans of rnn in s8");
+    if (is_integer(type_)) throw unsupported("layerbench has no oneDNN plans of rnn with integers");
     if (o.layers > 1 && o.bidirectional) {
       throw unsupported("oneDNN has no stacked bidirectional layers");
     }
