@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/analysis/compare/comparison-inl.hpp>
+#include <layerbench/analysis/compare/nodes-inl.hpp>
 #include <layerbench/analysis/predict/configurations-inl.hpp>
 #include <layerbench/analysis/predict/model_selection-inl.hpp>
 #include <layerbench/analysis/predict/predictor-inl.hpp>

@@ -81,27 +81,27 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
   set_verdicts(all.layers, all.margin);
 }
 
-/// The fewest primitives with the largest changes that make up half of all changes. For paired runs
-/// their times are geometric means over the runs, as in the ratio, so that slow runs do not
-/// dominate.
-[[nodiscard]] inline std::vector<contributor> top_contributors(const covered_step& old,
-                                                               const covered_step& now,
-                                                               bool paired) {
-  std::map<std::string, contributor> by_work;
-  const auto add = [&](const covered_step& from, double contributor::* seconds) {
-    for (const timed_primitive& timed : from.step) {
-      const result::planned& planned = *timed.planned;
-      contributor& primitive =
-          by_work
-              .try_emplace(planned.work(),
-                           contributor{planned.layer, planned.op, planned.pass, planned.key})
-              .first->second;
-      const double call = paired ? seconds_of_runs(timed.rounds) : timed.seconds;
-      primitive.*seconds += static_cast<double>(planned.count) * call;
-    }
-  };
-  add(old, &contributor::old_seconds);
-  add(now, &contributor::new_seconds);
+/// Primitives of a step by their work.
+using contributors = std::map<std::string, contributor>;
+
+/// Adds the calls of a step, times `weight`, to `seconds` of its primitives. For paired runs their
+/// times are geometric means over the runs, as in the ratio, so that slow runs do not dominate.
+inline void add_calls(const covered_step& from, bool paired, double weight,
+                      double contributor::* seconds, contributors& by_work) {
+  for (const timed_primitive& timed : from.step) {
+    const result::planned& planned = *timed.planned;
+    contributor& primitive =
+        by_work
+            .try_emplace(planned.work(),
+                         contributor{planned.layer, planned.op, planned.pass, planned.key})
+            .first->second;
+    const double call = paired ? seconds_of_runs(timed.rounds) : timed.seconds;
+    primitive.*seconds += weight * static_cast<double>(planned.count) * call;
+  }
+}
+
+/// The fewest primitives with the largest changes that make up half of all changes.
+[[nodiscard]] inline std::vector<contributor> largest_changes(contributors by_work) {
   std::vector<contributor> all;
   double total = 0;
   for (auto& [work, primitive] : by_work) {
@@ -116,6 +116,15 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
   all.resize(most);
   for (contributor& one : all) one.share = std::abs(one.change()) / total;
   return all;
+}
+
+[[nodiscard]] inline std::vector<contributor> top_contributors(const covered_step& old,
+                                                               const covered_step& now,
+                                                               bool paired) {
+  contributors by_work;
+  add_calls(old, paired, 1, &contributor::old_seconds, by_work);
+  add_calls(now, paired, 1, &contributor::new_seconds, by_work);
+  return largest_changes(std::move(by_work));
 }
 
 /// Layers without a timing, in the cache state that lacks the fewest.

@@ -30,14 +30,15 @@ enum class compared_dimension : std::uint8_t {
   device,    ///< device, with its caches, instruction set, driver and number of threads
   driver,    ///< driver or operating system
   settings,  ///< environment, options and all other fields of the contexts
+  node,      ///< name of the machine, of otherwise equal machines
 };
 
 }  // namespace layerbench::analysis
 
 template <>
-inline constexpr std::array<std::string_view, 4>
+inline constexpr std::array<std::string_view, 5>
     layerbench::enum_names<layerbench::analysis::compared_dimension>{"version", "device", "driver",
-                                                                     "settings"};
+                                                                     "settings", "node"};
 
 namespace layerbench::analysis {
 
@@ -67,6 +68,7 @@ namespace detail {
 /// default thread count too, and so in the places of threads; settings can limit the instruction
 /// set.
 [[nodiscard]] inline bool may_differ(compared_dimension compared, std::string_view field) {
+  if (compared == compared_dimension::node) return field == "host_name";
   const compared_dimension own = dimension_of(field);
   if (own == compared) return true;
   if (compared == compared_dimension::device) {

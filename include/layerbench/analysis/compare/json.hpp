@@ -34,6 +34,28 @@ inline void add_compared(json::value& to, const compared& of) {
              {"new_rounds", ratio.new_rounds}});
 }
 
+[[nodiscard]] inline json::value drivers_json(const std::vector<contributor>& all) {
+  json::value list = json::value::array();
+  for (const contributor& layer : all) {
+    list.push_back({{"name", layer.name},
+                    {"op", layer.op},
+                    {"pass", layer.pass},
+                    {"key", layer.key},
+                    {"old_seconds", layer.old_seconds},
+                    {"new_seconds", layer.new_seconds},
+                    {"share", layer.share}});
+  }
+  return list;
+}
+
+[[nodiscard]] inline json::value uncompared_json(const std::vector<uncompared>& all) {
+  json::value list = json::value::array();
+  for (const uncompared& other : all) {
+    list.push_back({{"case", other.configuration.text()}, {"reason", other.reason}});
+  }
+  return list;
+}
+
 [[nodiscard]] inline json::value model_json(const compared_model& of) {
   json::value result{{"model", of.configuration.model},
                      {"phase", of.configuration.phase()},
@@ -45,16 +67,7 @@ inline void add_compared(json::value& to, const compared& of) {
                      {"old_threads", of.old_threads},
                      {"new_threads", of.new_threads}};
   add_compared(result, of);
-  result["drivers"] = json::value::array();
-  for (const contributor& layer : of.top_contributors) {
-    result["drivers"].push_back({{"name", layer.name},
-                                 {"op", layer.op},
-                                 {"pass", layer.pass},
-                                 {"key", layer.key},
-                                 {"old_seconds", layer.old_seconds},
-                                 {"new_seconds", layer.new_seconds},
-                                 {"share", layer.share}});
-  }
+  result["drivers"] = drivers_json(of.top_contributors);
   return result;
 }
 
@@ -71,10 +84,6 @@ inline void add_compared(json::value& to, const compared& of) {
   }
   json::value models = json::value::array();
   for (const auto& model : all.models) models.push_back(detail::model_json(model));
-  json::value left_out = json::value::array();
-  for (const uncompared& other : all.left_out) {
-    left_out.push_back({{"case", other.configuration.text()}, {"reason", other.reason}});
-  }
   return {{"schema", 1},
           {"old", all.old_files},
           {"new", all.new_files},
@@ -91,7 +100,7 @@ inline void add_compared(json::value& to, const compared& of) {
           {"models", models},
           {"only_old", detail::rows_json(all.only_old)},
           {"only_new", detail::rows_json(all.only_new)},
-          {"uncompared", left_out}};
+          {"uncompared", detail::uncompared_json(all.left_out)}};
 }
 
 }  // namespace layerbench::analysis

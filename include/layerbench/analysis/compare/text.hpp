@@ -150,22 +150,19 @@ struct ratio_row {
   return of.cache == "hot" ? title + ", hot" : title;
 }
 
-/// The layers that contribute most to a model's change, on one line: "case: half of the layers'
-/// changes: conv1 +0.31 ms (62 %)".
-[[nodiscard]] inline std::string top_contributors_text(const compared_model& of) {
+/// "half of the layers' changes: conv1 +0.31 ms (62 %)".
+[[nodiscard]] inline std::string contributors_text(const std::vector<contributor>& top) {
   constexpr std::size_t most = 5;
   std::vector<std::string> layers;
-  for (const contributor& layer : of.top_contributors) {
+  for (const contributor& layer : top) {
     if (layers.size() == most) {
-      layers.push_back(fmt::format("{} more", of.top_contributors.size() - most));
+      layers.push_back(fmt::format("{} more", top.size() - most));
       break;
     }
     layers.push_back(fmt::format("{} {:+.3g} ms ({:.0f} %)", layer.name, layer.change() * 1e3,
                                  layer.share * 100));
   }
-  if (layers.empty()) return {};
-  return fmt::format("  {}: half of the layers' changes: {}\n", model_title(of),
-                     fmt::join(layers, ", "));
+  return fmt::format("half of the layers' changes: {}", fmt::join(layers, ", "));
 }
 
 }  // namespace detail
@@ -173,7 +170,11 @@ struct ratio_row {
 /// The layers that contribute most to the change of each model, one line per model.
 [[nodiscard]] inline std::string top_contributors_text(const comparison& all) {
   std::string out;
-  for (const compared_model& model : all.models) out += detail::top_contributors_text(model);
+  for (const compared_model& model : all.models) {
+    if (model.top_contributors.empty()) continue;
+    out += fmt::format("  {}: {}\n", detail::model_title(model),
+                       detail::contributors_text(model.top_contributors));
+  }
   return out;
 }
 

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/predict/interval.hpp>
+#include <layerbench/base/stats.hpp>
+
+/// Which of several equal machines is not like the others.
+namespace layerbench::analysis {
+
+/// Fewer nodes do not show which of them is unlike the others.
+inline constexpr std::size_t min_nodes = 4;
+
+/// A sum of timings on one node.
+struct node_sum {
+  double seconds = 0;
+  double rounds = 0;    ///< that count; over several layers weighted by their times
+  double variance = 0;  ///< of the logarithm of `seconds`, from the differences between rounds
+
+  explicit node_sum(std::span<const term> terms) {
+    const detail::varying_sum sum = detail::vary(terms);
+    seconds = sum.seconds;
+    rounds = sum.rounds;
+    if (!has_enough_rounds()) return;
+    for (const auto& [round, influence] : sum.by_round) variance += influence * influence;
+    variance *= rounds / (rounds - 1);
+  }
+
+  [[nodiscard]] bool has_enough_rounds() const {
+    return detail::whole_rounds(rounds) >= stats::min_sample_size;
+  }
+};
+
+/// The same sum on all nodes, compared with the usual nodes: those that are no outliers.
+struct nodes_compared {
+  std::vector<compared> nodes;  ///< old: the geometric mean of the other usual nodes; new: the node
+  std::vector<bool> usual;      ///< by node
+  double usual_seconds = 0;     ///< geometric mean of the usual nodes
+};
+
+namespace detail {
+
+using node_indices = std::vector<std::size_t>;
+
+[[nodiscard]] inline double mean_logarithm(std::span<const node_sum> all, const node_indices& of) {
+  double sum = 0;
+  for (const std::size_t i : of) sum += std::log(all[i].seconds);
+  return sum / static_cast<double>(of.size());
+}
+
+/// Without the node `one`.
+[[nodiscard]] inline node_indices without(node_indices all, std::size_t one) {
+  std::erase(all, one);
+  return all;
+}
+
+/// The variance of the logarithm of one node's time by the mean of `others`, from the scatter of
+/// the others: what differs between equal nodes and between runs.
+[[nodiscard]] inline variance between_nodes(std::span<const node_sum> all,
+                                            const node_indices& others) {
+  const auto n = static_cast<double>(others.size());
+  const double mean = mean_logarithm(all, others);
+  double squares = 0;
+  for (const std::size_t i : others) squares += std::pow(std::log(all[i].seconds) - mean, 2);
+  return {squares / (n - 1) * (1 + 1 / n), n - 1};
+}
+
+/// The same from the differences between the rounds of each node, with Welch's degrees of freedom.
+[[nodiscard]] inline variance within_nodes(std::span<const node_sum> all,
+                                           const node_indices& others, std::size_t node) {
+  const auto n = static_cast<double>(others.size());
+  double value = 0;
+  double by_freedom = 0;
+  double freedom = 0;
+  const auto add = [&](const node_sum& sum, double weight) {
+    const double of_node = sum.variance * weight;
+    value += of_node;
+    by_freedom += of_node * of_node / (sum.rounds - 1);
+    freedom += sum.rounds - 1;
+  };
+  add(all[node], 1);
+  for (const std::size_t i : others) add(all[i], 1 / (n * n));
+  return {value, by_freedom == 0 ? freedom : value * value / by_freedom};
+}
+
+/// The time of a node by the geometric mean of `others`, with the wider of both intervals and the
+/// larger p. Without p if the node has too few rounds.
+[[nodiscard]] inline time_ratio ratio_to(std::span<const node_sum> all, const node_indices& others,
+                                         std::size_t node) {
+  double rounds = 0;
+  for (const std::size_t i : others) rounds += all[i].rounds;
+  time_ratio ratio{std::exp(mean_logarithm(all, others)), all[node].seconds, whole_rounds(rounds),
+                   whole_rounds(all[node].rounds)};
+  ratio.low = ratio.high = ratio.value();
+  widen(between_nodes(all, others), ratio);
+  if (all[node].has_enough_rounds()) {
+    widen(within_nodes(all, others, node), ratio);
+  } else {
+    ratio.p.reset();
+  }
+  return ratio;
+}
+
+/// The p values of outliers, adjusted for the number of nodes, by node; 1 where a node belongs to
+/// the majority. All nodes below a level are outliers at that level.
+[[nodiscard]] inline std::vector<double> outlier_p_values(std::span<const node_sum> all,
+                                                          node_indices left) {
+  std::vector<double> adjusted(all.size(), 1);
+  const std::size_t most = (left.size() - 1) / 2;
+  // Simulations: several steps find twice as many false outliers as a single one.
+  const double steps = most > 1 ? 2 : 1;
+  std::vector<std::pair<std::size_t, double>> removed;
+  while (removed.size() < most) {
+    const double mean = mean_logarithm(all, left);
+    const auto farthest = std::ranges::max_element(
+        left, {}, [&](std::size_t i) { return std::abs(std::log(all[i].seconds) - mean); });
+    const std::size_t node = *farthest;
+    const double tests = steps * static_cast<double>(left.size());
+    left = without(std::move(left), node);
+    removed.emplace_back(node, std::min(1.0, tests * *ratio_to(all, left, node).p));
+  }
+  double least = 1;
+  for (const auto& [node, p] : std::views::reverse(removed)) {
+    least = std::min(least, p);
+    adjusted[node] = least;
+  }
+  return adjusted;
+}
+
+/// The verdict on a node. Small differences are not named, however sure they are.
+[[nodiscard]] inline verdict verdict_on_node(const compared& of, double margin) {
+  const verdict found = verdict_on(of.ratio, of.p, margin);
+  const double ratio = of.ratio.value();
+  const bool small = ratio <= 1 + margin && ratio >= 1 / (1 + margin);
+  return small && found != verdict::same ? verdict::unclear : found;
+}
+
+}  // namespace detail
+
+/// Compares one sum of timings over nodes (at least `min_nodes`). Outliers are found by Rosner's
+/// generalized extreme Studentized deviate (Percentage Points for a Generalized ESD Many-Outlier
+/// Procedure, 1983) of the logarithms: the node farthest from the mean is removed, up to almost
+/// half of the nodes, and each removed node is tested against those that are left. So two slow
+/// nodes do not hide each other. The scatter of the nodes that are left is the standard of
+/// comparison, and the node's own rounds must agree. `tests` is the number of sums that are
+/// compared: with it, equal nodes of all of them have an outlier in a hundredth of comparisons.
+/// `faster` and `slower` are outliers that differ by more than `margin`. A node with too few rounds
+/// has no p; it is compared, but it is no standard for others.
+[[nodiscard]] inline nodes_compared compare_with_usual(std::span<const node_sum> all,
+                                                       std::size_t tests, double margin) {
+  detail::node_indices tested;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].has_enough_rounds()) tested.push_back(i);
+  }
+  const bool can_test = tested.size() >= min_nodes;
+  nodes_compared result;
+  std::vector<double> p(all.size(), 1);
+  if (can_test) p = detail::outlier_p_values(all, tested);
+  detail::node_indices usual;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    p[i] = std::min(1.0, p[i] * static_cast<double>(tests));
+    const bool counts = p[i] >= significance && (!can_test || all[i].has_enough_rounds());
+    result.usual.push_back(counts);
+    if (counts) usual.push_back(i);
+  }
+  result.usual_seconds = std::exp(detail::mean_logarithm(all, usual));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    compared& node = result.nodes.emplace_back();
+    node.ratio = detail::ratio_to(all, detail::without(usual, i), i);
+    if (!can_test) node.ratio.p.reset();
+    node.p = p[i];
+    node.verdict = detail::verdict_on_node(node, margin);
+  }
+  return result;
+}
+
+}  // namespace layerbench::analysis
