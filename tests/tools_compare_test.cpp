@@ -241,6 +241,65 @@ TEST_F(Compare, FailsWhereNoRowIsOnBothSides) {
   EXPECT_THAT(done.err, StartsWith("layerbench: "));
 }
 
+/// Files of nodes: copies of the example, each with its own noise of 0.2 %, and one slow node.
+class CompareNodes : public Compare {
+ protected:
+  /// The path of a file of node n<index>.
+  std::string node(int index, double slowdown = 1) {
+    return file(fmt::format("n{}.json", index), [&](json::value& changed) {
+      changed["context"]["host_name"] = fmt::format("n{}", index);
+      int row_number = 0;
+      for (json::value& row : changed["benchmarks"]) {
+        const double noise = 1 + 0.001 * ((index * 7 + ++row_number * 13) % 5 - 2);
+        row["real_time"] = row.at("real_time").get<double>() * slowdown * noise;
+      }
+    });
+  }
+  std::vector<std::string> arguments(int nodes, double slowdown) {
+    std::vector<std::string> all{"compare", "--across=node"};
+    for (int i = 0; i < nodes; ++i) all.push_back(node(i, i == 3 ? slowdown : 1));
+    return all;
+  }
+};
+
+TEST_F(CompareNodes, NamesTheSlowOne) {
+  std::vector<std::string> all = arguments(8, 1.2);
+  const testing::outcome done = tool(all);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, AllOf(HasSubstr("n3 is"), mentions("slower", "8")));
+  all.emplace_back("--fail-on-regression=5");
+  const testing::outcome failed = tool(all);
+  EXPECT_EQ(failed.exit_code, 4);
+  EXPECT_THAT(failed.err, AllOf(StartsWith("layerbench: "), mentions("n3", "slower")));
+  all.back() = "--fail-on-regression=30";
+  EXPECT_EQ(tool(all).exit_code, 0);
+  all.back() = "--format=json";
+  const json::value read = json::value::parse(tool(all).out);
+  EXPECT_EQ(read.at("across"), "node");
+  EXPECT_EQ(read.at("slower"), json::value({"n3"}));
+  all.back() = "--format=csv";
+  EXPECT_THAT(tool(all).out, StartsWith("kind,node,id,name,ratio,"));
+}
+
+TEST_F(CompareNodes, NamesNoneOfEqualOnes) {
+  std::vector<std::string> all = arguments(8, 1);
+  all.emplace_back("--fail-on-regression");
+  const testing::outcome done = tool(all);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("no node is slower or faster"));
+}
+
+TEST_F(CompareNodes, TakesListsAndRefusesWhatIsNoSetOfNodes) {
+  const std::string list = node(0) + "," + node(1) + "," + node(2);
+  EXPECT_EQ(tool({"compare", "--across=node", list, node(3)}).exit_code, 0);
+  const testing::outcome few = tool({"compare", "--across=node", node(0), node(1)});
+  EXPECT_EQ(few.exit_code, 2);
+  EXPECT_THAT(few.err, mentions("--across=node", "n0", "n1"));
+  EXPECT_EQ(tool({"compare", "--across=node", "--paired", list, node(3)}).exit_code, 2);
+  EXPECT_EQ(tool({"compare", "--across=node", list, node(0)}).exit_code, 2) << "a file twice";
+  EXPECT_EQ(tool({"versus", "--across=node", "--", "a", "--", "b"}).exit_code, 2);
+}
+
 TEST_F(Compare, RefusesAWrongCommandLine) {
   const std::vector<std::vector<std::string>> wrong{
       {"compare"},

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,46 +20,78 @@ namespace {
 struct command_options {
   std::string old_files;
   std::string new_files;
+  std::vector<std::string> more_files;
   compare_options compare;
 };
 
-/// Reads the files of a side, given as a list with commas. Throws bad_input and usage_error.
-std::vector<result::results> read_side(const std::string& names) {
+/// The files of a list with commas. Throws usage_error.
+std::vector<std::string> files_of(const std::string& names) {
   std::vector<std::string> files;
   for (const std::string_view name : result::detail::split(names, ',')) {
     if (name.empty()) throw usage_error("compare: an empty file name in the list '" + names + "'");
     files.emplace_back(name);
   }
-  return read_files(files);
+  return files;
+}
+
+void compare_two_sides(const command_options& options, const common_options& common) {
+  if (!options.more_files.empty()) {
+    throw usage_error(
+        "compare: old and new are lists with commas; more files than two are for "
+        "--across=node: " +
+        options.more_files.front());
+  }
+  const std::vector<result::results> old = read_files(files_of(options.old_files));
+  const std::vector<result::results> now = read_files(files_of(options.new_files));
+  for (const result::results& file : now) {
+    if (!contains(old, file.file)) continue;
+    fmt::print(stderr, "layerbench: {} is on both sides: compared with itself\n", file.file);
+  }
+  const analysis::comparison all = compare(old, now, options.compare);
+  write(common, render(all, common.format, options.compare.shown));
+  require_no_regression(all, options.compare);
+}
+
+void compare_files_of_nodes(const command_options& options, const common_options& common) {
+  if (options.compare.paired) {
+    throw usage_error("--paired: files of nodes are no pairs; leave it out with --across=node");
+  }
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& names) {
+    for (std::string& file : files_of(names)) files.push_back(std::move(file));
+  };
+  add(options.old_files);
+  add(options.new_files);
+  for (const std::string& names : options.more_files) add(names);
+  const analysis::node_comparison all = compare_nodes(read_files(files), options.compare);
+  write(common, render(all, common.format, options.compare.shown));
+  require_no_regression(all, options.compare);
 }
 
 void add_options(CLI::App& command, command_options& chosen) {
   const char* const files = "Result files of the benchmark programs, of one run each: A,B,...";
   command.add_option("old", chosen.old_files, files)->required();
   command.add_option("new", chosen.new_files, files)->required();
+  command.add_option("more", chosen.more_files,
+                     "With --across=node: further result files; which node a file is of follows "
+                     "from its host_name");
   command.add_flag("--paired", chosen.compare.paired,
                    "The n-th files of both were measured side by side (versus does that)");
-  add_compare_options(command, chosen.compare);
+  add_compare_options(command, chosen.compare, /*of_nodes=*/true);
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "compare", "Compares two runs, or sets of them: what is faster, what slower");
+      "compare",
+      "Compares two runs, or sets of them, or the nodes of a cluster: what is faster, what slower");
   const auto options = std::make_shared<command_options>();
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
-    const std::vector<result::results> old = read_side(options->old_files);
-    const std::vector<result::results> now = read_side(options->new_files);
-    for (const result::results& file : now) {
-      if (!contains(old, file.file)) continue;
-      fmt::print(stderr, "layerbench: {} is on both sides: compared with itself\n", file.file);
-    }
-    const analysis::comparison all = compare(old, now, options->compare);
-    write(*common, render(all, common->format, options->compare.shown));
-    require_no_regression(all, options->compare);
+    const bool of_nodes = options->compare.dimension == name(analysis::compared_dimension::node);
+    (of_nodes ? compare_files_of_nodes : compare_two_sides)(*options, *common);
   });
 }
 

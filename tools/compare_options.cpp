@@ -3,11 +3,14 @@
 #include "compare_options.hpp"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/analysis/compare/json.hpp>
+#include <layerbench/analysis/compare/nodes_json.hpp>
+#include <layerbench/analysis/compare/nodes_text.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>
 
@@ -35,13 +38,50 @@ std::vector<std::string> regressions(const analysis::comparison& all, double all
   return found;
 }
 
+analysis::comparison_options of_analysis(const compare_options& chosen) {
+  return {chosen.margin / 100, from_name<analysis::compared_dimension>(chosen.dimension),
+          chosen.force, chosen.paired};
+}
+
+/// The nodes that are slower by more than `allowed` percent.
+std::vector<std::string> regressions(const analysis::node_comparison& all, double allowed) {
+  std::vector<std::string> found;
+  for (const analysis::named_node& one : named_nodes(all)) {
+    const double slower = 100 * (one.time->ratio.value() - 1);
+    if (one.time->verdict != analysis::verdict::slower || slower <= allowed) continue;
+    found.push_back(fmt::format("{}: {} is {:.1f} % slower", one.node->name, one.of, slower));
+  }
+  return found;
+}
+
+/// Throws error for cases with an incomplete step, and for regressions if the options do not allow
+/// all.
+void require_no_regression(const std::vector<analysis::uncompared>& left_out,
+                           const std::vector<std::string>& slower) {
+  std::vector<std::string> found;
+  for (const analysis::uncompared& other : left_out) {
+    if (other.incomplete)
+      found.push_back(fmt::format("{}: {}", other.configuration.text(), other.reason));
+  }
+  if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
+  if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
+  if (!found.empty()) {
+    throw error(fmt::format("{}", fmt::join(found, "\nlayerbench: ")), exit_code::incomplete);
+  }
+}
+
 }  // namespace
 
-void add_compare_options(CLI::App& command, compare_options& chosen) {
+void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nodes) {
+  const auto& all = enum_names<analysis::compared_dimension>;
+  std::vector<std::string> dimensions(all.begin(), all.end());
+  if (!of_nodes) std::erase(dimensions, name(analysis::compared_dimension::node));
   command
       .add_option("--across", chosen.dimension,
-                  "What is compared, and may differ [where only one of them does, that]")
-      ->check(CLI::IsMember(enum_names<analysis::compared_dimension>));
+                  std::string("What is compared, and may differ") +
+                      (of_nodes ? "; node: each of several equal nodes with the others" : "") +
+                      " [where only one of them does, that]")
+      ->check(CLI::IsMember(dimensions));
   command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
   command
       .add_option("--margin", chosen.margin,
@@ -62,10 +102,19 @@ void add_compare_options(CLI::App& command, compare_options& chosen) {
 
 analysis::comparison compare(std::span<const result::results> old,
                              std::span<const result::results> now, const compare_options& chosen) {
-  return analysis::compare(
-      old, now,
-      {chosen.margin / 100, from_name<analysis::compared_dimension>(chosen.dimension), chosen.force,
-       chosen.paired});
+  return analysis::compare(old, now, of_analysis(chosen));
+}
+
+analysis::node_comparison compare_nodes(std::span<const result::results> files,
+                                        const compare_options& chosen) {
+  return analysis::compare_nodes(files, of_analysis(chosen));
+}
+
+std::string render(const analysis::node_comparison& all, const std::string& format,
+                   const analysis::layers_shown& shown) {
+  if (format == "csv") return csv(analysis::records(all));
+  if (format == "text") return analysis::text(all, shown);
+  return json_text(analysis::to_json(all));
 }
 
 std::string render(const analysis::comparison& all, const std::string& format,
@@ -76,19 +125,15 @@ std::string render(const analysis::comparison& all, const std::string& format,
 }
 
 void require_no_regression(const analysis::comparison& all, const compare_options& chosen) {
-  std::vector<std::string> found;
-  for (const analysis::uncompared& other : all.left_out) {
-    if (other.incomplete)
-      found.push_back(fmt::format("{}: {}", other.configuration.text(), other.reason));
-  }
-  if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
-  if (!chosen.allowed.empty()) {
-    const std::vector<std::string> slower = regressions(all, *number_of(chosen.allowed));
-    if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
-  }
-  if (!found.empty()) {
-    throw error(fmt::format("{}", fmt::join(found, "\nlayerbench: ")), exit_code::incomplete);
-  }
+  require_no_regression(all.left_out, chosen.allowed.empty()
+                                          ? std::vector<std::string>()
+                                          : regressions(all, *number_of(chosen.allowed)));
+}
+
+void require_no_regression(const analysis::node_comparison& all, const compare_options& chosen) {
+  require_no_regression(all.left_out, chosen.allowed.empty()
+                                          ? std::vector<std::string>()
+                                          : regressions(all, *number_of(chosen.allowed)));
 }
 
 }  // namespace layerbench::tool

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <layerbench/analysis/compare/comparison.hpp>
+#include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/result/measurement.hpp>
 
@@ -23,19 +24,30 @@ struct compare_options {
   analysis::layers_shown shown;
 };
 
-/// Adds these options except `paired`, which each subcommand sets in its own way.
-void add_compare_options(CLI::App& command, compare_options& chosen);
+/// Adds these options except `paired`, which each subcommand sets in its own way. Only with
+/// `of_nodes` --across takes `node`.
+void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nodes);
 
 /// Compares two sets of result files with these options.
 analysis::comparison compare(std::span<const result::results> old,
                              std::span<const result::results> now, const compare_options& chosen);
 
+/// Compares the nodes that wrote `files` with these options.
+analysis::node_comparison compare_nodes(std::span<const result::results> files,
+                                        const compare_options& chosen);
+
 /// A comparison in the format text, csv or json; `shown` is for text.
+std::string render(const analysis::node_comparison& all, const std::string& format,
+                   const analysis::layers_shown& shown);
 std::string render(const analysis::comparison& all, const std::string& format,
                    const analysis::layers_shown& shown);
 
 /// Throws error, naming the cases, if only one side has all layers of a step, and for regressions
 /// that the options do not allow.
 void require_no_regression(const analysis::comparison& all, const compare_options& chosen);
+
+/// Throws error, naming the cases, if a node lacks layers of a step, and for slow nodes that the
+/// options do not allow.
+void require_no_regression(const analysis::node_comparison& all, const compare_options& chosen);
 
 }  // namespace layerbench::tool

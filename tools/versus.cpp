@@ -65,7 +65,7 @@ void add_options(CLI::App& command, paired_run_options& chosen) {
                   "Directory, new or empty, for the result files old_1.json, new_1.json, ...")
       ->type_name("DIR");
   command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
-  add_compare_options(command, chosen.compare);
+  add_compare_options(command, chosen.compare, /*of_nodes=*/false);
 }
 
 }  // namespace
