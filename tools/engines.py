@@ -257,10 +257,19 @@ def rows_of(name, family, rounds):
 
 
 def processor_name():
+    """As include/layerbench/base/processor_name.hpp names it."""
+    implementer, cores = '', set()
     for line in pathlib.Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
-        if line.startswith('model name') and ': ' in line:
-            return line.split(': ', 1)[1]
-    return 'unknown'
+        field, colon, value = line.partition(': ')
+        if not colon:
+            continue
+        if field.startswith('model name'):
+            return value
+        if field.startswith('CPU implementer'):
+            implementer = value
+        if field.startswith('CPU part'):
+            cores.add(f'{implementer} part {value}')
+    return f"CPU implementer {', '.join(sorted(cores))}" if cores else 'unknown'
 
 
 class Results:

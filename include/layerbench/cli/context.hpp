@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/base/processor_name.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
@@ -31,20 +31,6 @@
 #include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {
-
-namespace detail {
-
-[[nodiscard]] inline std::string cpu_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t colon = line.find(':');
-    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
-}  // namespace detail
 
 namespace detail {
 
@@ -74,7 +60,7 @@ inline void add_gpu_variables(description& facts) {
                                               const std::set<std::string>& used) {
   description facts{{"layerbench_schema", std::string(result::format_version)},
                     {"layerbench_version", LAYERBENCH_VERSION}};
-  facts["device"] = detail::cpu_model();
+  facts["device"] = machine::processor_name();
   constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};
   const machine::thread_binding binding = binding_of(known);
   const machine::used_caches sizes = host_caches(binding, o.default_threads);
