@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "support/bench.hpp"
+#include "support/slurm.hpp"
 
 namespace layerbench {
 namespace bench_usage_test {
@@ -118,6 +119,27 @@ TEST_F(Refusal, OfSeveralCopiesThatKnowNothingOfEachOther) {
   for (const std::string launcher : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     EXPECT_THAT(refused(2, {}, {{launcher, "4"}}).err,
                 AllOf(HasSubstr("4 copies"), HasSubstr("mpirun")));
+  }
+  EXPECT_THAT(refused(2, {}, testing::slurm_step(2)).err,
+              AllOf(HasSubstr("2 copies"), HasSubstr("srun --ntasks=1")));
+}
+
+TEST_F(Refusal, OfTasksThatSlurmDoesNotConnect) {
+  const testing::outcome training =
+      refused(2, {"--ranks", "--phase=training"}, testing::slurm_step(2));
+  EXPECT_THAT(training.err, AllOf(HasSubstr(testing::has_mpi ? "2 processes" : "LAYERBENCH_MPI"),
+                                  Not(HasSubstr("internal"))));
+  const testing::outcome sums =
+      testing::bench("bench_allreduce", {"--benchmark_out=" + old_}, testing::slurm_step(2));
+  EXPECT_EQ(sums.exit_code, 2) << sums.err;
+  EXPECT_THAT(sums.err, HasSubstr(testing::has_mpi ? "srun --mpi=pmix" : "LAYERBENCH_MPI"));
+  EXPECT_EQ(json::read_text(old_), "old");
+}
+
+TEST_F(Refusal, IsNotOfOneProcessInAJobOfSlurm) {
+  for (const testing::environment& alone :
+       {testing::slurm_batch(2), testing::slurm_allocation(2), testing::slurm_step(1)}) {
+    EXPECT_EQ(directory_.bench("bench_model", {}, alone).exit_code, 0);
   }
 }
 

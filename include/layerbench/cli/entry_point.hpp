@@ -11,6 +11,7 @@
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/threads.hpp>
 #include <layerbench/ranks/communicator.hpp>
@@ -33,6 +34,18 @@ using program_runner = exit_code (*)(const options& o, char* self, const program
                                      const registry& known, const epilogue& after,
                                      const communicator_factory& make_ranks);
 
+namespace detail {
+
+/// Throws usage_error if a launcher started several processes, but a backend whose first rank leads
+/// reaches this one alone.
+inline void require_all_ranks_of(const registry& known) {
+  for (const backend_entry& entry : known.backends) {
+    if (entry.serve_first_rank != nullptr) require_all_ranks(entry.ranks());
+  }
+}
+
+}  // namespace detail
+
 /// What main does around these two, which may be compiled elsewhere: starts threads and ranks, and
 /// reports errors. Returns the exit code of base/error.hpp.
 [[nodiscard]] inline int entry_point(int argc, char** argv, const program& what,
@@ -40,9 +53,11 @@ using program_runner = exit_code (*)(const options& o, char* self, const program
                                      const communicator_factory& make_ranks,
                                      option_parser parse_options, program_runner run_program) {
   configure_threads(argv);
-  if (detail::served_first_rank(known)) return static_cast<int>(exit_code::done);
   std::optional<options> parsed;
   try {
+    if (detail::leads_ranks(known)) require_connection();
+    if (detail::served_first_rank(known)) return static_cast<int>(exit_code::done);
+    detail::require_all_ranks_of(known);
     parsed = parse_options(argc, argv, what, known);
     exit_code code = exit_code::done;  // nothing parsed: --help or --version said it all
     if (parsed) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,9 +19,9 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/entry_point.hpp>
+#include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/select.hpp>
-#include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/core_latency.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/watch.hpp>
@@ -101,13 +102,14 @@ inline void place_memory(const options& o, const registry& known) {
 /// Throws usage_error where several copies of a program were started that know nothing of each
 /// other: they would disturb each other, and replace each other's results.
 inline void require_one_copy(const program& what, const registry& known) {
-  const std::int64_t copies = launched_processes();
-  const auto leads = [](const backend_entry& entry) { return entry.serve_first_rank != nullptr; };
-  if (copies <= 1 || std::ranges::any_of(known.backends, leads)) return;
+  const launch of = this_launch();
+  if (of.processes <= 1 || leads_ranks(known)) return;
+  const std::string_view alone =
+      of.launcher == "srun" ? "start one, with srun --ntasks=1" : "start it without mpirun";
   throw usage_error(fmt::format(
-      "{} copies of {} were started, which would measure beside each other; {}", copies, what.name,
-      what.collective ? "configure with -DLAYERBENCH_MPI=ON for ranks of one program"
-                      : "start it without mpirun"));
+      "{} copies of {} were started by {}, which would measure beside each other; {}", of.processes,
+      what.name, of.launcher,
+      what.collective ? "configure with -DLAYERBENCH_MPI=ON for ranks of one program" : alone));
 }
 
 /// What the libraries say of themselves.
@@ -175,9 +177,13 @@ inline exit_code check_machine(const suite& planned,
         "--ranks: each would choose plans of its own; measure them without --ranks, and use them "
         "with --plans=FILE");
   }
+  require_connection();
   std::unique_ptr<communicator> result = make();
-  if (result->size() == 1)
-    throw usage_error("--ranks: there is one; mpirun -np N starts N of them");
+  require_all_ranks(result->size());
+  if (result->size() == 1) {
+    throw usage_error(
+        "--ranks: there is one; mpirun -np N or srun --mpi=pmix --ntasks=N starts N of them");
+  }
   if (!o.during.empty()) result->prepare_background_allreduce();
   return result;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <climits>
-#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -12,18 +11,11 @@
 #include <unistd.h>
 
 #include <layerbench/base/system.hpp>
+#include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/wanted_places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 
 namespace layerbench::run {
-
-/// How many processes a launcher of MPI started, this one included; 1 where there was none.
-[[nodiscard]] inline std::int64_t launched_processes() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {  // Open MPI; MPICH and its kin
-    if (const char* size = std::getenv(name)) return machine::number_in(size).value_or(1);
-  }
-  return 1;
-}
 
 namespace detail {
 

@@ -198,6 +198,12 @@ inline void note_integers(const options& o, const std::vector<std::string>& used
   }
 }
 
+/// Whether a backend makes several processes ranks of one program.
+[[nodiscard]] inline bool leads_ranks(const registry& known) {
+  return std::ranges::any_of(
+      known.backends, [](const backend_entry& entry) { return entry.serve_first_rank != nullptr; });
+}
+
 /// Does what the first rank says, to its end; false where this is the first.
 [[nodiscard]] inline bool served_first_rank(const registry& known) {
   return std::ranges::any_of(known.backends, [](const backend_entry& entry) {

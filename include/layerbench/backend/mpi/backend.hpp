@@ -22,7 +22,8 @@ class backend : public single_threaded_host {
  public:
   static constexpr std::string_view name = "mpi";
   static constexpr bool waits = true;
-  static constexpr std::string_view more_ranks = "mpirun -np N starts N of them";
+  static constexpr std::string_view more_ranks =
+      "mpirun -np N or srun --mpi=pmix --ntasks=N starts N of them";
 
   explicit backend(int /*threads*/) {}
 
