@@ -44,7 +44,7 @@ struct aggregate {
 
 /// `text` as UTF-8 without control characters: Google Benchmark writes them into JSON unescaped.
 [[nodiscard]] inline std::string printable(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return c >= 0 && c < ' ' && c != '\n'; }, ' ');
+  std::ranges::replace_if(text, [](unsigned char c) { return c < ' ' && c != '\n'; }, ' ');
   using json = nlohmann::json;
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
 }

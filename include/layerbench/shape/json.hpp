@@ -29,7 +29,8 @@ namespace detail {
 
 /// Whether a terminal may take the character for a command. Ends of lines and tabs do no harm.
 [[nodiscard]] inline bool is_control(char c) {
-  return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+  const auto code = static_cast<unsigned char>(c);  // char has no sign on some processors
+  return (code < ' ' && c != '\n' && c != '\t') || code == 0x7f;
 }
 
 /// A key as part of a JSON pointer (RFC 6901); control characters become '?'.
