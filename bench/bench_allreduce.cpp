@@ -7,8 +7,7 @@ int main(int argc, char** argv) {
   return programs::run_suite(argc, argv,
                              {.name = "bench_allreduce",
                               .purpose = "Times all-reduces of the gradients of deep-learning "
-                                         "models. Start several ranks with mpirun -np N or "
-                                         "srun --mpi=pmix --ntasks=N.",
+                                         "models. Start several ranks with mpirun -np N or srun.",
                               .ops = {"allreduce"},
                               .collective = true},
                              programs::collective_registry());
