@@ -279,6 +279,12 @@ TEST(Nodes, ThatLackLayersAreListed) {
   ASSERT_THAT(all.left_out, SizeIs(1));
   EXPECT_TRUE(all.left_out.front().incomplete);
   EXPECT_THAT(all.left_out.front().reason, mentions("n5", "layer7"));
+  for (results& file : files)
+    std::erase_if(file.rows, [](const auto& row) { return row.name.layer == "layer7"; });
+  const node_comparison none = compare_nodes(files);
+  EXPECT_THAT(none.models, IsEmpty());
+  ASSERT_THAT(none.left_out, SizeIs(1)) << "as measured with a filter";
+  EXPECT_FALSE(none.left_out.front().incomplete);
 }
 
 TEST(Nodes, MustBeAlikeButForTheirNames) {

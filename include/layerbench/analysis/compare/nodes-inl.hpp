@@ -228,6 +228,10 @@ using plans_of_case = std::vector<const planned_configuration*>;
         plans.push_back(same == others.end() ? nullptr : &*same);
       }
       case_of_nodes found = find_case(plans, nodes, all);
+      if (found.nodes.empty()) {  // nobody asked for all of its layers
+        all.left_out.push_back({one.configuration, "no node timed all layers in a cache state"});
+        continue;
+      }
       all.left_out.insert(all.left_out.end(), found.incomplete.begin(), found.incomplete.end());
       if (found.nodes.size() >= min_nodes) {
         cases.push_back(std::move(found));
