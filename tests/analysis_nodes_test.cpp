@@ -70,7 +70,7 @@ class cluster {
     return file;
   }
 
-  /// One file of each of so many nodes; those of `slow` take `slowdown` times as long.
+  /// One file of each of several nodes; those of `slow` take `slowdown` times as long.
   std::vector<results> files(std::size_t nodes, const std::vector<std::size_t>& slow = {},
                              double slowdown = 1) {
     std::vector<results> all;
@@ -122,7 +122,7 @@ TEST(Nodes, NameNoneOfEightEqualOnes) {
 struct simulated {
   std::size_t nodes;
   double between_nodes = 0.005;
-  std::size_t slow = 0;  ///< so many nodes take `slowdown` times as long
+  std::size_t slow = 0;  ///< number of nodes that take `slowdown` times as long
   double slowdown = 1;
   double margin = 0.02;
 };

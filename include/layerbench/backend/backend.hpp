@@ -62,8 +62,8 @@ concept memory = requires(const M& block) {
 /// program's own memory.
 ///
 /// A backend may also have, and entry_of (adapter.hpp) looks for:
-/// - `cache_bytes(threads)` and `core_cache_bytes(threads)`: those that so many of its threads use,
-///   all together.
+/// - `cache_bytes(threads)` and `core_cache_bytes(threads)`: those that this number of its threads
+///   uses, all together.
 /// - `binding()`: the places of its threads on this program's processors.
 /// - `on_all_threads(work)`: it runs on this program's processors; runs `work(thread)` on each of
 ///   its threads at once and waits for them.

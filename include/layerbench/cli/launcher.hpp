@@ -61,8 +61,9 @@ namespace detail {
 [[nodiscard]] inline std::int64_t launched_processes() { return this_launch().processes; }
 
 /// Throws usage_error if a launcher started processes that cannot become ranks of one program: each
-/// would be the only rank of its own, disturb the others and replace their results. To be called
-/// before MPI is initialised: Open MPI ends even a single process that srun does not connect.
+/// would be the only rank of its program, disturb the others and replace their results. To be
+/// called before MPI is initialised: Open MPI ends even a single process that srun does not
+/// connect.
 inline void require_connection() {
   const launch of = this_launch();
   if (of.offers_connection) return;
@@ -78,12 +79,12 @@ inline void require_connection() {
 inline void require_all_ranks(std::int64_t ranks) {
   const launch of = this_launch();
   if (ranks > 1 || of.processes == 1) return;
-  throw usage_error(fmt::format(
-      "{} started {} processes, but each is the only rank of its own: the MPI that the program was "
-      "built with does not know this launcher; use {}",
-      of.launcher, of.processes,
-      of.launcher == "srun" ? "srun --mpi=pmix, or mpirun inside of the job"
-                            : "the mpirun of that MPI"));
+  throw usage_error(
+      fmt::format("{} started {} processes, but each is the only rank of its program: the MPI that "
+                  "the program was built with does not know this launcher; use {}",
+                  of.launcher, of.processes,
+                  of.launcher == "srun" ? "srun --mpi=pmix, or mpirun inside of the job"
+                                        : "the mpirun of that MPI"));
 }
 
 }  // namespace layerbench::run

@@ -58,7 +58,7 @@ namespace detail {
 }
 
 /// The best `count` of `processors`, which are in the order of cores_first(): the first ones of the
-/// first domain that has so many cores.
+/// first domain that has as many cores.
 [[nodiscard]] inline processor_list best(const topology& of, processor_list processors,
                                          std::size_t count) {
   for (const std::vector<processor_list>& kind : domains(of)) {
@@ -97,8 +97,8 @@ namespace detail {
   return chosen;
 }
 
-/// Numbers of threads of which each has a core of its own in the smallest domain of that size: one
-/// core, and the cores of one last-level cache, one node and the machine; and all processors.
+/// Numbers of threads for which a machine has other peaks: one, as many as one last-level cache,
+/// one node and the machine have cores, and one per processor.
 [[nodiscard]] inline std::set<int> threads_of_domains(const topology& of,
                                                       const processor_list& usable) {
   const processor_list order = detail::cores_first(of, usable);
