@@ -283,8 +283,11 @@ class backend_device final : public compute_device {
     }
   }
   [[nodiscard]] int memory_nodes() const override {
-    if constexpr (detail::on_host<B> && detail::has_binding<B>)
-      return host_buffer::nodes_by_first_touch(B::binding(), threads());
+    if constexpr (detail::on_host<B> && detail::has_binding<B>) {
+      if (!memory_nodes_)
+        memory_nodes_ = host_buffer::nodes_by_first_touch(B::binding(), threads());
+      return *memory_nodes_;
+    }
     return 1;
   }
   void activate() override { device().activate(); }
@@ -383,8 +386,10 @@ class backend_device final : public compute_device {
 
   std::optional<B> backend_;
   std::unique_ptr<device_clock> clock_;
+  // Of its threads, whose binding does not change.
   mutable std::optional<std::size_t> cache_bytes_;
   mutable std::optional<std::size_t> core_cache_bytes_;
+  mutable std::optional<int> memory_nodes_;
 };
 
 /// The registry entry of backend `B`, with its plans of those of `Ops` that it implements.

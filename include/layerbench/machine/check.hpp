@@ -35,6 +35,8 @@ struct resource_request {
   thread_binding binding = {};  ///< no place: not known
   numa_policy numa = numa_policy::first_touch;
 
+  /// Memory of the largest case: one ring of constants, one of activations.
+  [[nodiscard]] std::int64_t needed_bytes() const { return 2 * footprint; }
   /// For each thread the processors that it may run on.
   [[nodiscard]] std::vector<processor_list> thread_processors() const {
     if (binding.places.empty()) return processors_by_thread({{machine.processors()}}, threads);
@@ -244,7 +246,7 @@ struct disturbance {
     result.what += "; memory of another node is slower";
     remedies.push_back(fmt::format("--threads={}, the cores of one node", most));
   }
-  const std::int64_t needed = 2 * of.footprint;
+  const std::int64_t needed = of.needed_bytes();
   const std::int64_t there = node_bytes(of.numa, of.machine, threads);
   if (needed > there) {
     result.how = verdict::note;
@@ -286,7 +288,7 @@ struct disturbance {
   check_result result{"memory", verdict::ok,
                       units::si(static_cast<double>(*available), "B") + " available"};
   if (of.footprint == 0) return result;
-  const std::int64_t needed = 2 * of.footprint;  // one ring of constants, one of activations
+  const std::int64_t needed = of.needed_bytes();
   result.what +=
       fmt::format(", the largest case needs {}", units::si(static_cast<double>(needed), "B"));
   if (*available < needed) {
