@@ -56,15 +56,18 @@ std::vector<std::string> regressions(const analysis::node_comparison& all, doubl
 
 /// Throws error for cases with an incomplete step, and for regressions if the options do not allow
 /// all.
-void require_no_regression(const std::vector<analysis::uncompared>& left_out,
-                           const std::vector<std::string>& slower) {
+template <class Comparison>
+void require_complete_and_none_slower(const Comparison& all, const compare_options& chosen) {
   std::vector<std::string> found;
-  for (const analysis::uncompared& other : left_out) {
+  for (const analysis::uncompared& other : all.left_out) {
     if (other.incomplete)
       found.push_back(fmt::format("{}: {}", other.configuration.text(), other.reason));
   }
   if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
-  if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
+  if (!chosen.allowed.empty()) {
+    const std::vector<std::string> slower = regressions(all, *number_of(chosen.allowed));
+    if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
+  }
   if (!found.empty()) {
     throw error(fmt::format("{}", fmt::join(found, "\nlayerbench: ")), exit_code::incomplete);
   }
@@ -125,15 +128,11 @@ std::string render(const analysis::comparison& all, const std::string& format,
 }
 
 void require_no_regression(const analysis::comparison& all, const compare_options& chosen) {
-  require_no_regression(all.left_out, chosen.allowed.empty()
-                                          ? std::vector<std::string>()
-                                          : regressions(all, *number_of(chosen.allowed)));
+  require_complete_and_none_slower(all, chosen);
 }
 
 void require_no_regression(const analysis::node_comparison& all, const compare_options& chosen) {
-  require_no_regression(all.left_out, chosen.allowed.empty()
-                                          ? std::vector<std::string>()
-                                          : regressions(all, *number_of(chosen.allowed)));
+  require_complete_and_none_slower(all, chosen);
 }
 
 }  // namespace layerbench::tool

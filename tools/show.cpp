@@ -226,13 +226,11 @@ void add_show(CLI::App& app) {
                    "the path of a plan")
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  std::vector<std::string> types;
-  for (const dtype_traits& type : dtype_table) types.emplace_back(type.name);
   command
       ->add_option("--dtype", options->dtype,
                    "Data type of the step: that of its bytes, and in s8 of the types of a fusion "
                    "plan")
-      ->check(CLI::IsMember(types))
+      ->check(CLI::IsMember(std::vector<std::string>(dtype_names.begin(), dtype_names.end())))
       ->capture_default_str();
   command->add_flag("--wide", options->wide,
                     "Show all columns and whole keys: also FLOPs, and the calls whose results "

@@ -43,12 +43,6 @@ namespace detail {
   return {names.begin(), names.end()};
 }
 
-[[nodiscard]] inline std::vector<std::string> dtype_names() {
-  std::vector<std::string> names;
-  for (const dtype_traits& traits : dtype_table) names.emplace_back(traits.name);
-  return names;
-}
-
 /// An option that takes `value`, or a list of them: `type` names one; `help` is as help.hpp has it.
 inline CLI::Option* add_one(CLI::App& app, const char* names, const char* type, auto& value,
                             const char* help, const char* variable) {
@@ -86,7 +80,7 @@ inline void add_model_options(CLI::App& app, options& o) {
 /// The conditions under which calls run.
 inline void add_condition_options(CLI::App& app, options& o) {
   add_list(app, "--dtype", "TYPE", o.dtypes, "Data types\n--dtype=f32,bf16", "LAYERBENCH_DTYPE")
-      ->check(one_of(dtype_names()))
+      ->check(one_of(text_list(dtype_names)))
       ->capture_default_str();
   add_list(app, "--backend", "NAME", o.backends,
            "Libraries; --backends lists them [all that can run here; else reference]\n"
@@ -354,7 +348,7 @@ inline void require_places(const options& o, const registry& known) {
   if (taken) return;
   throw usage_error(
       fmt::format("--places={}: this process may not use these processors. Only OpenMP's threads "
-                  "have places, and mpirun binds by options of its own",
+                  "have places, and mpirun has other options to bind",
                   o.places));
 }
 

@@ -99,12 +99,8 @@ inline void add_gpu_variables(description& facts) {
     }
   }
   for (const backend_entry& entry : known.backends) {
-    if (entry.probe()) continue;
-    description libraries;
-    entry.describe(libraries);
-    if (!libraries.contains("gpu") || used.contains(std::string(entry.name))) {
-      facts.merge(libraries);
-    }
+    const bool matters = entry.on_host || used.contains(std::string(entry.name));
+    if (matters && !entry.probe()) entry.describe(facts);
   }
   if (facts.contains("gpu")) detail::add_gpu_variables(facts);
   return facts;

@@ -285,10 +285,8 @@ class fuser {
     }
     std::vector<std::string> names;
     for (const std::size_t i : call.layers) names.push_back(layers_[i].name);
-    const auto known = std::ranges::find(catalog_, first.op.name(), &op::entry::name);
-    op::any joined = known->create(fields);
-    if (first.op.own_type()) joined = joined.in(*first.op.own_type());
-    return {fmt::format("{}", fmt::join(names, "+")), std::move(joined), call.inputs};
+    return {fmt::format("{}", fmt::join(names, "+")), op::with_fields(first.op, fields, catalog_),
+            call.inputs};
   }
 
   const fusion_plan& plan_;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include <layerbench/op/op.hpp>
+#include <layerbench/op/quantization.hpp>
 
 /// A model is a graph of ops. model/shape_file.hpp reads it from a file.
 namespace layerbench::model {
@@ -86,12 +86,7 @@ namespace detail {
 
 /// Whether the op names types of tensors, or what belongs to integers.
 [[nodiscard]] inline bool has_types(const op::any& op) {
-  static constexpr std::array<std::string_view, 5> names{"dst_type", "addend_type",
-                                                         "channel_scales", "src_zero", "dst_zero"};
-  const record_fields fields = op.fields();
-  return op.own_type().has_value() || std::ranges::any_of(fields, [](const record_field& field) {
-           return !field.is_default && std::ranges::find(names, field.name) != names.end();
-         });
+  return op.own_type().has_value() || op::is_quantized(op.fields());
 }
 
 /// The layers that inference runs. Layers without a forward pass, such as dropout, are left out:

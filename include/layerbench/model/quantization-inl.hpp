@@ -126,8 +126,7 @@ class quantizer {
     for (record_field& field : fields) {
       if (field.name == "channel_scales") field.value = rules_.channel_scales;
     }
-    const auto known = std::ranges::find(catalog_, of.op.name(), &op::entry::name);
-    added.op = typed(known->create(fields), source);
+    added.op = typed(op::with_fields(of.op, fields, catalog_), source);
     place(i, std::move(added));
     return written;
   }

@@ -42,8 +42,6 @@ namespace detail {
 [[nodiscard]] inline json::value layer_schema(const op::catalog& catalog) {
   using json::value;
   const value name = {{"$ref", "#/$defs/name"}};
-  value types = value::array();
-  for (const dtype_traits& type : dtype_table) types.push_back(type.name);
   value names = value::array();
   value choices = value::array();
   for (const op::entry& entry : catalog) {
@@ -63,7 +61,7 @@ namespace detail {
             {"shape", {{"type", "object"}}},
             {"type",
              {{"description", "data type of the layer, whatever that of the step is"},
-              {"enum", types}}}}},
+              {"enum", dtype_names}}}}},
           {"required", value::array({"name", "op", "shape"})},
           {"additionalProperties", false},
           {"allOf", choices}};

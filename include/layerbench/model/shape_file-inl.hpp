@@ -114,9 +114,7 @@ struct draft {
 };
 
 [[nodiscard]] inline dtype read_type(const json::cursor& at) {
-  std::vector<std::string_view> names;
-  for (const dtype_traits& type : dtype_table) names.push_back(type.name);
-  return static_cast<dtype>(at.index_in(names));
+  return static_cast<dtype>(at.index_in(dtype_names));
 }
 
 [[nodiscard]] inline op::any read_op(const json::cursor& at, const op::catalog& catalog,

@@ -290,6 +290,13 @@ struct list {};
 
 using catalog = std::vector<entry>;
 
+/// The op with these values of its fields, in the same own type. The catalog must have it.
+[[nodiscard]] inline any with_fields(const any& of, const record_fields& fields,
+                                     const catalog& all) {
+  const any changed = std::ranges::find(all, of.name(), &entry::name)->create(fields);
+  return of.own_type() ? changed.in(*of.own_type()) : changed;
+}
+
 /// The catalog of these ops: those that a shape file may contain.
 template <operation... Ops>
 [[nodiscard]] catalog catalog_of(list<Ops...> /*ops*/) {

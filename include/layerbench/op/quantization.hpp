@@ -48,12 +48,22 @@ inline constexpr std::string_view channel_scales_help =
 inline constexpr std::string_view src_zero_help = "zero point of an integer source";
 inline constexpr std::string_view dst_zero_help = "zero point of an integer result";
 
-/// Whether an op with integers has a field that a plan must know of.
+/// The fields of ops that say how tensors are stored.
+inline constexpr std::array<std::string_view, 5> quantization_fields{
+    "dst_type", "addend_type", "channel_scales", "src_zero", "dst_zero"};
+
+/// Whether one of them is not the default.
+[[nodiscard]] inline bool is_quantized(const record_fields& fields) {
+  return std::ranges::any_of(fields, [](const record_field& field) {
+    return !field.is_default &&
+           std::ranges::find(quantization_fields, field.name) != quantization_fields.end();
+  });
+}
+/// Whether a plan of an op with integers must know of them.
 template <class Op>
   requires requires(const Op& o) { o.channel_scales; }
 [[nodiscard]] bool is_quantized(const Op& o) {
-  return o.dst_type != tensor_type::same || o.addend_type != tensor_type::same ||
-         o.channel_scales || o.src_zero.value != 0 || o.dst_zero.value != 0;
+  return is_quantized(fields_of(o));
 }
 
 /// Throws invalid_field.

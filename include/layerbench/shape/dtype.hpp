@@ -36,6 +36,13 @@ inline constexpr std::array dtype_table{
     dtype_traits{"u8", 1, 0, 0, 255},
 };
 
+/// The names of all data types, in their order.
+inline constexpr auto dtype_names = [] {
+  std::array<std::string_view, dtype_table.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names.at(i) = dtype_table.at(i).name;
+  return names;
+}();
+
 [[nodiscard]] constexpr const dtype_traits& traits(dtype type) {
   return dtype_table.at(static_cast<std::size_t>(type));
 }
