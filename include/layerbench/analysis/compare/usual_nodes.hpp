@@ -63,8 +63,8 @@ using node_indices = std::vector<std::size_t>;
   return all;
 }
 
-/// The variance of the logarithm of one node's time by the mean of `others`, from the scatter of
-/// the others: what differs between equal nodes and between runs.
+/// The variance of the logarithm of one node's time, divided by the mean of `others`, from the
+/// scatter of the others: what differs between equal nodes and between runs.
 [[nodiscard]] inline variance between_nodes(std::span<const node_sum> all,
                                             const node_indices& others) {
   const auto n = static_cast<double>(others.size());
@@ -92,16 +92,23 @@ using node_indices = std::vector<std::size_t>;
   return {value, by_freedom == 0 ? freedom : value * value / by_freedom};
 }
 
-/// The time of a node by the geometric mean of `others`, with the wider of both intervals and the
-/// larger p. Without p if the node has too few rounds.
-[[nodiscard]] inline time_ratio ratio_to(std::span<const node_sum> all, const node_indices& others,
-                                         std::size_t node) {
+/// The time of a node, divided by the geometric mean of `others`; by their scatter alone.
+[[nodiscard]] inline time_ratio scatter_ratio(std::span<const node_sum> all,
+                                              const node_indices& others, std::size_t node) {
   double rounds = 0;
   for (const std::size_t i : others) rounds += all[i].rounds;
   time_ratio ratio{std::exp(mean_logarithm(all, others)), all[node].seconds, whole_rounds(rounds),
                    whole_rounds(all[node].rounds)};
   ratio.low = ratio.high = ratio.value();
   widen(between_nodes(all, others), ratio);
+  return ratio;
+}
+
+/// The same with the wider of both intervals and the larger p. Without p if the node has too few
+/// rounds.
+[[nodiscard]] inline time_ratio ratio_to(std::span<const node_sum> all, const node_indices& others,
+                                         std::size_t node) {
+  time_ratio ratio = scatter_ratio(all, others, node);
   if (all[node].has_enough_rounds()) {
     widen(within_nodes(all, others, node), ratio);
   } else {
@@ -111,7 +118,8 @@ using node_indices = std::vector<std::size_t>;
 }
 
 /// The p values of outliers, adjusted for the number of nodes, by node; 1 where a node belongs to
-/// the majority. All nodes below a level are outliers at that level.
+/// the majority. All nodes below a level are outliers at that level. A node that is removed first
+/// gets the p of a later one if that is smaller, so p must not depend on the rounds of a node.
 [[nodiscard]] inline std::vector<double> outlier_p_values(std::span<const node_sum> all,
                                                           node_indices left) {
   std::vector<double> adjusted(all.size(), 1);
@@ -126,7 +134,7 @@ using node_indices = std::vector<std::size_t>;
     const std::size_t node = *farthest;
     const double tests = steps * static_cast<double>(left.size());
     left = without(std::move(left), node);
-    removed.emplace_back(node, std::min(1.0, tests * *ratio_to(all, left, node).p));
+    removed.emplace_back(node, std::min(1.0, tests * *scatter_ratio(all, left, node).p));
   }
   double least = 1;
   for (const auto& [node, p] : std::views::reverse(removed)) {
@@ -151,10 +159,10 @@ using node_indices = std::vector<std::size_t>;
 /// Procedure, 1983) of the logarithms: the node farthest from the mean is removed, up to almost
 /// half of the nodes, and each removed node is tested against those that are left. So two slow
 /// nodes do not hide each other. The scatter of the nodes that are left is the standard of
-/// comparison, and the node's own rounds must agree. `tests` is the number of sums that are
-/// compared: with it, equal nodes of all of them have an outlier in a hundredth of comparisons.
-/// `faster` and `slower` are outliers that differ by more than `margin`. A node with too few rounds
-/// has no p; it is compared, but it is no standard for others.
+/// comparison. The node's own rounds must agree: the larger p counts. `tests` is the number of sums
+/// that are compared: with it, equal nodes of all of them have an outlier in a hundredth of
+/// comparisons. `faster` and `slower` are outliers that differ by more than `margin`. A node with
+/// too few rounds has no p; it is compared, but it is no standard for others.
 [[nodiscard]] inline nodes_compared compare_with_usual(std::span<const node_sum> all,
                                                        std::size_t tests, double margin) {
   detail::node_indices tested;
@@ -177,7 +185,8 @@ using node_indices = std::vector<std::size_t>;
     compared& node = result.nodes.emplace_back();
     node.ratio = detail::ratio_to(all, detail::without(usual, i), i);
     if (!can_test) node.ratio.p.reset();
-    node.p = p[i];
+    const double own = node.ratio.p.value_or(1) * static_cast<double>(tested.size() * tests);
+    node.p = std::max(p[i], std::min(1.0, own));
     node.verdict = detail::verdict_on_node(node, margin);
   }
   return result;
