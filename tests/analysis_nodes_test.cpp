@@ -315,6 +315,22 @@ TEST(Nodes, ThatLackLayersAreListed) {
   EXPECT_FALSE(none.left_out.front().incomplete);
 }
 
+TEST(Nodes, LackTheLayersOfTheStateThatIsCompared) {
+  std::vector<results> files = cluster(13).files(6);
+  results& last = files[5];
+  std::vector<result::measurement> model = testing::in_state(last.rows, "s");
+  std::erase_if(model, [](const auto& row) { return row.name.layer == "layer9"; });
+  std::erase_if(last.rows, [](const auto& row) {
+    return row.name.layer == "layer7" || row.name.layer == "layer8";
+  });
+  last.rows.insert(last.rows.end(), model.begin(), model.end());
+  for (result::planned& layer : last.manifest[net]) layer.state = "s";
+  const node_comparison all = compare_nodes(files);
+  ASSERT_THAT(all.left_out, SizeIs(1));
+  EXPECT_THAT(all.left_out.front().reason,
+              AllOf(mentions("n5", "hot", "layer7", "layer8"), Not(HasSubstr("layer9"))));
+}
+
 TEST(Nodes, MustBeAlikeButForTheirNames) {
   std::vector<results> files = cluster(14).files(6);
   files[0].context["kernel"] = "6.2";
@@ -325,6 +341,17 @@ TEST(Nodes, MustBeAlikeButForTheirNames) {
   const node_comparison forced = compare_nodes(files, {.force = true});
   EXPECT_THAT(forced.forced, ElementsAre("kernel"));
   EXPECT_THAT(notes(forced), ElementsAre(HasSubstr("kernel")));
+}
+
+TEST(Nodes, WithSeveralFilesCountOnceAmongMost) {
+  cluster of(14);
+  std::vector<results> files = of.files(4);
+  for (int i = 0; i < 4; ++i) files.push_back(of.file(0));
+  for (results& file : files)
+    file.context["kernel"] = file.context["host_name"] == "n0" ? "6.2" : "6.1";
+  const auto compared = [&] { static_cast<void>(compare_nodes(files)); };
+  EXPECT_THAT(compared, ThrowsMessage<bad_input>(
+                            AllOf(HasSubstr("others: n0 in kernel;"), Not(HasSubstr("n1")))));
 }
 
 TEST(Nodes, AreFourOrMoreAndHaveNames) {

@@ -62,38 +62,43 @@ inline void append_rounds(const result::results& file, result::results& to) {
   return nodes;
 }
 
-/// A file with the values that most of `files` have in each field of the context.
-[[nodiscard]] inline result::results majority(std::span<const result::results> files) {
-  std::map<std::string, std::map<std::string, std::size_t>> counts;
-  for (const result::results& file : files) {
-    for (const auto& [field, value] : file.context) ++counts[field][value];
+/// A file with the values that most nodes have in each field of the context. A node whose files
+/// differ counts for each of their values.
+[[nodiscard]] inline result::results majority(std::span<const node_group> nodes) {
+  std::map<std::string, std::map<std::string, std::set<const node_group*>>> with;
+  for (const node_group& node : nodes) {
+    for (const result::results* file : node.files) {
+      for (const auto& [field, value] : file->context) with[field][value].insert(&node);
+    }
   }
   result::results most;
-  for (const auto& [field, values] : counts) {
-    const auto count = [](const auto& entry) { return entry.second; };
+  for (const auto& [field, values] : with) {
+    const auto count = [](const auto& entry) { return entry.second.size(); };
     const auto commonest = std::ranges::max_element(values, {}, count);
-    if (2 * commonest->second >= files.size()) most.context[field] = commonest->first;
+    if (2 * count(*commonest) >= nodes.size()) most.context[field] = commonest->first;
   }
   return most;
 }
 
 /// Fields in which nodes differ from most others, but for their names. Throws bad_input unless
 /// forced.
-[[nodiscard]] inline std::vector<std::string> differing_between(
-    std::span<const result::results> files, bool force) {
-  const result::results most = majority(files);
+[[nodiscard]] inline std::vector<std::string> differing_between(std::span<const node_group> nodes,
+                                                                bool force) {
+  const result::results most = majority(nodes);
   std::vector<std::string> odd;
   std::set<std::string> all;
   const result::results* first = nullptr;
-  for (const result::results& file : files) {
-    std::vector<std::string> fields = result::differing_context(most, file);
-    std::erase_if(fields, [](const std::string& field) {
-      return may_differ(compared_dimension::node, field);
-    });
+  for (const node_group& node : nodes) {
+    std::set<std::string> fields;
+    for (const result::results* file : node.files) {
+      for (const std::string& field : result::differing_context(most, *file)) {
+        if (may_differ(compared_dimension::node, field)) continue;
+        fields.insert(field);
+        if (first == nullptr) first = file;
+      }
+    }
     if (fields.empty()) continue;
-    if (first == nullptr) first = &file;
-    odd.push_back(fmt::format("{} in {}", file.context_value("host_name").value_or(""),
-                              fmt::join(fields, " ")));
+    odd.push_back(fmt::format("{} in {}", node.name, fmt::join(fields, " ")));
     all.insert(fields.begin(), fields.end());
   }
   if (first != nullptr && !force) {
@@ -177,10 +182,11 @@ using plans_of_case = std::vector<const planned_configuration*>;
       result.nodes.push_back(i);
       result.steps.push_back(std::move(step));
     } else {
-      result.incomplete.push_back({plans[i]->configuration,
-                                   fmt::format("{}: layers without a timing: {}", all.nodes[i].name,
-                                               fmt::join(missing(*plans[i], nodes[i]), " ")),
-                                   true});
+      result.incomplete.push_back(
+          {plans[i]->configuration,
+           fmt::format("{}: layers without a timing in cache:{}: {}", all.nodes[i].name, cache,
+                       fmt::join(step.missing, " ")),
+           true});
     }
   }
   return result;
@@ -285,7 +291,7 @@ LAYERBENCH_INLINE node_comparison compare_nodes(std::span<const result::results>
   detail::require_nodes(grouped);
   node_comparison all;
   all.margin = chosen.margin;
-  all.forced = detail::differing_between(files, chosen.force);
+  all.forced = detail::differing_between(grouped, chosen.force);
   std::vector<detail::run_group> nodes;
   for (const detail::node_group& one : grouped) {
     nodes.emplace_back(group{&one.merged});
