@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 
@@ -20,14 +23,22 @@ using testing::environment;
 using testing::mentions;
 using ::testing::ThrowsMessage;
 
-/// Sets variables of this process while it exists.
+/// Replaces the variables of launchers of this process while it exists.
 class variables {
  public:
-  explicit variables(const environment& changes) {
-    for (const auto& [name, value] : changes) {
-      const char* before = std::getenv(name.c_str());
-      before_.emplace_back(name,
-                           before == nullptr ? std::nullopt : std::optional<std::string>(before));
+  explicit variables(const environment& launcher) {
+    std::vector<std::string> names;
+    for (char** item = environ; *item != nullptr; ++item) {
+      const std::string text = *item;
+      const std::string name = text.substr(0, text.find('='));
+      if (testing::is_of_launcher(name)) names.push_back(name);
+    }
+    for (const std::string& name : names) {
+      before_.emplace_back(name, std::getenv(name.c_str()));
+      ::unsetenv(name.c_str());
+    }
+    for (const auto& [name, value] : launcher) {
+      if (std::ranges::find(names, name) == names.end()) before_.emplace_back(name, std::nullopt);
       ::setenv(name.c_str(), value.c_str(), 1);
     }
   }
@@ -119,7 +130,23 @@ TEST(Launcher, WhoseRanksAreAloneIsRefused) {
     const variables set(environment{{"PMI_SIZE", "4"}});
     EXPECT_THAT([] { require_all_ranks(1); }, ThrowsMessage<usage_error>(mentions("mpirun", "4")));
   }
+  const variables none({});
   EXPECT_NO_THROW(require_all_ranks(1));
+}
+
+TEST(Launcher, OfTheTestsIsNotThatOfPrograms) {
+  ::setenv("SLURM_NTASKS", "7", 1);
+  {
+    const variables none({});
+    EXPECT_EQ(std::getenv("SLURM_NTASKS"), nullptr);
+    const variables step(testing::slurm_step(2));
+    EXPECT_STREQ(std::getenv("SLURM_NTASKS"), "2");
+  }
+  EXPECT_STREQ(std::getenv("SLURM_NTASKS"), "7");
+  EXPECT_THAT(testing::merged_environment({{"SLURM_PROCID", "0"}}),
+              ::testing::AllOf(::testing::Contains("SLURM_PROCID=0"),
+                               ::testing::Not(::testing::Contains("SLURM_NTASKS=7"))));
+  ::unsetenv("SLURM_NTASKS");
 }
 
 }  // namespace cli_launcher_test

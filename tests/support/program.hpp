@@ -6,6 +6,7 @@
 #include <csignal>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -31,12 +32,18 @@ struct outcome {
 /// Variables that differ from the test's own environment.
 using environment = std::map<std::string, std::string>;
 
-/// The test's environment with `changes`, as `name=value` texts.
+/// Whether a launcher gives processes that variable. Tests may run in a step of srun, or a rank.
+[[nodiscard]] inline bool is_of_launcher(std::string_view name) {
+  return name.starts_with("SLURM_") || name.starts_with("PMI") || name.starts_with("OMPI_");
+}
+
+/// The test's environment without its launcher, with `changes`, as `name=value` texts.
 [[nodiscard]] inline std::vector<std::string> merged_environment(const environment& changes) {
   std::vector<std::string> all;
   for (char** item = environ; *item != nullptr; ++item) {
     const std::string text = *item;
-    if (!changes.contains(text.substr(0, text.find('=')))) all.push_back(text);
+    const std::string name = text.substr(0, text.find('='));
+    if (!changes.contains(name) && !is_of_launcher(name)) all.push_back(text);
   }
   for (const auto& [name, value] : changes) {
     std::string text = name;
