@@ -54,25 +54,6 @@ std::vector<std::string> regressions(const analysis::node_comparison& all, doubl
   return found;
 }
 
-/// Throws error for cases with an incomplete step, and for regressions if the options do not allow
-/// all.
-template <class Comparison>
-void require_complete_and_none_slower(const Comparison& all, const compare_options& chosen) {
-  std::vector<std::string> found;
-  for (const analysis::uncompared& other : all.left_out) {
-    if (other.incomplete)
-      found.push_back(fmt::format("{}: {}", other.configuration.text(), other.reason));
-  }
-  if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
-  if (!chosen.allowed.empty()) {
-    const std::vector<std::string> slower = regressions(all, *number_of(chosen.allowed));
-    if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
-  }
-  if (!found.empty()) {
-    throw error(fmt::format("{}", fmt::join(found, "\nlayerbench: ")), exit_code::incomplete);
-  }
-}
-
 }  // namespace
 
 void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nodes) {
@@ -113,26 +94,35 @@ analysis::node_comparison compare_nodes(std::span<const result::results> files,
   return analysis::compare_nodes(files, of_analysis(chosen));
 }
 
-std::string render(const analysis::node_comparison& all, const std::string& format,
+template <class Comparison>
+std::string render(const Comparison& all, const std::string& format,
                    const analysis::layers_shown& shown) {
   if (format == "csv") return csv(analysis::records(all));
   if (format == "text") return analysis::text(all, shown);
   return json_text(analysis::to_json(all));
 }
+template std::string render(const analysis::comparison&, const std::string&,
+                            const analysis::layers_shown&);
+template std::string render(const analysis::node_comparison&, const std::string&,
+                            const analysis::layers_shown&);
 
-std::string render(const analysis::comparison& all, const std::string& format,
-                   const analysis::layers_shown& shown) {
-  if (format == "csv") return csv(analysis::records(all));
-  if (format == "text") return analysis::text(all, shown);
-  return json_text(analysis::to_json(all));
+template <class Comparison>
+void require_no_regression(const Comparison& all, const compare_options& chosen) {
+  std::vector<std::string> found;
+  for (const analysis::uncompared& other : all.left_out) {
+    if (other.incomplete)
+      found.push_back(fmt::format("{}: {}", other.configuration.text(), other.reason));
+  }
+  if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
+  if (!chosen.allowed.empty()) {
+    const std::vector<std::string> slower = regressions(all, *number_of(chosen.allowed));
+    if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
+  }
+  if (!found.empty()) {
+    throw error(fmt::format("{}", fmt::join(found, "\nlayerbench: ")), exit_code::incomplete);
+  }
 }
-
-void require_no_regression(const analysis::comparison& all, const compare_options& chosen) {
-  require_complete_and_none_slower(all, chosen);
-}
-
-void require_no_regression(const analysis::node_comparison& all, const compare_options& chosen) {
-  require_complete_and_none_slower(all, chosen);
-}
+template void require_no_regression(const analysis::comparison&, const compare_options&);
+template void require_no_regression(const analysis::node_comparison&, const compare_options&);
 
 }  // namespace layerbench::tool

@@ -36,18 +36,14 @@ analysis::comparison compare(std::span<const result::results> old,
 analysis::node_comparison compare_nodes(std::span<const result::results> files,
                                         const compare_options& chosen);
 
-/// A comparison in the format text, csv or json; `shown` is for text.
-std::string render(const analysis::node_comparison& all, const std::string& format,
-                   const analysis::layers_shown& shown);
-std::string render(const analysis::comparison& all, const std::string& format,
+/// A comparison, of two sides or of nodes, in the format text, csv or json; `shown` is for text.
+template <class Comparison>
+std::string render(const Comparison& all, const std::string& format,
                    const analysis::layers_shown& shown);
 
-/// Throws error, naming the cases, if only one side has all layers of a step, and for regressions
-/// that the options do not allow.
-void require_no_regression(const analysis::comparison& all, const compare_options& chosen);
-
-/// Throws error, naming the cases, if a node lacks layers of a step, and for slow nodes that the
-/// options do not allow.
-void require_no_regression(const analysis::node_comparison& all, const compare_options& chosen);
+/// Throws error, naming the cases, if a side or a node lacks layers of a step, and for models or
+/// nodes that are slower than the options allow.
+template <class Comparison>
+void require_no_regression(const Comparison& all, const compare_options& chosen);
 
 }  // namespace layerbench::tool

@@ -20,15 +20,21 @@ namespace detail {
   return list;
 }
 
+/// A ratio with its verdict.
+[[nodiscard]] inline json::value ratio_json(const compared& of) {
+  const time_ratio& ratio = of.ratio;
+  return {{"ratio", ratio.value()},
+          {"low", ratio.has_interval() ? json::value(ratio.low) : json::value(nullptr)},
+          {"high", ratio.has_interval() ? json::value(ratio.high) : json::value(nullptr)},
+          {"verdict", name(of.verdict)},
+          {"p", ratio.p ? json::value(of.p) : json::value(nullptr)}};
+}
+
 /// Adds the members that layers and models have in common.
 inline void add_compared(json::value& to, const compared& of) {
   const time_ratio& ratio = of.ratio;
-  to.update({{"ratio", ratio.value()},
-             {"low", ratio.has_interval() ? json::value(ratio.low) : json::value(nullptr)},
-             {"high", ratio.has_interval() ? json::value(ratio.high) : json::value(nullptr)},
-             {"verdict", name(of.verdict)},
-             {"p", ratio.p ? json::value(of.p) : json::value(nullptr)},
-             {"old_seconds", ratio.old_seconds},
+  to.update(ratio_json(of));
+  to.update({{"old_seconds", ratio.old_seconds},
              {"new_seconds", ratio.new_seconds},
              {"old_rounds", ratio.old_rounds},
              {"new_rounds", ratio.new_rounds}});

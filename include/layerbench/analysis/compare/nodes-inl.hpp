@@ -117,18 +117,18 @@ struct sums_of_nodes {
 };
 
 /// Compares the sums of all nodes; `tests` is the number of such comparisons.
-[[nodiscard]] inline std::vector<node_time> times_of(const sums_of_nodes& of, std::size_t tests,
-                                                     double margin, double& usual_seconds) {
+[[nodiscard]] inline times_of_nodes times_of(const sums_of_nodes& of, std::size_t tests,
+                                             double margin) {
   const nodes_compared found = compare_with_usual(of.sums, tests, margin);
-  usual_seconds = found.usual_seconds;
-  std::vector<node_time> times;
+  times_of_nodes result{found.usual_seconds};
   for (std::size_t i = 0; i < of.nodes.size(); ++i) {
-    times.push_back({found.nodes[i], of.nodes[i], found.usual[i]});
+    result.times.push_back({found.nodes[i], of.nodes[i], found.usual[i]});
   }
-  return times;
+  return result;
 }
 
 inline void compare_layers(const std::vector<run_group>& nodes, node_comparison& all) {
+  std::vector<identified_row> rows;
   std::vector<sums_of_nodes> sums;
   std::set<std::string> seen;
   for (const run_group& from : nodes) {
@@ -145,15 +145,13 @@ inline void compare_layers(const std::vector<run_group>& nodes, node_comparison&
       if (of.nodes.size() < min_nodes) {
         all.on_few_nodes.push_back(row);
       } else {
-        all.layers.push_back({.row = row, .times = {}});
+        rows.push_back(row);
         sums.push_back(std::move(of));
       }
     }
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    layer_of_nodes& layer = all.layers[i];
-    layer.times = times_of(sums[i], sums.size(), all.margin, layer.usual_seconds);
-  }
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    all.layers.push_back({times_of(sums[i], sums.size(), all.margin), std::move(rows[i])});
 }
 
 /// A case on the nodes that timed its whole step.
@@ -257,11 +255,8 @@ inline void compare_models(const std::vector<node_group>& grouped,
   for (const case_of_nodes& one : cases) {
     sums_of_nodes of{one.nodes, {}};
     for (const covered_step& step : one.steps) of.sums.emplace_back(terms(step.step));
-    model_of_nodes model;
-    model.configuration = one.configuration;
-    model.cache = one.cache;
-    model.threads = threads(one.configuration, grouped[one.nodes.front()].files);
-    model.times = times_of(of, cases.size(), all.margin, model.usual_seconds);
+    model_of_nodes model{times_of(of, cases.size(), all.margin), one.configuration, one.cache,
+                         threads(one.configuration, grouped[one.nodes.front()].files)};
     for (std::size_t i = 0; i < model.times.size(); ++i) {
       if (model.times[i].changed())
         model.times[i].top_contributors = top_contributors(one, model.times, i);

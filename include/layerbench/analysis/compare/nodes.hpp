@@ -21,7 +21,7 @@ struct node {
   double disturbed = 0;  ///< share of the timings that were disturbed
 };
 
-/// What was timed on one node, by the usual nodes.
+/// The time of one node, divided by that of the usual nodes.
 struct node_time : compared {
   std::size_t node = 0;  ///< index into node_comparison::nodes
   bool usual = true;     ///< no outlier
@@ -29,20 +29,22 @@ struct node_time : compared {
   std::vector<contributor> top_contributors = {};
 };
 
-/// A row that at least four nodes have.
-struct layer_of_nodes {
-  identified_row row;
+/// The times of at least four nodes.
+struct times_of_nodes {
   double usual_seconds = 0;  ///< geometric mean of the usual nodes
-  std::vector<node_time> times;
+  std::vector<node_time> times = {};
+};
+
+/// A row that at least four nodes have.
+struct layer_of_nodes : times_of_nodes {
+  identified_row row;
 };
 
 /// The predicted step of a case that at least four nodes timed.
-struct model_of_nodes {
+struct model_of_nodes : times_of_nodes {
   result::configuration_name configuration;
   std::string cache;  ///< cache state of the timings used
   std::int64_t threads = 0;
-  double usual_seconds = 0;
-  std::vector<node_time> times;
 };
 
 /// A comparison of nodes.

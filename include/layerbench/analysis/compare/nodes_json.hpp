@@ -20,15 +20,9 @@ namespace detail {
                                             const std::vector<node_time>& times, bool drivers) {
   json::value list = json::value::array();
   for (const node_time& time : times) {
-    const time_ratio& ratio = time.ratio;
-    json::value result{{"node", all.nodes[time.node].name},
-                       {"ratio", ratio.value()},
-                       {"low", ratio.low},
-                       {"high", ratio.high},
-                       {"verdict", name(time.verdict)},
-                       {"p", ratio.p ? json::value(time.p) : json::value(nullptr)},
-                       {"seconds", ratio.new_seconds},
-                       {"rounds", ratio.new_rounds}};
+    json::value result{{"node", all.nodes[time.node].name}};
+    result.update(ratio_json(time));
+    result.update({{"seconds", time.ratio.new_seconds}, {"rounds", time.ratio.new_rounds}});
     if (drivers) result["drivers"] = drivers_json(time.top_contributors);
     list.push_back(std::move(result));
   }

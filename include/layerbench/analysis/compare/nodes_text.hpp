@@ -175,7 +175,7 @@ namespace detail {
   out += '\n';
   if (layers.rows.empty()) {
     out +=
-        fmt::format("{} layers: no node is slower or faster in one of them\n", all.layers.size());
+        fmt::format("{} layers: no node is slower or faster in any of them\n", all.layers.size());
   } else {
     out += text(layers);
   }

@@ -92,7 +92,8 @@ using node_indices = std::vector<std::size_t>;
   return {value, by_freedom == 0 ? freedom : value * value / by_freedom};
 }
 
-/// The time of a node, divided by the geometric mean of `others`; by their scatter alone.
+/// The time of a node divided by the geometric mean of `others`, with the interval and p of their
+/// scatter alone.
 [[nodiscard]] inline time_ratio scatter_ratio(std::span<const node_sum> all,
                                               const node_indices& others, std::size_t node) {
   double rounds = 0;
