@@ -305,6 +305,15 @@ TEST(Nodes, AreNotedWhereThreadsAreOnSeveral) {
   EXPECT_THAT(small.remedy, HasSubstr("--numa=interleave"));
   EXPECT_EQ(with(4, 5 * gibi, numa_policy::interleave).how, verdict::ok);
   EXPECT_EQ(with(8, 5 * gibi, numa_policy::local).how, verdict::note);
+  EXPECT_EQ(with(4, 9 * gibi, numa_policy::interleave).remedy, "a smaller --batch");
+}
+
+TEST(Nodes, AreNotOfMemoryOfTheWholeMachine) {
+  topology machine = machine_of(8, 1, 2);
+  machine.nodes.push_back({2, 16 * gibi, machine.processors()});
+  const check_result all = check_nodes({.threads = 8, .machine = machine});
+  EXPECT_THAT(all.what, mentions("2 of 2"));
+  EXPECT_THAT(all.remedy, HasSubstr("--threads=4,"));
 }
 
 TEST(Binding, NeedsAProcessorPerThread) {

@@ -148,6 +148,44 @@ TEST(Sweeps, HaveGoodPlacesForEachNumberOfThreads) {
   EXPECT_THAT(once, SizeIs(128));
 }
 
+/// Two sockets with a node each, and memory behind CXL that is local to both.
+topology with_cxl() {
+  return synthetic("[numa(memory=17179869184)] pack:2 [numa(memory=8589934592)] core:2 pu:1");
+}
+
+TEST(MemoryOfTheWholeMachine, IsNoNodeOfThreads) {
+  const topology of = with_cxl();
+  ASSERT_THAT(of.nodes, SizeIs(3));
+  EXPECT_EQ(node_count(of, {0, 1}), 1);
+  EXPECT_EQ(node_count(of, of.processors()), 2);
+  EXPECT_THAT(threads_of_domains(of, of.processors()), ElementsAre(1, 2, 4));
+  const std::vector<int> by_thread = node_by_thread(of, {{0}, {1}, {2}, {3}});
+  EXPECT_EQ(by_thread[0], by_thread[1]);
+  EXPECT_NE(by_thread[0], by_thread[2]);
+  for (const int processor : {0, 2}) {
+    EXPECT_THAT(nodes_for(numa_policy::local, of, {processor}),
+                ElementsAre(node_by_thread(of, {{processor}}).front()));
+  }
+  EXPECT_EQ(node_bytes(numa_policy::first_touch, of, {{0}}), 8 * gib);
+  EXPECT_EQ(node_bytes(numa_policy::interleave, of, {{0}}), 32 * gib) << "all nodes";
+}
+
+TEST(OneSocket, WithTwoKindsOfMemoryHasTwoNodesToInterleave) {
+  const topology of =
+      synthetic("pack:1 [numa(memory=274877906944)] [numa(memory=68719476736)] core:4 pu:1");
+  EXPECT_EQ(node_count(of, of.processors()), 1);
+  EXPECT_THAT(nodes_for(numa_policy::interleave, of, {0}), ElementsAre(0, 1));
+  EXPECT_THAT(nodes_for(numa_policy::local, of, {3}), ElementsAre(0));
+  EXPECT_THAT(nodes_for(numa_policy::first_touch, of, {0}), IsEmpty());
+  EXPECT_EQ(node_bytes(numa_policy::interleave, of, {{0}}), 320 * gib);
+}
+
+TEST(Threads, HaveANodeEach) {
+  const topology of = two_sockets();
+  EXPECT_THAT(node_by_thread(of, {{0}, {64}, {1}, {127}}), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(node_by_thread(of, {{0, 64}, {0, 64}, {0, 64}}), ElementsAre(0, 1, 0)) << "in turn";
+}
+
 TEST(Domains, AreOneCoreACacheANodeAndAll) {
   const auto domains = [](const topology& of) { return threads_of_domains(of, of.processors()); };
   EXPECT_THAT(domains(two_sockets()), ElementsAre(1, 8, 32, 64, 128));

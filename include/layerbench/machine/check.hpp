@@ -231,7 +231,8 @@ struct disturbance {
 /// Whether the threads are on one NUMA node, and its memory suffices.
 [[nodiscard]] inline check_result check_nodes(const resource_request& of) {
   const int all = node_count(of.machine, of.machine.processors());
-  if (all <= 1) return {"nodes", verdict::ok, "one NUMA node, as far as can be seen"};
+  if (all <= 1)
+    return {"nodes", verdict::ok, "the processors are on one NUMA node, as far as can be seen"};
   const std::vector<processor_list> threads = of.thread_processors();
   const int used = node_count(of.machine, united(threads));
   check_result result{"nodes", verdict::ok,
@@ -240,8 +241,8 @@ struct disturbance {
   std::vector<std::string> remedies;
   if (used > 1) {
     std::size_t most = 0;
-    for (const memory_node& node : of.machine.nodes)
-      most = std::max(most, cores_of(of.machine, node.processors));
+    for (const memory_node* node : innermost_nodes(of.machine))
+      most = std::max(most, cores_of(of.machine, node->processors));
     result.how = verdict::note;
     result.what += "; memory of another node is slower";
     remedies.push_back(fmt::format("--threads={}, the cores of one node", most));
@@ -253,7 +254,9 @@ struct disturbance {
     result.what += fmt::format("; the largest case needs {}, these nodes have {}",
                                units::si(static_cast<double>(needed), "B"),
                                units::si(static_cast<double>(there), "B"));
-    remedies.push_back("--numa=interleave, or a smaller --batch");
+    remedies.push_back(of.numa == numa_policy::interleave
+                           ? "a smaller --batch"
+                           : "--numa=interleave, or a smaller --batch");
   }
   result.remedy = fmt::format("{}", fmt::join(remedies, "; "));
   return result;

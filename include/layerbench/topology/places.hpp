@@ -43,7 +43,7 @@ namespace detail {
 [[nodiscard]] inline std::vector<std::vector<processor_list>> domains(const topology& of) {
   std::vector<std::vector<processor_list>> all(3);
   for (const cache* one : last_level_caches(of)) all[0].push_back(one->processors);
-  for (const memory_node& node : of.nodes) all[1].push_back(node.processors);
+  for (const memory_node* node : innermost_nodes(of)) all[1].push_back(node->processors);
   all[2] = of.packages;
   return all;
 }

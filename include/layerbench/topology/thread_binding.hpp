@@ -146,13 +146,12 @@ template <class Select>
   return used;
 }
 
-/// The nodes whose memory is local to these processors.
+/// The nodes whose memory is local to these processors (innermost_nodes).
 [[nodiscard]] inline std::vector<const memory_node*> nodes_of(const topology& of,
                                                               const processor_list& processors) {
-  std::vector<const memory_node*> found;
-  for (const memory_node& node : of.nodes) {
-    if (intersect(node.processors, processors)) found.push_back(&node);
-  }
+  std::vector<const memory_node*> found = innermost_nodes(of);
+  std::erase_if(found,
+                [&](const memory_node* node) { return !intersect(node->processors, processors); });
   return found;
 }
 

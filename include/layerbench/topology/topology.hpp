@@ -96,6 +96,22 @@ struct topology {
   return last_level_caches(of, of.processors());
 }
 
+/// The NUMA nodes without those that are also local to the processors of several others, such as
+/// memory behind CXL.
+[[nodiscard]] inline std::vector<const memory_node*> innermost_nodes(const topology& of) {
+  const auto holds = [](const memory_node& one, const memory_node& other) {
+    return !other.processors.empty() && other.processors.size() < one.processors.size() &&
+           std::ranges::all_of(
+               other.processors, [&](int p) { return contains(one.processors, p); });
+  };
+  std::vector<const memory_node*> found;
+  for (const memory_node& one : of.nodes) {
+    if (std::ranges::none_of(of.nodes, [&](const auto& other) { return holds(one, other); }))
+      found.push_back(&one);
+  }
+  return found;
+}
+
 /// How many cores these processors belong to.
 [[nodiscard]] inline std::size_t cores_of(const topology& of, const processor_list& processors) {
   return static_cast<std::size_t>(std::ranges::count_if(
