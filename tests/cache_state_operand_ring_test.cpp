@@ -119,7 +119,7 @@ TEST_F(OperandRing, WhatElseACallNeedsIsOldInAModelThatIsLargerThanTheCoresCache
 
 TEST_F(OperandRing, ColdTouchesMoreThanAllCachesHold) {
   operand_ring cold = turn(conv, {.cache = cache_state::cold, .operands = {from_relu(0)}});
-  EXPECT_GE(cold.ring_bytes(), 4U * recorder::backend::cache_bytes() - weights_bytes);
+  EXPECT_GE(cold.ring_bytes(), 4U * recorder::backend::cache_bytes - weights_bytes);
   EXPECT_EQ(cold.setup_bytes(), 0U);
   make_calls(cold, 10);
   EXPECT_THAT(places("activation", 0), SizeIs(0));
@@ -131,7 +131,7 @@ TEST_F(OperandRing, BeyondTheCachesALargerFootprintChangesNothing) {
   const std::size_t large = turn(conv, after_relu(std::int64_t{1} << 34U)).ring_bytes();
   const std::size_t larger = turn(conv, after_relu(std::int64_t{1} << 40U)).ring_bytes();
   EXPECT_EQ(large, larger);
-  EXPECT_LE(large, 4U * recorder::backend::cache_bytes() + 64U * 4096);  // in whole pages
+  EXPECT_LE(large, 4U * recorder::backend::cache_bytes + 64U * 4096);  // in whole pages
 }
 
 TEST_F(OperandRing, SettlingReadsTheRingsInModelsThatTheLastCacheKeepsAPartOf) {

@@ -24,16 +24,9 @@ struct layerbench_elsewhere : layerbench::reference::backend {
   using backend::backend;
   static inline layerbench::machine::topology machine = {};
   static inline layerbench::machine::thread_binding places = {};
-  static layerbench::machine::used_caches caches(int threads) {
-    return caches_used_by(machine, processors_by_thread(places, threads));
-  }
+  static const layerbench::machine::topology& host() { return machine; }
+  static layerbench::machine::thread_binding binding() { return places; }
   static int threads_used(int offered) noexcept { return offered; }
-  static std::size_t cache_bytes(int threads = 1) {
-    return static_cast<std::size_t>(caches(threads).last_bytes);
-  }
-  static std::size_t core_cache_bytes(int threads = 1) {
-    return static_cast<std::size_t>(caches(threads).private_bytes);
-  }
 };
 template <layerbench::op::operation Op>
 class layerbench::plan<layerbench_elsewhere, Op> : public plan<reference::backend, Op> {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -171,6 +172,7 @@ struct remote : reference::backend {
   static constexpr std::string_view name = "remote";
   using backend::backend;
   static void on_all_threads() = delete;
+  static std::size_t cache_bytes() { return 0; }
 };
 
 TEST(Ranks, AreNotForBackendsWithMemoryOfTheirOwn) {

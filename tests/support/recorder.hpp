@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/op/list.hpp>
+#include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/topology.hpp>
 
 /// A backend that computes nothing, but remembers where its operands lay.
 namespace layerbench::recorder {
@@ -34,8 +37,17 @@ struct backend : reference::backend {
   static constexpr std::string_view name = "recorder";
   using reference::backend::backend;
   static int threads_used(int offered) noexcept { return offered; }
-  static std::size_t cache_bytes() { return 1U << 20U; }
-  static std::size_t core_cache_bytes() { return 1U << 16U; }
+  static constexpr std::size_t cache_bytes = std::size_t{1} << 20U;
+  /// 64 cores with 64 KiB each, and 1 MiB for all.
+  static const machine::topology& host() {
+    static const machine::topology one = [] {
+      machine::processor_list all(64);
+      std::iota(all.begin(), all.end(), 0);
+      return machine::completed({}, all, {0, 1 << 16, cache_bytes});
+    }();
+    return one;
+  }
+  static machine::thread_binding binding() { return {{host().processors()}}; }
   template <class Work>
   static void on_all_threads(const Work& work) {
     threads_worked.push_back(calls.size());

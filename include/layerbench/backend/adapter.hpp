@@ -24,6 +24,7 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/op/builtin.hpp>
 #include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/topology.hpp>
 
 namespace layerbench {
 
@@ -44,14 +45,9 @@ template <class B>
 concept on_host = requires(B& device) { device.on_all_threads([](int /*thread*/) {}); };
 
 template <class B>
-concept has_caches_of_threads = requires {
-  { B::cache_bytes(1) } -> std::same_as<std::size_t>;
-  { B::core_cache_bytes(1) } -> std::same_as<std::size_t>;
-};
-
-template <class B>
-concept has_binding = requires {
+concept has_binding = on_host<B> && requires {
   { B::binding() } -> std::same_as<machine::thread_binding>;
+  { B::host() } -> std::same_as<const machine::topology&>;
 };
 
 template <class B>
@@ -266,29 +262,19 @@ class backend_device final : public compute_device {
     return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
   }
   [[nodiscard]] std::size_t cache_bytes() const override {
-    if constexpr (detail::has_caches_of_threads<B>) {
-      if (!cache_bytes_) cache_bytes_ = B::cache_bytes(threads());
-      return *cache_bytes_;
+    if constexpr (detail::has_binding<B>) {
+      return static_cast<std::size_t>(used_parts().caches.last_bytes);
     } else {
       return B::cache_bytes();
     }
   }
   [[nodiscard]] std::size_t core_cache_bytes() const override {
-    if constexpr (!detail::on_host<B>) return 0;
-    if constexpr (detail::has_caches_of_threads<B>) {
-      if (!core_cache_bytes_) core_cache_bytes_ = B::core_cache_bytes(threads());
-      return *core_cache_bytes_;
-    } else {
-      return B::core_cache_bytes() * static_cast<std::size_t>(threads());
-    }
+    if constexpr (!detail::has_binding<B>) return 0;
+    return static_cast<std::size_t>(used_parts().caches.private_bytes);
   }
-  [[nodiscard]] int memory_nodes() const override {
-    if constexpr (detail::on_host<B> && detail::has_binding<B>) {
-      if (!memory_nodes_)
-        memory_nodes_ = host_buffer::nodes_by_first_touch(B::binding(), threads());
-      return *memory_nodes_;
-    }
-    return 1;
+  [[nodiscard]] std::vector<int> node_by_thread() const override {
+    if constexpr (!detail::has_binding<B>) return {};
+    return used_parts().node_by_thread;
   }
   void activate() override { device().activate(); }
   void require_memory([[maybe_unused]] std::size_t bytes) const override {
@@ -384,12 +370,26 @@ class backend_device final : public compute_device {
     return *backend_;
   }
 
+  /// What its threads use of the machine; nothing on GPUs.
+  struct machine_parts {
+    machine::used_caches caches;
+    std::vector<int> node_by_thread;
+  };
+  /// Found once: the binding of threads does not change.
+  [[nodiscard]] const machine_parts& used_parts() const {
+    if (used_parts_) return *used_parts_;
+    used_parts_.emplace();
+    if constexpr (detail::has_binding<B>) {
+      const auto processors = machine::processors_by_thread(B::binding(), threads());
+      used_parts_->caches = machine::caches_used_by(B::host(), processors);
+      used_parts_->node_by_thread = host_buffer::nodes_by_first_touch(B::host(), processors);
+    }
+    return *used_parts_;
+  }
+
   std::optional<B> backend_;
   std::unique_ptr<device_clock> clock_;
-  // Of its threads, whose binding does not change.
-  mutable std::optional<std::size_t> cache_bytes_;
-  mutable std::optional<std::size_t> core_cache_bytes_;
-  mutable std::optional<int> memory_nodes_;
+  mutable std::optional<machine_parts> used_parts_;
 };
 
 /// The registry entry of backend `B`, with its plans of those of `Ops` that it implements.
@@ -406,7 +406,7 @@ template <backend B, op::operation... Ops>
                       .on_host = detail::on_host<B>,
                       .has_graphs = detail::has_graphs<B>,
                       .only_when_named = detail::is_only_when_named<B>};
-  if constexpr (detail::on_host<B> && detail::has_binding<B>) entry.binding = &B::binding;
+  if constexpr (detail::has_binding<B>) entry.binding = &B::binding;
   if constexpr (detail::has_devices<B>) entry.choose_device = [](int number) { B::choose(number); };
   if constexpr (detail::has_ranks<B>) {
     entry.ranks = [] { return B::ranks(); };

@@ -56,15 +56,13 @@ concept memory = requires(const M& block) {
 /// A place where ops run. `probe` says why it cannot be used on this machine, or nothing;
 /// `processors` how many threads it can keep busy; `threads_used` how many it uses when offered
 /// some. `activate` applies the thread count (or device) that the object was made for to this
-/// thread. `cache_bytes` is the size of its largest cache, `core_cache_bytes` of the largest one
-/// that each thread has for itself; 0 where that is unknown or not there. Memory that `allocate`
-/// gives starts at a page. `fill` sets bytes, `copy(to, from, bytes)` copies them, also from this
-/// program's own memory.
+/// thread. `cache_bytes` is the size of its last-level cache, or 0 if that is not known; a backend
+/// with `binding` does not need it. Memory that `allocate` gives starts at a page. `fill` sets
+/// bytes, `copy(to, from, bytes)` copies them, also from this program's own memory.
 ///
 /// A backend may also have, and entry_of (adapter.hpp) looks for:
-/// - `cache_bytes(threads)` and `core_cache_bytes(threads)`: those that this number of its threads
-///   uses, all together.
-/// - `binding()`: the places of its threads on this program's processors.
+/// - `binding()` and `host()`: the places of its threads, and the machine that these are on. The
+///   caches and NUMA nodes that the threads use follow from both. Only with `on_all_threads`.
 /// - `on_all_threads(work)`: it runs on this program's processors; runs `work(thread)` on each of
 ///   its threads at once and waits for them.
 /// - `clock()`: a timer of the device. `start()` begins, `stop()` waits for what was enqueued since
@@ -92,8 +90,9 @@ concept backend = requires(B& device, address there, description& facts) {
   { B::processors() } noexcept -> std::same_as<int>;
   { B::threads_used(1) } noexcept -> std::same_as<int>;
   requires std::constructible_from<B, int>;  // threads
-  { B::cache_bytes() } -> std::same_as<std::size_t>;
-  { B::core_cache_bytes() } -> std::same_as<std::size_t>;
+  requires requires { B::binding(); } || requires {
+    { B::cache_bytes() } -> std::same_as<std::size_t>;
+  };
   device.activate();
   { device.allocate(std::size_t{}) } -> memory;
   device.fill(there, std::size_t{}, std::byte{});

@@ -190,11 +190,11 @@ class compute_device {
   }
   /// Bytes of the last-level caches that its threads use, together.
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
-  /// What the caches hold that its threads have for themselves, together; 0 where they are not
-  /// this program's.
+  /// Bytes of the private caches of the cores that its threads use, together; 0 on GPUs.
   [[nodiscard]] virtual std::size_t core_cache_bytes() const = 0;
-  /// How many NUMA nodes its threads place memory on by touching it first.
-  [[nodiscard]] virtual int memory_nodes() const { return 1; }
+  /// For each thread the number of the NUMA node on which memory lies that it touches first; empty
+  /// on GPUs.
+  [[nodiscard]] virtual std::vector<int> node_by_thread() const { return {}; }
   /// Applies the thread count to this thread.
   virtual void activate() = 0;
   /// Throws not_enough_memory where so many bytes cannot be had, as far as that is known.

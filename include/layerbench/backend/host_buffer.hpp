@@ -33,10 +33,9 @@ namespace layerbench {
                                  machine::processors_by_thread(binding, threads));
 }
 
-/// Page-aligned host memory; in huge pages where it is not small and the system lets programs ask
-/// for them. In small pages it depends on the luck of their places how fast memory is read and how
-/// much of it a cache holds (docs/method.md), which counts from sizes near a core's own cache
-/// on.
+/// Page-aligned host memory; in huge pages from 256 KiB on, where the system lets programs ask for
+/// them. In small pages the physical addresses decide how fast memory is and how much of it a cache
+/// keeps (docs/method.md), which matters from sizes near a private cache on.
 class host_buffer {
  public:
   host_buffer() = default;
@@ -60,12 +59,12 @@ class host_buffer {
   /// Later buffers lie on these NUMA nodes (machine::nodes_for); none: where they are first
   /// touched.
   static void use_nodes(std::vector<int> nodes) { nodes_ = std::move(nodes); }
-  /// How many nodes buffers lie on that such threads touch first; 1 where the nodes are given.
-  [[nodiscard]] static int nodes_by_first_touch(const machine::thread_binding& binding,
-                                                int threads) {
-    if (!nodes_.empty()) return 1;
-    return machine::node_count(machine::this_machine(),
-                               machine::united(machine::processors_by_thread(binding, threads)));
+  /// For each thread on these processors the node on which buffers lie that it touches first; the
+  /// first one of all where the nodes are given.
+  [[nodiscard]] static std::vector<int> nodes_by_first_touch(
+      const machine::topology& of, const std::vector<machine::processor_list>& threads) {
+    if (!nodes_.empty()) return std::vector<int>(threads.size(), nodes_.front());
+    return machine::node_by_thread(of, threads);
   }
 
   /// Bytes that buffers may still have: what the system has to give, less what buffers were
@@ -118,12 +117,7 @@ class host_buffer {
 /// What is the same in all backends whose memory is the host's.
 struct host_memory {
   static machine::thread_binding binding() { return machine::binding_of_this_thread(); }
-  static std::size_t cache_bytes(int threads = 1) {
-    return static_cast<std::size_t>(host_caches(binding(), threads).last_bytes);
-  }
-  static std::size_t core_cache_bytes(int threads = 1) {
-    return static_cast<std::size_t>(host_caches(binding(), threads).private_bytes);
-  }
+  static const machine::topology& host() { return machine::this_machine(); }
   [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
   static void fill(address to, std::size_t bytes, std::byte value) {
     std::memset(to, std::to_integer<int>(value), bytes);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <ranges>
+#include <vector>
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/eviction.hpp>
@@ -23,11 +26,20 @@ inline void touch(std::byte* begin, std::byte* end) {
     *reinterpret_cast<volatile std::byte*>(at) = std::byte{};
 }
 
+/// The threads on each node.
+[[nodiscard]] inline std::vector<std::vector<int>> threads_by_node(const compute_device& device) {
+  std::map<int, std::vector<int>> found;
+  int thread = 0;
+  for (const int node : device.node_by_thread()) found[node].push_back(thread++);
+  const auto threads = std::views::values(found);
+  return {threads.begin(), threads.end()};
+}
+
 }  // namespace detail
 
 /// Each thread touches an equal part, as it does in calls that divide a tensor among threads.
 inline void touch_in_parts(compute_device& device, const memory_range& range) {
-  if (device.memory_nodes() <= 1) return;
+  if (detail::threads_by_node(device).size() <= 1) return;
   const auto threads = static_cast<std::size_t>(device.threads());
   auto* const start = static_cast<std::byte*>(range.start);
   device.on_all_threads([&](int thread) {
@@ -39,17 +51,14 @@ inline void touch_in_parts(compute_device& device, const memory_range& range) {
 /// Spreads the range over the nodes in blocks of a huge page. So each part of it, such as a slot
 /// of a ring, lies on all of them: calls of any size find as much memory near as far.
 inline void touch_in_turn(compute_device& device, const memory_range& range) {
-  const auto nodes = static_cast<std::size_t>(device.memory_nodes());
-  if (nodes <= 1) return;
+  const std::vector<std::vector<int>> nodes = detail::threads_by_node(device);
+  if (nodes.size() <= 1) return;
   constexpr std::size_t block = std::size_t{1} << 21U;
-  const auto threads = static_cast<std::size_t>(device.threads());
-  const std::size_t on_node = std::max<std::size_t>(1, threads / nodes);
   auto* const start = static_cast<std::byte*>(range.start);
   device.on_all_threads([&](int thread) {
     for (std::size_t i = 0; i * block < range.bytes; ++i) {
-      // Neighbouring threads share a node.
-      const std::size_t toucher = (i % nodes * on_node + i / nodes % on_node) % threads;
-      if (toucher != static_cast<std::size_t>(thread)) continue;
+      const std::vector<int>& on_node = nodes[i % nodes.size()];
+      if (on_node[i / nodes.size() % on_node.size()] != thread) continue;
       detail::touch(start + i * block, start + std::min(range.bytes, (i + 1) * block));
     }
   });

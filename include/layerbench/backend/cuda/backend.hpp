@@ -64,7 +64,6 @@ class backend {
   static std::size_t cache_bytes() {
     return unavailable_reason() ? 0 : properties_of(current_device()).l2_bytes;
   }
-  static std::size_t core_cache_bytes() { return 0; }
   /// Throws not_enough_memory if the GPU has less than `bytes` of free memory.
   static void require(std::size_t bytes) {
     std::size_t free = 0;

@@ -89,12 +89,6 @@ class backend : public host_memory {
     result.first = static_cast<std::size_t>(std::max(0, omp_get_place_num()));
     return result;
   }
-  static std::size_t cache_bytes(int threads = 1) {
-    return static_cast<std::size_t>(host_caches(binding(), threads).last_bytes);
-  }
-  static std::size_t core_cache_bytes(int threads = 1) {
-    return static_cast<std::size_t>(host_caches(binding(), threads).private_bytes);
-  }
 
   static void describe(description& facts) {
     const dnnl_version_t* version = dnnl_version();
