@@ -3,10 +3,14 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <hwloc.h>
 
 #include <gmock/gmock.h>
 
+#include <layerbench/topology/hwloc.hpp>
 #include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
@@ -233,14 +237,66 @@ TEST(Topology, IsGuessedAndNotedWhereHwlocSaysNothing) {
   EXPECT_EQ(caches_for(nothing, 1).last_bytes, 0);
   EXPECT_THAT(completed(two_sockets(), {0}, {kib, kib, kib}).note, IsEmpty());
   const topology no_caches = completed(synthetic("pack:1 core:2 pu:2"), {0}, {kib, mib, 0});
-  EXPECT_THAT(no_caches.note, AllOf(HasSubstr("caches"), Not(HasSubstr("cores"))));
+  EXPECT_THAT(no_caches.note, AllOf(HasSubstr("the caches: guessed"), Not(HasSubstr("cores and"))));
   EXPECT_EQ(caches_for(no_caches, 2).last_bytes, 2 * mib) << "the second level is the last";
+}
+
+TEST(Topology, NotesThatASharedCacheMayBeHidden) {
+  const auto note = [](const std::string& text, const processor_list& cpuset = {}) {
+    return completed(synthetic(text, cpuset), {0}, {0, 0, 0}).note;
+  };
+  EXPECT_THAT(note("pack:1 l2:4(size=1048576) core:1 pu:2"), HasSubstr("hidden"));
+  EXPECT_THAT(note("pack:1 l2:1(size=1048576) core:1 pu:2"), IsEmpty()) << "one core";
+  EXPECT_THAT(note("pack:1 l2:2(size=1048576) core:2 pu:1"), IsEmpty()) << "cores share it";
+  EXPECT_THAT(note(eight_caches, {7, 8}), IsEmpty()) << "the third level is known";
+}
+
+TEST(Topology, HasCoresWhereHwlocKnowsOnlyProcessors) {
+  const topology of = synthetic("pack:1 pu:4");
+  EXPECT_THAT(of.cores, SizeIs(4));
+  EXPECT_THAT(of.processors(), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Topology, ShowsWhatControlGroupsAllowOfTheMemory) {
+  topology of = two_sockets();
+  of.memory_limit = 24 * gib;
+  EXPECT_THAT(text(of), HasSubstr("2 nodes (256 GB), at most 24 GB, 8 L3"));
+}
+
+TEST(KindsOfCores, AreAlikeWhereHwlocDoesNotRankThem) {
+  const auto kinds = [](int efficiency_of_first, int efficiency_of_second) {
+    const topology of = testing::loaded(
+        [](hwloc_topology_t to) { return hwloc_topology_set_synthetic(to, "pack:1 core:4 pu:1"); },
+        [&](hwloc_topology_t to) {
+          const detail::bitmap half(hwloc_bitmap_alloc());
+          hwloc_bitmap_set_range(half.get(), 0, 1);
+          EXPECT_EQ(hwloc_cpukinds_register(to, half.get(), efficiency_of_first, 0, nullptr, 0), 0);
+          hwloc_bitmap_zero(half.get());
+          hwloc_bitmap_set_range(half.get(), 2, 3);
+          return hwloc_cpukinds_register(to, half.get(), efficiency_of_second, 0, nullptr, 0);
+        });
+    return std::pair(of.cores.front().kind, of.cores.back().kind);
+  };
+  EXPECT_EQ(kinds(-1, -1), std::pair(0, 0));
+  EXPECT_EQ(kinds(0, 1), std::pair(0, 1));
+  EXPECT_EQ(kinds(7, 3), std::pair(1, 0)) << "the first ones are faster";
 }
 
 TEST(Topology, OfThisMachineHasTheProcessorsOfThisThread) {
   const processor_list all = this_machine().processors();
   EXPECT_THAT(processors_of_this_thread(), Each(::testing::AnyOfArray(all)));
   EXPECT_THAT(all, Not(IsEmpty()));
+}
+
+TEST(Processors, OfControlGroupsAreNotThoseOfTheMaskAlone) {
+  const processor_list before = processors_of_this_thread();
+  const processor_list all = processors_of_control_groups();
+  EXPECT_EQ(processors_of_this_thread(), before);
+  EXPECT_THAT(before, Each(::testing::AnyOfArray(all)));
+  run_this_thread_on({before.back()});
+  EXPECT_THAT(processors_of_this_thread(), ElementsAre(before.back()));
+  EXPECT_EQ(processors_of_control_groups(), all);
+  run_this_thread_on(before);
 }
 
 TEST(Binding, DealsPlacesOutAsOpenMpDoes) {

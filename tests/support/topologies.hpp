@@ -28,25 +28,28 @@ inline constexpr std::int64_t kib = 1024;
 inline constexpr std::int64_t mib = 1024 * kib;
 inline constexpr std::int64_t gib = 1024 * mib;
 
-/// What hwloc finds where `source` says what there is.
+/// What hwloc finds where `source` says what there is, changed by `change` when it is loaded.
 inline topology loaded(const std::function<int(hwloc_topology_t)>& source,
-                       const processor_list& cpuset = {}) {
+                       const std::function<int(hwloc_topology_t)>& change = {}) {
   hwloc_topology_t empty = nullptr;
   EXPECT_EQ(hwloc_topology_init(&empty), 0);
   const machine::detail::topology_handle handle(empty);
   EXPECT_EQ(source(empty), 0);
   EXPECT_EQ(hwloc_topology_load(empty), 0);
-  if (!cpuset.empty()) {
-    const machine::detail::bitmap set(hwloc_bitmap_alloc());
-    for (const int processor : cpuset)
-      hwloc_bitmap_set(set.get(), static_cast<unsigned>(processor));
-    EXPECT_EQ(hwloc_topology_restrict(empty, set.get(), 0), 0);
+  if (change) {
+    EXPECT_EQ(change(empty), 0);
   }
   return machine::topology_of(empty);
 }
 inline topology synthetic(const std::string& text, const processor_list& cpuset = {}) {
+  const auto restrict = [&](hwloc_topology_t to) {
+    const machine::detail::bitmap set(hwloc_bitmap_alloc());
+    for (const int processor : cpuset)
+      hwloc_bitmap_set(set.get(), static_cast<unsigned>(processor));
+    return cpuset.empty() ? 0 : hwloc_topology_restrict(to, set.get(), 0);
+  };
   return loaded([&](hwloc_topology_t to) { return hwloc_topology_set_synthetic(to, text.c_str()); },
-                cpuset);
+                restrict);
 }
 inline topology from_file(const std::string& name) {
   const std::string file = LAYERBENCH_SOURCE_DIR "/tests/data/topology/" + name + ".xml";

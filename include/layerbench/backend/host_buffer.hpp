@@ -97,10 +97,14 @@ class host_buffer {
   /// Throws unavailable where the system does not place memory as told.
   void choose_node(std::size_t bytes, bool large) const {
     if (!nodes_.empty()) {
-      if (machine::this_hwloc_machine().bind_memory(memory_.get(), bytes, nodes_)) return;
+      const machine::hwloc_machine& known = machine::this_hwloc_machine();
+      if (known.bind_memory(memory_.get(), bytes, nodes_)) return;
       throw unavailable(
-          "--numa: the system does not let this process choose where memory lies; containers may "
-          "need the capability SYS_NICE");
+          known.is_this_system()
+              ? "--numa: the system does not let this process choose where memory lies; containers "
+                "may need the capability SYS_NICE"
+              : "--numa: HWLOC_XMLFILE or HWLOC_SYNTHETIC describe the NUMA nodes of another "
+                "machine; unset them");
     }
     if (!large) return;
     const machine::topology& all = machine::this_machine();

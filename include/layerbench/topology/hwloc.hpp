@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,17 +44,16 @@ void for_each_object(hwloc_topology_t in, hwloc_obj_type_t type, const Use& use)
   }
 }
 
-/// The processors of an object that this process may use.
-[[nodiscard]] inline processor_list usable_of(hwloc_topology_t in, const hwloc_obj& object) {
-  const bitmap set(hwloc_bitmap_alloc());
-  hwloc_bitmap_and(set.get(), object.cpuset, hwloc_topology_get_allowed_cpuset(in));
-  return list_of(set.get());
-}
-
-/// hwloc's number of a core's kind, which grows with efficiency; 0 if all are alike.
+/// A core's kind, which grows with speed (hwloc calls that efficiency); 0 where hwloc does not rank
+/// the kinds, or all cores are alike.
 [[nodiscard]] inline int kind_of(hwloc_topology_t in, const hwloc_obj& core) {
   const int kind = hwloc_cpukinds_get_by_cpuset(in, core.cpuset, 0);
-  return kind < 0 ? 0 : kind;
+  int efficiency = 0;
+  if (kind < 0 || hwloc_cpukinds_get_info(in, static_cast<unsigned>(kind), nullptr, &efficiency,
+                                          nullptr, nullptr, 0) != 0) {
+    return 0;
+  }
+  return std::max(0, efficiency);
 }
 
 [[nodiscard]] inline std::optional<std::int64_t> bandwidth_of(hwloc_topology_t in,
@@ -69,38 +69,34 @@ void for_each_object(hwloc_topology_t in, hwloc_obj_type_t type, const Use& use)
 
 }  // namespace detail
 
-/// What a loaded topology says. Parts that it does not know are empty.
+/// What a loaded topology says. Parts that it does not know are empty. Objects have the processors
+/// that control groups leave.
 [[nodiscard]] inline topology topology_of(hwloc_topology_t loaded) {
   topology found;
   detail::for_each_object(loaded, HWLOC_OBJ_CORE, [&](const hwloc_obj& object) {
-    processor_list processors = detail::usable_of(loaded, object);
-    if (!processors.empty())
-      found.cores.push_back({std::move(processors), detail::kind_of(loaded, object)});
+    found.cores.push_back({detail::list_of(object.cpuset), detail::kind_of(loaded, object)});
   });
   if (found.cores.empty()) {
     detail::for_each_object(loaded, HWLOC_OBJ_PU, [&](const hwloc_obj& object) {
-      processor_list processors = detail::usable_of(loaded, object);
-      if (!processors.empty()) found.cores.push_back({std::move(processors)});
+      found.cores.push_back({detail::list_of(object.cpuset)});
     });
   }
   for (const hwloc_obj_type_t type :
        {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
     detail::for_each_object(loaded, type, [&](const hwloc_obj& object) {
-      processor_list processors = detail::usable_of(loaded, object);
       const auto bytes = static_cast<std::int64_t>(object.attr->cache.size);
-      if (bytes > 0 && !processors.empty())
-        found.caches.push_back({static_cast<int>(object.attr->cache.depth), bytes, processors});
+      if (bytes <= 0) return;
+      found.caches.push_back(
+          {static_cast<int>(object.attr->cache.depth), bytes, detail::list_of(object.cpuset)});
     });
   }
   detail::for_each_object(loaded, HWLOC_OBJ_NUMANODE, [&](hwloc_obj& object) {
     found.nodes.push_back({static_cast<int>(object.os_index),
                            static_cast<std::int64_t>(object.attr->numanode.local_memory),
-                           detail::usable_of(loaded, object),
-                           detail::bandwidth_of(loaded, object)});
+                           detail::list_of(object.cpuset), detail::bandwidth_of(loaded, object)});
   });
   detail::for_each_object(loaded, HWLOC_OBJ_PACKAGE, [&](const hwloc_obj& object) {
-    processor_list processors = detail::usable_of(loaded, object);
-    if (!processors.empty()) found.packages.push_back(std::move(processors));
+    found.packages.push_back(detail::list_of(object.cpuset));
   });
   return found;
 }
@@ -124,7 +120,7 @@ class hwloc_machine {
     return handle_ && hwloc_topology_is_thissystem(handle_.get()) != 0;
   }
 
-  /// Restricts memory to nodes, page by page. Moves pages that are somewhere already. Returns
+  /// Asks for memory on these nodes, page by page. Moves pages that are somewhere already. Returns
   /// whether the system did so.
   [[nodiscard]] bool bind_memory(void* at, std::size_t bytes, const std::vector<int>& nodes) const {
     if (!is_this_system()) return false;

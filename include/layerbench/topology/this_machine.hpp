@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include <sched.h>
@@ -37,6 +38,31 @@ namespace layerbench::machine {
   return {};
 }
 
+/// Lets this thread run on these processors, as far as control groups leave them.
+inline void run_this_thread_on(const processor_list& processors) {
+  if (processors.empty()) return;
+  const int most = std::ranges::max(processors);
+  const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(most) + 1);
+  std::vector<unsigned long> words(bytes / sizeof(unsigned long));
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  for (const int processor : processors) {
+    const auto i = static_cast<std::size_t>(processor);
+    words[i / bits] |= 1UL << (i % bits);
+  }
+  ::sched_setaffinity(0, bytes, reinterpret_cast<const cpu_set_t*>(words.data()));
+}
+
+/// The processors that control groups leave this process; its affinity mask may leave fewer.
+[[nodiscard]] inline processor_list processors_of_control_groups() {
+  const processor_list before = processors_of_this_thread();
+  processor_list all(1 << 16);
+  std::iota(all.begin(), all.end(), 0);
+  run_this_thread_on(all);
+  processor_list allowed = processors_of_this_thread();
+  run_this_thread_on(before);
+  return allowed;
+}
+
 /// This thread, wherever it may run.
 [[nodiscard]] inline thread_binding binding_of_this_thread() {
   return {{processors_of_this_thread()}};
@@ -54,9 +80,13 @@ namespace layerbench::machine {
     const std::array sizes{std::int64_t{::sysconf(_SC_LEVEL1_DCACHE_SIZE)},
                            std::int64_t{::sysconf(_SC_LEVEL2_CACHE_SIZE)},
                            std::int64_t{::sysconf(_SC_LEVEL3_CACHE_SIZE)}};
-    processor_list all;
-    for (int i = 0; i < static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); ++i) all.push_back(i);
-    topology found = completed(this_hwloc_machine().found(), all, sizes);
+    const hwloc_machine& known = this_hwloc_machine();
+    topology found = completed(
+        known.found(),
+        known.found().cores.empty() ? processors_of_control_groups() : processor_list(), sizes);
+    if (!known.found().cores.empty() && !known.is_this_system()) {
+      add_note(found, "HWLOC_XMLFILE or HWLOC_SYNTHETIC describe another machine");
+    }
     std::int64_t installed = 0;
     for (const memory_node& node : found.nodes) installed += node.bytes;
     const auto limit = memory_limit_bytes();

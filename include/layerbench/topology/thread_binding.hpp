@@ -44,13 +44,12 @@ struct thread_binding {
   std::vector<processor_list> found;
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t place = 0;
-    if (of.order == thread_order::primary) {
-      place = 0;
-    } else if (count > places) {  // neighbours share a place
+    if (count > places && of.order != thread_order::primary) {  // neighbours share a place
       place = i * places / count;
     } else if (of.order == thread_order::close) {
       place = i;
-    } else {  // the first place of each of `count` parts, of which the first ones are larger
+    } else if (of.order == thread_order::spread) {
+      // The first place of each of `count` parts, of which the first ones are larger.
       place = i * (places / count) + std::min(i, places % count);
     }
     found.push_back(of.places[(of.first + place) % places]);
@@ -171,8 +170,11 @@ template <class Select>
       if (free == nullptr && !used.contains(&one) && intersect(one.processors, processors))
         free = &one;
     }
-    if (free == nullptr) ++sharing;
-    used.insert(free);
+    if (free == nullptr) {
+      ++sharing;
+    } else {
+      used.insert(free);
+    }
   }
   return sharing;
 }

@@ -45,8 +45,8 @@ struct memory_node {
   std::optional<std::int64_t> bandwidth = {};  ///< bytes/s, where the firmware says it
 };
 
-/// The parts of a machine that this process may use. Neighbours in a list are neighbours in the
-/// machine.
+/// The parts of a machine that control groups leave to this process; its affinity mask may leave
+/// fewer. Neighbours in a list are neighbours in the machine.
 struct topology {
   std::vector<core> cores = {};
   std::vector<cache> caches = {};
@@ -118,8 +118,15 @@ struct topology {
       of.cores, [&](const core& one) { return intersect(one.processors, processors); }));
 }
 
+/// Adds to the note.
+inline void add_note(topology& of, const std::string& what) {
+  if (!of.note.empty()) of.note += "; ";
+  of.note += what;
+}
+
 /// Replaces what the system did not say by guesses, and notes that: each of `usable` is a core, and
 /// has the first two of the caches of `cache_bytes` for itself; the third one is shared by all.
+/// Notes that a shared cache may be hidden where several cores have none.
 [[nodiscard]] inline topology completed(topology known, const processor_list& usable,
                                         const std::array<std::int64_t, 3>& cache_bytes) {
   std::vector<std::string> guessed;
@@ -140,8 +147,14 @@ struct topology {
     }
   }
   if (!guessed.empty()) {
-    known.note = fmt::format("hwloc does not know the {}: guessed from the C library",
-                             fmt::join(guessed, " and "));
+    add_note(known, fmt::format("hwloc does not know the {}: guessed from the C library",
+                                fmt::join(guessed, " and ")));
+  }
+  const bool last_known = std::ranges::any_of(known.caches, [&](const cache& one) {
+    return one.level >= 3 || cores_of(known, one.processors) > 1;
+  });
+  if (!last_known && !known.caches.empty() && known.cores.size() > 1) {
+    add_note(known, "no cache that cores share is known: a hidden one is not counted");
   }
   return known;
 }
