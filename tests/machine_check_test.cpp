@@ -261,6 +261,14 @@ TEST(Cores, AreSharedByThreadsOnSiblings) {
   EXPECT_THAT(shared.remedy, HasSubstr("--places"));
 }
 
+TEST(Cores, AreThoseThatTheProcessMayUse) {
+  const check_result shared = check_cores(
+      {.threads = 2, .machine = machine_of(4, 2), .binding = {{{0}, {4}}, thread_order::close}},
+      {});
+  EXPECT_EQ(shared.how, verdict::note);
+  EXPECT_EQ(shared.remedy, "--threads=1") << "two siblings, as mpirun and taskset leave them";
+}
+
 TEST(Cores, AreBadWhereCoresOfOneCacheAreFarApart) {
   const resource_request of{.threads = 2, .machine = machine_of(2, 1)};
   EXPECT_EQ(check_cores(of, 60e-9).how, verdict::ok);
@@ -317,23 +325,37 @@ TEST(Nodes, AreNotOfMemoryOfTheWholeMachine) {
 }
 
 TEST(Binding, NeedsAProcessorPerThread) {
-  const tree device;
-  const resource_request bound{
-      .threads = 2, .processors = 2, .environment = {{"OMP_PROC_BIND", "close"}}};
-  EXPECT_EQ(check_binding(device.path(), bound).how, verdict::ok);
-  EXPECT_THAT(check_binding(device.path(), bound).what, HasSubstr("OMP_PROC_BIND=close"));
-  EXPECT_EQ(check_binding(device.path(), {.environment = {{"OMP_PROC_BIND", "false"}}}).how,
-            verdict::note);
-  EXPECT_EQ(check_binding(device.path(), {.environment = {{"GOMP_CPU_AFFINITY", "0-1"}}}).how,
-            verdict::ok);
-  EXPECT_THAT(check_binding(device.path(), {.threads = 2,
-                                            .processors = 4,
-                                            .binding = {{{2}, {3}, {0}}, thread_order::close}})
-                  .what,
-              HasSubstr("at {2},{3}"));
-  const check_result crowded = check_binding(device.path(), {.threads = 3, .processors = 2});
+  const thread_binding places{{{2}, {3}, {0}}, thread_order::close};
+  const check_result bound = check_binding({.threads = 2,
+                                            .processors = 3,
+                                            .environment = {{"OMP_PROC_BIND", "close"}},
+                                            .machine = machine_of(4, 1),
+                                            .binding = places});
+  EXPECT_EQ(bound.how, verdict::ok);
+  EXPECT_THAT(bound.what, AllOf(HasSubstr("OMP_PROC_BIND=close"), HasSubstr("on 3 of 4 processors"),
+                                HasSubstr("at {2},{3}")));
+  const check_result crowded = check_binding({.threads = 4, .processors = 3, .binding = places});
   EXPECT_EQ(crowded.how, verdict::bad);
-  EXPECT_EQ(crowded.remedy, "--threads=2");
+  EXPECT_EQ(crowded.remedy, "--threads=3");
+}
+
+TEST(Binding, IsNotedWhereThreadsMayMove) {
+  resource_request of{.machine = machine_of(4, 2), .binding = {{{0, 1}}}};
+  EXPECT_EQ(check_binding(of).how, verdict::note);
+  of.environment = {{"KMP_AFFINITY", "compact"}};
+  EXPECT_EQ(check_binding(of).how, verdict::note) << "of another run time";
+  for (const char* value : {"false", "FALSE", "False"}) {
+    of.environment = {{"OMP_PROC_BIND", value}};
+    EXPECT_THAT(check_binding(of).remedy, HasSubstr("unset OMP_PROC_BIND")) << value;
+  }
+  of.environment = {{"OMP_PROC_BIND", "close"}};
+  EXPECT_EQ(check_binding(of).how, verdict::note) << "OpenMP took no places";
+  of.environment = {};
+  of.processes = 2;
+  EXPECT_THAT(check_binding(of).remedy,
+              AllOf(HasSubstr("--bind-to"), Not(HasSubstr("OMP_PROC_BIND"))));
+  of.binding = {{{0, 4}}};
+  EXPECT_EQ(check_binding(of).how, verdict::ok) << "a core, as the launcher gave it";
 }
 
 TEST(Hypervisor, IsFoundAndNamed) {

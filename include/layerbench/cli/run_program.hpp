@@ -79,6 +79,7 @@ inline void print_backends(const registry& known) {
   most.machine = machine::this_machine();
   most.binding = binding_of(known);
   most.numa = from_name<machine::numa_policy>(o.numa).value();
+  most.processes = launched_processes();
   for (const auto& [configuration, bytes] : all.footprint)
     most.footprint = std::max(most.footprint, bytes);
   return most;

@@ -34,6 +34,7 @@ struct resource_request {
   topology machine = {};
   thread_binding binding = {};  ///< no place: not known
   numa_policy numa = numa_policy::first_touch;
+  std::int64_t processes = 1;  ///< that a launcher started together
 
   /// Memory of the largest case: one ring of constants, one of activations.
   [[nodiscard]] std::int64_t needed_bytes() const { return 2 * footprint; }
@@ -41,6 +42,11 @@ struct resource_request {
   [[nodiscard]] std::vector<processor_list> thread_processors() const {
     if (binding.places.empty()) return processors_by_thread({{machine.processors()}}, threads);
     return processors_by_thread(binding, threads);
+  }
+  /// The cores of the processors that the library may use.
+  [[nodiscard]] int usable_cores() const {
+    const bool known = !binding.places.empty();
+    return static_cast<int>(cores_of(machine, known ? binding.processors() : machine.processors()));
   }
 };
 
@@ -169,7 +175,7 @@ struct disturbance {
   const std::size_t cores = of.machine.cores.size();
   const std::size_t processors = of.machine.processors().size();
   check_result result{"cores", verdict::ok, ""};
-  if (cores == 0) return {"cores", verdict::note, "the system does not say which there are"};
+  if (cores == 0) return {"cores", verdict::note, "not looked at"};
   result.what = fmt::format("{} processors on {} cores{}", processors, cores,
                             cores < processors ? " (SMT)" : "; no SMT, or hidden by the host");
   const std::vector<processor_list> threads = of.thread_processors();
@@ -177,8 +183,8 @@ struct disturbance {
   if (cores < processors && sharing > 0) {
     result.how = verdict::note;
     result.what += fmt::format("; {} of {} threads share a core with another", sharing, of.threads);
-    result.remedy = of.threads > static_cast<int>(cores)
-                        ? fmt::format("--threads={}", cores)
+    result.remedy = of.threads > of.usable_cores()
+                        ? fmt::format("--threads={}", of.usable_cores())
                         : "leave out --places, and unset OMP_PLACES: the programs use other cores";
   }
   if (!core_latency) return result;
@@ -196,30 +202,28 @@ struct disturbance {
   return result;
 }
 
-[[nodiscard]] inline check_result check_binding(const path& root, const resource_request& of) {
-  const auto set = [&](const char* name) {
-    const auto found = of.environment.find(name);
-    return found == of.environment.end() ? std::string() : found->second;
-  };
+[[nodiscard]] inline check_result check_binding(const resource_request& of) {
   check_result result{"binding", verdict::ok, ""};
   for (const auto& [name, value] : of.environment) {
     result.what += fmt::format("{}{}={}", result.what.empty() ? "" : " ", name, value);
   }
-  result.what += fmt::format("{}{} thread{} on {} of {} processors",
-                             result.what.empty() ? "" : "; ", of.threads,
-                             of.threads == 1 ? "" : "s", of.processors, processors_of(root).size());
+  result.what += fmt::format(
+      "{}{} thread{} on {} of {} processors", result.what.empty() ? "" : "; ", of.threads,
+      of.threads == 1 ? "" : "s", of.processors, of.machine.processors().size());
   const bool bound = of.binding.order != thread_order::free;
   if (bound) {
     std::vector<processor_list> used = processors_by_thread(of.binding, of.threads);
     used.erase(std::ranges::unique(used).begin(), used.end());
     result.what += ", at " + places_text(used);
-  }
-  const std::string bind = set("OMP_PROC_BIND");
-  const bool own = !set("GOMP_CPU_AFFINITY").empty() || !set("KMP_AFFINITY").empty();
-  if (!bound && !own && (bind.empty() || bind == "false" || bind == "FALSE")) {
+  } else if (of.usable_cores() != 1) {
+    const auto bind = of.environment.find("OMP_PROC_BIND");
     result.how = verdict::note;
     result.what += "; they may move";
-    result.remedy = "unset OMP_PROC_BIND: the programs bind threads to cores";
+    if (of.processes > 1) {
+      result.remedy = "bind the ranks: --bind-to core of mpirun, --cpu-bind=cores of srun";
+    } else if (bind != of.environment.end() && leaves_threads_free(bind->second)) {
+      result.remedy = "unset OMP_PROC_BIND: the programs bind threads to cores";
+    }
   }
   if (of.threads > of.processors) {
     result.how = verdict::bad;
@@ -333,10 +337,12 @@ struct disturbance {
                                                      const std::optional<disturbance>& seen,
                                                      std::optional<double> slow_share,
                                                      std::optional<double> core_latency) {
-  return {check_load(root, of, seen),    check_steal(seen),      check_slowdown(slow_share),
-          check_frequency_scaling(root), check_topology(of),     check_cores(of, core_latency),
-          check_binding(root, of),       check_nodes(of),        check_quota(root, of),
-          check_hypervisor(root),        check_memory(root, of), check_clock_source(root, of),
+  return {check_load(root, of, seen), check_steal(seen),
+          check_slowdown(slow_share), check_frequency_scaling(root),
+          check_topology(of),         check_cores(of, core_latency),
+          check_binding(of),          check_nodes(of),
+          check_quota(root, of),      check_hypervisor(root),
+          check_memory(root, of),     check_clock_source(root, of),
           check_huge_pages(root)};
 }
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include <layerbench/topology/topology.hpp>
@@ -34,6 +36,12 @@ struct thread_binding {
     return all;
   }
 };
+
+/// Whether a value of OMP_PROC_BIND says that threads are not bound. OpenMP ignores case.
+[[nodiscard]] inline bool leaves_threads_free(std::string_view bind) {
+  constexpr std::string_view word = "false";
+  return std::ranges::equal(bind, word, {}, [](unsigned char c) { return std::tolower(c); });
+}
 
 /// For each of `threads` threads the processors that it may run on.
 [[nodiscard]] inline std::vector<processor_list> processors_by_thread(const thread_binding& of,
