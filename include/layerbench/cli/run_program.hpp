@@ -88,9 +88,8 @@ inline void print_backends(const registry& known) {
 inline void warn_of_crowding(const machine::resource_request& of) {
   if (of.threads <= of.processors) return;
   note(
-      fmt::format("--threads={}: this program may use {} processor{}; threads that share one wait "
-                  "for each other, and say little of the library",
-                  of.threads, of.processors, of.processors == 1 ? "" : "s"));
+      fmt::format("--threads={}: oversubscribed ({} threads, {} CPU{}): timings will be unreliable",
+                  of.threads, of.threads, of.processors, of.processors == 1 ? "" : "s"));
 }
 
 /// Places the memory of the backends on processors as the options say.
