@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: ablation MODEL BATCH DTYPE THREADS [PHASE [ROUNDS [layers]]]\n");
     return 2;
   }
-  run::configure_threads(argv);
+  run::configure_threads(argv, onednn::backend::binding());
   const auto type = dtype_from(argv[3]);
   if (!type) return 2;
   const std::string phase = argc > 5 ? argv[5] : "inference";

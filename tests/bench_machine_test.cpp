@@ -85,11 +85,95 @@ TEST(Places, AreThoseThatTheUserGives) {
   }
 }
 
+TEST(Places, ReplaceAVariableThatBindsNothing) {
+  if (!testing::has_onednn) return;  // no OpenMP
+  const testing::tiny_directory directory;
+  const machine::processor_list all = machine::processors_of_this_thread();
+  const std::string first = "{" + std::to_string(all.front()) + "}";
+  for (const auto& [name, value] :
+       testing::environment{{"OMP_PROC_BIND", "False"}, {"KMP_AFFINITY", "compact"}}) {
+    const testing::outcome done =
+        directory.bench("bench_model", {"--places=" + first, "--check-machine"}, {{name, value}});
+    EXPECT_THAT(done.out, HasSubstr("at " + first + "\n")) << name;
+  }
+  const testing::outcome other =
+      directory.bench("bench_model", {"--check-machine"}, {{"KMP_AFFINITY", "compact"}});
+  EXPECT_THAT(other.out, ContainsRegex("binding .*, at [{]")) << "OpenMP does not read it";
+}
+
+TEST(Places, AreAsManyAsThreadsByDefault) {
+  if (!testing::has_onednn) return;  // no OpenMP
+  const std::string first =
+      "{" + std::to_string(machine::processors_of_this_thread().front()) + "}";
+  const testing::tiny_directory directory;
+  const texts arguments{"--model=" + directory.model, "--places=" + first};
+  const auto with = [&](const std::string& more) {
+    texts all = arguments;
+    all.push_back(more);
+    return testing::bench("bench_model", all);
+  };
+  const testing::outcome done = with("--check-machine");
+  EXPECT_THAT(done.out, HasSubstr("1 thread on 1 of ")) << done.err;
+  const testing::outcome peaks =
+      testing::bench("bench_peak", {"--places=" + first, "--benchmark_list_tests"});
+  EXPECT_THAT(peaks.out, ::testing::Not(HasSubstr("threads:"))) << "one number of threads";
+  texts crowded = arguments;
+  crowded.insert(crowded.end(), {"--threads=2", "--check-machine"});
+  EXPECT_THAT(testing::bench("bench_model", crowded).out,
+              AllOf(HasSubstr("BAD   binding"), HasSubstr("remedy: --threads=1")));
+}
+
+TEST(Places, StayWithinTheMaskOfTheProcess) {
+  if (!testing::has_onednn) return;  // no OpenMP
+  const testing::tiny_directory directory;
+  const machine::processor_list all = machine::processors_of_this_thread();
+  const std::string last = "{" + std::to_string(all.back()) + "}";
+  machine::run_this_thread_on({all.back()});
+  for (const testing::environment& changes :
+       {testing::environment{}, {{"OMP_PROC_BIND", "false"}}, {{"OMP_PROC_BIND", "close"}}}) {
+    const testing::outcome done =
+        directory.bench("bench_model", {"--places=threads", "--check-machine"}, changes);
+    EXPECT_THAT(done.out, AllOf(HasSubstr("1 thread on 1 of "), HasSubstr("at " + last + "\n")));
+  }
+  const testing::outcome two = directory.bench("bench_model", {"--threads=2", "--check-machine"});
+  EXPECT_THAT(two.out, HasSubstr("2 threads on 1 of ")) << "not on more processors";
+  machine::run_this_thread_on(all);
+}
+
+TEST(Places, AreThoseOfTheLauncherIfThereAreSeveralProcesses) {
+  const testing::tiny_directory directory;
+  const testing::environment launcher{{"OMPI_COMM_WORLD_SIZE", "2"}};
+  const testing::outcome done = directory.bench("bench_model", {"--check-machine"}, launcher);
+  EXPECT_THAT(done.out, ::testing::Not(HasSubstr("unset OMP_PROC_BIND")));
+  if (machine::cores_of(machine::this_machine(), machine::processors_of_this_thread()) > 1) {
+    EXPECT_THAT(done.out, HasSubstr("--bind-to"));
+  }
+  const testing::outcome refused =
+      directory.bench("bench_model", {"--places=cores", "--list"}, launcher);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--places"), HasSubstr("--bind-to")));
+}
+
+TEST(Memory, IsNotPlacedOnNodesOfAnotherMachine) {
+  const testing::tiny_directory directory;
+  const testing::environment two_nodes{
+      {"HWLOC_SYNTHETIC", "pack:2 [numa(memory=1073741824)] core:1 pu:1"}};
+  const testing::outcome done = directory.bench("bench_model", {"--numa=interleave"}, two_nodes);
+  EXPECT_EQ(done.exit_code, 4) << "each row fails";
+  EXPECT_THAT(done.err, AllOf(HasSubstr("--numa"), HasSubstr("HWLOC_SYNTHETIC"),
+                              ::testing::Not(HasSubstr("SYS_NICE"))));
+  const testing::outcome checked = directory.bench("bench_model", {"--check-machine"}, two_nodes);
+  EXPECT_THAT(checked.out, ContainsRegex("note +topology .*HWLOC_SYNTHETIC"));
+}
+
 TEST(Places, MustBeThoseOfOpenMp) {
   const testing::tiny_directory directory;
-  for (const char* places : {"nowhere", "{0", "{65535}", "0,1", "{0}x"}) {
+  const std::string first =
+      "{" + std::to_string(machine::processors_of_this_thread().front()) + "}";
+  for (const std::string& places :
+       texts{"nowhere", "{0", "{65535}", "0,1", "{0}x", first + ",{65535}", first + ":4096"}) {
     const testing::outcome refused =
-        directory.bench("bench_model", {std::string("--places=") + places, "--list"});
+        directory.bench("bench_model", {"--places=" + places, "--list"});
     EXPECT_EQ(refused.exit_code, 2) << places;
     EXPECT_THAT(refused.err, AllOf(HasSubstr("--places"), HasSubstr(places)));
   }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -141,7 +142,14 @@ TEST(Affinity, OfThreeCoresIsWhatThreadsUse) {
   const topology of = synthetic(eight_caches);
   EXPECT_THAT(processors_in_order(of, {7, 8, 9}, {2}), ElementsAre(8, 9, 7));
   EXPECT_EQ(openmp_places(of, {8, 9, 7}), "{8},{9},{7}");
-  EXPECT_THAT(processors_in_order(of, {7, 8, 9}, {}), ElementsAre(7, 8, 9));
+}
+
+TEST(Affinity, OfTwoCachesFillsTheLargerPartFirst) {
+  const topology of = synthetic(eight_caches);
+  const processor_list mask = range(6, 8);
+  EXPECT_THAT(processors_in_order(of, mask, {}), ElementsAre(8, 9, 10, 11, 12, 13, 6, 7))
+      << "each domain, without --threads";
+  EXPECT_THAT(threads_of_domains(of, mask), ElementsAre(1, 6, 8));
 }
 
 TEST(Sweeps, HaveGoodPlacesForEachNumberOfThreads) {
@@ -340,6 +348,20 @@ TEST(Places, AreWrittenAsOpenMpReadsThem) {
   EXPECT_EQ(places_text({{0, 64}, {1, 65}}), "{0,64},{1,65}");
   EXPECT_EQ(places_text({{3}, {2}, {1}}), "{3}:3:-1");
   EXPECT_EQ(places_text({}), "");
+}
+
+TEST(Places, AreReadAsOpenMpReadsThem) {
+  using places = std::vector<processor_list>;
+  for (const places& written : {places{{0}}, places{{0}, {1}, {2}}, places{{4}, {6}, {8}, {1}},
+                                places{{0, 64}, {1, 65}}, places{{3}, {2}, {1}}}) {
+    EXPECT_EQ(listed_places(places_text(written)), written);
+  }
+  EXPECT_EQ(listed_places("{0:2}:2:4,{9,8}"), (places{{0, 1}, {4, 5}, {8, 9}}));
+  EXPECT_EQ(listed_places("{0:3:2}"), (places{{0, 2, 4}}));
+  for (const char* text : {"", "cores", "{", "{0", "{}", "0", "{0},", "{0}:", "{0}:0", "{0}x",
+                           "{0}:99999999", "{0}:8:99999999", "{99999999}", "!{0}", "{0:2:}"}) {
+    EXPECT_EQ(listed_places(text), std::nullopt) << text;
+  }
 }
 
 TEST(SharedCores, AreCountedByThreads) {

@@ -63,10 +63,11 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: planted_delay PERCENT [options of bench_model]\n");
     return 2;
   }
-  run::configure_threads(argv);  // may start this program again, with all of its arguments
+  // May start this program again, with all of its arguments.
+  const run::registry known = run::registry_of<planted>(op::builtin{});
+  run::configure_threads(argv, run::binding_of(known));
   planted_share = std::atof(argv[1]) / 100;
   argv[1] = argv[0];
-  return run::main(argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}},
-                   run::registry_of<planted>(op::builtin{}),
+  return run::main(argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}}, known,
                    [](const result::results&, const run::options&, bool) {});
 }

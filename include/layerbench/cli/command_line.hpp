@@ -19,8 +19,8 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/system.hpp>
 #include <layerbench/cache_state/state.hpp>
+#include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
 #include <layerbench/help/formatter.hpp>
@@ -337,19 +337,26 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
   return counts;
 }
 
-/// Throws usage_error where OpenMP has not taken the places that the user wants.
+/// Throws usage_error where OpenMP has not taken the places that the user wants: it leaves out
+/// those with processors that the process may not use.
 inline void require_places(const options& o, const registry& known) {
   const machine::thread_binding binding = binding_of(known);
-  bool taken = o.places.empty() || binding.order != machine::thread_order::free;
-  if (taken && o.places.starts_with('{')) {
-    const auto first = machine::number_in(o.places.substr(1));
-    taken = first && machine::contains(binding.places.front(), static_cast<int>(*first));
+  const bool listed = o.places.starts_with('{') && o.places.find('!') == std::string::npos;
+  const bool bound = binding.order != machine::thread_order::free;
+  const bool taken = bound && (!listed || machine::listed_places(o.places) == binding.places);
+  if (o.places.empty() || taken) return;
+  if (launched_processes() > 1) {
+    throw usage_error(fmt::format(
+        "--places={}: launchers of several processes bind these; use --bind-to of mpirun or "
+        "--cpu-bind of srun",
+        o.places));
   }
-  if (taken) return;
+  std::vector<machine::processor_list> usable;
+  for (const int processor : binding.processors()) usable.push_back({processor});
   throw usage_error(
-      fmt::format("--places={}: this process may not use these processors. Only OpenMP's threads "
-                  "have places, and mpirun has other options to bind",
-                  o.places));
+      fmt::format("--places={}: this process may not use all of these processors, but only {}, by "
+                  "its affinity mask, control groups and OMP_PLACES",
+                  o.places, machine::places_text(usable)));
 }
 
 /// Works out what depends on several options. Throws usage_error.

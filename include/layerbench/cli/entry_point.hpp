@@ -52,7 +52,7 @@ inline void require_all_ranks_of(const registry& known) {
                                      const registry& known, const epilogue& after,
                                      const communicator_factory& make_ranks,
                                      option_parser parse_options, program_runner run_program) {
-  configure_threads(argv);
+  configure_threads(argv, binding_of(known));
   std::optional<options> parsed;
   try {
     if (detail::leads_ranks(known)) require_connection();

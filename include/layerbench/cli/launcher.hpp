@@ -42,7 +42,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads the variables of Open MPI's mpirun, of PMI (MPICH and its kin, Slurm's PMI2), and of a job
+/// Reads the variables of Open MPI's mpirun, of PMI (MPICH, Intel MPI, Slurm's PMI2), and of a job
 /// step of Slurm. In this order: mpirun starts its own processes on the nodes by srun, one each.
 [[nodiscard]] inline launch this_launch() {
   const bool step = detail::is_task_of_step();

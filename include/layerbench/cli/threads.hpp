@@ -14,6 +14,7 @@
 #include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/wanted_places.hpp>
 #include <layerbench/topology/this_machine.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 namespace layerbench::run {
 
@@ -32,8 +33,9 @@ inline void restore_stderr() {
   if (::dup2(file, STDERR_FILENO) >= 0) ::close(file);
 }
 
-/// Restarts the program. Returns only where that fails. The OpenMP run time complains of variables
-/// while it is loaded. It has done so once, so it finds no stderr the second time.
+/// Restarts the program. Returns only where that fails. When the OpenMP run time is loaded it warns
+/// of the user's variables. stderr goes nowhere while it is loaded again, so that it warns once.
+/// require_places() checks --places.
 inline void restart(char** argv) {
   const int saved = ::fcntl(STDERR_FILENO, F_DUPFD, STDERR_FILENO + 1);
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -53,20 +55,20 @@ inline void restart(char** argv) {
 /// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:
 /// threads bound to cores (machine::processors_in_order), which is both faster and more repeatable
 /// than free ones. Values that the user set stay, unless --places replaces them. Restarts the
-/// program where something was to be set.
-inline void configure_threads(char** argv) {
+/// program where something was to be set. `binding`: that of OpenMP now.
+inline void configure_threads(char** argv, const machine::thread_binding& binding) {
   detail::restore_stderr();
   // A launcher of several binds each; all would bind their threads to the same first cores.
   if (launched_processes() > 1) return;
-  const bool bound = detail::has_bound_threads();
+  const bool bound = binding.order != machine::thread_order::free;
   const std::string asked = detail::given_places(argv);
-  if (bound && asked.empty()) return;
+  if (asked.empty() && (bound || std::getenv("OMP_PROC_BIND") != nullptr)) return;
   const std::string places = asked.empty() ? detail::chosen_places(argv) : asked;
-  const bool free = detail::has_free_threads();
+  const bool free = detail::has_no_proc_bind();
   const char* known = std::getenv("OMP_PLACES");
   if (known != nullptr && known == places && !free) return;
-  // OpenMP has bound this thread already, and others would inherit that.
-  if (bound) machine::release_this_thread();
+  // OpenMP has bound this thread to one of its places, and other threads would inherit that.
+  if (bound) machine::run_this_thread_on(binding.processors());
   if (free) ::setenv("OMP_PROC_BIND", "close", 1);
   ::setenv("OMP_PLACES", places.c_str(), 1);
   // Where a restart fails threads stay unbound, and the context shows what was asked for.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <layerbench/base/system.hpp>
 #include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
+#include <layerbench/topology/thread_binding.hpp>
 
 /// The places of threads that the user wants, or that suit the threads that the user wants. They
 /// are needed before the options are read.
@@ -57,16 +57,10 @@ namespace layerbench::run::detail {
   return found;
 }
 
-/// Whether the environment binds threads in one of OpenMP's ways.
-[[nodiscard]] inline bool has_bound_threads() {
-  constexpr std::array names{"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
-  return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
-}
-
-/// Whether OMP_PROC_BIND does not say how places are dealt out.
-[[nodiscard]] inline bool has_free_threads() {
+/// Whether OMP_PROC_BIND does not bind threads: it is not set, or false.
+[[nodiscard]] inline bool has_no_proc_bind() {
   const char* const bind = std::getenv("OMP_PROC_BIND");
-  return bind == nullptr || std::string_view(bind) == "false" || std::string_view(bind) == "FALSE";
+  return bind == nullptr || machine::leaves_threads_free(bind);
 }
 
 /// OMP_PLACES for the threads that the command line asks for.

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -79,24 +83,6 @@ namespace detail {
 
 }  // namespace detail
 
-/// All usable processors in the order in which threads should have them: the first N are the best
-/// ones for N threads, for each N of `threads`. They are on different cores while there are any,
-/// and on one last-level cache, node or package if they fit.
-[[nodiscard]] inline processor_list processors_in_order(const topology& of,
-                                                        const processor_list& usable,
-                                                        const std::set<int>& threads) {
-  processor_list chosen = detail::cores_first(of, usable);
-  std::vector<processor_list> others;
-  for (auto count = threads.rbegin(); count != threads.rend(); ++count) {
-    processor_list fewer = detail::best(of, chosen, static_cast<std::size_t>(std::max(*count, 1)));
-    std::erase_if(chosen, [&](int processor) { return contains(fewer, processor); });
-    others.push_back(std::exchange(chosen, std::move(fewer)));
-  }
-  for (auto rest = others.rbegin(); rest != others.rend(); ++rest)
-    chosen.insert(chosen.end(), rest->begin(), rest->end());
-  return chosen;
-}
-
 /// Numbers of threads for which a machine has other peaks: one, as many as one last-level cache,
 /// one node and the machine have cores, and one per processor.
 [[nodiscard]] inline std::set<int> threads_of_domains(const topology& of,
@@ -115,6 +101,26 @@ namespace detail {
   add(cores_of(of, order));
   add(order.size());
   return counts;
+}
+
+/// All usable processors in the order in which threads should have them: the first N are the best
+/// ones for N threads, for each N of `threads`, or of threads_of_domains() if there are none. They
+/// are on different cores while there are any, and on one last-level cache, node or package if they
+/// fit.
+[[nodiscard]] inline processor_list processors_in_order(const topology& of,
+                                                        const processor_list& usable,
+                                                        const std::set<int>& threads) {
+  processor_list chosen = detail::cores_first(of, usable);
+  const std::set<int> counts = threads.empty() ? threads_of_domains(of, usable) : threads;
+  std::vector<processor_list> others;
+  for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
+    processor_list fewer = detail::best(of, chosen, static_cast<std::size_t>(std::max(*count, 1)));
+    std::erase_if(chosen, [&](int processor) { return contains(fewer, processor); });
+    others.push_back(std::exchange(chosen, std::move(fewer)));
+  }
+  for (auto rest = others.rbegin(); rest != others.rend(); ++rest)
+    chosen.insert(chosen.end(), rest->begin(), rest->end());
+  return chosen;
 }
 
 /// Places as OMP_PLACES has them: "{0},{1}", "{0}:64", "{0}:4,{8}:4:2". Runs of at least three
@@ -142,6 +148,54 @@ namespace detail {
     i += count;
   }
   return fmt::format("{}", fmt::join(parts, ","));
+}
+
+/// The places of a list as OMP_PLACES has them; nothing for a name, an exclusion (!), what OpenMP
+/// does not read either, and numbers that no machine has. Processors of a place are sorted.
+[[nodiscard]] inline std::optional<std::vector<processor_list>> listed_places(
+    std::string_view text) {
+  const auto skip = [&](char wanted) {
+    const bool found = text.starts_with(wanted);
+    if (found) text.remove_prefix(1);
+    return found;
+  };
+  const auto number = [&]() -> std::optional<int> {
+    int value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    constexpr int most = 1 << 16;
+    if (failed != std::errc() || value > most || value < -most) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return value;
+  };
+  // Behind the first of several: their number and their distance.
+  const auto repeated = [&]() -> std::optional<std::pair<int, int>> {
+    constexpr int most = 1 << 13;
+    const auto count = skip(':') ? number() : 1;
+    const auto stride = skip(':') ? number() : 1;
+    if (!count || !stride || *count < 1 || *count > most) return std::nullopt;
+    return std::pair(*count, *stride);
+  };
+  std::vector<processor_list> places;
+  do {
+    processor_list first;
+    if (!skip('{')) return std::nullopt;
+    do {
+      const auto begin = number();
+      const auto more = begin ? repeated() : std::nullopt;
+      if (!more) return std::nullopt;
+      for (int i = 0; i < more->first; ++i) first.push_back(*begin + i * more->second);
+    } while (skip(','));
+    const auto more = skip('}') ? repeated() : std::nullopt;
+    if (!more) return std::nullopt;
+    std::ranges::sort(first);
+    first.erase(std::ranges::unique(first).begin(), first.end());
+    for (int i = 0; i < more->first; ++i) {
+      processor_list& place = places.emplace_back(first);
+      for (int& processor : place) processor += i * more->second;
+    }
+  } while (skip(','));
+  if (!text.empty()) return std::nullopt;
+  return places;
 }
 
 /// OMP_PLACES for processors in that order. Where OpenMP's own word for it says the same, it is

@@ -97,14 +97,4 @@ inline void run_this_thread_on(const processor_list& processors) {
   return one;
 }
 
-/// Lets this thread run on all processors that the process may use.
-inline void release_this_thread() {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (const int processor : this_machine().processors()) {
-    if (processor < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(processor), &all);
-  }
-  ::sched_setaffinity(0, sizeof all, &all);
-}
-
 }  // namespace layerbench::machine

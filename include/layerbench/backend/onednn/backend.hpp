@@ -69,8 +69,10 @@ class backend : public host_memory {
     return std::nullopt;
   }
 
-  /// OpenMP counts the processors at its start, before this thread is bound to one of them.
-  static int processors() noexcept { return omp_get_num_procs(); }
+  /// Those of OpenMP's places, or of this thread's mask if OpenMP does not bind threads.
+  static int processors() noexcept {
+    return std::max(1, static_cast<int>(binding().processors().size()));
+  }
   static int threads_used(int offered) noexcept { return offered; }
 
   /// As OpenMP took it from the environment.
