@@ -97,6 +97,25 @@ TEST_F(OperandRing, WhatAWholeNumberOfWindowsLacksIsTouchedBeforeEachCall) {
   EXPECT_NE(recorder::calls[0].operands[1], recorder::calls[2].operands[0]);
 }
 
+TEST_F(OperandRing, ActivationsComeBackSoonerWhereTheyShareMemory) {
+  // The relu's result and the convolution's are written: two such pairs are all the memory.
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  op_in_context how = after_relu(20 * touched);
+  how.shared_bytes = 4 * tensor_bytes;
+  operand_ring turns = turn(conv, how);
+  make_calls(turns, 40);
+  const auto weights = places("conv", 1);
+  const auto written = places("conv", 2);
+  for (std::size_t i = 0; i + 20 < weights.size(); ++i) {
+    EXPECT_EQ(written[i], written[i + 2]);
+    EXPECT_NE(written[i], written[i + 1]);
+    EXPECT_NE(weights[i], weights[i + 2]);
+    EXPECT_EQ(weights[i], weights[i + 20]);
+  }
+  // The weights of a whole step still lie between two uses of the same ones.
+  EXPECT_NEAR(static_cast<double>(turns.ring_bytes()), 20.0 * touched, 20.0 * 2 * 4096);
+}
+
 TEST_F(OperandRing, AModelThatFitsOneCallStaysInPlace) {
   operand_ring turns = turn(conv, after_relu(1000));
   make_calls(turns, 5);

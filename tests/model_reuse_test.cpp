@@ -191,6 +191,8 @@ TEST_F(Reuse, ReusedMemoryIsThatOfActivationsNobodyReadsAnyMore) {
   EXPECT_EQ(reused.calls[layer("conv3")].tensors.back(),
             calls_.calls[layer("conv2")].tensors.back());
   EXPECT_EQ(step_memory(reused, bytes).footprint(), 5 * tensor + 4 * weights);
+  EXPECT_EQ(step_memory(reused, bytes).state_of(0).shared_bytes, 5 * tensor);
+  EXPECT_FALSE(state_of("conv3").shared_bytes) << "each has its own";
   const call_state state = step_memory(reused, bytes).state_of(layer("conv3"));
   ASSERT_TRUE(state.operands.back().used);
   EXPECT_EQ(state.operands.back().used->call, layer("bn2"));
@@ -230,6 +232,9 @@ TEST_F(Reuse, SignaturesAgreeForEqualSizes) {
   call_state b{1'150'000, source(100)};
   EXPECT_EQ(a.signature(), b.signature());  // a few bytes more
   EXPECT_EQ(a.signature(), "step:1.00MB,src:fresh");
+  b.shared_bytes = 100'000;
+  EXPECT_EQ(b.signature(), "step:1.00MB,shared:100kB,src:fresh");
+  b.shared_bytes.reset();
   b.footprint = 1'500'000;
   EXPECT_NE(a.signature(), b.signature());
   b = a;

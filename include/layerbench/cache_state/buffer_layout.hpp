@@ -35,7 +35,8 @@ struct buffer_layout {
   bool paced = false;                      ///< one turn of the rings should last as long as a step
   std::size_t filler_blocks = instruction_cache_filler.size();  ///< run before each call
   std::size_t touched_bytes = 0;                                ///< by a call and its setup ops
-  std::size_t slots = 1;                                        ///< of each ring
+  std::size_t slots = 1;                                        ///< of each other ring
+  std::size_t activation_slots = 1;                             ///< of the ring of activations
 
   /// Sets how many calls ahead each setup op runs, from its distance to the call. Ops that run
   /// after the eviction, and the one that runs first, run just before the call. `turns_per_step` is
@@ -47,7 +48,8 @@ struct buffer_layout {
       if (setup_ops[i].runs_first() || after_eviction) continue;
       const double calls = turns_per_step * static_cast<double>(setup_ops[i].distance()) /
                            static_cast<double>(touched_bytes);
-      const auto most = static_cast<double>(slots - 1);  // the next slot would be the call's
+      // The next slot would be the call's.
+      const auto most = static_cast<double>(activation_slots - 1);
       const double whole = std::min(most, paced ? std::floor(calls) : std::round(calls));
       setup_ops[i].set_lead(static_cast<std::int64_t>(whole),
                             paced ? std::min(calls - whole, 1.0) : 0);
@@ -66,7 +68,7 @@ class buffer_layout_builder {
   buffer_layout_builder(compute_device& device, const any_plan& plan, const op_in_context& what)
       : device_(device), plan_(plan), cache_(what.cache), reuse_bytes_(reuse_bytes_of(what)) {
     add_operands(what);
-    layout_.rings.set_slots(layout_.slots);
+    layout_.rings.set_slots(layout_.slots, layout_.activation_slots);
   }
 
   [[nodiscard]] buffer_layout result() && { return std::move(layout_); }
@@ -116,7 +118,7 @@ class buffer_layout_builder {
     // The op of the longest ago comes first; of equal ones the first source's, since its producer
     // may overwrite that source.
     std::ranges::stable_sort(layout_.setup_ops, std::ranges::greater{}, &setup_op::distance);
-    pad_rings();
+    set_slots(what);
     set_eviction(what);
     layout_.set_leads();
   }
@@ -259,14 +261,23 @@ class buffer_layout_builder {
     return output;
   }
 
-  /// Sets the number of slots. A ring is a whole number of slots, so that each thread finds the
-  /// memory that it touched itself one turn before. A setup op that no call of the model has
-  /// touches the bytes that the ring then lacks, an equal share before each call.
-  void pad_rings() {
+  /// Sets the numbers of slots. A ring is a whole number of slots, so that each thread finds the
+  /// memory that it touched itself one turn before. Where all activations of a step share memory,
+  /// their ring is as long as that memory. A setup op that no call of the model has touches the
+  /// bytes that the rings then lack, an equal share before each call.
+  void set_slots(const op_in_context& what) {
     layout_.slots =
         std::max<std::size_t>(1, reuse_bytes_ / (layout_.touched_bytes + untouched_bytes_));
+    layout_.activation_slots = layout_.slots;
+    const std::size_t written = layout_.rings.slot_bytes(buffer_kind::activations);
+    if (cache_ == cache_state::model && what.shared_bytes && written > 0) {
+      layout_.activation_slots = std::clamp<std::size_t>(
+          static_cast<std::size_t>(*what.shared_bytes) / written, 1, layout_.slots);
+    }
     constexpr std::size_t page = 4096;
-    const std::size_t all = layout_.slots * layout_.touched_bytes;
+    const std::size_t touched = layout_.slots * layout_.touched_bytes;
+    const std::size_t again = (layout_.slots - layout_.activation_slots) * written;
+    const std::size_t all = touched - std::min(touched, again);
     const std::size_t missing =
         (reuse_bytes_ - std::min(reuse_bytes_, all)) / layout_.slots / page * page;
     if (missing == 0 || (cache_ != cache_state::model && untouched_bytes_ == 0)) return;
@@ -276,7 +287,7 @@ class buffer_layout_builder {
     constexpr std::size_t destination = 1;
     setup_op padding(plan_or_null(device_, op::any(relu), {}), destination, half,
                      setup_op::max_distance);
-    padding.reserve(layout_.rings, layout_.rings.add(buffer_kind::activations, half));
+    padding.reserve(layout_.rings, layout_.rings.add(buffer_kind::updated, half));
     layout_.touched_bytes += missing;
     layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(padding));
   }

@@ -40,7 +40,9 @@ struct op_in_context {
   plan_request request = {};
   cache_state cache = cache_state::hot;
   std::int64_t footprint = 0;  ///< bytes that the step touches
-  double share = 0;            ///< estimated share of the step's time that calls of this op take
+  /// Bytes of the memory that all activations of the step share, if they do.
+  std::optional<std::int64_t> shared_bytes = {};
+  double share = 0;  ///< estimated share of the step's time that calls of this op take
   std::vector<operand_history> operands = {};  ///< missing ones were last used one step ago
   std::size_t step_calls = SIZE_MAX;           ///< calls in the step
   bool evict_private_caches = true;  ///< as the other layers of the step do between two calls

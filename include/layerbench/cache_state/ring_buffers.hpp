@@ -27,7 +27,7 @@ struct slice {
 };
 
 /// One ring of equal slots for each kind of memory. Call i has slot i of each ring, modulo the
-/// number of slots.
+/// number of the ring's slots.
 class ring_buffers {
  public:
   /// Reserves bytes in every slot of a kind's ring.
@@ -42,12 +42,14 @@ class ring_buffers {
     return result;
   }
 
-  /// Sets the number of slots of each ring, after the last add().
-  void set_slots(std::size_t slots) {
+  /// Sets the number of slots of each ring, and of that of activations, after the last add().
+  void set_slots(std::size_t slots, std::size_t of_activations) {
     for (ring& one : rings_) {
       one.slot_bytes = rounded_up(one.slot_bytes, one.alignment);
       one.bytes = slots * one.slot_bytes;
     }
+    ring& activations = ring_of(buffer_kind::activations);
+    activations.bytes = of_activations * activations.slot_bytes;
     ring& own = ring_of(buffer_kind::own);
     own.bytes = std::min(slots, max_own_slots()) * own.slot_bytes;
   }

@@ -74,6 +74,7 @@ class memory_planner {
         shares_[tensor] = false;  // a call may use it twice
       }
     }
+    step_.reuses_memory = true;
     return std::move(step_);
   }
 

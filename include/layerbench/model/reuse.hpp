@@ -47,6 +47,8 @@ struct call_state {
   std::int64_t footprint = 0;  ///< distinct bytes that a step touches
   std::vector<operand_state> operands;
   bool in_place = false;  ///< writes over a source
+  /// Distinct bytes of all activations of the step, where they share memory.
+  std::optional<std::int64_t> shared_bytes = {};
 
   /// Timings with equal signatures are interchangeable. Sizes are rounded to sixths of a decade, at
   /// most 21 % off.
@@ -59,6 +61,7 @@ struct call_state {
     };
     constexpr std::int64_t next_to_nothing = 4096;
     std::string text = "step:" + size(footprint);
+    if (shared_bytes) text += ",shared:" + size(*shared_bytes);
     for (const operand_state& operand : operands) {
       // The memory of a destination may have had another use in the same step.
       const bool written = operand.role == op::role::destination;
@@ -113,6 +116,9 @@ class step_memory {
       }
     }
     for (const std::int64_t byte : bytes_) footprint_ = checked_add(footprint_, byte);
+    if (!all.reuses_memory) return;
+    shared_bytes_ = footprint_;
+    for (const kept_tensor& kept : all.kept) *shared_bytes_ -= bytes_[kept.tensor];
   }
 
   /// Distinct bytes that a step touches.
@@ -120,7 +126,7 @@ class step_memory {
 
   [[nodiscard]] call_state state_of(std::size_t call) const {
     const model::call& of = step_.calls[call];
-    call_state found{footprint_, {}, false};
+    call_state found{footprint_, {}, false, shared_bytes_};
     for (const op::operand& operand : step_.operands_of(of)) {
       const std::size_t i = found.operands.size();
       operand_state state{operand.role, {}};
@@ -217,6 +223,7 @@ class step_memory {
   std::vector<std::int64_t> bytes_;                ///< of each tensor
   std::vector<std::vector<std::size_t>> touched_;  ///< by each call: tensors, or parts of them
   std::int64_t footprint_ = 0;
+  std::optional<std::int64_t> shared_bytes_ = {};  ///< of activations
 };
 
 }  // namespace layerbench::model

@@ -82,6 +82,7 @@ struct step {
   std::vector<kept_tensor> kept = {};
   std::vector<packed_tensor> packed = {};
   dtype type = dtype::f32;
+  bool reuses_memory = false;  ///< activations are written over others
 
   [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const {
     return of.op.operands(of.pass, type);

@@ -46,6 +46,7 @@ class planned_step {
     op_in_context result{.request = request(),
                          .cache = cache,
                          .footprint = found.footprint,
+                         .shared_bytes = found.shared_bytes,
                          .share = share_of(of),
                          .step_calls = step_.calls.size()};
     result.request.pass = of.pass;
