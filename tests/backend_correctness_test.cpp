@@ -142,8 +142,10 @@ class random_shapes : public ::testing::Test {
 
   using draw = Op (*)(dice&);
 
-  static void agree(dtype type, int shapes, int threads, draw drawn = &testing::random_op<Op>) {
+  static void agree(dtype type, int shapes, int threads, draw drawn = &testing::random_op<Op>,
+                    bool on_gpus = true) {
     for (const run::backend_entry& backend : testing::built_backends().backends) {
+      if (!on_gpus && !backend.on_host) continue;
       if (type == dtype::tf32 && backend.on_host) continue;  // a type of GPUs alone
       expect_enough(backend, type, shapes, threads, drawn);
     }
@@ -278,6 +280,25 @@ TYPED_TEST(fused_shapes, agree_with_the_reference_in_bf16) {
 }
 TYPED_TEST(fused_shapes, agree_with_the_reference_on_two_threads) {
   this->agree(dtype::f32, this->some, 2, &testing::random_fused_op<TypeParam>);
+}
+
+// Convolutions that reorder weights and images in each call, which GPUs have not.
+class reordering_convolutions : public random_shapes<op::conv> {
+ protected:
+  static void agree(dtype type, int shapes, int threads) {
+    const draw reordering = [](dice& d) {
+      op::conv o = testing::random_op<op::conv>(d);
+      o.reorders = true;
+      return o;
+    };
+    random_shapes::agree(type, shapes, threads, reordering, false);
+  }
+};
+
+TEST_F(reordering_convolutions, agree_with_the_reference_in_f32) { agree(dtype::f32, many, 1); }
+TEST_F(reordering_convolutions, agree_with_the_reference_in_bf16) { agree(dtype::bf16, many, 1); }
+TEST_F(reordering_convolutions, agree_with_the_reference_on_two_threads) {
+  agree(dtype::f32, some, 2);
 }
 
 // Of the others oneDNN has few post-ops for integers.

@@ -211,6 +211,16 @@ std::string types_of(const layer& of) {
   return fmt::format("{} {}>{}", of.name, name(operands.front().type), name(operands.back().type));
 }
 
+TEST_F(fusion, sets_fields_of_all_layers_of_an_op) {
+  const graph plain = load_named("resnet50");
+  const graph result = fused_by("pytorch", plain);
+  EXPECT_EQ(names_of(result), names_of(plain));
+  for (const layer& one : result.layers) {
+    const auto* conv = one.op.get<op::conv>();
+    EXPECT_TRUE(conv == nullptr || conv->reorders) << one.name;
+  }
+}
+
 TEST_F(fusion, gives_tensors_of_steps_in_s8_their_types) {
   const graph g = model_of({conv("a", ""), relu("r", "\"a\""), conv("e", "\"r\""),
                             conv("b", "\"e\""), add("sum", "\"b\", \"r\""), relu("s", "\"sum\""),
@@ -316,6 +326,13 @@ TEST_F(fusion, files_are_checked) {
   EXPECT_THAT(
       error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "then": [["add"]], "more": 1}]})"),
       testing::HasWord("more"));
+  EXPECT_THAT(
+      error_of(R"({"name": "p", "rules": [{"ops": ["conv", "gemm"], "set": ["reorders"]}]})"),
+      testing::HasWord("/rules/0/set/0"));
+  EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "set": ["groups"]}]})"),
+              testing::HasWord("/rules/0/set/0"));
+  EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "set": []}]})"),
+              testing::HasWord("/rules/0/set"));
   const auto error_of_int8 = [&](const std::string& text) {
     return error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "then": [["relu"]]}], "int8": )" +
                     text + "}");

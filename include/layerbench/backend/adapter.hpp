@@ -83,6 +83,10 @@ concept has_ranks = requires {
 template <class Plan>
 concept has_post_ops = requires { requires Plan::has_post_ops; };
 
+/// Whether a plan reorders weights and images in each call, if its op says so.
+template <class Plan>
+concept has_reorders = requires { requires Plan::has_reorders; };
+
 /// Whether a plan computes with the types, scales and zero points that its op names.
 template <class Plan>
 concept has_quantization = requires { requires Plan::has_quantization; };
@@ -359,6 +363,12 @@ class backend_device final : public compute_device {
         if (is_quantized(*sizes)) {
           throw unsupported(
               fmt::format("{} has no {} with fields for integers", B::name, Op::name));
+        }
+      }
+      if constexpr (requires { sizes->reorders; } &&
+                    !detail::has_reorders<layerbench::plan<B, Op>>) {
+        if (sizes->reorders) {
+          throw unsupported(fmt::format("{} has no {} with reorders", B::name, Op::name));
         }
       }
       result = std::make_unique<detail::plan_of<B, Op>>(device(), *sizes, request);

@@ -69,6 +69,28 @@ namespace detail {
   return texts;
 }
 
+/// Reads a rule that sets fields of ops.
+[[nodiscard]] inline fusion_rule read_setting(const json::cursor& at, const op::catalog& catalog) {
+  at.check_keys({"ops", "set"}, {"ops", "set"});
+  std::vector<std::string_view> ops;
+  for (const op::entry& entry : catalog) ops.push_back(entry.name);
+  fusion_rule rule;
+  rule.ops = read_known(at["ops"], ops);
+  std::vector<std::string_view> flags;  // that all of these ops have
+  for (const std::string& name : rule.ops) {
+    std::vector<std::string_view> here;
+    for (const record_field& field :
+         std::ranges::find(catalog, name, &op::entry::name)->default_fields()) {
+      if (std::holds_alternative<bool>(field.value)) here.push_back(field.name);
+    }
+    if (name == rule.ops.front()) flags = here;
+    std::erase_if(
+        flags, [&](std::string_view flag) { return std::ranges::find(here, flag) == here.end(); });
+  }
+  rule.sets = read_known(at["set"], flags);
+  return rule;
+}
+
 [[nodiscard]] inline fusion_rule read_rule(const json::cursor& at,
                                            const std::vector<std::string_view>& ops) {
   const bool names_layers = at.has("layers");
@@ -164,6 +186,7 @@ class fuser {
     const record_fields fields = first.op.fields();
     if (find_field(fields, "post") == nullptr || has_post_ops(first.op)) return nullptr;
     const auto found = std::ranges::find_if(plan_.rules, [&](const fusion_rule& rule) {
+      if (!rule.sets.empty()) return false;
       if (!rule.layers.empty()) return rule.layers.front() == first.name;
       return std::ranges::find(rule.ops, first.op.name()) != rule.ops.end();
     });
@@ -267,7 +290,7 @@ class fuser {
 
   [[nodiscard]] layer fused_layer(const fused_call& call) const {
     const layer& first = layers_[call.layers.front()];
-    if (call.layers.size() == 1) return first;
+    if (call.layers.size() == 1) return {first.name, with_settings(first.op), first.inputs};
     op::post_ops post = call.post;
     std::size_t addend = first.inputs.size();
     bool overwrites = false;
@@ -285,8 +308,22 @@ class fuser {
     }
     std::vector<std::string> names;
     for (const std::size_t i : call.layers) names.push_back(layers_[i].name);
-    return {fmt::format("{}", fmt::join(names, "+")), op::with_fields(first.op, fields, catalog_),
-            call.inputs};
+    return {fmt::format("{}", fmt::join(names, "+")),
+            with_settings(op::with_fields(first.op, fields, catalog_)), call.inputs};
+  }
+
+  /// The op with the fields that rules set.
+  [[nodiscard]] op::any with_settings(const op::any& of) const {
+    record_fields fields = of.fields();
+    bool changed = false;
+    for (const fusion_rule& rule : plan_.rules) {
+      if (std::ranges::find(rule.ops, of.name()) == rule.ops.end()) continue;
+      for (const std::string& flag : rule.sets) {
+        std::ranges::find(fields, flag, &record_field::name)->value = true;
+        changed = true;
+      }
+    }
+    return changed ? op::with_fields(of, fields, catalog_) : of;
   }
 
   const fusion_plan& plan_;
@@ -319,7 +356,8 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
   const json::cursor rules = file["rules"];
   rules.require_array();
   for (std::size_t i = 0; i < rules.get().size(); ++i) {
-    plan.rules.push_back(detail::read_rule(rules[i], ops));
+    plan.rules.push_back(rules[i].has("set") ? detail::read_setting(rules[i], catalog)
+                                             : detail::read_rule(rules[i], ops));
   }
   if (plan.rules.empty()) rules.fail("has no rule");
   if (file.has("int8")) plan.int8 = detail::read_quantization(file["int8"], catalog);

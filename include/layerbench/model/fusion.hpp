@@ -11,18 +11,21 @@
 #include <layerbench/model/quantization.hpp>
 #include <layerbench/op/op.hpp>
 
-/// Fusion plans (docs/formats.md): which layers an inference engine runs as one call.
+/// Fusion plans (docs/formats.md): which layers an inference engine runs as one call, and how it
+/// runs calls.
 namespace layerbench::model {
 
 /// Which layers a call takes in. Each layer must be the only reader of the one before it. A rule is
-/// for ops and says what may follow, or for `layers` of one model, all of which are one call.
+/// for ops and says what may follow, or for `layers` of one model, all of which are one call. A
+/// rule with `sets` joins nothing: it sets these fields of its ops.
 struct fusion_rule {
   std::vector<std::string> ops = {};     ///< of the first layer
   std::vector<std::string> layers = {};  ///< by name, the first one first
   /// The stages that follow it, in order. Each takes in at most one layer: `batchnorm`, which is
   /// folded into weights and bias, `add`, `activation`, or the kind of an activation.
   std::vector<std::vector<std::string>> then = {};
-  bool repeat = false;    ///< the last stage takes in as many layers as there are
+  std::vector<std::string> sets = {};  ///< optional fields of `ops` that are true or false
+  bool repeat = false;                 ///< the last stage takes in as many layers as there are
   bool in_place = false;  ///< an addition overwrites a source that no later layer reads
 };
 

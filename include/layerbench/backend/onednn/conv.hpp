@@ -2,21 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/onednn/primitive_sequence.hpp>
 #include <layerbench/op/conv.hpp>
 
 namespace layerbench {
 
 /// Convolution by one of oneDNN's direct algorithms. Weights are in the library's order, packed
-/// once for inference.
+/// once for inference. One that `reorders` gets them row-major and packs them in each call, as
+/// PyTorch does without a compiler (aten/src/ATen/native/mkldnn/Conv.cpp and ideep's
+/// convolution_forward). In nchw it also brings the image into the library's order and the result
+/// back.
 template <>
-class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
+class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
  public:
   static constexpr bool has_post_ops = true;
   static constexpr bool has_quantization = true;
+  static constexpr bool has_reorders = true;
 
   plan(const onednn::backend& device, const op::conv& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)),
+      : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
         image_{
             onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.order)},
@@ -30,7 +34,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
       switch (request.pass) {
         case op::pass::bwd_data: return build_bwd_data(device, request);
         case op::pass::bwd_weights: return build_bwd_weights(device, request);
-        default: return build_fwd(device, request);
+        default: return o.reorders ? build_reordering(device, request) : build_fwd(device, request);
       }
     });
   }
@@ -42,6 +46,54 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_plan {
     auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
                           forward_attributes(o_.post, result_, o_.groups == 1 ? 1 : 3));
     set_forward(result, bias, o_.post, request);
+  }
+
+  void build_reordering(const onednn::backend& device, const plan_request& request) {
+    using dnnl::memory;
+    const auto number = onednn::data_type(request.type);
+    memory::desc src = image_;
+    const memory::desc weights = onednn::plain(filters_.get_dims(), number);
+    memory::desc dst = result_;
+    const memory::desc bias = o_.bias ? onednn::plain({o_.k}, number) : memory::desc();
+    if (request.order == layout::nchw) {
+      image_ = onednn::any(image_.get_dims(), request.type);
+      result_ = onednn::any(result_.get_dims(), request.type);
+    }
+    auto chosen = forward(device, dnnl::prop_kind::forward_inference, bias, attributes());
+    select(chosen, request.algorithm);
+    if (request.order == layout::any) {  // as the library chose
+      src = chosen.src_desc();
+      dst = chosen.dst_desc();
+    }
+    const std::size_t last = operands().size() - 1;
+    const location read = reordered(device, src, operand(0), chosen.src_desc());
+    const location packed = reordered(device, weights, operand(1), chosen.weights_desc());
+    const bool as_stored = chosen.dst_desc() == dst;
+    const location written = as_stored ? operand(last) : scratch(chosen.dst_desc());
+    std::vector<argument> arguments{{DNNL_ARG_SRC, chosen.src_desc(), read},
+                                    {DNNL_ARG_WEIGHTS, chosen.weights_desc(), packed},
+                                    {DNNL_ARG_DST, chosen.dst_desc(), written}};
+    if (o_.bias) arguments.push_back({DNNL_ARG_BIAS, bias, operand(2)});
+    add(chosen, std::move(arguments));
+    if (!as_stored) add_reorder(device, chosen.dst_desc(), written, dst, operand(last));
+    std::vector<memory::desc> stored{src, weights, bias, dst};
+    if (!o_.bias) stored.erase(stored.begin() + 2);
+    finish(stored);
+  }
+
+  /// Where a tensor lies as `wanted`, after a reorder unless it does already.
+  location reordered(const onednn::backend& device, const dnnl::memory::desc& from,
+                     const location& at, const dnnl::memory::desc& wanted) {
+    if (from == wanted) return at;
+    const location result = scratch(wanted);
+    add_reorder(device, from, at, wanted, result);
+    return result;
+  }
+  void add_reorder(const onednn::backend& device, const dnnl::memory::desc& from,
+                   const location& source, const dnnl::memory::desc& to,
+                   const location& destination) {
+    add(dnnl::reorder::primitive_desc(device.engine(), from, device.engine(), to, attributes()),
+        {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, destination}});
   }
 
   void build_bwd_data(const onednn::backend& device, const plan_request& request) {

@@ -41,6 +41,7 @@ class plan<reference::backend, Op> {
  public:
   static constexpr bool has_post_ops = true;
   static constexpr bool has_quantization = true;
+  static constexpr bool has_reorders = true;
 
   plan(reference::backend& /*device*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
