@@ -94,7 +94,10 @@ std::string engine_rows(const std::string& engine, int batch) {
       row[field] = "chain/inference/" + engine + "/f32/tiny/batch:" + std::to_string(batch);
     }
   }
-  file["engine_layers"] = {{"inference/torch/f32/tiny/batch:2", {{{"name", "a"}}}}};
+  file["engine_layers"]["inference/torch/f32/tiny/batch:2"] = {
+      {{"name", "a"}, {"type", "Conv"}, {"layers", {"conv1", "relu1"}}, {"seconds", 0.003}},
+      {{"name", "b"}, {"type", "Relu"}, {"layers", {"other"}}, {"seconds", 0.0005}},
+      {{"name", "c"}, {"type", "Reorder"}, {"layers", json::value::array()}, {"seconds", 0.0001}}};
   return file.dump();
 }
 
@@ -126,6 +129,52 @@ TEST(Validate, HoldsPredictionsAgainstEngines) {
   EXPECT_NEAR(pair.at("error"), -0.008, 1e-9);
   arguments.back() = "csv";
   EXPECT_THAT(tool(arguments).out, AllOf(HasSubstr(",unvalidated,engine"), HasSubstr(",openvino")));
+}
+
+TEST(Validate, HoldsLayersAgainstTheProfileOfAnEngine) {
+  const testing::temporary_directory scratch;
+  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  const std::string torch = scratch.write("torch.json", engine_rows("torch", 2)).string();
+  const std::string other = scratch.write("other.json", engine_rows("openvino", 2)).string();
+  const json::value all = json::value::parse(
+      tool({"validate", ours, "--engine", torch + "," + other, "--format", "json"}).out);
+  const json::value& pair = all.at("engines").at(0).at("cases").at(0);
+  EXPECT_DOUBLE_EQ(pair.at("profile_seconds"), 0.0036);
+  const json::value& conv = pair.at("ops").at(0);
+  EXPECT_EQ(conv.at("op"), "conv");
+  EXPECT_DOUBLE_EQ(conv.at("predicted_seconds"), 0.0024);
+  EXPECT_DOUBLE_EQ(conv.at("engine_seconds"), 0.003);
+  EXPECT_NEAR(conv.at("error"), -0.2, 1e-9);
+  const json::value& relu = pair.at("ops").at(1);
+  EXPECT_EQ(relu.at("engine_seconds"), 0) << "the engine joins it to the convolution";
+  EXPECT_TRUE(relu.at("error").is_null());
+  EXPECT_THAT(pair.at("in_no_layer"), SizeIs(2));
+  EXPECT_EQ(pair.at("in_no_layer").at(1).at("type"), "Reorder");
+  EXPECT_FALSE(all.at("engines").at(1).at("cases").at(0).contains("ops")) << "no profile of it";
+  EXPECT_THAT(tool({"validate", ours, "--engine", torch}).out,
+              mentions("conv 2.400 / 3.000", "Reorder 0.1000", "by the profile of torch"));
+}
+
+TEST(Validate, RefusesAWrongProfileOfAnEngine) {
+  const testing::temporary_directory scratch;
+  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  json::value file = json::value::parse(engine_rows("torch", 2));
+  const std::string at = "/engine_layers/inference~1torch~1f32~1tiny~1batch:2";
+  json::value& nodes = file["engine_layers"]["inference/torch/f32/tiny/batch:2"];
+  const auto expect_refused = [&](const std::string& place) {
+    const std::string path = scratch.write("torch.json", file.dump()).string();
+    const testing::outcome done = tool({"validate", ours, "--engine", path});
+    EXPECT_EQ(done.exit_code, 3);
+    EXPECT_THAT(done.err, HasSubstr(place));
+  };
+  nodes[1].erase("seconds");
+  expect_refused(at + "/1");
+  nodes[1]["seconds"] = "long";
+  expect_refused(at + "/1/seconds");
+  nodes = 3;
+  expect_refused(at);
+  file["engine_layers"] = "none";
+  expect_refused("/engine_layers");
 }
 
 TEST(Validate, KeepsTheOwnStepsBesideThoseOfEngines) {

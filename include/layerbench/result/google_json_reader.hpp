@@ -118,7 +118,7 @@ inline void read_row(const row_fields& row, results& into) {
 }
 
 /// Receives the events of nlohmann::json::sax_parse (its `json_sax`). It adds rows to `into` one by
-/// one, keeps the context and ignores all else. Throws bad_input.
+/// one, keeps the context and the layers of engines, and ignores all else. Throws bad_input.
 class file_reader {
  public:
   explicit file_reader(results& into) : into_(into) {}
@@ -129,6 +129,9 @@ class file_reader {
     throw bad_input(into_.file, "/",
                     "not a result file: no object \"context\" and list \"benchmarks\"");
   }
+
+  /// The layers of engines (docs/formats.md); null if the file has none.
+  [[nodiscard]] const nlohmann::json& engine_layers() const { return engine_layers_; }
 
   bool null() { return take(nullptr); }
   bool boolean(bool value) { return take(value); }
@@ -143,7 +146,7 @@ class file_reader {
   bool end_array() { return close(); }
 
   bool key(const std::string& name) {
-    if (depth_ == 1) in_ = name == "context" ? section::context : rows_or_other(name);
+    if (depth_ == 1) in_ = section_of(name);
     if (in_row_ && depth_ == row_depth) row_.add(name);
     key_ = name;
     return true;
@@ -155,15 +158,20 @@ class file_reader {
   }
 
  private:
-  enum class section : std::uint8_t { other, context, rows };
+  enum class section : std::uint8_t { other, context, engine_layers, rows };
   static constexpr std::size_t row_depth = 3;  ///< in the file's object, in its list
 
-  static section rows_or_other(std::string_view name) {
+  static section section_of(std::string_view name) {
+    if (name == "context") return section::context;
+    if (name == "engine_layers") return section::engine_layers;
     return name == "benchmarks" ? section::rows : section::other;
+  }
+  [[nodiscard]] bool is_kept() const {
+    return in_ == section::context || in_ == section::engine_layers;
   }
 
   bool take(nlohmann::json value) {
-    if (in_ == section::context) {
+    if (is_kept()) {
       put(std::move(value));
     } else if (in_row_ && depth_ == row_depth) {
       row_.set(std::move(value));
@@ -177,7 +185,7 @@ class file_reader {
     if (++depth_ > most_levels) {
       throw bad_input(into_.file, "", "nested too deeply for a result file");
     }
-    if (in_ == section::context) open_.push_back(put(kind));
+    if (is_kept()) open_.push_back(put(kind));
     if (in_ == section::rows && depth_ == row_depth - 1) {
       has_rows_ = kind == nlohmann::json::value_t::array;
     }
@@ -210,9 +218,10 @@ class file_reader {
                                 context_.value("layerbench_version", nlohmann::json()).dump()));
   }
 
-  /// Inserts a value into the context. Returns where it is.
+  /// Inserts a value into the section. Returns where it is.
   nlohmann::json* put(nlohmann::json value) {
-    if (open_.empty()) return &(context_ = std::move(value));
+    nlohmann::json& whole = in_ == section::context ? context_ : engine_layers_;
+    if (open_.empty()) return &(whole = std::move(value));
     nlohmann::json& inside = *open_.back();
     if (inside.is_object()) return &(inside[key_] = std::move(value));
     inside.push_back(std::move(value));
@@ -234,7 +243,8 @@ class file_reader {
   section in_ = section::other;
   std::string key_;
   nlohmann::json context_;
-  std::vector<nlohmann::json*> open_;  ///< of the context
+  nlohmann::json engine_layers_;
+  std::vector<nlohmann::json*> open_;  ///< of the section that is kept
   row_fields row_;
   bool in_row_ = false;
   bool has_rows_ = false;

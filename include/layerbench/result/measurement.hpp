@@ -102,6 +102,13 @@ inline constexpr double much_disturbed = 0.1;
 /// The version of the format of result files (docs/formats.md).
 inline constexpr std::string_view format_version = "1";
 
+/// A part of an engine's step in its own profile (tools/engines.py).
+struct engine_node {
+  std::string type;                 ///< the engine's name of its kind
+  std::vector<std::string> layers;  ///< of the shape file, as far as they are known
+  double seconds;                   ///< of one step
+};
+
 /// A result file.
 struct results {
   std::string file;
@@ -110,6 +117,8 @@ struct results {
   plan_candidates candidates;       ///< for each work for which plans were compared or forbidden
   std::vector<measurement> rows;    ///< of primitives
   std::vector<measurement> chains;  ///< of whole steps, which validate predictions
+  /// The profiles of engines, by the case that they ran.
+  std::map<std::string, std::vector<engine_node>, std::less<>> engine_layers;
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
 
   /// The value of a context field, or nothing.

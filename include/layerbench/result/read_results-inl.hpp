@@ -21,10 +21,31 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::result {
 
 namespace detail {
+
+/// Reads the profiles of engines. Throws bad_input.
+[[nodiscard]] inline decltype(results::engine_layers) read_engine_layers(const nlohmann::json& from,
+                                                                         const std::string& file) {
+  decltype(results::engine_layers) all;
+  if (from.is_null()) return all;
+  const json::value whole(from);
+  const json::cursor cases(whole, file, "/engine_layers");
+  cases.require_object();
+  for (const auto& [name, nodes] : whole.items()) {
+    const json::cursor list = cases[name];
+    list.require_array();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const json::cursor node = list[i];
+      node.require_keys({"type", "layers", "seconds"});
+      all[name].push_back({node["type"].text(), node["layers"].texts(), node["seconds"].number()});
+    }
+  }
+  return all;
+}
 
 /// Reads the JSON of `from`, a stream or a text.
 template <class Source>
@@ -35,6 +56,7 @@ template <class Source>
     result.context[member.key()] =
         member.value().is_string() ? member.value().get<std::string>() : member.value().dump();
   }
+  result.engine_layers = read_engine_layers(reader.engine_layers(), result.file);
   const auto planned = result.context.find("manifest");
   if (planned != result.context.end()) {
     result.manifest = read_manifest(planned->second, result.file);

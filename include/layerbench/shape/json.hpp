@@ -192,6 +192,18 @@ class cursor {
     return text;
   }
 
+  [[nodiscard]] double number() const {
+    if (!at_->is_number()) fail(fmt::format("expected a number, found {}", at_->type_name()));
+    return at_->get<double>();
+  }
+
+  /// Throws bad_input for a missing key.
+  void require_keys(const std::vector<std::string_view>& required) const {
+    require_object();
+    for (const std::string_view key : required) {
+      if (!has(key)) fail(fmt::format("the key '{}' is missing", key));
+    }
+  }
   /// Throws bad_input for a key that is not in `known` and for a missing key of `required`.
   void check_keys(const std::vector<std::string_view>& known,
                   const std::vector<std::string_view>& required) const {
@@ -202,9 +214,7 @@ class cursor {
             fmt::format("unknown key; known here: {}", fmt::join(known, " ")));
       }
     }
-    for (const std::string_view key : required) {
-      if (!has(key)) fail(fmt::format("the key '{}' is missing", key));
-    }
+    require_keys(required);
   }
 
  private:

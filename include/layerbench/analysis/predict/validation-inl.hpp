@@ -6,9 +6,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -162,6 +165,48 @@ namespace detail {
   return std::ranges::find(files, predicted.files.front(), &result::results::file)->device();
 }
 
+/// The profile of an engine's case, if it names layers of the model; else null.
+[[nodiscard]] inline const std::vector<result::engine_node>* profile_of(
+    const result::configuration_name& configuration, const group& files) {
+  for (const result::results* file : files) {
+    const auto found = file->engine_layers.find(configuration.text());
+    if (found == file->engine_layers.end()) continue;
+    const auto is_known = [](const result::engine_node& node) { return !node.layers.empty(); };
+    if (std::ranges::any_of(found->second, is_known)) return &found->second;
+  }
+  return nullptr;
+}
+
+/// Gives the layers of a case their times in an engine's profile. A node's time is that of the
+/// predicted call that has the first layer of the node; a call may have several joined layers.
+inline void add_profile(validated& entry, const std::vector<result::engine_node>& nodes) {
+  std::map<std::string, layer_time*, std::less<>> calls;  // by layer
+  for (layer_time& call : entry.predicted.layers) {
+    call.chain_seconds = 0;
+    for (const std::string& joined : call.layers.empty() ? std::vector{call.name} : call.layers) {
+      std::istringstream names(joined);
+      for (std::string name; std::getline(names, name, '+');) calls.emplace(name, &call);
+    }
+  }
+  entry.profiled = 0;
+  for (const result::engine_node& node : nodes) {
+    *entry.profiled += node.seconds;
+    const auto known = std::ranges::find_if(
+        node.layers, [&](const std::string& name) { return calls.contains(name); });
+    if (known != node.layers.end()) {
+      layer_time& call = *calls.at(*known);
+      *call.chain_seconds += node.seconds / static_cast<double>(call.count);
+      continue;
+    }
+    auto kind =
+        std::ranges::find(entry.in_no_layer, node.type, &std::pair<std::string, double>::first);
+    if (kind == entry.in_no_layer.end()) {
+      kind = entry.in_no_layer.insert(kind, {node.type, 0});
+    }
+    kind->second += node.seconds;
+  }
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
@@ -190,6 +235,7 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
         continue;
       }
       const std::int64_t threads = detail::threads(configuration, alike);
+      const std::vector<result::engine_node>* nodes = detail::profile_of(configuration, alike);
       bool found = false;
       for (const prediction& predicted : predictions) {
         if (!detail::same_step(predicted, configuration, threads)) continue;
@@ -197,6 +243,8 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
         found = true;
         if (predicted.step) {
           pairs.cases.push_back({predicted, *step});
+          for (layer_time& call : pairs.cases.back().predicted.layers) call.chain_seconds.reset();
+          if (nodes != nullptr) detail::add_profile(pairs.cases.back(), *nodes);
         } else {
           leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
         }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <layerbench/analysis/predict/predictor.hpp>
@@ -26,7 +27,7 @@ struct measured_step {
 };
 
 /// The time of some layers in a step: as predicted, and by clocks between the layers of an
-/// end-to-end run.
+/// end-to-end run, or by the profile of an engine.
 struct validation_part {
   std::string name;
   double predicted = 0;  ///< seconds
@@ -39,6 +40,10 @@ struct validation_part {
 struct validated {
   prediction predicted;
   measured_step measured;
+  /// Seconds of an engine's step by its profile: of all of it, and of what it does in no layer of
+  /// the model by kind.
+  std::optional<double> profiled = {};
+  std::vector<std::pair<std::string, double>> in_no_layer = {};
 
   /// The error relative to the measured time: 0.1 for a prediction that is 10 % too slow.
   [[nodiscard]] double error() const { return predicted.step->seconds / measured.seconds - 1; }

@@ -14,14 +14,15 @@ namespace layerbench::analysis {
 
 namespace detail {
 
+/// `seconds` is the name of the measured time.
 [[nodiscard]] inline json::value parts_json(const std::vector<validation_part>& parts,
-                                            const char* name) {
+                                            const char* name, const char* seconds) {
   json::value all = json::value::array();
   for (const validation_part& part : parts) {
     all.push_back({{name, part.name},
                    {"predicted_seconds", part.predicted},
-                   {"chain_seconds", part.measured},
-                   {"error", part.error()}});
+                   {seconds, part.measured},
+                   {"error", part.measured > 0 ? json::value(part.error()) : nullptr}});
   }
   return all;
 }
@@ -44,9 +45,18 @@ namespace detail {
   result["measured_rounds"] = entry.measured.rounds;
   result["disturbed"] = entry.disturbed();
   if (!entry.layers().empty()) {
-    result["parts"] = parts_json(entry.step_parts(), "part");
-    result["ops"] = parts_json(entry.ops(), "op");
-    result["layers"] = parts_json(entry.layers(), "layer");
+    const char* seconds = entry.profiled ? "engine_seconds" : "chain_seconds";
+    result["parts"] = parts_json(entry.step_parts(), "part", seconds);
+    result["ops"] = parts_json(entry.ops(), "op", seconds);
+    result["layers"] = parts_json(entry.layers(), "layer", seconds);
+  }
+  if (entry.profiled) {
+    result["profile_seconds"] = *entry.profiled;
+    json::value others = json::value::array();
+    for (const auto& [kind, time] : entry.in_no_layer) {
+      others.push_back({{"type", kind}, {"seconds", time}});
+    }
+    result["in_no_layer"] = others;
   }
   return result;
 }

@@ -152,8 +152,42 @@ namespace detail {
   return (all.cases.empty() ? "" : detail::cases_text(all) + '\n') + remarks(all);
 }
 
-/// One table per engine and its summary. The difference is that of the prediction, relative to the
-/// engine's time.
+namespace detail {
+
+/// What an engine's profile says of a case: times by op, the layers that differ most, and what the
+/// engine does in no layer. Empty if it names no layers.
+[[nodiscard]] inline std::string profile_text(const validated& of, const std::string& engine) {
+  if (!of.profiled) return {};
+  std::vector<validation_part> layers = of.layers();
+  const auto list = [](const std::vector<validation_part>& parts) {
+    std::vector<std::string> entries;
+    for (const validation_part& part : parts) {
+      entries.push_back(fmt::format("{} {} / {}", part.name, format::milliseconds(part.predicted),
+                                    format::milliseconds(part.measured)));
+    }
+    return fmt::format("{}", fmt::join(entries, ", "));
+  };
+  constexpr std::size_t most_layers = 5;
+  std::ranges::sort(layers, std::ranges::greater{}, [](const validation_part& part) {
+    return std::abs(part.predicted - part.measured);
+  });
+  if (layers.size() > most_layers) layers.resize(most_layers);
+  std::vector<std::string> others;
+  for (const auto& [kind, seconds] : of.in_no_layer) {
+    others.push_back(fmt::format("{} {}", kind, format::milliseconds(seconds)));
+  }
+  return fmt::format(
+      "{}, ms predicted / by the profile of {}, which adds up to {:+.1f} % of its step:\n"
+      "  by op: {}\n  furthest apart: {}\n{}",
+      headline(of.predicted), engine, 100 * (*of.profiled / of.measured.seconds - 1),
+      list(of.ops()), list(layers),
+      others.empty() ? "" : fmt::format("  in no layer: {}\n", fmt::join(others, ", ")));
+}
+
+}  // namespace detail
+
+/// One table per engine, its summary and its profile. The difference is that of the prediction,
+/// relative to the engine's time.
 [[nodiscard]] inline std::string text(const std::vector<engine_validation>& engines) {
   using enum align;
   std::string out;
@@ -180,6 +214,7 @@ namespace detail {
     if (!t.rows.empty()) {
       out += text(t) + detail::summary_line("predicted against " + one.engine, one.pairs.errors());
     }
+    for (const validated& entry : one.pairs.cases) out += detail::profile_text(entry, one.engine);
     for (const unvalidated& other : one.pairs.left_out) {
       out += fmt::format("not compared: {}: {}\n", other.configuration.text(), other.reason);
     }
