@@ -2,15 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive_sequence.hpp>
 #include <layerbench/op/gemm.hpp>
 
@@ -149,7 +145,8 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
       } else {
         multiply(src(true), factor, dst(false), of_dst, weights(false), result);
       }
-      if (o.bias) add_bias_gradient(o, request.type, of_dst, result + 1);
+      if (!o.bias) return;
+      add_column_sums(o.batch * o.m, o.n, request.type, operand(of_dst), operand(result + 1));
     };
     switch (request.pass) {
       case op::pass::bwd_data: source_gradient(0, 1, 2); break;
@@ -174,31 +171,6 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
     if (o.bias) arguments.push_back({DNNL_ARG_BIAS, bias, operand(2)});
     add(dnnl::matmul::primitive_desc(engine, src, weights, bias, dst, attributes()),
         std::move(arguments));
-  }
-
-  /// Sums over the rows. Each thread has some of the columns, so that no two write to the same
-  /// element.
-  void add_bias_gradient(const op::gemm& o, dtype type, std::size_t of_dst, std::size_t result) {
-    require_number(type);
-    add_loop({operand(of_dst), operand(result)}, [o, type](std::span<const address> at) {
-      with_number(type, [&]<class T>(T /*tag*/) {
-        constexpr std::int64_t block = 64;
-        const auto* rows = static_cast<const T*>(at[0]);
-        auto* sums = static_cast<T*>(at[1]);
-#pragma omp parallel for
-        for (std::int64_t first = 0; first < o.n; first += block) {
-          std::array<float, block> sum{};
-          const std::int64_t count = std::min(block, o.n - first);
-          float* to = sum.data();
-          for (std::int64_t row = 0; row < o.batch * o.m; ++row) {
-            const T* from = rows + row * o.n + first;
-#pragma omp simd
-            for (std::int64_t i = 0; i < count; ++i) to[i] += static_cast<float>(from[i]);
-          }
-          for (std::int64_t i = 0; i < count; ++i) sums[first + i] = static_cast<T>(to[i]);
-        }
-      });
-    });
   }
 
   /// `o.batch` matrices rows*columns, stored columns*rows if `transposed`.

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 
 namespace layerbench::onednn {
@@ -149,6 +152,33 @@ class primitive_sequence : public primitive_plan {
     action next{{}, {}, std::move(body), {}};
     for (const location& at : arguments) next.arguments.push_back({not_an_argument, {}, at});
     actions_.push_back(std::move(next));
+  }
+
+  /// Appends the sums over the rows of a row-major matrix of that type, in single precision. Each
+  /// thread has some of the columns, so that no two write to the same element. Throws unsupported
+  /// for integers.
+  void add_column_sums(std::int64_t rows, std::int64_t columns, dtype type, const location& from,
+                       const location& to) {
+    require_number(type);
+    add_loop({from, to}, [rows, columns, type](std::span<const address> at) {
+      with_number(type, [&]<class T>(T /*tag*/) {
+        constexpr std::int64_t block = 64;
+        const auto* matrix = static_cast<const T*>(at[0]);
+        auto* results = static_cast<T*>(at[1]);
+#pragma omp parallel for
+        for (std::int64_t first = 0; first < columns; first += block) {
+          std::array<float, block> sums{};
+          const std::int64_t count = std::min(block, columns - first);
+          float* sum = sums.data();
+          for (std::int64_t row = 0; row < rows; ++row) {
+            const T* values = matrix + row * columns + first;
+#pragma omp simd
+            for (std::int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(values[i]);
+          }
+          for (std::int64_t i = 0; i < count; ++i) results[first + i] = static_cast<T>(sum[i]);
+        }
+      });
+    });
   }
 
   /// To be called last. `stored` says how the operands lie.
