@@ -92,7 +92,7 @@ bool is_known_gap(const op::lrn& o, const plan_request& request) {
   return request.pass == op::pass::bwd && (wrong || o.size == 1);
 }
 bool is_known_gap(const op::rnn& o, const plan_request& request) {
-  return is_integer(request.type) || (o.layers > 1 && o.bidirectional) ||
+  return is_integer(request.type) || (o.layers > 1 && o.bidirectional && !o.unfused) ||
          (request.pass == op::pass::bwd && request.type != dtype::f32);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {

@@ -580,6 +580,15 @@ TEST(rnn, is_verified_on_few_steps_where_it_is_large) {
   EXPECT_EQ(any(add{{4}}).verified_as().key(), any(add{{4}}).key());
 }
 
+TEST(rnn, has_the_same_work_and_another_key_where_it_is_unfused) {
+  const rnn fused{.kind = rnn_kind::gru, .batch = 2, .steps = 3, .inputs = 4, .hidden = 5};
+  rnn unfused = fused;
+  unfused.unfused = true;
+  EXPECT_EQ(key(fused), "kind:gru,batch:2,steps:3,inputs:4,hidden:5");
+  EXPECT_EQ(key(unfused), key(fused) + ",unfused:1");
+  EXPECT_EQ(unfused.work(pass::bwd).flops, fused.work(pass::bwd).flops);
+}
+
 TEST(rnn, has_as_many_parameters_as_in_pytorch) {
   const auto parameters = [](const rnn& o) {
     std::int64_t sum = 0;

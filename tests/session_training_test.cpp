@@ -164,11 +164,12 @@ TEST(TrainingChain, OfRecurrentLayersLearnsAlikeOnAllBackends) {
   for (const std::string kind : {"vanilla", "lstm", "gru"}) {
     for (const int biases : {1, 2}) {
       SCOPED_TRACE(fmt::format("{}, {} biases", kind, biases));
+      // One of the layers is unfused.
       // A sequence of nine tokens, the class of each.
       const model::graph net = model::load(
           directory.write("recurrent.json", fmt::format(R"({{"name": "recurrent", "layers": [
   {{"name": "rnn1", "op": "rnn", "shape": {{"kind": "{0}", "batch": 1, "steps": 9, "inputs": 12,
-    "hidden": 8, "bidirectional": true, "biases": {1}}}}},
+    "hidden": 8, "bidirectional": true, "biases": {1}, "unfused": true}}}},
   {{"name": "rnn2", "op": "rnn", "shape": {{"kind": "{0}", "batch": 1, "steps": 9, "inputs": 16,
     "hidden": 16, "layers": 2, "biases": {1}}}}},
   {{"name": "fc", "op": "gemm",

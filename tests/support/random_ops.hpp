@@ -170,7 +170,8 @@ inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
             .inputs = channels(d),
             .hidden = channels(d),
             .bidirectional = d.chance(3),
-            .biases = d.between(1, 2)};
+            .biases = d.between(1, 2),
+            .unfused = d.chance()};
   if (d.chance(4)) {
     o.layers = d.between(2, 3);
     o.inputs = o.hidden * o.directions();

@@ -23,14 +23,13 @@ inline constexpr std::array<std::string_view, 3> layerbench::enum_names<layerben
 
 namespace layerbench::op {
 
-/// Recurrent layers, all steps of all layers in one call, from an initial state of zeros. In step t
-/// with input x, the hidden state h of step t - 1 and gates in this order, as in oneDNN (W are
-/// weights of the input, U of the hidden state, b biases, * is by element):
+/// Recurrent layers, all steps of all layers, from an initial state of zeros. In step t with input
+/// x, the hidden state h of step t - 1 and gates in this order, as in oneDNN (W are weights of the
+/// input, U of the hidden state, b biases, * is by element):
 ///
 /// - `vanilla` (Elman 1990): h' = tanh(W x + U h + b).
-/// - `lstm` (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000), gates i f
-/// g
-///   o, with a cell state c: i, f, o = sigmoid(W x + U h + b), g = tanh(W x + U h + b),
+/// - `lstm` (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000), gates
+///   i f g o, with a cell state c: i, f, o = sigmoid(W x + U h + b), g = tanh(W x + U h + b),
 ///   c' = f * c + i * g, h' = o * tanh(c').
 /// - `gru` (Cho et al. 2014), gates u r o: u, r = sigmoid(W x + U h + b),
 ///   o = tanh(W x + U (r * h) + b), h' = u * h + (1 - u) * o. With two biases it is the "linear
@@ -39,6 +38,9 @@ namespace layerbench::op {
 /// Two biases are added, as cuDNN and PyTorch have them. The second direction goes from the last
 /// step to the first; its states lie behind those of the first direction, and the next layer reads
 /// both.
+///
+/// A library computes it in one call. `unfused` layers are the products and pointwise calls of a
+/// framework that has no such call; the results are the same.
 struct rnn {
   static constexpr std::string_view name = "rnn";
   static constexpr op::storage storage = op::storage::own;
@@ -47,6 +49,7 @@ struct rnn {
   std::int64_t batch = 1, steps = 1, inputs = 1, hidden = 1, layers = 1;
   bool bidirectional = false;
   std::int64_t biases = 1;
+  bool unfused = false;
 
   static constexpr auto fields = std::tuple{
       required("kind", &rnn::kind, "vanilla, lstm or gru"),
@@ -57,6 +60,7 @@ struct rnn {
       optional("layers", &rnn::layers, "layers, each reads the one before"),
       optional("bidirectional", &rnn::bidirectional, "whether each layer goes both ways"),
       optional("biases", &rnn::biases, "biases of a gate: 1 or 2"),
+      optional("unfused", &rnn::unfused, "whether each product and pointwise function is a call"),
   };
 
   [[nodiscard]] std::int64_t gates() const {
@@ -87,7 +91,7 @@ struct rnn {
 
   /// src steps*batch*inputs, dst steps*batch*(directions*hidden), gradients alike; for each layer
   /// and direction weights_layer inputs*gates*hidden, weights_iter hidden*gates*hidden and bias
-  /// (biases*gates)*hidden (f32 in 16 bits, too). Training has a workspace that only the library
+  /// (biases*gates)*hidden (f32 in 16 bits, too). Training has a workspace that only the plan
   /// knows. Weights are in the range in which PyTorch initializes them.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims input{steps, batch, inputs};

@@ -9,27 +9,28 @@
 #include <type_traits>
 #include <vector>
 
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/onednn/unfused_rnn.hpp>
 #include <layerbench/op/rnn.hpp>
 
 namespace layerbench {
 
-/// Recurrent layers in one call of the library. For inference weights are in its order, packed
-/// once; in training they are row-major, and the gradients read them with inputs and gates
-/// exchanged. The library adds one bias to a gate: of two biases each call first adds up what can
-/// be, as frameworks do, and copies the gradient of a sum to both. The library adds gradients of
-/// weights to what is there, so each call sets them to zero first.
+/// Recurrent layers in one call of the library, or as unfused_rnn has them. For inference weights
+/// are in its order, packed once; in training they are row-major, and the gradients read them with
+/// inputs and gates exchanged. The library adds one bias to a gate: of two biases each call first
+/// adds up what can be, as frameworks do, and copies the gradient of a sum to both. The library
+/// adds gradients of weights to what is there, so each call sets them to zero first.
 template <>
-class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
+class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
  public:
   plan(const onednn::backend& device, const op::rnn& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)),
+      : unfused_rnn(device, o, request),
         engine_(device.engine()),
         o_(o),
         pass_(request.pass),
         type_(request.type),
         bias_(onednn::plain({o.layers, o.directions(), bias_rows(), o.hidden},
                             dnnl::memory::data_type::f32)) {
+    if (o.unfused) return;
     if (pass_ != op::pass::fwd) {
       state_ =
           onednn::plain({o.layers, o.directions(), o.batch, o.hidden}, onednn::data_type(type_));
@@ -59,22 +60,23 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
-    std::size_t bytes = primitive_plan::workspace_bytes();
+    std::size_t bytes = unfused_rnn::workspace_bytes();
     for (const extra& one : extras()) bytes = aligned(bytes) + one.stored.get_size();
     return bytes;
   }
 
   [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
-    binding bound = primitive_plan::bind(places, workspace);
-    const auto pass = [&](int argument, const dnnl::memory::desc& stored, address at) {
+    binding bound = unfused_rnn::bind(places, workspace);
+    if (o_.unfused) return bound;
+    const auto pass = [&](int name, const dnnl::memory::desc& stored, address at) {
       bound.memories.emplace_back(stored, engine_, at);
-      bound.pass(argument, bound.memories.back());
+      bound.pass(name, bound.memories.back());
     };
     // The library only reads them: its interface has no pointer to const.
     address zeros = const_cast<std::byte*>(zeros_.data());
     if (!state_.is_zero()) pass(DNNL_ARG_SRC_ITER, state_, zeros);
     if (!cell_state_.is_zero()) pass(DNNL_ARG_SRC_ITER_C, cell_state_, zeros);
-    std::size_t used = primitive_plan::workspace_bytes();
+    std::size_t used = unfused_rnn::workspace_bytes();
     for (const extra& one : extras()) {
       pass(one.argument, one.stored, static_cast<std::byte*>(workspace) + aligned(used));
       used = aligned(used) + one.stored.get_size();
@@ -83,9 +85,10 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
   }
 
   void run(const binding& bound) const {
+    if (o_.unfused) return unfused_rnn::run(bound);
     if (two_biases()) add_biases(bound);
     if (pass_ == op::pass::bwd) set_gradients_to_zero(bound);
-    primitive_plan::run(bound);
+    unfused_rnn::run(bound);
     if (two_biases() && pass_ == op::pass::bwd) copy_gradient(bound);
   }
 
@@ -106,6 +109,7 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
   /// gradients, which come last.
   [[nodiscard]] std::vector<extra> extras() const {
     std::vector<extra> all;
+    if (o_.unfused) return all;
     const bool backward = pass_ == op::pass::bwd;
     if (backward) all.push_back({DNNL_ARG_DIFF_SRC_ITER, state_});
     if (backward && !cell_state_.is_zero()) all.push_back({DNNL_ARG_DIFF_SRC_ITER_C, cell_state_});
@@ -139,7 +143,7 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
   }
 
   void set_gradients_to_zero(const binding& bound) const {
-    for (const std::size_t operand : {diff_weights_operand, diff_weights_operand + 1}) {
+    for (const std::size_t operand : {diff_weights_layer_operand, diff_weights_iter_operand}) {
       const auto count = static_cast<std::int64_t>(operands()[operand].bytes / sizeof(float));
       auto* values = at<float>(bound, operand);
 #pragma omp parallel for
@@ -265,10 +269,6 @@ class plan<onednn::backend, op::rnn> : public onednn::primitive_plan {
               bias_,   dst,  none,        hint, attributes()};
     }
   }
-
-  static constexpr std::size_t bias_operand = 3;
-  static constexpr std::size_t diff_weights_operand = 8;  ///< of the input, then of the states
-  static constexpr std::size_t diff_bias_operand = 10;
 
   dnnl::engine engine_;
   op::rnn o_;
