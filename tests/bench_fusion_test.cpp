@@ -17,6 +17,7 @@
 namespace layerbench {
 namespace bench_fusion_test {
 
+using ::testing::ElementsAre;
 using testing::mentions;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
@@ -99,6 +100,37 @@ TEST_F(fused_results, may_reuse_the_memory_of_activations) {
   }
   EXPECT_THAT(reused.chains, SizeIs(::testing::Ge(2)));
   EXPECT_EQ(analysis::predict(std::vector{reused}, {}).back().coverage, 1);
+}
+
+TEST_F(fused_results, have_both_forms_of_recurrent_layers_of_sweeps_and_in_training) {
+  const std::string shape = R"({"kind": "lstm", "batch": 2, "steps": 3, "inputs": 4, "hidden": 4})";
+  const std::string sweep =
+      directory_
+          .write("s.json", R"({"name": "s", "passes": {"rnn": ["fwd_training", "bwd"]},
+                               "layers": [{"name": "r", "op": "rnn", "after": [], "shape": )" +
+                               shape + "}]}")
+          .string();
+  const std::string model =
+      directory_
+          .write("m.json", R"({"name": "m", "layers": [{"name": "r", "op": "rnn", "shape": )" +
+                               shape + R"(}, {"name": "prob", "op": "softmax",
+                                              "shape": {"dims": [6, 4]}}]})")
+          .string();
+  for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
+    const std::string on = "/" + backend + "/f32/";
+    const testing::outcome listed =
+        testing::bench("bench_rnn", {"--model=" + sweep, "--backend=" + backend,
+                                     "--fusion=none,unfused", "--benchmark_list_tests"});
+    EXPECT_THAT(testing::lines(listed.out),
+                ElementsAre("rnn/fwd_training" + on + "s/r/batch:2/cache:hot",
+                            "rnn/bwd" + on + "s/r/batch:2/cache:hot",
+                            "rnn/fwd_training" + on + "s/r/batch:2/fusion:unfused/cache:hot",
+                            "rnn/bwd" + on + "s/r/batch:2/fusion:unfused/cache:hot"));
+    const testing::outcome trained = directory_.bench(
+        "bench_model", {"--model=" + model, "--backend=" + backend, "--phase=training", "--chain",
+                        "--fusion=none,unfused", "--verify"});
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  }
 }
 
 TEST_F(fused_results, are_refused_where_there_is_nothing_to_fuse) {

@@ -28,6 +28,7 @@ namespace layerbench::model {
 namespace model_fusion_test {
 
 using ::testing::ElementsAre;
+using testing::mentions;
 using ::testing::SizeIs;
 
 using texts = std::vector<std::string>;
@@ -126,8 +127,9 @@ TEST_F(fusion, keeps_the_work_and_every_layer_of_all_models) {
       const graph result = fused_by(plan, plain);
       EXPECT_EQ(count(result).macs, count(plain).macs);
       texts all;
-      for (const std::string& joined : names_of(result)) {
-        for (const auto part : result::detail::split(joined, '+')) all.emplace_back(part);
+      for (const layer& joined : result.layers) {
+        if (!joined.op.has(op::pass::fwd)) continue;  // a plan that joins nothing keeps these
+        for (const auto part : result::detail::split(joined.name, '+')) all.emplace_back(part);
       }
       texts expected;
       for (const layer& one : plain.layers) {
@@ -205,6 +207,26 @@ TEST_F(fusion, joins_the_layers_that_a_rule_names_or_refuses) {
   EXPECT_THROW(static_cast<void>(with(R"("s", "c")")), error);
 }
 
+TEST_F(fusion, unfuses_recurrent_layers_alone_and_keeps_them_trainable) {
+  const graph plain = model_of({R"({"name": "a", "op": "rnn", "after": [], "shape": {
+      "kind": "gru", "batch": 2, "steps": 3, "inputs": 4, "hidden": 5}})",
+                                R"({"name": "d", "op": "dropout", "shape": {"dims": [6, 5]}})",
+                                R"({"name": "b", "op": "rnn", "shape": {
+      "kind": "lstm", "batch": 2, "steps": 3, "inputs": 5, "hidden": 4, "unfused": true}})"});
+  const auto keys = [](const graph& g) {
+    texts all;
+    for (const layer& one : g.layers) all.push_back(one.op.key());
+    return all;
+  };
+  const graph apart = fused_by("unfused", plain);
+  EXPECT_THAT(names_of(apart), ElementsAre("a", "d", "b"));
+  EXPECT_EQ(keys(apart)[0], keys(plain)[0] + ",unfused:1");
+  EXPECT_EQ(keys(apart)[1], keys(plain)[1]);
+  EXPECT_EQ(keys(apart)[2], keys(plain)[2]);
+  EXPECT_EQ(apart.fusion, "unfused");
+  EXPECT_NO_THROW(static_cast<void>(training_step(apart, dtype::f32, {})));
+}
+
 /// Of a layer: its name, the type of its first source, and that of its result.
 std::string types_of(const layer& of) {
   const std::vector<op::operand> operands = of.op.operands(op::pass::fwd, dtype::s8);
@@ -219,6 +241,7 @@ TEST_F(fusion, sets_fields_of_all_layers_of_an_op) {
     const auto* conv = one.op.get<op::conv>();
     EXPECT_TRUE(conv == nullptr || conv->reorders) << one.name;
   }
+  EXPECT_THROW(static_cast<void>(step_of(result, "training")), usage_error);
 }
 
 TEST_F(fusion, gives_tensors_of_steps_in_s8_their_types) {

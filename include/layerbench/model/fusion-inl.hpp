@@ -91,8 +91,8 @@ namespace detail {
   return rule;
 }
 
-[[nodiscard]] inline fusion_rule read_rule(const json::cursor& at,
-                                           const std::vector<std::string_view>& ops) {
+[[nodiscard]] inline fusion_rule read_rule(const json::cursor& at, const op::catalog& catalog) {
+  if (at.has("set")) return read_setting(at, catalog);
   const bool names_layers = at.has("layers");
   if (names_layers) {
     at.check_keys({"layers", "in_place"}, {"layers"});
@@ -107,6 +107,11 @@ namespace detail {
     rule.layers = at["layers"].texts();
     if (rule.layers.size() < 2) at["layers"].fail("has no two layers to join");
     return rule;
+  }
+  std::vector<std::string_view> ops;  // those with post-ops
+  for (const op::entry& entry : catalog) {
+    const record_fields fields = entry.default_fields();
+    if (find_field(fields, "post") != nullptr) ops.push_back(entry.name);
   }
   rule.ops = read_known(at["ops"], ops);
   const json::cursor stages = at["then"];
@@ -135,6 +140,31 @@ namespace detail {
   return rules;
 }
 
+/// The model with the fields that rules set.
+[[nodiscard]] inline graph with_settings(graph g, const fusion_plan& plan,
+                                         const op::catalog& catalog) {
+  for (layer& one : g.layers) {
+    record_fields fields = one.op.fields();
+    bool changed = false;
+    for (const fusion_rule& rule : plan.rules) {
+      if (std::ranges::find(rule.ops, one.op.name()) == rule.ops.end()) continue;
+      for (const std::string& flag : rule.sets) {
+        std::ranges::find(fields, flag, &record_field::name)->value = true;
+        changed = true;
+      }
+    }
+    if (!changed) continue;
+    const std::size_t passes = one.op.passes().size();
+    one.op = op::with_fields(one.op, fields, catalog);
+    if (one.op.passes().size() < passes) {
+      g.inference_only =
+          fmt::format("'{}' is for inference as it is called ({})", one.name, plan.name);
+    }
+  }
+  g.fusion = plan.name;
+  return g;
+}
+
 /// Finds the calls of a fused graph.
 class fuser {
  public:
@@ -142,7 +172,6 @@ class fuser {
       : plan_(plan), catalog_(catalog), result_(g), layers_(inference_layers(g)) {
     result_.layers.clear();
     result_.inference_only = fmt::format("its layers are fused ({})", plan.name);
-    result_.fusion = plan.name;
     readers_.resize(layers_.size());
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       for (const std::size_t input : layers_[i].inputs) {
@@ -290,7 +319,7 @@ class fuser {
 
   [[nodiscard]] layer fused_layer(const fused_call& call) const {
     const layer& first = layers_[call.layers.front()];
-    if (call.layers.size() == 1) return {first.name, with_settings(first.op), first.inputs};
+    if (call.layers.size() == 1) return first;
     op::post_ops post = call.post;
     std::size_t addend = first.inputs.size();
     bool overwrites = false;
@@ -308,22 +337,8 @@ class fuser {
     }
     std::vector<std::string> names;
     for (const std::size_t i : call.layers) names.push_back(layers_[i].name);
-    return {fmt::format("{}", fmt::join(names, "+")),
-            with_settings(op::with_fields(first.op, fields, catalog_)), call.inputs};
-  }
-
-  /// The op with the fields that rules set.
-  [[nodiscard]] op::any with_settings(const op::any& of) const {
-    record_fields fields = of.fields();
-    bool changed = false;
-    for (const fusion_rule& rule : plan_.rules) {
-      if (std::ranges::find(rule.ops, of.name()) == rule.ops.end()) continue;
-      for (const std::string& flag : rule.sets) {
-        std::ranges::find(fields, flag, &record_field::name)->value = true;
-        changed = true;
-      }
-    }
-    return changed ? op::with_fields(of, fields, catalog_) : of;
+    return {fmt::format("{}", fmt::join(names, "+")), op::with_fields(first.op, fields, catalog_),
+            call.inputs};
   }
 
   const fusion_plan& plan_;
@@ -348,16 +363,10 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
     file["name"].fail("expected lower-case letters, digits and _, and not " +
                       std::string(no_fusion));
   }
-  std::vector<std::string_view> ops;  // those with post-ops
-  for (const op::entry& entry : catalog) {
-    const record_fields fields = entry.default_fields();
-    if (find_field(fields, "post") != nullptr) ops.push_back(entry.name);
-  }
   const json::cursor rules = file["rules"];
   rules.require_array();
   for (std::size_t i = 0; i < rules.get().size(); ++i) {
-    plan.rules.push_back(rules[i].has("set") ? detail::read_setting(rules[i], catalog)
-                                             : detail::read_rule(rules[i], ops));
+    plan.rules.push_back(detail::read_rule(rules[i], catalog));
   }
   if (plan.rules.empty()) rules.fail("has no rule");
   if (file.has("int8")) plan.int8 = detail::read_quantization(file["int8"], catalog);
@@ -366,7 +375,8 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
 
 LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
                               dtype type) {
-  graph result = detail::fuser(g, plan, catalog).result();
+  graph result = detail::with_settings(g, plan, catalog);
+  if (plan.joins_layers()) result = detail::fuser(result, plan, catalog).result();
   if (type != dtype::s8 || !plan.int8) return result;
   return quantized(result, *plan.int8, catalog);
 }

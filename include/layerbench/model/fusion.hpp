@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -35,6 +36,12 @@ struct fusion_plan {
   std::string source;  ///< where the engine documents it
   std::vector<fusion_rule> rules;
   std::optional<quantization> int8 = {};  ///< of steps in s8; else all of their tensors are s8
+
+  /// Whether it has a rule for calls of several layers, or for integers. Otherwise the fused model
+  /// has the same layers, and can be trained as before.
+  [[nodiscard]] bool joins_layers() const {
+    return int8 || std::ranges::any_of(rules, [](const auto& rule) { return rule.sets.empty(); });
+  }
 };
 
 /// The name of no fusion at all.
@@ -49,10 +56,11 @@ inline constexpr std::string_view no_fusion = "none";
 [[nodiscard]] fusion_plan load_fusion(const std::filesystem::path& path,
                                       const op::catalog& catalog);
 
-/// The model as the plan fuses it, for inference only. A fused layer is named after all layers in
-/// it, joined by '+', and stands where the last of them stood. An addition is part of the call of
-/// its first source that can take it in. In a step of s8 tensors have the types that the plan says.
-/// Throws bad_input for a rule whose `layers` cannot be one call.
+/// The model as the plan fuses it, for inference only if the plan joins layers. A fused layer is
+/// named after all layers in it, joined by '+', and stands where the last of them stood. An
+/// addition is part of the call of its first source that can take it in. In a step of s8 tensors
+/// have the types that the plan says. Throws bad_input for a rule whose `layers` cannot be one
+/// call.
 [[nodiscard]] graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
                           dtype type = dtype::f32);
 

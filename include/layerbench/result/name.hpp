@@ -112,7 +112,7 @@ struct configuration_name {
     return text;
   }
 
-  /// Whether a fusion plan joined layers.
+  /// Whether the layers are those of a fusion plan.
   [[nodiscard]] bool fused() const { return parameters.contains("fusion"); }
 
   /// Whether a background load slowed the calls down.

@@ -339,12 +339,14 @@ class suite_builder {
 }
 
 /// Throws usage_error where something was asked for that only models have.
-inline void require_rows_only(const options& o, const model::graph& sweep) {
+inline void require_rows_only(const options& o,
+                              const std::vector<std::optional<model::fusion_plan>>& fusions,
+                              const model::graph& sweep) {
   if (o.phase != "inference") {
     throw usage_error(
         fmt::format("--phase: '{}' is a sweep; its file says which passes are timed", sweep.name));
   }
-  if (o.fusions != options{}.fusions) {
+  if (std::ranges::any_of(fusions, [](const auto& plan) { return plan && plan->joins_layers(); })) {
     throw usage_error(
         fmt::format("--fusion: '{}' is a sweep; its rows have no layers to fuse", sweep.name));
   }
@@ -416,8 +418,12 @@ struct model_part {
     const options& o, const registry& known) {
   std::vector<model_part> parts;
   if (is_sweep(graph)) {
-    require_rows_only(o, graph);
-    for (model::graph& row : model::rows_of(graph)) parts.push_back({std::move(row)});
+    require_rows_only(o, fusions, graph);
+    for (const model::graph& row : model::rows_of(graph)) {
+      for (const auto& plan : fusions) {
+        parts.push_back({plan ? model::fused(row, *plan, known.ops) : row});
+      }
+    }
     return parts;
   }
   for (const auto& plan : fusions) {
