@@ -15,9 +15,11 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
                           CUDA toolkit. At most 15 minutes on two cores.
   tests/run.sh --full     what a release needs: also the lint, the experiments, every header alone,
                           the installed package, the newest Google Benchmark, the preset without
-                          vendor libraries (reference) and all tests under sanitizers (asan).
-                          About an hour on two cores.
-  tests/run.sh PRESET...  only these presets (cuda, dev, reference, asan), with all their tests.
+                          vendor libraries (reference), all tests under sanitizers (asan), and the
+                          tests of the reference backend for another processor, in an emulator
+                          (aarch64, on Debian). About an hour and a half on two cores.
+  tests/run.sh PRESET...  only these presets (cuda, dev, reference, asan, aarch64), with all their
+                          tests.
   tests/run.sh --full PRESET...
                           these presets, with the lint, the experiments and the slow tests.
 TEXT
@@ -32,7 +34,7 @@ for argument in "$@"; do
       exit 0
       ;;
     --full) full=true ;;
-    cuda | dev | reference | asan) presets+=("$argument") ;;
+    cuda | dev | reference | asan | aarch64) presets+=("$argument") ;;
     *)
       echo "tests/run.sh: unknown argument '$argument'; see tests/run.sh --help" >&2
       exit 2
@@ -101,6 +103,15 @@ build_and_test() {
     targets=(tests_of_backends)
     selected=(-L backend)
   fi
+  if [[ $preset == aarch64 ]]; then
+    if ! type apt-get >/dev/null 2>&1; then
+      not_run+=("aarch64: its libraries come from Debian's packages")
+      return
+    fi
+    tools/setup.sh --aarch64
+    not_run+=("for aarch64: oneDNN, MPI, protobuf; tests in Python, and of programs that start"
+      "  programs: the emulator runs one")
+  fi
   $full || selected+=(-LE full)
   if $full && [[ $preset == cuda || $preset == dev ]]; then targets+=(experiments); fi
   say "build $preset"
@@ -125,11 +136,12 @@ if ((!${#presets[@]})); then
   fi
   presets=("$main")
   if $full; then
-    presets+=(reference asan)
+    presets+=(reference asan aarch64)
   else
     sanitized_core
     not_run+=("all tests without vendor libraries: tests/run.sh reference"
-      "all tests under sanitizers: tests/run.sh asan")
+      "all tests under sanitizers: tests/run.sh asan"
+      "the tests for aarch64: tests/run.sh aarch64")
   fi
 fi
 $full || not_run+=("lint, experiments, every header alone, the installed package, another Google Benchmark: tests/run.sh --full")

@@ -4,6 +4,9 @@
 # Installs what building and testing layerbench needs and is missing. Does nothing the second time.
 #   tools/setup.sh          what the programs need
 #   tools/setup.sh --dev    also what the tests, the formatter and the linter need
+#   tools/setup.sh --aarch64
+#                           what the preset aarch64 needs, on Debian: cross compiler, emulator and
+#                           libraries, which are unpacked into build/deps/aarch64
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,6 +17,7 @@ if [[ "${1:-}" == --dev ]]; then
     clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin)
 fi
 onednn=build/deps/onednn
+aarch64=build/deps/aarch64
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -51,6 +55,32 @@ CMAKE
   rm -rf "$probe"
   return "$found"
 }
+
+# Unpacks libraries for aarch64. They are not installed, since their packages would replace those for
+# this processor. apt keeps its lists of that architecture in the same folder.
+unpack_aarch64_libraries() {
+  local libraries=(libbenchmark-dev libbenchmark1debian libfmt-dev libfmt9 libgtest-dev
+    libgmock-dev libhwloc-dev libhwloc15 libudev1 libcap2 nlohmann-json3-dev libcli11-dev)
+  local done=$aarch64/unpacked state=$PWD/$aarch64/apt
+  [[ "$(cat "$done" 2>/dev/null)" != "${libraries[*]}" ]] || return 0
+  say "unpacking libraries for aarch64 into $aarch64"
+  rm -rf "$aarch64"
+  mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+  local apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64
+    -o "Dir::State::Lists=$state/lists" -o "Dir::Cache=$state/cache"
+    -o Dir::State::status=/dev/null -o APT::Sandbox::User="$(id -un)")
+  "${apt[@]}" update
+  (cd "$state" && "${apt[@]}" download "${libraries[@]}")
+  for package in "$state"/*.deb; do dpkg-deb -x "$package" "$aarch64"; done
+  rm -rf "$state"
+  echo "${libraries[*]}" >"$done"
+}
+
+if [[ "${1:-}" == --aarch64 ]]; then
+  install_packages g++-aarch64-linux-gnu qemu-user
+  unpack_aarch64_libraries
+  exit 0
+fi
 
 install_packages "${packages[@]}"
 if ! onednn_found; then

@@ -4,7 +4,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -62,6 +66,30 @@ using environment = std::map<std::string, std::string>;
   return result;
 }
 
+/// The kind of processor that a program is for, by the field e_machine of its ELF header; empty for
+/// scripts.
+[[nodiscard]] inline std::string machine_of(const std::string& program) {
+  constexpr std::size_t offset = 18;
+  std::string header(offset + 2, '\0');
+  std::ifstream(program, std::ios::binary).read(header.data(), static_cast<long>(header.size()));
+  return header.starts_with("\177ELF") ? header.substr(offset) : "";
+}
+
+/// The words before a program of this build: the emulator that this test runs in. Empty without
+/// one.
+[[nodiscard]] inline std::vector<std::string> emulator_of(const std::string& program) {
+#ifdef LAYERBENCH_EMULATOR
+  std::istringstream words(LAYERBENCH_EMULATOR);
+  const std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+  // The emulator itself is for the processor of this machine, as are interpreters.
+  const std::string machine = machine_of(program);
+  if (!machine.empty() && machine != machine_of(all.front())) return all;
+#else
+  static_cast<void>(program);
+#endif
+  return {};
+}
+
 /// A running program. Its stdin is empty.
 class child {
  public:
@@ -73,6 +101,9 @@ class child {
         out_file_(reads_out_ ? (scratch_.path() / "out").string() : out),
         err_file_((scratch_.path() / "err").string()) {
     arguments.insert(arguments.begin(), program);
+    const std::vector<std::string> emulator = emulator_of(program);
+    arguments.insert(arguments.begin(), emulator.begin(), emulator.end());
+    const std::string started = arguments.front();
     std::vector<std::string> variables = merged_environment(changes);
     ::posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
@@ -80,7 +111,7 @@ class child {
     const int mode = O_WRONLY | O_CREAT;
     ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out_file_.c_str(), mode, 0600);
     ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err_file_.c_str(), mode, 0600);
-    const int failed = ::posix_spawn(&id_, program.c_str(), &files, nullptr,
+    const int failed = ::posix_spawn(&id_, started.c_str(), &files, nullptr,
                                      pointers(arguments).data(), pointers(variables).data());
     ::posix_spawn_file_actions_destroy(&files);
     if (failed != 0) throw std::system_error(failed, std::generic_category(), program);
