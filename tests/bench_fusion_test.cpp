@@ -124,8 +124,8 @@ TEST_F(fused_results, have_both_forms_of_recurrent_layers_of_sweeps_and_in_train
     EXPECT_THAT(testing::lines(listed.out),
                 ElementsAre("rnn/fwd_training" + on + "s/r/batch:2/cache:hot",
                             "rnn/bwd" + on + "s/r/batch:2/cache:hot",
-                            "rnn/fwd_training" + on + "s/r/batch:2/fusion:unfused/cache:hot",
-                            "rnn/bwd" + on + "s/r/batch:2/fusion:unfused/cache:hot"));
+                            "rnn/fwd_training" + on + "s/r/batch:2/cache:hot/fusion:unfused",
+                            "rnn/bwd" + on + "s/r/batch:2/cache:hot/fusion:unfused"));
     const testing::outcome trained = directory_.bench(
         "bench_model", {"--model=" + model, "--backend=" + backend, "--phase=training", "--chain",
                         "--fusion=none,unfused", "--verify"});

@@ -115,11 +115,7 @@ TEST(round_to, agrees_with_the_bit_trick_for_bf16) {
 
 #ifdef __FLT16_MANT_DIG__
 TEST(round_to, agrees_with_the_compiler_for_f16) {
-#ifdef __aarch64__  // where GCC 12 has _Float16 in C alone
-  using half = __fp16;
-#else
   __extension__ using half = _Float16;
-#endif
   dice d(3);
   for (int i = 0; i < 200000; ++i) {
     const double value = random_number(d);

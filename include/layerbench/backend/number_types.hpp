@@ -29,11 +29,7 @@ struct bf16 {
   explicit operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
 };
 
-#ifdef __aarch64__  // where GCC 12 has _Float16 in C alone
-using f16 = __fp16;
-#else
 using f16 = _Float16;
-#endif
 
 /// Sign, 4 bits of exponent, 3 of significand, without infinities: E4M3 of the Open Compute
 /// Project's 8-bit formats.

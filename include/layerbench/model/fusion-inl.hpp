@@ -78,14 +78,14 @@ namespace detail {
   rule.ops = read_known(at["ops"], ops);
   std::vector<std::string_view> flags;  // that all of these ops have
   for (const std::string& name : rule.ops) {
-    std::vector<std::string_view> here;
+    std::vector<std::string_view> own;
     for (const record_field& field :
          std::ranges::find(catalog, name, &op::entry::name)->default_fields()) {
-      if (std::holds_alternative<bool>(field.value)) here.push_back(field.name);
+      if (std::holds_alternative<bool>(field.value)) own.push_back(field.name);
     }
-    if (name == rule.ops.front()) flags = here;
+    if (name == rule.ops.front()) flags = own;
     std::erase_if(
-        flags, [&](std::string_view flag) { return std::ranges::find(here, flag) == here.end(); });
+        flags, [&](std::string_view flag) { return std::ranges::find(own, flag) == own.end(); });
   }
   rule.sets = read_known(at["set"], flags);
   return rule;
