@@ -301,6 +301,18 @@ TEST_F(reordering_convolutions, agree_with_the_reference_on_two_threads) {
   agree(dtype::f32, some, 2);
 }
 
+TEST(reordering_convolution, is_made_again_by_its_algorithm_and_has_no_integers) {
+  const op::any conv(op::conv{.n = 1, .c = 32, .h = 8, .w = 8, .k = 32, .reorders = true});
+  for (const run::backend_entry& backend : testing::built_backends().backends) {
+    if (backend.name != "onednn") continue;
+    const auto device = backend.make_device(1);
+    plan_request request{.order = layout::nchw};
+    request.algorithm = device->plan(conv, request)->algorithm();
+    EXPECT_EQ(device->plan(conv, request)->algorithm(), request.algorithm);
+    EXPECT_THROW(static_cast<void>(device->plan(conv, {.type = dtype::s8})), unsupported);
+  }
+}
+
 // Of the others oneDNN has few post-ops for integers.
 template <class Op>
 class fused_integers : public random_shapes<Op> {};

@@ -151,6 +151,7 @@ TEST_F(fused_results, are_refused_where_there_is_nothing_to_fuse) {
   EXPECT_EQ(run({"--fusion=" + shipped}).exit_code, 2);
   const testing::outcome sweep = run({"--model=deepbench_inference_device", "--fusion=" + plan_});
   EXPECT_EQ(sweep.exit_code, 2);
+  EXPECT_EQ(run({"--model=deepbench_inference_device", "--fusion=pytorch"}).exit_code, 2);
 }
 
 }  // namespace bench_fusion_test

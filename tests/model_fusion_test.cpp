@@ -352,7 +352,7 @@ TEST_F(fusion, files_are_checked) {
   EXPECT_THAT(
       error_of(R"({"name": "p", "rules": [{"ops": ["conv", "gemm"], "set": ["reorders"]}]})"),
       testing::HasWord("/rules/0/set/0"));
-  EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "set": ["groups"]}]})"),
+  EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "set": ["bias"]}]})"),
               testing::HasWord("/rules/0/set/0"));
   EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "set": []}]})"),
               testing::HasWord("/rules/0/set"));

@@ -143,6 +143,11 @@ TEST_F(Reuse, ACacheIsOldAlthoughRowsWereJustAppended) {
   EXPECT_TRUE(attention.operands[0].distance) << "the query";
   EXPECT_FALSE(attention.operands[1].distance);
   EXPECT_FALSE(attention.operands[2].distance);
+  // Caches are kept from step to step, and so share no memory with activations.
+  const operand_bytes bytes = least_operand_bytes(dtype::f32);
+  const step reused = with_reused_memory(inference_step(net), bytes);
+  constexpr std::int64_t cache = 64 * 8 * 4;
+  EXPECT_LT(step_memory(reused, bytes).state_of(0).shared_bytes.value(), cache);
   const call_state append = memory.state_of(at("value_cache"));
   EXPECT_EQ(append.operands[0].distance, 0);
   // The query was written before the rows of a key and of a value, their products and the cosines

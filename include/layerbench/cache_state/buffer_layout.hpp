@@ -35,8 +35,8 @@ struct buffer_layout {
   bool paced = false;                      ///< one turn of the rings should last as long as a step
   std::size_t filler_blocks = instruction_cache_filler.size();  ///< run before each call
   std::size_t touched_bytes = 0;                                ///< by a call and its setup ops
-  std::size_t slots = 1;                                        ///< of each other ring
-  std::size_t activation_slots = 1;                             ///< of the ring of activations
+  std::size_t slots = 1;             ///< of the rings of constants and of updated memory
+  std::size_t activation_slots = 1;  ///< of the ring of activations, which may be shorter
 
   /// Sets how many calls ahead each setup op runs, from its distance to the call. Ops that run
   /// after the eviction, and the one that runs first, run just before the call. `turns_per_step` is
@@ -164,7 +164,8 @@ class buffer_layout_builder {
       return layout_.rings.add(buffer_kind::own, operand.bytes);
     const std::size_t bytes = user ? user->written_bytes() : operand.bytes;
     const op::role role = operand.logical.role;
-    const bool learned = role != op::role::destination && role != op::role::source;
+    const bool kept = !operand.logical.kept_in.empty();  // from step to step, as weights are
+    const bool learned = kept || (role != op::role::destination && role != op::role::source);
     if (changes) {
       return layout_.rings.add(learned ? buffer_kind::updated : buffer_kind::activations, bytes);
     }

@@ -24,8 +24,10 @@ namespace layerbench::run {
 
 /// Calls of a plan, each of which finds its operands in the caches where `cache_state` says.
 ///
-/// The operands move round rings: each call uses the next slot. A ring is as long as the bytes that
-/// the model's step touches, so an operand was last used one step ago, as weights are.
+/// The operands move round rings: each call uses the next slot. The rings are as long as the bytes
+/// that the model's step touches, so an operand was last used one step ago, as weights are. Where
+/// the step writes the same memory several times, the ring of activations is as long as this
+/// memory.
 ///
 /// Once before a measurement, untimed, warm_shared_cache():
 ///   1. reads all slots in the order in which calls use them, and writes what calls on them would
@@ -168,12 +170,12 @@ class operand_ring {
     }
     if (skipped > 0) skip(skipped);
   }
-  /// Slots in each ring.
+  /// Slots of the rings of constants and of updated memory.
   [[nodiscard]] std::int64_t slots() const { return static_cast<std::int64_t>(layout_.slots); }
   /// Bytes that a call and its setup ops touch.
   [[nodiscard]] std::size_t call_bytes() const { return layout_.touched_bytes; }
 
-  /// Bytes touched between two uses of the same slot.
+  /// Bytes of all shared rings: those touched between two uses of the same constants.
   [[nodiscard]] std::size_t ring_bytes() const {
     std::size_t sum = 0;
     for (const buffer_kind kind : shared_buffer_kinds) sum += layout_.rings.ring_bytes(kind);

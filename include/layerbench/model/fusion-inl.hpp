@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
@@ -69,6 +70,9 @@ namespace detail {
   return texts;
 }
 
+/// The fields that say how an op is called, and not what it computes.
+inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"};
+
 /// Reads a rule that sets fields of ops.
 [[nodiscard]] inline fusion_rule read_setting(const json::cursor& at, const op::catalog& catalog) {
   at.check_keys({"ops", "set"}, {"ops", "set"});
@@ -76,16 +80,12 @@ namespace detail {
   for (const op::entry& entry : catalog) ops.push_back(entry.name);
   fusion_rule rule;
   rule.ops = read_known(at["ops"], ops);
-  std::vector<std::string_view> flags;  // that all of these ops have
+  std::vector<std::string_view> flags(settings.begin(), settings.end());  // that all ops have
   for (const std::string& name : rule.ops) {
-    std::vector<std::string_view> own;
-    for (const record_field& field :
-         std::ranges::find(catalog, name, &op::entry::name)->default_fields()) {
-      if (std::holds_alternative<bool>(field.value)) own.push_back(field.name);
-    }
-    if (name == rule.ops.front()) flags = own;
-    std::erase_if(
-        flags, [&](std::string_view flag) { return std::ranges::find(own, flag) == own.end(); });
+    const record_fields fields =
+        std::ranges::find(catalog, name, &op::entry::name)->default_fields();
+    std::erase_if(flags,
+                  [&](std::string_view flag) { return find_field(fields, flag) == nullptr; });
   }
   rule.sets = read_known(at["set"], flags);
   return rule;
@@ -154,12 +154,9 @@ namespace detail {
       }
     }
     if (!changed) continue;
-    const std::size_t passes = one.op.passes().size();
     one.op = op::with_fields(one.op, fields, catalog);
-    if (one.op.passes().size() < passes) {
-      g.inference_only =
-          fmt::format("'{}' is for inference as it is called ({})", one.name, plan.name);
-    }
+    const std::string reason = why_inference_only(one.op);
+    if (!reason.empty()) g.inference_only = fmt::format("'{}' {}", one.name, reason);
   }
   g.fusion = plan.name;
   return g;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/op/conv.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/quantization.hpp>
 
@@ -87,6 +88,14 @@ namespace detail {
 /// Whether the op names types of tensors, or what belongs to integers.
 [[nodiscard]] inline bool has_types(const op::any& op) {
   return op.own_type().has_value() || op::is_quantized(op.fields());
+}
+
+/// Why a model with the op cannot be trained; empty if it can.
+[[nodiscard]] inline std::string why_inference_only(const op::any& op) {
+  if (has_post_ops(op)) return "has post-ops";
+  if (has_types(op)) return "has types";
+  const auto* const conv = op.get<op::conv>();
+  return conv != nullptr && conv->reorders ? "reorders tensors in each call" : "";
 }
 
 /// The layers that inference runs. Layers without a forward pass, such as dropout, are left out:

@@ -118,7 +118,9 @@ class step_memory {
     for (const std::int64_t byte : bytes_) footprint_ = checked_add(footprint_, byte);
     if (!all.reuses_memory) return;
     shared_bytes_ = footprint_;
-    for (const kept_tensor& kept : all.kept) *shared_bytes_ -= bytes_[kept.tensor];
+    for (const kept_tensor& kept : all.kept) {
+      for (const std::size_t part : all.parts_of(kept.tensor)) *shared_bytes_ -= bytes_[part];
+    }
   }
 
   /// Distinct bytes that a step touches.

@@ -324,11 +324,8 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
   if (!is_sweep(result)) detail::check_overwritten(result, file["layers"]);
   for (const layer& one : result.layers) {
     if (!result.inference_only.empty()) break;
-    if (detail::has_post_ops(one.op)) {
-      result.inference_only = fmt::format("'{}' has post-ops", one.name);
-    } else if (detail::has_types(one.op)) {
-      result.inference_only = fmt::format("'{}' has types", one.name);
-    }
+    const std::string reason = detail::why_inference_only(one.op);
+    if (!reason.empty()) result.inference_only = fmt::format("'{}' {}", one.name, reason);
   }
   return result;
 }

@@ -422,6 +422,9 @@ struct model_part {
     for (const model::graph& row : model::rows_of(graph)) {
       for (const auto& plan : fusions) {
         parts.push_back({plan ? model::fused(row, *plan, known.ops) : row});
+        if (!plan || parts.back().graph.inference_only.empty()) continue;
+        throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan->name, graph.name,
+                                      parts.back().graph.inference_only));
       }
     }
     return parts;

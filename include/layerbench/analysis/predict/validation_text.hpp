@@ -177,10 +177,10 @@ namespace detail {
     others.push_back(fmt::format("{} {}", kind, format::milliseconds(seconds)));
   }
   return fmt::format(
-      "{}, ms predicted / by the profile of {}, which adds up to {:+.1f} % of its step:\n"
+      "{}, ms predicted / by the profile of {}, which adds up to {:.0f} % of its step:\n"
       "  by op: {}\n  furthest apart: {}\n{}",
-      headline(of.predicted), engine, 100 * (*of.profiled / of.measured.seconds - 1),
-      list(of.ops()), list(layers),
+      headline(of.predicted), engine, 100 * *of.profiled / of.measured.seconds, list(of.ops()),
+      list(layers),
       others.empty() ? "" : fmt::format("  in no layer: {}\n", fmt::join(others, ", ")));
 }
 

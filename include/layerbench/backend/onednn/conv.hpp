@@ -50,6 +50,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
 
   void build_reordering(const onednn::backend& device, const plan_request& request) {
     using dnnl::memory;
+    if (is_integer(request.type)) throw unsupported("oneDNN has no reorders of integers in calls");
     const auto number = onednn::data_type(request.type);
     memory::desc src = image_;
     const memory::desc weights = onednn::plain(filters_.get_dims(), number);
@@ -60,7 +61,6 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
       result_ = onednn::any(result_.get_dims(), request.type);
     }
     auto chosen = forward(device, dnnl::prop_kind::forward_inference, bias, attributes());
-    select(chosen, request.algorithm);
     if (request.order == layout::any) {  // as the library chose
       src = chosen.src_desc();
       dst = chosen.dst_desc();
