@@ -27,8 +27,7 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
   plan(const onednn::backend& device, const op::attention& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
-        type_(request.type),
-        engine_(device.engine()) {
+        type_(request.type) {
     if (is_integer(type_)) throw unsupported("layerbench has no attention of integers");
     onednn::checked("attention", [&] {
       if (request.pass == op::pass::bwd) {
@@ -212,7 +211,6 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
 
   op::attention o_;
   dtype type_;
-  dnnl::engine engine_;
 };
 
 static_assert(implements<onednn::backend, op::attention>);

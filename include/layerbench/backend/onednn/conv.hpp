@@ -66,8 +66,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
       dst = chosen.dst_desc();
     }
     const std::size_t last = operands().size() - 1;
-    const location read = reordered(device, src, operand(0), chosen.src_desc());
-    const location packed = reordered(device, weights, operand(1), chosen.weights_desc());
+    const location read = reordered(src, operand(0), chosen.src_desc());
+    const location packed = reordered(weights, operand(1), chosen.weights_desc());
     const bool as_stored = chosen.dst_desc() == dst;
     const location written = as_stored ? operand(last) : scratch(chosen.dst_desc());
     std::vector<argument> arguments{{DNNL_ARG_SRC, chosen.src_desc(), read},
@@ -75,25 +75,19 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
                                     {DNNL_ARG_DST, chosen.dst_desc(), written}};
     if (o_.bias) arguments.push_back({DNNL_ARG_BIAS, bias, operand(2)});
     add(chosen, std::move(arguments));
-    if (!as_stored) add_reorder(device, chosen.dst_desc(), written, dst, operand(last));
+    if (!as_stored) add_reorder(chosen.dst_desc(), written, dst, operand(last));
     std::vector<memory::desc> stored{src, weights, bias, dst};
     if (!o_.bias) stored.erase(stored.begin() + 2);
     finish(stored);
   }
 
   /// Where a tensor lies as `wanted`, after a reorder unless it does already.
-  location reordered(const onednn::backend& device, const dnnl::memory::desc& from,
-                     const location& at, const dnnl::memory::desc& wanted) {
+  location reordered(const dnnl::memory::desc& from, const location& at,
+                     const dnnl::memory::desc& wanted) {
     if (from == wanted) return at;
     const location result = scratch(wanted);
-    add_reorder(device, from, at, wanted, result);
+    add_reorder(from, at, wanted, result);
     return result;
-  }
-  void add_reorder(const onednn::backend& device, const dnnl::memory::desc& from,
-                   const location& source, const dnnl::memory::desc& to,
-                   const location& destination) {
-    add(dnnl::reorder::primitive_desc(device.engine(), from, device.engine(), to, attributes()),
-        {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, destination}});
   }
 
   void build_bwd_data(const onednn::backend& device, const plan_request& request) {

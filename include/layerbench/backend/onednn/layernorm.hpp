@@ -106,11 +106,6 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
     const location variance =
         pass_ == op::pass::fwd ? scratch(statistics) : operand(dst_operand + 1);
     const location inverse = scratch(statistics);
-    const auto convert = [&](const memory::desc& from, const location& source,
-                             const memory::desc& to, const location& destination) {
-      add(reorder::primitive_desc(engine, from, engine, to, attributes()),
-          {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, destination}});
-    };
     const auto multiply = [&](const location& source, const memory::desc& factors,
                               const location& factor) {
       add(binary::primitive_desc(engine, algorithm::binary_mul, tensor, factors, tensor,
@@ -119,7 +114,7 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
            {DNNL_ARG_SRC_1, factors, factor},
            {DNNL_ARG_DST, tensor, dst}});
     };
-    if (converts) convert(stored, operand(0), tensor, src);
+    if (converts) add_reorder(stored, operand(0), tensor, src);
     // The library has no mean of one element.
     const location squares = o_.columns() == 1 ? variance : scratch(tensor);
     add(eltwise_forward::primitive_desc(engine, prop_kind::forward_inference,
@@ -140,7 +135,7 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
     map(algorithm::eltwise_pow, 1, -0.5F, inverse);
     multiply(src, statistics, inverse);
     if (o_.scale) multiply(dst, onednn::plain({1, o_.columns()}, f32), operand(1));
-    if (converts) convert(tensor, dst, stored, operand(dst_operand));
+    if (converts) add_reorder(tensor, dst, stored, operand(dst_operand));
   }
 
   void build_rms_bwd() {

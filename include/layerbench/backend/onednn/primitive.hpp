@@ -126,6 +126,9 @@ class primitive_plan {
   }
 
  protected:
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+
   /// Argument of an operand that is not passed to oneDNN.
   static constexpr int not_an_argument = 0;
 
@@ -353,8 +356,6 @@ class primitive_plan {
     stream.wait();
   }
 
-  dnnl::engine engine_;
-  dnnl::stream stream_;
   dnnl::primitive primitive_;
   std::vector<plan_operand> operands_;
   std::vector<port> ports_;

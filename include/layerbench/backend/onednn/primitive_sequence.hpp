@@ -105,18 +105,20 @@ class primitive_sequence : public primitive_plan {
   };
 
   primitive_sequence(const backend& device, std::vector<op::operand> logical)
-      : primitive_plan(device, std::move(logical)),
-        engine_(device.engine()),
-        stream_(device.stream()) {}
+      : primitive_plan(device, std::move(logical)) {}
 
   [[nodiscard]] static location operand(std::size_t index, std::size_t offset = 0) {
     return {memory_kind::operand, index, offset};
   }
+  /// The next multiple of a cache line.
+  [[nodiscard]] static std::size_t aligned(std::size_t bytes) {
+    constexpr std::size_t line = 64;
+    return (bytes + line - 1) / line * line;
+  }
   /// New memory in the workspace.
   [[nodiscard]] location scratch(const dnnl::memory::desc& stored) {
-    constexpr std::size_t line = 64;
     const location result{memory_kind::scratch, 0, scratchpads_at_};
-    scratchpads_at_ += (stored.get_size() + line - 1) / line * line;
+    scratchpads_at_ += aligned(stored.get_size());
     return result;
   }
   /// Values that primitives only read.
@@ -144,6 +146,13 @@ class primitive_sequence : public primitive_plan {
                    const dnnl::primitive_attr& attributes) {
     add(dnnl::matmul::primitive_desc(engine_, a, b, c, attributes),
         {{DNNL_ARG_SRC, a, first}, {DNNL_ARG_WEIGHTS, b, second}, {DNNL_ARG_DST, c, result}});
+  }
+
+  /// Appends a copy to another memory order or type.
+  void add_reorder(const dnnl::memory::desc& from, const location& source,
+                   const dnnl::memory::desc& to, const location& destination) {
+    add(dnnl::reorder::primitive_desc(engine_, from, engine_, to, attributes()),
+        {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, destination}});
   }
 
   using loop_body = std::function<void(std::span<const address>)>;
@@ -214,8 +223,6 @@ class primitive_sequence : public primitive_plan {
     return static_cast<std::byte*>(base) + at.offset;
   }
 
-  dnnl::engine engine_;
-  dnnl::stream stream_;
   std::vector<action> actions_;
   std::vector<std::vector<float>> constants_;
   std::vector<std::string> implementations_;  ///< distinct names of the library

@@ -24,10 +24,6 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
  public:
   plan(const onednn::backend& device, const op::rnn& o, const plan_request& request)
       : unfused_rnn(device, o, request),
-        engine_(device.engine()),
-        o_(o),
-        pass_(request.pass),
-        type_(request.type),
         bias_(onednn::plain({o.layers, o.directions(), bias_rows(), o.hidden},
                             dnnl::memory::data_type::f32)) {
     if (o.unfused) return;
@@ -117,11 +113,6 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
     if (two_biases() && backward) all.push_back({DNNL_ARG_DIFF_BIAS, bias_});
     return all;
   }
-  [[nodiscard]] static std::size_t aligned(std::size_t bytes) {
-    constexpr std::size_t line = 64;
-    return (bytes + line - 1) / line * line;
-  }
-
   /// Calls `visit(position of the first bias, position of the second, position of their sum)` for
   /// each bias; for one that the library has itself, the position of the second behind those sums.
   template <class Visit>
@@ -270,10 +261,6 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
     }
   }
 
-  dnnl::engine engine_;
-  op::rnn o_;
-  op::pass pass_;
-  dtype type_;
   dnnl::memory::desc bias_;  ///< as the library has it
   /// Of the initial states in training: version 3.2 computes the gradient of weights_iter wrongly
   /// if it is given none.

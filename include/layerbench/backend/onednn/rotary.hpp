@@ -23,8 +23,7 @@ class plan<onednn::backend, op::rotary> : public onednn::primitive_sequence {
   plan(const onednn::backend& device, const op::rotary& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
-        number_(onednn::data_type(request.type)),
-        engine_(device.engine()) {
+        number_(onednn::data_type(request.type)) {
     if (is_integer(request.type)) throw unsupported("layerbench has no rotary of integers");
     onednn::checked("rotary", [&] {
       const location turned = scratch(onednn::plain({o.size()}, number_));
@@ -94,7 +93,6 @@ class plan<onednn::backend, op::rotary> : public onednn::primitive_sequence {
 
   op::rotary o_;
   dnnl::memory::data_type number_;
-  dnnl::engine engine_;
 };
 
 static_assert(implements<onednn::backend, op::rotary>);

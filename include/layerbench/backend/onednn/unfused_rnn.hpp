@@ -35,13 +35,16 @@ class unfused_rnn : public primitive_sequence {
                                diff_weights_layer_operand = 8, diff_weights_iter_operand = 9,
                                diff_bias_operand = 10;
 
+  op::rnn o_;
+  op::pass pass_;
+  dtype type_;
+
   /// Appends nothing if the op is not `unfused`. Throws unsupported.
   unfused_rnn(const backend& device, const op::rnn& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
         pass_(request.pass),
-        type_(request.type),
-        engine_(device.engine()) {
+        type_(request.type) {
     if (!o.unfused) return;
     if (is_integer(type_)) throw unsupported("layerbench has no oneDNN plans of rnn with integers");
     if (pass_ == op::pass::bwd && type_ != dtype::f32) {
@@ -129,9 +132,8 @@ class unfused_rnn : public primitive_sequence {
   /// Memory that the backward pass reads: a part of the workspace in training.
   [[nodiscard]] location kept(std::int64_t elements, number_type type = f32) {
     if (pass_ == op::pass::fwd) return scratch_of(elements, type);
-    constexpr std::size_t line = 64;
     const location result = operand(workspace_operand, kept_bytes_);
-    kept_bytes_ += (static_cast<std::size_t>(elements) * bytes(type) + line - 1) / line * line;
+    kept_bytes_ += aligned(static_cast<std::size_t>(elements) * bytes(type));
     return result;
   }
   [[nodiscard]] desc kept_desc() const {
@@ -242,18 +244,14 @@ class unfused_rnn : public primitive_sequence {
   void differentiate(dnnl::algorithm kind, const location& result, const location& in_place) {
     differentiate(kind, result, in_place, in_place);
   }
-  void copy(const desc& from, const location& source, const desc& to, const location& result) {
-    add(dnnl::reorder::primitive_desc(engine_, from, engine_, to, attributes()),
-        {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, result}});
-  }
   /// Appends a copy of `count` gates of `steps` steps: side by side in the rows of a matrix, and
   /// one behind the other.
   void split(std::int64_t steps, std::int64_t count, const location& joined,
              const location& apart) {
-    copy(gates_side_by_side(steps, count), joined, gates_apart(steps, count), apart);
+    add_reorder(gates_side_by_side(steps, count), joined, gates_apart(steps, count), apart);
   }
   void join(std::int64_t count, const location& apart, const location& joined) {
-    copy(gates_apart(1, count), apart, gates_side_by_side(1, count), joined);
+    add_reorder(gates_apart(1, count), apart, gates_side_by_side(1, count), joined);
   }
   [[nodiscard]] desc gates_side_by_side(std::int64_t steps, std::int64_t count) const {
     return plain({steps, o_.batch, count, o_.hidden}, f32);
@@ -311,12 +309,12 @@ class unfused_rnn : public primitive_sequence {
           case op::rnn_kind::gru: add_gru_step(c, i); break;
         }
         if (type_ == dtype::f32) continue;
-        copy(matrix(o_.batch, o_.hidden, f32), state_, state_matrix(), hidden_of(c, i));
+        add_reorder(matrix(o_.batch, o_.hidden, f32), state_, state_matrix(), hidden_of(c, i));
       }
       if (!o_.bidirectional) continue;
       const location& output = inputs_[static_cast<std::size_t>(layer) + 1];
-      copy(matrix(tokens(), o_.hidden, number()), c.hidden, columns_of_direction(),
-           behind(output, c.reversed ? o_.hidden : 0, number()));
+      add_reorder(matrix(tokens(), o_.hidden, number()), c.hidden, columns_of_direction(),
+                  behind(output, c.reversed ? o_.hidden : 0, number()));
     }
   }
 
@@ -379,7 +377,7 @@ class unfused_rnn : public primitive_sequence {
       const location reset = slot(gates, 2);
       product(slot(gates, 1), state_of(c, i - 1), reset);
       if (type_ != dtype::f32)
-        copy(matrix(o_.batch, o_.hidden, f32), reset, state_matrix(), narrow_);
+        add_reorder(matrix(o_.batch, o_.hidden, f32), reset, state_matrix(), narrow_);
       multiply(state_matrix(), type_ == dtype::f32 ? reset : narrow_,
                matrix(o_.hidden, o_.hidden, number(), width()), last_gate(weights_iter_operand, c),
                matrix(o_.batch, o_.hidden, f32), last);
@@ -415,8 +413,8 @@ class unfused_rnn : public primitive_sequence {
       for (std::int64_t d = 0; d < o_.directions(); ++d) {
         const layer_direction& c = cells_[static_cast<std::size_t>(layer * o_.directions() + d)];
         if (o_.bidirectional) {
-          copy(columns_of_direction(), behind(above, d * o_.hidden),
-               matrix(tokens(), o_.hidden, f32), diff_direction);
+          add_reorder(columns_of_direction(), behind(above, d * o_.hidden),
+                      matrix(tokens(), o_.hidden, f32), diff_direction);
         }
         add_gradients(c, inputs_[static_cast<std::size_t>(layer)],
                       o_.bidirectional ? diff_direction : above, d == 0 ? below : second);
@@ -557,10 +555,6 @@ class unfused_rnn : public primitive_sequence {
              states_before, diff_hidden_);
   }
 
-  op::rnn o_;
-  op::pass pass_;
-  dtype type_;
-  dnnl::engine engine_;
   std::vector<location> inputs_;        ///< of each layer, and what the last one writes
   std::vector<layer_direction> cells_;  ///< of each layer and direction
   std::size_t kept_bytes_ = 0;
