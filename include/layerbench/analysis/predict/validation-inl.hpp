@@ -216,7 +216,10 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
     throw nothing_matched("no measured step of an engine; measure with tools/engines.py");
   }
   const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
-  const std::vector<prediction> predictions = predict(files, used);
+  std::vector<prediction> predictions = predict(files, used);
+  for (prediction& one : predictions) {  // these clocks are of the chains of `files`
+    for (layer_time& call : one.layers) call.chain_seconds.reset();
+  }
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<engine_validation> all;
   for (const group& alike : group_by_context(engines)) {
@@ -243,7 +246,6 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
         found = true;
         if (predicted.step) {
           pairs.cases.push_back({predicted, *step});
-          for (layer_time& call : pairs.cases.back().predicted.layers) call.chain_seconds.reset();
           if (nodes != nullptr) detail::add_profile(pairs.cases.back(), *nodes);
         } else {
           leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));

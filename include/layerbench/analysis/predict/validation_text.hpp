@@ -83,10 +83,20 @@ struct validation_columns {
 
 namespace detail {
 
+/// The layers whose predicted and measured seconds differ most, the farthest first.
+[[nodiscard]] inline std::vector<validation_part> farthest(std::vector<validation_part> layers) {
+  constexpr std::size_t most = 5;
+  std::ranges::sort(layers, std::ranges::greater{}, [](const validation_part& part) {
+    return std::abs(part.predicted - part.measured);
+  });
+  if (layers.size() > most) layers.resize(most);
+  return layers;
+}
+
 /// The error of a case by op, and its layers with the largest errors in seconds. Empty if no
 /// clocks were read inside the end-to-end run.
 [[nodiscard]] inline std::string parts_text(const validated& of) {
-  std::vector<validation_part> layers = of.layers();
+  const std::vector<validation_part> layers = of.layers();
   if (layers.empty()) return {};
   const auto list = [&](const std::vector<validation_part>& parts) {
     std::vector<std::string> entries;
@@ -96,12 +106,6 @@ namespace detail {
     }
     return fmt::format("{}", fmt::join(entries, ", "));
   };
-  constexpr std::size_t most_layers = 5;
-  const auto distance = [](const validation_part& part) {
-    return std::abs(part.predicted - part.measured);
-  };
-  std::ranges::sort(layers, std::ranges::greater{}, distance);
-  if (layers.size() > most_layers) layers.resize(most_layers);
   const std::vector<validation_part> ops = of.ops();
   const std::vector<validation_part> step_parts = of.step_parts();
   double clocked = 0;
@@ -111,7 +115,7 @@ namespace detail {
       "{}  by op: {}\n  furthest off: {}\n",
       headline(of.predicted), 100 * (clocked / of.measured.seconds - 1),
       step_parts.size() > 1 ? fmt::format("  by part: {}\n", list(step_parts)) : "", list(ops),
-      list(layers));
+      list(farthest(layers)));
 }
 
 }  // namespace detail
@@ -158,7 +162,6 @@ namespace detail {
 /// engine does in no layer. Empty if it names no layers.
 [[nodiscard]] inline std::string profile_text(const validated& of, const std::string& engine) {
   if (!of.profiled) return {};
-  std::vector<validation_part> layers = of.layers();
   const auto list = [](const std::vector<validation_part>& parts) {
     std::vector<std::string> entries;
     for (const validation_part& part : parts) {
@@ -167,11 +170,6 @@ namespace detail {
     }
     return fmt::format("{}", fmt::join(entries, ", "));
   };
-  constexpr std::size_t most_layers = 5;
-  std::ranges::sort(layers, std::ranges::greater{}, [](const validation_part& part) {
-    return std::abs(part.predicted - part.measured);
-  });
-  if (layers.size() > most_layers) layers.resize(most_layers);
   std::vector<std::string> others;
   for (const auto& [kind, seconds] : of.in_no_layer) {
     others.push_back(fmt::format("{} {}", kind, format::milliseconds(seconds)));
@@ -180,7 +178,7 @@ namespace detail {
       "{}, ms predicted / by the profile of {}, which adds up to {:.0f} % of its step:\n"
       "  by op: {}\n  furthest apart: {}\n{}",
       headline(of.predicted), engine, 100 * *of.profiled / of.measured.seconds, list(of.ops()),
-      list(layers),
+      list(farthest(of.layers())),
       others.empty() ? "" : fmt::format("  in no layer: {}\n", fmt::join(others, ", ")));
 }
 
