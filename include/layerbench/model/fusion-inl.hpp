@@ -91,8 +91,9 @@ inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"}
   return rule;
 }
 
-[[nodiscard]] inline fusion_rule read_rule(const json::cursor& at, const op::catalog& catalog) {
-  if (at.has("set")) return read_setting(at, catalog);
+/// Reads a rule that joins layers. `ops` are those with post-ops.
+[[nodiscard]] inline fusion_rule read_rule(const json::cursor& at,
+                                           const std::vector<std::string_view>& ops) {
   const bool names_layers = at.has("layers");
   if (names_layers) {
     at.check_keys({"layers", "in_place"}, {"layers"});
@@ -107,11 +108,6 @@ inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"}
     rule.layers = at["layers"].texts();
     if (rule.layers.size() < 2) at["layers"].fail("has no two layers to join");
     return rule;
-  }
-  std::vector<std::string_view> ops;  // those with post-ops
-  for (const op::entry& entry : catalog) {
-    const record_fields fields = entry.default_fields();
-    if (find_field(fields, "post") != nullptr) ops.push_back(entry.name);
   }
   rule.ops = read_known(at["ops"], ops);
   const json::cursor stages = at["then"];
@@ -360,10 +356,16 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
     file["name"].fail("expected lower-case letters, digits and _, and not " +
                       std::string(no_fusion));
   }
+  std::vector<std::string_view> ops;  // those with post-ops
+  for (const op::entry& entry : catalog) {
+    const record_fields fields = entry.default_fields();
+    if (find_field(fields, "post") != nullptr) ops.push_back(entry.name);
+  }
   const json::cursor rules = file["rules"];
   rules.require_array();
   for (std::size_t i = 0; i < rules.get().size(); ++i) {
-    plan.rules.push_back(detail::read_rule(rules[i], catalog));
+    plan.rules.push_back(rules[i].has("set") ? detail::read_setting(rules[i], catalog)
+                                             : detail::read_rule(rules[i], ops));
   }
   if (plan.rules.empty()) rules.fail("has no rule");
   if (file.has("int8")) plan.int8 = detail::read_quantization(file["int8"], catalog);

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/op/conv.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/quantization.hpp>
 
@@ -78,12 +77,14 @@ namespace detail {
   return operands;
 }
 
-/// Whether the op has post-ops.
-[[nodiscard]] inline bool has_post_ops(const op::any& op) {
+/// Whether the op has a field of that name with another value than the default.
+[[nodiscard]] inline bool has_set(const op::any& op, std::string_view name) {
   const record_fields fields = op.fields();
-  const record_field* post = find_field(fields, "post");
-  return post != nullptr && !post->is_default;
+  const record_field* const field = find_field(fields, name);
+  return field != nullptr && !field->is_default;
 }
+
+[[nodiscard]] inline bool has_post_ops(const op::any& op) { return has_set(op, "post"); }
 
 /// Whether the op names types of tensors, or what belongs to integers.
 [[nodiscard]] inline bool has_types(const op::any& op) {
@@ -94,8 +95,7 @@ namespace detail {
 [[nodiscard]] inline std::string why_inference_only(const op::any& op) {
   if (has_post_ops(op)) return "has post-ops";
   if (has_types(op)) return "has types";
-  const auto* const conv = op.get<op::conv>();
-  return conv != nullptr && conv->reorders ? "reorders tensors in each call" : "";
+  return has_set(op, "reorders") ? "reorders tensors in each call" : "";
 }
 
 /// The layers that inference runs. Layers without a forward pass, such as dropout, are left out:
