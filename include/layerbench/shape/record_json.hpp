@@ -72,8 +72,7 @@ inline void read_value(const cursor& at, const parameters& /*named*/, bool& out)
   out = at.boolean();
 }
 inline void read_value(const cursor& at, const parameters& /*named*/, double& out) {
-  if (!at.get().is_number()) at.fail("expected a number");
-  out = at.get().get<double>();
+  out = at.number();
 }
 inline void read_value(const cursor& at, const parameters& /*named*/, std::string& out) {
   out = at.text();

@@ -43,8 +43,8 @@ namespace layerbench::machine {
   return static_cast<int>(distinct_nodes(of, processors).size());
 }
 
-/// For each thread the number of its node. Threads that may move between nodes are taken to be on
-/// them in turn.
+/// For each thread the number of its node. Threads that may move between nodes count as alternating
+/// between them.
 [[nodiscard]] inline std::vector<int> node_by_thread(const topology& of,
                                                      const std::vector<processor_list>& threads) {
   std::vector<int> numbers;
@@ -79,8 +79,8 @@ namespace layerbench::machine {
   const processor_list first = threads.empty() ? processor_list() : threads.front();
   const processor_list touching = united(threads);
   const std::vector<int> numbers = nodes_for(policy, of, first);
-  for (const memory_node* node : nodes_of(of, touching)) {
-    if (numbers.empty()) sum += node->bytes;
+  if (numbers.empty()) {
+    for (const memory_node* node : nodes_of(of, touching)) sum += node->bytes;
   }
   for (const memory_node& node : of.nodes) {
     if (contains(numbers, node.number)) sum += node.bytes;
