@@ -195,7 +195,7 @@ TEST(OneSocket, WithTwoKindsOfMemoryHasTwoNodesToInterleave) {
 TEST(Threads, HaveANodeEach) {
   const topology of = two_sockets();
   EXPECT_THAT(node_by_thread(of, {{0}, {64}, {1}, {127}}), ElementsAre(0, 1, 0, 1));
-  EXPECT_THAT(node_by_thread(of, {{0, 64}, {0, 64}, {0, 64}}), ElementsAre(0, 1, 0)) << "in turn";
+  EXPECT_THAT(node_by_thread(of, {{0, 64}, {0, 64}, {0, 64}}), ElementsAre(0, 1, 0)) << "alternate";
 }
 
 TEST(Domains, AreOneCoreACacheANodeAndAll) {
