@@ -58,8 +58,9 @@ class plan<onednn::backend, op::layernorm> : public onednn::primitive_sequence {
     const layer_normalization_forward::primitive_desc forward(
         engine, kind, tensor, tensor, statistics, epsilon, learned, attributes());
     if (pass_ != op::pass::bwd) {
-      return add(forward, all({DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_DST,
-                               DNNL_ARG_MEAN, DNNL_ARG_VARIANCE}));
+      add(forward, all({DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_DST, DNNL_ARG_MEAN,
+                        DNNL_ARG_VARIANCE}));
+      return;
     }
     const bool has_weights = o_.scale || o_.has_bias();
     const layer_normalization_backward::primitive_desc backward(

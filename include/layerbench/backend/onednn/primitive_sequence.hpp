@@ -30,31 +30,33 @@ class primitive_sequence : public primitive_plan {
     return scratchpads_at_ + scratchpad_bytes_;
   }
 
-  /// The arguments of a primitive, or the addresses of a loop.
-  struct bound_action {
+  /// The arguments of a primitive, which may run several times in a sequence.
+  struct bound_primitive {
     std::vector<dnnl::memory> memories;
     std::vector<dnnl_exec_arg_t> arguments;
-    std::vector<address> addresses;
   };
   struct binding : primitive_plan::binding {
-    std::vector<bound_action> actions;
+    std::vector<bound_primitive> primitives;
+    std::vector<std::vector<address>> addresses;  ///< of each action
   };
 
   [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
-    binding bound{primitive_plan::bind(addresses, workspace), {}};
-    for (const action& one : actions_) {
-      bound_action& to = bound.actions.emplace_back();
+    binding bound{primitive_plan::bind(addresses, workspace), {}, {}};
+    for (const prepared& one : primitives_) {
+      bound_primitive& to = bound.primitives.emplace_back();
+      const auto pass = [&](int name, const dnnl::memory::desc& stored, address at) {
+        to.memories.emplace_back(stored, engine_, at);
+        to.arguments.push_back({name, to.memories.back().get()});
+      };
       for (const argument& input : one.arguments) {
-        address at = address_of(input.at, addresses, workspace);
-        to.addresses.push_back(at);
-        if (!one.primitive) continue;
-        to.memories.emplace_back(input.stored, engine_, at);
-        to.arguments.push_back({input.name, to.memories.back().get()});
+        pass(input.name, input.stored, address_of(input.at, addresses, workspace));
       }
-      if (!one.primitive) continue;
-      to.memories.emplace_back(one.scratchpad, engine_,
-                               static_cast<std::byte*>(workspace) + scratchpads_at_);
-      to.arguments.push_back({DNNL_ARG_SCRATCHPAD, to.memories.back().get()});
+      pass(DNNL_ARG_SCRATCHPAD, one.scratchpad,
+           static_cast<std::byte*>(workspace) + scratchpads_at_);
+    }
+    for (const action& one : actions_) {
+      std::vector<address>& to = bound.addresses.emplace_back();
+      for (const location& at : one.places) to.push_back(address_of(at, addresses, workspace));
     }
     return bound;
   }
@@ -62,27 +64,28 @@ class primitive_sequence : public primitive_plan {
   void place(binding& bound, std::span<const address> addresses) const {
     primitive_plan::place(bound, addresses);
     for (std::size_t i = 0; i < actions_.size(); ++i) {
-      bound_action& to = bound.actions[i];
-      for (std::size_t j = 0; j < actions_[i].arguments.size(); ++j) {
-        const location& at = actions_[i].arguments[j].at;
-        if (at.kind != memory_kind::operand) continue;
-        to.addresses[j] = address_of(at, addresses, nullptr);
-        if (actions_[i].primitive) to.memories[j].set_data_handle(to.addresses[j]);
+      const action& one = actions_[i];
+      for (std::size_t j = 0; j < one.places.size(); ++j) {
+        if (one.places[j].kind != memory_kind::operand) continue;
+        bound.addresses[i][j] = address_of(one.places[j], addresses, nullptr);
       }
+      if (!one.loop && !primitives_[one.primitive].repeated) set_addresses(bound, i);
     }
   }
 
   void run(const binding& bound) const {
     if (actions_.empty()) return primitive_plan::run(bound);
     for (std::size_t i = 0; i < actions_.size(); ++i) {
-      const bound_action& on = bound.actions[i];
-      if (!actions_[i].primitive) {
-        actions_[i].loop(on.addresses);
+      const action& one = actions_[i];
+      if (one.loop) {
+        one.loop(bound.addresses[i]);
         continue;
       }
+      if (primitives_[one.primitive].repeated) set_addresses(bound, i);
+      const std::vector<dnnl_exec_arg_t>& arguments = bound.primitives[one.primitive].arguments;
       const dnnl_status_t status =
-          dnnl_primitive_execute(actions_[i].primitive.get(), stream_.get(),
-                                 static_cast<int>(on.arguments.size()), on.arguments.data());
+          dnnl_primitive_execute(primitives_[one.primitive].primitive.get(), stream_.get(),
+                                 static_cast<int>(arguments.size()), arguments.data());
       if (status != dnnl_success) {
         throw api_error("oneDNN", "dnnl_primitive_execute", dnnl_status2str(status));
       }
@@ -127,17 +130,27 @@ class primitive_sequence : public primitive_plan {
     return {memory_kind::constant, constants_.size() - 1, 0};
   }
 
-  /// Appends a primitive.
+  /// Appends a primitive. Returns its number, for repeat().
   template <class Descriptor>
-  void add(const Descriptor& descriptor, std::vector<argument> arguments) {
+  std::size_t add(const Descriptor& descriptor, std::vector<argument> arguments) {
     const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
     scratchpad_bytes_ = std::max(scratchpad_bytes_, scratchpad.get_size());
     const std::string implementation = descriptor.impl_info_str();
     if (std::ranges::find(implementations_, implementation) == implementations_.end()) {
       implementations_.push_back(implementation);
     }
-    actions_.push_back(
-        {dnnl::primitive(descriptor.get()), scratchpad, nullptr, std::move(arguments)});
+    action& next = actions_.emplace_back(action{primitives_.size(), nullptr, {}});
+    for (const argument& input : arguments) next.places.push_back(input.at);
+    primitives_.push_back(
+        {dnnl::primitive(descriptor.get()), scratchpad, std::move(arguments), false});
+    return next.primitive;
+  }
+  /// Appends a primitive again, whose arguments lie elsewhere. The library's objects for arguments
+  /// have most of a kilobyte each: those of each step of a sequence would drive the tensors out of
+  /// the caches.
+  void repeat(std::size_t primitive, std::vector<location> places) {
+    primitives_[primitive].repeated = true;
+    actions_.push_back({primitive, nullptr, std::move(places)});
   }
 
   /// Appends the product of two matrices, or batches of them, each with its place.
@@ -158,9 +171,7 @@ class primitive_sequence : public primitive_plan {
   using loop_body = std::function<void(std::span<const address>)>;
   /// Appends a loop, which gets the addresses of `arguments`.
   void add_loop(const std::vector<location>& arguments, loop_body body) {
-    action next{{}, {}, std::move(body), {}};
-    for (const location& at : arguments) next.arguments.push_back({not_an_argument, {}, at});
-    actions_.push_back(std::move(next));
+    actions_.push_back({0, std::move(body), arguments});
   }
 
   /// Appends the sums over the rows of a row-major matrix of that type, in single precision. Each
@@ -206,12 +217,25 @@ class primitive_sequence : public primitive_plan {
   }
 
  private:
-  struct action {
-    dnnl::primitive primitive;  ///< empty: it is a loop
+  struct prepared {
+    dnnl::primitive primitive;
     dnnl::memory::desc scratchpad;
-    loop_body loop;
     std::vector<argument> arguments;
+    bool repeated;
   };
+  struct action {
+    std::size_t primitive;  ///< unless it is a loop
+    loop_body loop;
+    std::vector<location> places;  ///< of the arguments
+  };
+
+  /// Moves the arguments of the primitive of action `i` to where they lie in that action.
+  void set_addresses(const binding& bound, std::size_t i) const {
+    const bound_primitive& to = bound.primitives[actions_[i].primitive];
+    for (std::size_t j = 0; j < bound.addresses[i].size(); ++j) {
+      to.memories[j].set_data_handle(bound.addresses[i][j]);
+    }
+  }
 
   [[nodiscard]] address address_of(const location& at, std::span<const address> operands,
                                    address workspace) const {
@@ -223,6 +247,7 @@ class primitive_sequence : public primitive_plan {
     return static_cast<std::byte*>(base) + at.offset;
   }
 
+  std::vector<prepared> primitives_;
   std::vector<action> actions_;
   std::vector<std::vector<float>> constants_;
   std::vector<std::string> implementations_;  ///< distinct names of the library

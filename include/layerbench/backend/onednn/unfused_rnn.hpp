@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -84,6 +85,13 @@ class unfused_rnn : public primitive_sequence {
     step_values gates = {};     ///< of each step slots*batch*hidden
     step_values memory = {};    ///< cell states of an LSTM, batch*hidden
     step_values squashed = {};  ///< tanh of these
+  };
+
+  /// A primitive, by what tells it from the others.
+  struct known_call {
+    dnnl::algorithm kind;  ///< undef of products and copies
+    std::vector<desc> stored;
+    std::size_t primitive;
   };
 
   [[nodiscard]] bool is(op::rnn_kind kind) const { return o_.kind == kind; }
@@ -174,13 +182,39 @@ class unfused_rnn : public primitive_sequence {
 
   // Calls.
 
-  /// Appends a product, with a bias. Of oneDNN's implementations, `gemm` reads the weights
-  /// where they are, as the BLAS of a framework does. The others first pack them in each call,
-  /// which takes longer than what it saves, unless they are transposed and there are many rows.
+  /// Appends a primitive. Those of the same kind with the same arguments are one primitive, which
+  /// `describe` describes.
+  template <class Describe>
+  void call(dnnl::algorithm kind, const std::vector<argument>& arguments,
+            const Describe& describe) {
+    std::vector<desc> stored;
+    std::vector<location> places;
+    for (const argument& one : arguments) {
+      stored.push_back(one.stored);
+      places.push_back(one.at);
+    }
+    const auto known = std::ranges::find_if(calls_, [&](const known_call& other) {
+      return other.kind == kind && other.stored == stored;
+    });
+    if (known != calls_.end()) return repeat(known->primitive, std::move(places));
+    calls_.push_back({kind, std::move(stored), add(describe(), arguments)});
+  }
+
+  /// Appends a product, with a bias.
   void multiply(const desc& a, const location& first, const desc& b, const location& second,
                 const desc& c, const location& result,
                 const std::optional<location>& added = std::nullopt) {
     const desc biases = added ? matrix(1, c.get_dims()[1], f32) : desc();
+    std::vector<argument> arguments{
+        {DNNL_ARG_SRC, a, first}, {DNNL_ARG_WEIGHTS, b, second}, {DNNL_ARG_DST, c, result}};
+    if (added) arguments.push_back({DNNL_ARG_BIAS, biases, *added});
+    call(dnnl::algorithm::undef, arguments, [&] { return product_of(a, b, biases, c); });
+  }
+  /// Of oneDNN's implementations, `gemm` reads the weights where they are, as the BLAS of a
+  /// framework does. The others first pack them in each call, which takes longer than what it
+  /// saves, unless they are transposed and there are many rows.
+  [[nodiscard]] dnnl::matmul::primitive_desc product_of(const desc& a, const desc& b,
+                                                        const desc& biases, const desc& c) const {
     const auto make = [&] {
       return dnnl::matmul::primitive_desc(engine_, a, b, biases, c, attributes());
     };
@@ -195,17 +229,14 @@ class unfused_rnn : public primitive_sequence {
       while (!found && chosen.next_impl()) found = is_gemm(chosen);
       if (!found) chosen = make();
     }
-    std::vector<argument> arguments{
-        {DNNL_ARG_SRC, a, first}, {DNNL_ARG_WEIGHTS, b, second}, {DNNL_ARG_DST, c, result}};
-    if (added) arguments.push_back({DNNL_ARG_BIAS, biases, *added});
-    add(chosen, std::move(arguments));
+    return chosen;
   }
   /// Appends an addition, subtraction or multiplication by element, of `elements` f32.
   void combine(dnnl::algorithm kind, const location& a, const location& b, const location& result,
                std::int64_t elements) {
     const desc all = plain({elements}, f32);
-    add(dnnl::binary::primitive_desc(engine_, kind, all, all, all, attributes()),
-        {{DNNL_ARG_SRC_0, all, a}, {DNNL_ARG_SRC_1, all, b}, {DNNL_ARG_DST, all, result}});
+    call(kind, {{DNNL_ARG_SRC_0, all, a}, {DNNL_ARG_SRC_1, all, b}, {DNNL_ARG_DST, all, result}},
+         [&] { return dnnl::binary::primitive_desc(engine_, kind, all, all, all, attributes()); });
   }
   void combine(dnnl::algorithm kind, const location& a, const location& b, const location& result) {
     combine(kind, a, b, result, states());
@@ -229,29 +260,37 @@ class unfused_rnn : public primitive_sequence {
   }
   void apply(dnnl::algorithm kind, const location& from, const location& to) {
     const desc all = plain({states()}, f32);
-    add(function(kind), {{DNNL_ARG_SRC, all, from}, {DNNL_ARG_DST, all, to}});
+    call(kind, {{DNNL_ARG_SRC, all, from}, {DNNL_ARG_DST, all, to}},
+         [&] { return function(kind); });
   }
   /// Appends the gradient of a function with that result. `above` is the gradient of the result.
   void differentiate(dnnl::algorithm kind, const location& result, const location& above,
                      const location& gradient) {
     const desc all = plain({states()}, f32);
-    add(dnnl::eltwise_backward::primitive_desc(engine_, kind, all, all, all, 0, 0, function(kind),
-                                               attributes()),
-        {{DNNL_ARG_DST, all, result},
-         {DNNL_ARG_DIFF_DST, all, above},
-         {DNNL_ARG_DIFF_SRC, all, gradient}});
+    call(kind,
+         {{DNNL_ARG_DST, all, result},
+          {DNNL_ARG_DIFF_DST, all, above},
+          {DNNL_ARG_DIFF_SRC, all, gradient}},
+         [&] {
+           return dnnl::eltwise_backward::primitive_desc(engine_, kind, all, all, all, 0, 0,
+                                                         function(kind), attributes());
+         });
   }
   void differentiate(dnnl::algorithm kind, const location& result, const location& in_place) {
     differentiate(kind, result, in_place, in_place);
+  }
+  void copy(const desc& from, const location& source, const desc& to, const location& result) {
+    call(dnnl::algorithm::undef, {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, result}},
+         [&] { return dnnl::reorder::primitive_desc(engine_, from, engine_, to, attributes()); });
   }
   /// Appends a copy of `count` gates of `steps` steps: side by side in the rows of a matrix, and
   /// one behind the other.
   void split(std::int64_t steps, std::int64_t count, const location& joined,
              const location& apart) {
-    add_reorder(gates_side_by_side(steps, count), joined, gates_apart(steps, count), apart);
+    copy(gates_side_by_side(steps, count), joined, gates_apart(steps, count), apart);
   }
   void join(std::int64_t count, const location& apart, const location& joined) {
-    add_reorder(gates_apart(1, count), apart, gates_side_by_side(1, count), joined);
+    copy(gates_apart(1, count), apart, gates_side_by_side(1, count), joined);
   }
   [[nodiscard]] desc gates_side_by_side(std::int64_t steps, std::int64_t count) const {
     return plain({steps, o_.batch, count, o_.hidden}, f32);
@@ -309,12 +348,12 @@ class unfused_rnn : public primitive_sequence {
           case op::rnn_kind::gru: add_gru_step(c, i); break;
         }
         if (type_ == dtype::f32) continue;
-        add_reorder(matrix(o_.batch, o_.hidden, f32), state_, state_matrix(), hidden_of(c, i));
+        copy(matrix(o_.batch, o_.hidden, f32), state_, state_matrix(), hidden_of(c, i));
       }
       if (!o_.bidirectional) continue;
       const location& output = inputs_[static_cast<std::size_t>(layer) + 1];
-      add_reorder(matrix(tokens(), o_.hidden, number()), c.hidden, columns_of_direction(),
-                  behind(output, c.reversed ? o_.hidden : 0, number()));
+      copy(matrix(tokens(), o_.hidden, number()), c.hidden, columns_of_direction(),
+           behind(output, c.reversed ? o_.hidden : 0, number()));
     }
   }
 
@@ -377,7 +416,7 @@ class unfused_rnn : public primitive_sequence {
       const location reset = slot(gates, 2);
       product(slot(gates, 1), state_of(c, i - 1), reset);
       if (type_ != dtype::f32)
-        add_reorder(matrix(o_.batch, o_.hidden, f32), reset, state_matrix(), narrow_);
+        copy(matrix(o_.batch, o_.hidden, f32), reset, state_matrix(), narrow_);
       multiply(state_matrix(), type_ == dtype::f32 ? reset : narrow_,
                matrix(o_.hidden, o_.hidden, number(), width()), last_gate(weights_iter_operand, c),
                matrix(o_.batch, o_.hidden, f32), last);
@@ -413,8 +452,8 @@ class unfused_rnn : public primitive_sequence {
       for (std::int64_t d = 0; d < o_.directions(); ++d) {
         const layer_direction& c = cells_[static_cast<std::size_t>(layer * o_.directions() + d)];
         if (o_.bidirectional) {
-          add_reorder(columns_of_direction(), behind(above, d * o_.hidden),
-                      matrix(tokens(), o_.hidden, f32), diff_direction);
+          copy(columns_of_direction(), behind(above, d * o_.hidden),
+               matrix(tokens(), o_.hidden, f32), diff_direction);
         }
         add_gradients(c, inputs_[static_cast<std::size_t>(layer)],
                       o_.bidirectional ? diff_direction : above, d == 0 ? below : second);
@@ -557,6 +596,7 @@ class unfused_rnn : public primitive_sequence {
 
   std::vector<location> inputs_;        ///< of each layer, and what the last one writes
   std::vector<layer_direction> cells_;  ///< of each layer and direction
+  std::vector<known_call> calls_;
   std::size_t kept_bytes_ = 0;
   location zeros_{};          ///< initial states
   location products_{};       ///< of all steps with the inputs, or their gradients
