@@ -84,6 +84,19 @@ TEST(FusionGain, CountsOnlyFusedCallsOfAPrimitive) {
   EXPECT_DOUBLE_EQ(call->apart.value, 3);
 }
 
+TEST(FusionGain, HasNoTableOfAPlanThatJoinsNoLayers) {
+  result::results file = measured(2.25, 5);
+  for (auto& [configuration, step] : file.manifest) {
+    if (!configuration.fused()) continue;
+    step[0].layers = {"a", "b"};
+    step[1].layers = {"c"};
+  }
+  const std::vector<prediction> predictions = predict(std::vector{file}, {});
+  const std::string shown = text(fusion_gains(predictions));
+  EXPECT_THAT(shown, ::testing::HasSubstr("fusion takes the step from"));
+  EXPECT_THAT(shown, ::testing::Not(::testing::HasSubstr("fused call")));
+}
+
 TEST(FusionGain, NeedsTheModelLayerByLayer) {
   result::results file = measured(2, 3);
   std::erase_if(file.rows, [](const result::measurement& row) { return row.name.layer == "r"; });
