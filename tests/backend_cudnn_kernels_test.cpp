@@ -270,8 +270,13 @@ TEST(Kernels, SumTheGradientOfABias) {
   expect_right_in<op::conv>({bwd_weights}, [](op::conv& o, dice&) { o.bias = true; });
 }
 
-TEST(Kernels, CopyWhereCopiesAreRecorded) {
-  cudnn::backend device(1);
+template <class Backend>
+class RecordedCopies : public ::testing::Test {};
+using copying_backends = ::testing::Types<cublas::backend, cudnn::backend>;
+TYPED_TEST_SUITE(RecordedCopies, copying_backends);
+
+TYPED_TEST(RecordedCopies, AreKernels) {
+  TypeParam device(1);
   for (const std::size_t bytes : {0U, 1U, 15U, 16U, 17U, 64U, 1000U}) {
     for (const std::size_t shift : {0U, 1U, 4U}) {
       alignas(16) std::array<unsigned char, 1100> from{};
@@ -280,6 +285,7 @@ TEST(Kernels, CopyWhereCopiesAreRecorded) {
         from[i] = static_cast<unsigned char>(1 + i % 251);
       const cuda::graph copies =
           device.record([&] { device.copy(&to[shift], &from[2 * shift], bytes); });
+      EXPECT_EQ(host_recorded_copies, 0);
       EXPECT_THAT(to, ::testing::Each(0)) << "nothing runs yet";
       copies.launch();
       device.synchronize();

@@ -12,6 +12,7 @@
 #include <layerbench/timing/clock.hpp>
 
 #include "support/host_cuda.hpp"
+#include "support/host_kernels.hpp"
 
 /// What all backends on NVIDIA GPUs share, on a stand-in for the CUDA run time.
 namespace layerbench {

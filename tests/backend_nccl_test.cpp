@@ -14,6 +14,7 @@
 #include <layerbench/session/verify.hpp>
 
 #include "support/host_cuda.hpp"
+#include "support/host_kernels.hpp"
 
 /// All-reduces through NCCL against the reference formula, on a stand-in for the library between
 /// any number of GPUs whose memory is this program's. This program links none of the libraries.

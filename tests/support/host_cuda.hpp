@@ -62,6 +62,7 @@ inline cudaError_t host_free(void* created) {
 
 using host_work = std::vector<std::function<void()>>;
 inline host_work host_recorded;
+inline int host_recorded_copies = 0;  ///< by the runtime, not by kernels
 
 /// Does work now, or records it.
 inline cudaError_t host_enqueue(std::function<void()> work) {
@@ -151,6 +152,7 @@ cudaError_t cudaFree(void* memory) {
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t /*stream*/) {
   if (host_is_on_gpu(to) != host_is_on_gpu(from)) host_copied_bytes += bytes;
+  host_recorded_copies += host_records ? 1 : 0;
   return host_enqueue([=] {
     std::memcpy(to, from, bytes);
     host_seconds += seconds_a_copy;

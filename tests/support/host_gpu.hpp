@@ -22,6 +22,7 @@
 #include <layerbench/op/list.hpp>
 
 #include "host_cuda.hpp"
+#include "host_kernels.hpp"
 
 /// A backend on the stand-in for the CUDA run time, which computes by the reference plans, in
 /// functions that its stream calls: they can be recorded.
@@ -51,8 +52,12 @@ struct gpu : cuda::backend {
     enqueue([=] { calls.push_back({"fill", {to}, bytes}); });
   }
   void copy(address to, const void* from, std::size_t bytes) const {
+    const bool by_kernel = host_records;  // whose time the stand-in does not know
     backend::copy(to, from, bytes);
-    enqueue([=] { calls.push_back({"copy", {to}, bytes}); });
+    enqueue([=] {
+      if (by_kernel) host_seconds += seconds_a_copy;
+      calls.push_back({"copy", {to}, bytes});
+    });
   }
   void enqueue(std::function<void()> some) const {
     auto& kept = work.emplace_back(std::move(some));

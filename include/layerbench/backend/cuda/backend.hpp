@@ -76,7 +76,13 @@ class backend {
   void fill(address to, std::size_t bytes, std::byte value) const {
     check(cudaMemsetAsync(to, std::to_integer<int>(value), bytes, stream()), "cudaMemsetAsync");
   }
+  /// Copies memory; in a captured graph by a kernel, so both addresses must be on the device. In a
+  /// model a kernel precedes each call, and the gap between a copy and a kernel may be longer than
+  /// between two kernels.
   void copy(address to, const void* from, std::size_t bytes) const {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream(), &status), "cudaStreamIsCapturing");
+    if (status != cudaStreamCaptureStatusNone) return copy_by_kernel(to, from, bytes);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
   }
   /// Waits for all enqueued work. Throws api_error if any of it failed.
@@ -98,16 +104,24 @@ class backend {
   [[nodiscard]] cuda::kernels& kernels() const noexcept { return kernels_; }
   template <class Work>
   [[nodiscard]] graph record(Work&& work) const {
+    copy_by_kernel(nullptr, nullptr, 0);  // loading the kernel cannot be captured
     return graph(stream(), std::forward<Work>(work));
   }
   [[nodiscard]] std::map<std::string, double> telemetry() const { return nvml_.read(); }
 
  private:
+  void copy_by_kernel(address to, const void* from, std::size_t bytes) const {
+    const auto size = static_cast<std::int64_t>(bytes);
+    if (!copy_kernel_) copy_kernel_ = kernels().find(dtype::f32, "copy");
+    copy_kernel_->launch(stream(), grid_for(size / 16 + 1), from, to, size);
+  }
+
   int device_;
   nvml nvml_;
   cuda::stream stream_;
   stream_clock clock_;
-  mutable cuda::kernels kernels_;  ///< compiles when a kernel is first used
+  mutable cuda::kernels kernels_;              ///< compiles when a kernel is first used
+  mutable std::optional<kernel> copy_kernel_;  ///< found when it is first used
 };
 
 }  // namespace layerbench::cuda
