@@ -229,7 +229,8 @@ class primitive_sequence : public primitive_plan {
     std::vector<location> places;  ///< of the arguments
   };
 
-  /// Moves the arguments of the primitive of action `i` to where they lie in that action.
+  /// Moves the arguments of the primitive of action `i` to where they lie in that action. A binding
+  /// is used by one thread at a time, since its memory objects change.
   void set_addresses(const binding& bound, std::size_t i) const {
     const bound_primitive& to = bound.primitives[actions_[i].primitive];
     for (std::size_t j = 0; j < bound.addresses[i].size(); ++j) {

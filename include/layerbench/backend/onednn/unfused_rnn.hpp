@@ -89,7 +89,8 @@ class unfused_rnn : public primitive_sequence {
 
   /// A primitive, by what tells it from the others.
   struct known_call {
-    dnnl::algorithm kind;  ///< undef of products and copies
+    dnnl::algorithm kind;    ///< undef of products and copies
+    std::vector<int> names;  ///< of the arguments
     std::vector<desc> stored;
     std::size_t primitive;
   };
@@ -187,17 +188,19 @@ class unfused_rnn : public primitive_sequence {
   template <class Describe>
   void call(dnnl::algorithm kind, const std::vector<argument>& arguments,
             const Describe& describe) {
+    std::vector<int> names;
     std::vector<desc> stored;
     std::vector<location> places;
     for (const argument& one : arguments) {
+      names.push_back(one.name);
       stored.push_back(one.stored);
       places.push_back(one.at);
     }
     const auto known = std::ranges::find_if(calls_, [&](const known_call& other) {
-      return other.kind == kind && other.stored == stored;
+      return other.kind == kind && other.names == names && other.stored == stored;
     });
     if (known != calls_.end()) return repeat(known->primitive, std::move(places));
-    calls_.push_back({kind, std::move(stored), add(describe(), arguments)});
+    calls_.push_back({kind, std::move(names), std::move(stored), add(describe(), arguments)});
   }
 
   /// Appends a product, with a bias.
