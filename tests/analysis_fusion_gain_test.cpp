@@ -93,7 +93,7 @@ TEST(FusionGain, HasNoTableOfAPlanThatJoinsNoLayers) {
   }
   const std::vector<prediction> predictions = predict(std::vector{file}, {});
   const std::string shown = text(fusion_gains(predictions));
-  EXPECT_THAT(shown, ::testing::HasSubstr("fusion takes the step from"));
+  EXPECT_THAT(shown, ::testing::HasSubstr("ms per step; with it"));
   EXPECT_THAT(shown, ::testing::Not(::testing::HasSubstr("fused call")));
 }
 

@@ -106,9 +106,11 @@ TEST_F(fused_results, have_both_forms_of_recurrent_layers_of_sweeps_and_in_train
   const std::string shape = R"({"kind": "lstm", "batch": 2, "steps": 3, "inputs": 4, "hidden": 4})";
   const std::string sweep =
       directory_
-          .write("s.json", R"({"name": "s", "passes": {"rnn": ["fwd_training", "bwd"]},
+          .write("s.json", R"({"name": "s", "passes": {"rnn": ["fwd_training", "bwd"],
+                               "gemm": ["fwd"]},
                                "layers": [{"name": "r", "op": "rnn", "after": [], "shape": )" +
-                               shape + "}]}")
+                               shape + R"(}, {"name": "g", "op": "gemm", "after": [],
+                                              "shape": {"m": 2, "n": 3, "k": 4}}]})")
           .string();
   const std::string model =
       directory_
@@ -119,13 +121,22 @@ TEST_F(fused_results, have_both_forms_of_recurrent_layers_of_sweeps_and_in_train
   for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
     const std::string on = "/" + backend + "/f32/";
     const testing::outcome listed =
-        testing::bench("bench_rnn", {"--model=" + sweep, "--backend=" + backend,
-                                     "--fusion=none,unfused", "--benchmark_list_tests"});
+        testing::bench("bench_model", {"--model=" + sweep, "--backend=" + backend,
+                                       "--fusion=none,unfused", "--benchmark_list_tests"});
     EXPECT_THAT(testing::lines(listed.out),
                 ElementsAre("rnn/fwd_training" + on + "s/r/batch:2/cache:hot",
                             "rnn/bwd" + on + "s/r/batch:2/cache:hot",
                             "rnn/fwd_training" + on + "s/r/batch:2/cache:hot/fusion:unfused",
-                            "rnn/bwd" + on + "s/r/batch:2/cache:hot/fusion:unfused"));
+                            "rnn/bwd" + on + "s/r/batch:2/cache:hot/fusion:unfused",
+                            "gemm/fwd" + on + "s/g/batch:2/cache:hot"))
+        << "the plan does not change the product";
+    const testing::outcome other_way =
+        testing::bench("bench_model", {"--model=" + sweep, "--backend=" + backend,
+                                       "--fusion=unfused,none", "--benchmark_list_tests"});
+    EXPECT_EQ(other_way.out, listed.out);
+    const testing::outcome shown =
+        testing::run(LAYERBENCH_TOOL, {"show", sweep, "--fusion", "unfused", "--format", "json"});
+    EXPECT_THAT(shown.out, mentions("unfused:1", "\"fusion\": \"unfused\""));
     const testing::outcome trained = directory_.bench(
         "bench_model", {"--model=" + model, "--backend=" + backend, "--phase=training", "--chain",
                         "--fusion=none,unfused", "--verify"});

@@ -6,9 +6,15 @@
   tools/engines.py resnet18 --threads 1 --bench build/release/bench/bench_model -o engines.json
   layerbench validate engines_layers.json --engine engines.json
 
+  tools/engines.py --overhead --threads 1 --engines openvino --bench build/release/bench/bench_model \
+    --bench-options="--fusion=openvino" -o overhead.json
+  layerbench predict RESULTS --as openvino --engine-overhead overhead.json
+
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
 separate process, on the same processors. A round times each engine and, by bench_model, the
-layers. Before that, the engines' results are compared. docs/engines.md says what is equal.
+layers. Before that, the engines' results are compared. With --overhead, two models of tiny layers
+take the place of MODEL: what the engines take beside their calls, for each call and for each step.
+docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
 cannot be written; 3 a wrong shape file; 4 an op that this tool cannot build; 77 a package is missing; 130
@@ -34,6 +40,8 @@ import from_torch
 
 ENGINES = ('torch', 'torch_compile', 'onnxruntime', 'openvino')
 IN_S8 = ('onnxruntime', 'openvino')
+# They say which layers they join.
+JOINING = {'openvino': 'OpenVINO', 'onnxruntime': 'ONNX Runtime'}
 WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_worker.py')]
 # Of OpenMP and MKL: one library's binding would be that of all others.
 THREAD_VARIABLES = ('OMP_', 'GOMP_', 'KMP_', 'MKL_')
@@ -41,6 +49,8 @@ PREEMPTED = 0.1   # share of a round's time from which on it is disturbed
 # Ops with which a fused call begins, and those that it takes in (docs/formats.md, fusion plans).
 FUSING = ('conv', 'deconv', 'gemm', 'add', 'batchnorm')
 FUSED = ('batchnorm', 'add', 'activation')
+# Blocks of three layers in the models for the overhead. Their layers take about a microsecond.
+BLOCKS = (10, 50)
 STALL = 5e-4      # seconds
 WAITING = 0.01    # processors that a waiting engine may use
 
@@ -70,7 +80,10 @@ def engine_names(text):
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('model', metavar='MODEL', help='name or path of a shape file')
+    parser.add_argument('model', metavar='MODEL', nargs='?', help='name or path of a shape file')
+    parser.add_argument('--overhead', action='store_true',
+                        help='measure what the engines take beside their calls, with the options '
+                        'that predictions are measured with')
     parser.add_argument('--batch', type=counts, metavar='N,...',
                         help='batch sizes; default: that of the shape file')
     parser.add_argument('--threads', type=counts, metavar='N,...',
@@ -92,13 +105,21 @@ def options_of(arguments):
                         help="write OpenVINO's graph with its fusions; for one batch and one number "
                         'of threads')
     parser.add_argument('--fusion-plan', metavar='FILE',
-                        help='write the layers that OpenVINO joins as a fusion plan for --fusion of '
-                        'the benchmark programs; for one batch and one number of threads')
+                        help='write the layers that OpenVINO joins, or without it ONNX Runtime, as '
+                        'a fusion plan for --fusion of the benchmark programs; for one batch and one '
+                        'number of threads')
     parser.add_argument('-o', '--output', required=True, metavar='FILE',
                         help='the result file; the layers are in FILE with _layers behind its stem')
     options = parser.parse_args(arguments)
     known = IN_S8 if options.dtype == 's8' else ENGINES
     options.engines = options.engines or list(known)
+    if options.overhead:
+        others = (options.model, options.batch, options.exec_graph, options.fusion_plan)
+        if any(others) or not options.bench:
+            parser.error('--overhead: needs --bench, and goes without MODEL, --batch, --exec-graph '
+                         'and --fusion-plan')
+    elif not options.model:
+        parser.error('MODEL is required')
     if not set(options.engines) <= set(known):
         parser.error(f'--dtype: {options.dtype} is for {" and ".join(known)}')
     processors = len(os.sched_getaffinity(0))
@@ -109,9 +130,12 @@ def options_of(arguments):
     if options.rounds < 1:
         parser.error('--rounds: must be 1 or more')
     several = len(options.batch or [1]) > 1 or len(options.threads) > 1
-    for option, file in (('exec-graph', options.exec_graph), ('fusion-plan', options.fusion_plan)):
-        if file and (several or 'openvino' not in options.engines):
-            parser.error(f'--{option}: needs openvino, one batch and one number of threads')
+    joining = [engine for engine in options.engines if engine in JOINING]
+    if options.exec_graph and (several or 'openvino' not in joining):
+        parser.error('--exec-graph: needs openvino, one batch and one number of threads')
+    if options.fusion_plan and (several or not joining):
+        parser.error(f'--fusion-plan: needs {" or ".join(JOINING)}, one batch and one number of '
+                     'threads')
     if not os.access(pathlib.Path(options.output).resolve().parent, os.W_OK):
         parser.error(f'{options.output}: cannot be written')
     options.layerbench = options.layerbench or tool_beside(options.bench)
@@ -129,16 +153,20 @@ def tool_beside(bench):
     return 'layerbench'
 
 
-def show(options, batch):
-    """The layers of the model, with their sizes. Throws Failed with the tool's exit code."""
-    done = subprocess.run([options.layerbench, 'show', options.model, '--format=json',
-                           *([f'--batch={batch}'] if batch else [])],
+def ask(options, *arguments):
+    """The JSON that a command of the tool prints. Throws Failed with the tool's exit code."""
+    done = subprocess.run([options.layerbench, *map(str, arguments), '--format=json'],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(done.stderr.strip(), done.returncode)
-    shown = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def show(options, model, batch):
+    """The layers of the model, with their sizes. Throws Failed."""
+    shown = ask(options, 'show', model, *([f'--batch={batch}'] if batch else []))
     if shown['batch'] is None:
-        raise Failed(f'{options.model}: a sweep is no model', 2)
+        raise Failed(f'{model}: a sweep is no model', 2)
     return shown
 
 
@@ -279,6 +307,8 @@ class Results:
         self.options = options
         self.rounds = {}  # of a chain's name: lists of counters
         self.layers = {}  # of a case: the engine's layers
+        self.overheads = []
+        self.layer_files = []  # of bench_model
         self.waiting = {}  # of an engine: seconds waited, and processor time in them
         version = subprocess.run([options.layerbench, '--version'], capture_output=True, text=True,
                                  check=False).stdout.split()
@@ -315,8 +345,9 @@ class Results:
                                             'between its rounds')
         rows = [row for family, (name, rounds) in enumerate(self.rounds.items())
                 for row in rows_of(name, family, rounds)]
-        return json.dumps({'context': context, 'benchmarks': rows, 'engine_layers': self.layers},
-                          indent=1) + '\n'
+        overheads = {'engine_overheads': self.overheads} if self.overheads else {}
+        return json.dumps({'context': context, 'benchmarks': rows, 'engine_layers': self.layers,
+                           **overheads}, indent=1) + '\n'
 
     def warn(self):
         for engine, (waited, used) in self.waiting.items():
@@ -330,18 +361,19 @@ class Results:
                   'processors; measure again when the machine is idle', file=sys.stderr)
 
 
-def layers_file(options, batch, threads):
-    """The result file of bench_model: one per batch and number of threads."""
+def layers_file(options, shown, threads):
+    """The result file of bench_model: one per model, batch and number of threads."""
     path = pathlib.Path(options.output)
-    suffix = (f'_batch{batch}' if options.batch and len(options.batch) > 1 else '') + (
+    batch = shown['batch']
+    suffix = (f'_{shown["model"]}' if options.overhead else '') + (
+        f'_batch{batch}' if options.batch and len(options.batch) > 1 else '') + (
         f'_threads{threads}' if len(options.threads) > 1 else '')
     return path.with_name(f'{path.stem}_layers{suffix}.json')
 
 
-def bench_round(options, batch, processors, number):
+def bench_round(options, model, file, batch, processors, number):
     """One more round of bench_model. Throws Failed with its exit code."""
-    file = layers_file(options, batch, len(processors))
-    command = [options.bench, f'--model={options.model}', f'--batch={batch}',
+    command = [options.bench, f'--model={model}', f'--batch={batch}',
                f'--threads={len(processors)}', f'--dtype={options.dtype}', '--max-time=0',
                f'--benchmark_repetitions={number + 1}',
                f'--benchmark_out={file}' if number == 0 else f'--resume={file}',
@@ -358,10 +390,14 @@ def bench_round(options, batch, processors, number):
                      process.returncode if process.returncode > 0 else 1)
 
 
-def measure(options, shown, threads, results):
-    """All rounds of one batch and number of threads, then the times of the engines' layers."""
+def measure(options, path, shown, threads, results):
+    """All rounds of one batch and number of threads, then the times of the engines' layers. `path`
+    is what bench_model knows the model by."""
     processors = processors_for(threads)
     model, batch = shown['model'], shown['batch']
+    layers = layers_file(options, shown, threads)
+    if options.bench:
+        results.layer_files.append(layers)
     results.context[f'processors_{threads}'] = ','.join(map(str, processors))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -379,7 +415,7 @@ def measure(options, shown, threads, results):
                 first = number % len(turns)  # what runs first in a round changes
                 for turn in turns[first:] + turns[:first]:
                     if turn == 'bench_model':
-                        bench_round(options, batch, processors, number)
+                        bench_round(options, path, layers, batch, processors, number)
                     else:
                         results.add_round(turn, results.case(turn, model, batch, threads),
                                           workers[turn].round(), threads)
@@ -393,8 +429,8 @@ def measure(options, shown, threads, results):
                     'layers']
 
 
-def fusion_plan(shown, engine_layers, dtype='f32'):
-    """The layers that OpenVINO joins to one call, as a fusion plan, and those it joins that no plan
+def fusion_plan(engine, shown, engine_layers, dtype='f32'):
+    """The layers that an engine joins to one call, as a fusion plan, and those it joins that no plan
     can join. The exporter has folded batch norms before, so the engine knows a convolution by the
     name of its batch norm."""
     order = {layer['name']: i for i, layer in enumerate(shown['layers'])}
@@ -415,8 +451,8 @@ def fusion_plan(shown, engine_layers, dtype='f32'):
         fits = ops[:1] and ops[0] in FUSING and set(ops[1:]) <= set(FUSED)
         if len(names) > 1:
             (rules if fits else other).append({'layers': names, 'in_place': True})
-    plan = {'name': f'openvino_{shown["model"]}',
-            'title': f'{shown["model"]} as OpenVINO ran it', 'rules': rules}
+    plan = {'name': f'{engine}_{shown["model"]}',
+            'title': f'{shown["model"]} as {JOINING[engine]} ran it', 'rules': rules}
     if dtype == 's8':
         plan['int8'] = {'ops': ['conv', 'gemm'], 'keeps': ['pool', 'concat'],
                         'channel_scales': True}
@@ -424,12 +460,13 @@ def fusion_plan(shown, engine_layers, dtype='f32'):
 
 
 def write_plan(options, shown, results):
-    layers = next(found for case, found in results.layers.items() if '/openvino/' in case)
-    plan, other = fusion_plan(shown, layers, options.dtype)
+    engine, layers = next((engine, layers) for engine in JOINING
+                          for case, layers in results.layers.items() if f'/{engine}/' in case)
+    plan, other = fusion_plan(engine, shown, layers, options.dtype)
     for names in other:
         print(f'not in {options.fusion_plan}: no plan can join {" ".join(names)}', file=sys.stderr)
     if not plan['rules']:
-        raise Failed(f'{options.fusion_plan} is not written: OpenVINO joins no layers', 4)
+        raise Failed(f'{options.fusion_plan} is not written: {JOINING[engine]} joins no layers', 4)
     if from_torch.write(json.dumps(plan, indent=1) + '\n', options.fusion_plan) != 0:
         raise Failed(f'{options.fusion_plan}: cannot be written', 2)
 
@@ -438,15 +475,95 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
+def tiny_model(blocks):
+    """A shape file of blocks of a convolution, a batch norm and an activation."""
+    size = {'n': 'batch', 'c': 16, 'h': 4, 'w': 4}
+    layers = []
+    for i in range(blocks):
+        layers += [{'name': f'conv{i}', 'op': 'conv',
+                    'shape': {**size, 'k': 16, 'r': 3, 's': 3, 'pad': 1}},
+                   {'name': f'bn{i}', 'op': 'batchnorm', 'shape': size},
+                   {'name': f'relu{i}', 'op': 'activation',
+                    'shape': {'kind': 'relu', 'dims': ['batch', 16, 4, 4]}}]
+    return {'name': f'tiny_{blocks}', 'title': f'{blocks} blocks of tiny layers',
+            'parameters': {'batch': 1}, 'layers': layers}
+
+
+def require_calls_of_engine(case, calls, nodes):
+    """Throws Failed if the engine, by its profile, makes other calls than those that were timed."""
+    layers = sum(bool(node['layers']) for node in nodes)
+    if nodes and layers and abs(layers - calls) > calls / 10:
+        raise Failed(f'{case}: {calls} calls were timed, but the engine makes {layers}; choose its '
+                     'fusion plan, such as --bench-options="--fusion=openvino"', 2)
+
+
+def overheads_of(predictions, validation, profiles):
+    """What each engine takes beside the predicted calls: the line through the differences of the
+    two models, over their numbers of calls. `profiles` are the engines' layers by case."""
+    points = {}  # of an engine and its conditions: calls and seconds of each model
+    for one in validation['engines']:
+        for case in one['cases']:
+            name = case['case']
+            calls = next(sum(layer['count'] for layer in p['layers'] if not layer['inserted'])
+                         for p in predictions['predictions']
+                         if (p['case'], p['threads']) == (name, case['threads']))
+            for profile, nodes in profiles.items():
+                if f'/{one["engine"]}/' in profile and f'/{case["model"]}/' in profile:
+                    require_calls_of_engine(name, calls, nodes)
+            parameters = [part for part in name.split('/')[5:]
+                          if part.split(':')[0] not in ('threads', 'fusion')]
+            key = (one['engine'], case['backend'], case['dtype'], case['threads'], case['cache'],
+                   *parameters)
+            points.setdefault(key, []).append(
+                (calls, case['measured_seconds'] - case['predicted_seconds']))
+    overheads = []
+    for key, found in points.items():
+        if len(found) != len(BLOCKS):
+            raise Failed('--overhead: choose one fusion plan in --bench-options', 2)
+        few, many = found
+        engine, backend, dtype, threads, cache, *parameters = key
+        call = (many[1] - few[1]) / (many[0] - few[0])
+        overheads.append({'engine': engine, 'backend': backend, 'dtype': dtype, 'threads': threads,
+                          'parameters': dict(part.split(':') for part in parameters),
+                          'cache': cache, 'call_seconds': call,
+                          'step_seconds': few[1] - few[0] * call})
+    return overheads
+
+
+def measure_overhead(options, results):
+    """Measures the models of tiny layers. Throws Failed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for blocks in BLOCKS:
+            path = folder / f'tiny_{blocks}.json'
+            path.write_text(json.dumps(tiny_model(blocks)))
+            shown = show(options, path, None)
+            for threads in options.threads:
+                measure(options, path, shown, threads, results)
+        measured = folder / 'engines.json'
+        measured.write_text(results.text(False))
+        results.overheads = overheads_of(
+            ask(options, 'predict', *results.layer_files),
+            ask(options, 'validate', *results.layer_files, f'--engine={measured}'), results.layers)
+    for one in results.overheads:
+        print(f'{one["engine"]}, {one["threads"]} threads: {1e6 * one["call_seconds"]:.2f} us beside '
+              f'each call, {1e6 * one["step_seconds"]:.2f} us per step', file=sys.stderr)
+
+
+def measure_model(options, results):
+    """Measures MODEL. Throws Failed."""
+    for batch in options.batch or [None]:
+        shown = show(options, options.model, batch)
+        for threads in options.threads:
+            measure(options, options.model, shown, threads, results)
+    if options.fusion_plan:
+        write_plan(options, shown, results)
+
+
 def run(options, results):
     """Measures everything; the exit code."""
     try:
-        for batch in options.batch or [None]:
-            shown = show(options, batch)
-            for threads in options.threads:
-                measure(options, shown, threads, results)
-        if options.fusion_plan:
-            write_plan(options, shown, results)
+        (measure_overhead if options.overhead else measure_model)(options, results)
     except Failed as error:
         print(error, file=sys.stderr)
         return error.code

@@ -181,7 +181,7 @@ std::string to_text(const shown_step& of, const model::totals& totals, bool wide
       conditions += fmt::format(", {} {}", name, *value);
     }
   }
-  if (!of.graph.fusion.empty()) conditions += ", fused as by " + of.graph.fusion;
+  if (!of.graph.fusion.empty()) conditions += ", fusion plan " + of.graph.fusion;
   const std::string title = of.graph.title.empty() ? "" : of.graph.title + ", ";
   const std::string source = of.graph.source.empty() ? "" : "sizes from: " + of.graph.source + '\n';
   return fmt::format(
@@ -247,13 +247,18 @@ void add_show(CLI::App& app) {
       options->phase.clear();
     }
     if (options->fusion != model::no_fusion) {
-      if (is_sweep(graph)) {
+      const op::catalog catalog = op::builtin_catalog();
+      const model::fusion_plan plan =
+          model::load_fusion(model::find_fusion(options->fusion, common->shapes), catalog);
+      if (is_sweep(graph) && plan.joins_layers()) {
         throw usage_error(
             fmt::format("--fusion: '{}' is a sweep; its rows have no layers to fuse", graph.name));
       }
-      const op::catalog catalog = op::builtin_catalog();
-      const std::filesystem::path plan = model::find_fusion(options->fusion, common->shapes);
-      graph = model::fused(graph, model::load_fusion(plan, catalog), catalog, type);
+      graph = model::fused(graph, plan, catalog, type);
+      if (is_sweep(graph) && !graph.inference_only.empty()) {
+        throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan.name, graph.name,
+                                      graph.inference_only));
+      }
     }
     write(*common,
           render(step_to_show(graph, options->phase, type), common->format, options->wide));

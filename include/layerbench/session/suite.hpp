@@ -412,6 +412,11 @@ struct model_part {
   }
 };
 
+[[nodiscard]] inline bool same_ops(const model::graph& a, const model::graph& b) {
+  const auto key = [](const model::layer& one) { return one.op.key(); };
+  return std::ranges::equal(a.layers, b.layers, {}, key, key);
+}
+
 /// The parts of a model file: the rows of a sweep, or the model as each of the `fusions` has it.
 [[nodiscard]] inline std::vector<model_part> parts_of(
     const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
@@ -419,9 +424,19 @@ struct model_part {
   std::vector<model_part> parts;
   if (is_sweep(graph)) {
     require_rows_only(o, fusions, graph);
+    // Without a plan first, so that names of rows do not depend on the order of the option.
+    std::vector<std::optional<model::fusion_plan>> plans = fusions;
+    std::ranges::stable_partition(plans, [](const auto& plan) { return !plan; });
     for (const model::graph& row : model::rows_of(graph)) {
-      for (const auto& plan : fusions) {
-        parts.push_back({plan ? model::fused(row, *plan, known.ops) : row});
+      const auto first = std::ssize(parts);
+      for (const auto& plan : plans) {
+        model_part part{plan ? model::fused(row, *plan, known.ops) : row};
+        const auto is_same = [&](const model_part& other) {
+          return same_ops(other.graph, part.graph);
+        };
+        // What a plan does not change is timed once.
+        if (std::any_of(parts.begin() + first, parts.end(), is_same)) continue;
+        parts.push_back(std::move(part));
         if (!plan || parts.back().graph.inference_only.empty()) continue;
         throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan->name, graph.name,
                                       parts.back().graph.inference_only));
