@@ -231,6 +231,10 @@ OPS = {'conv': conv, 'deconv': deconv, 'gemm': gemm, 'embedding': embedding, 'po
        'slice': slice_, 'transpose': transpose, 'softmax': softmax, 'dropout': dropout}
 
 
+# Ops whose results are no views of their sources.
+NEW_TENSORS = ('conv', 'deconv', 'gemm', 'batchnorm', 'lrn', 'layernorm', 'add', 'multiply')
+
+
 class Layer(torch.nn.Module):
     """A layer of the shape file. Sources are read in the extents that its op has for them."""
 
@@ -283,9 +287,24 @@ class Model(torch.nn.Module):
         for layer, one in zip(self.layers, shown['layers']):
             self.sources.append([number[name] for name in one['after']] or
                                 [self.input_of(layer, one['shape'])])
-        read = {source for sources in self.sources for source in sources}
-        self.results = [i for i in range(len(self.layers)) if i not in read]
+        self.readers = {}  # of each layer that has some
+        for i, sources in enumerate(self.sources):
+            for source in sources:
+                self.readers.setdefault(source, []).append(i)
+        self.results = [i for i in range(len(self.layers)) if i not in self.readers]
+        self.done = [[] for _ in self.layers]  # by layer: whose results it is the last to read
+        for source, readers in self.readers.items():
+            if source >= 0:
+                self.done[max(readers)].append(source)
         self.eval()
+
+    def work_in_place(self):
+        """Lets activations write over their source where no other layer reads it."""
+        for layer, sources in zip(self.layers, self.sources):
+            if (layer.op == 'activation' and hasattr(layer.compute, 'inplace') and
+                    sources[0] >= 0 and len(self.readers[sources[0]]) == 1 and
+                    self.layers[sources[0]].op in NEW_TENSORS):
+                layer.compute.inplace = True
 
     def input_of(self, layer, shape):
         rows = shape['rows'] if layer.op == 'embedding' else None
@@ -299,11 +318,14 @@ class Model(torch.nn.Module):
         return -len(self.inputs)
 
     def compute(self, inputs, of_layer):
-        """The results of all layers; each is of_layer(layer, sources)."""
+        """The results of all layers; each is of_layer(layer, sources). Memory is given back after
+        its last use, as in the code of a model."""
         values = []
-        for layer, sources in zip(self.layers, self.sources):
+        for layer, sources, done in zip(self.layers, self.sources, self.done):
             values.append(of_layer(layer, [values[i] if i >= 0 else inputs[-1 - i]
                                            for i in sources]))
+            for i in done:
+                values[i] = None
         return tuple(values[i] for i in self.results)
 
     def forward(self, *inputs):
