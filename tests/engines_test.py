@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tests tools/engines.py without any engine: engines_test.py TOOL, the program `layerbench`.
+"""Tests tools/engines.py without any engine: engines_test.py TOOL BENCH_MODEL, the programs.
 
 Stand-ins take the place of engine_worker.py and of bench_model. They write what they were asked to a
 log, so the order of turns, the processors and the environment can be checked.
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import engines  # noqa: E402 pylint: disable=wrong-import-position
 import engine_worker  # noqa: E402 pylint: disable=wrong-import-position
 
-TOOL = None
+TOOL = BENCH_MODEL = None
 # In the log: what ran, on which processors, with which variables of OpenMP.
 LOG = """
 import json, os, sys, time
@@ -42,7 +42,8 @@ if task == "prepare":
 elif task == "profile":
     if rest[1:]:
         open(rest[1], "w").write("<net/>")
-    print('{"layers": [{"name": "a", "type": "Conv", "layers": ["conv1"], "seconds": 1e-3}]}')
+    layers = [] if names == "torch_compile" else ["conv1"]
+    print(json.dumps({"layers": [{"name": "a", "type": "Conv", "layers": layers, "seconds": 1e-3}]}))
 else:
     print('{"version": "1.2", "settings": "some"}', flush=True)
     for number, _ in enumerate(sys.stdin):
@@ -175,6 +176,52 @@ class Run(unittest.TestCase):
         self.assertEqual(set(self.result()["engine_layers"]),
                          {f"inference/{engine}/s8/lenet5/batch:2" for engine in engines.IN_S8})
 
+    def test_the_overhead_is_a_line_through_the_differences(self):
+        def case(blocks, predicted, measured):
+            return {"case": f"inference/onednn/f32/tiny_{blocks}/batch:1/fusion:openvino"
+                            "/memory:reused/threads:2",
+                    "model": f"tiny_{blocks}", "backend": "onednn", "dtype": "f32", "threads": 2,
+                    "cache": "model", "predicted_seconds": predicted, "measured_seconds": measured}
+        few, many = case(10, 1e-5, 4e-5), case(50, 5e-5, 12e-5)
+        layers = [{"count": 1, "inserted": False}, {"count": 5, "inserted": True}]
+        predictions = {"predictions": [
+            {"case": few["case"], "threads": 2, "layers": layers[:1] * 10 + layers[1:]},
+            {"case": many["case"], "threads": 2, "layers": layers[:1] * 50}]}
+        validation = {"engines": [{"engine": "openvino", "cases": [few, many]}]}
+        found, = engines.overheads_of(predictions, validation, {})
+        self.assertAlmostEqual(found.pop("call_seconds"), 1e-6)
+        self.assertAlmostEqual(found.pop("step_seconds"), 2e-5)
+        self.assertEqual(found, {"engine": "openvino", "backend": "onednn", "dtype": "f32",
+                                 "threads": 2, "cache": "model",
+                                 "parameters": {"memory": "reused"}})
+        nodes = [{"layers": [f"conv{i}"]} for i in range(30)]
+        with self.assertRaises(engines.Failed) as raised:
+            engines.overheads_of(predictions, validation,
+                                 {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
+        self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
+
+    def test_the_overhead_is_measured_on_tiny_models(self):
+        done = self.run_tool("--overhead", "--threads=1", "--engines=torch_compile", "--rounds=2",
+                             "--bench", BENCH_MODEL,
+                             "--bench-options=--backend=reference --benchmark_min_time=0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = self.result()
+        self.assertEqual([row["name"] for row in result["benchmarks"]
+                          if row["run_type"] == "iteration" and row["repetition_index"] == 0],
+                         [f"chain/inference/torch_compile/f32/tiny_{blocks}/batch:1"
+                          for blocks in engines.BLOCKS])
+        overhead, = result["engine_overheads"]
+        self.assertEqual(overhead["backend"], "reference")
+        layers = self.folder / "r_layers_tiny_50.json"
+        with_it = json.loads(subprocess.check_output(
+            [TOOL, "predict", layers, "--as=torch_compile", f"--engine-overhead={self.file}",
+             "--format=json"]))["predictions"][0]
+        self.assertEqual(with_it["engine"]["calls"], 3 * 50)
+        # Both models lie on the line, so that with the overhead they take what the engine took.
+        rounds = [row["mean_s"] for row in result["benchmarks"]
+                  if row["run_type"] == "iteration" and "tiny_50" in row["name"]]
+        self.assertAlmostEqual(with_it["seconds_per_step"], sum(rounds) / 2, delta=1e-6)
+
     def test_an_engine_that_does_not_wait_is_named(self):
         done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=2", fault="spin")
         self.assertIn("torch: used 1.00 s of processor time in the 2.0 s", done.stderr)
@@ -184,12 +231,12 @@ class Run(unittest.TestCase):
         for wrong in (["--batch=0"], ["--batch=x"], ["--threads=1,1"], [f"--threads={most + 1}"],
                       ["--engines=tensorflow"], ["--rounds=0"], ["--bench=/nowhere"],
                       ["--dtype=s8", "--engines=torch"], ["--dtype=u4"], ["--exec-graph=x", "--batch=1,2"],
-                      ["-o", "/nowhere/r.json"]):
+                      ["--overhead", "--bench", self.bench], ["--fusion-plan=x", "--engines=torch"], ["-o", "/nowhere/r.json"]):
             with self.subTest(wrong):
                 command = self.command("lenet5")
                 done = subprocess.run([*command, *wrong], capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 2)
-                self.assertIn(wrong[0].split("=")[0].replace("-o", "/nowhere"), done.stderr)
+                self.assertIn("/nowhere" if wrong[0] == "-o" else wrong[0].split("=")[0], done.stderr)
         self.assertFalse(self.log.exists())
 
     def test_bad_models(self):
@@ -261,13 +308,36 @@ class Numbers(unittest.TestCase):
         self.assertEqual(engine_worker.covered(["fused conv1/Conv", "relu1/Relu", "conv1/Conv_2",
                                                 "reorder"], names), ["conv1", "relu1"])
 
+    def test_the_nodes_that_onnx_runtime_joins(self):
+        original = [("bn1/Conv", "Conv", ["input", "w1"], ["bn1/Conv"]),
+                    ("relu1/Relu", "Relu", ["bn1/Conv"], ["relu1/Relu"]),
+                    ("bn2/Conv", "Conv", ["relu1/Relu", "w2"], ["bn2/Conv"]),
+                    ("side/Conv", "Conv", ["relu1/Relu", "w3"], ["side/Conv"]),
+                    ("add/Add", "Add", ["bn2/Conv", "side/Conv"], ["add/Add"]),
+                    ("relu2/Relu", "Relu", ["add/Add"], ["relu2/Relu"]),
+                    ("fc/Gemm", "Gemm", ["relu2/Relu", "w4"], ["output"])]
+        # As in channels of blocks: tensors have other names, reorders were added.
+        blocked = [("relu1/Relu_nchwc", "Conv", ["input", "r1"], ["token_0"]),
+                   ("side/Conv_nchwc", "Conv", ["token_0", "r3"], ["token_1"]),
+                   ("bn2/Conv_nchwc", "Conv", ["token_0", "r2", "token_1"], ["token_2"]),
+                   ("reorder", "ReorderOutput", ["token_2"], ["relu2/Relu"]),
+                   ("fc/Gemm", "Gemm", ["relu2/Relu", "w4"], ["output"])]
+        self.assertEqual(
+            engine_worker.joined_nodes(original, blocked),
+            {"relu1/Relu_nchwc": ["bn1/Conv", "relu1/Relu"], "side/Conv_nchwc": ["side/Conv"],
+             "bn2/Conv_nchwc": ["bn2/Conv", "add/Add", "relu2/Relu"], "fc/Gemm": ["fc/Gemm"]})
+        plain = [("bn1/Conv", "FusedConv", ["input", "w1"], ["relu1/Relu"]), *original[2:]]
+        joined = engine_worker.joined_nodes(original, plain)
+        self.assertEqual(joined.pop("bn1/Conv"), ["bn1/Conv", "relu1/Relu"])
+        self.assertEqual(joined, {node[0]: [node[0]] for node in original[2:]})
+
     def test_what_openvino_joined_is_a_fusion_plan(self):
         show = [TOOL, "show", "resnet18", "--format=json"]
         shown = json.loads(subprocess.check_output(show))
         joined = [["bn1", "relu1"], ["maxpool"], [], ["layer1_0_bn1", "layer1_0_relu1"],
                   ["layer1_0_relu2", "layer1_0_bn2", "layer1_0_add"]]
         joined.append(["avgpool", "fc"])  # what no plan can join
-        plan, other = engines.fusion_plan(shown, [{"layers": layers} for layers in joined])
+        plan, other = engines.fusion_plan("openvino", shown, [{"layers": layers} for layers in joined])
         self.assertEqual(other, [["avgpool", "fc"]])
         self.assertEqual([rule["layers"] for rule in plan["rules"]], [
             ["conv1", "bn1", "relu1"], ["layer1_0_conv1", "layer1_0_bn1", "layer1_0_relu1"],
@@ -287,5 +357,5 @@ class Numbers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    TOOL = sys.argv.pop(1)
+    TOOL, BENCH_MODEL = sys.argv.pop(1), sys.argv.pop(1)
     unittest.main()

@@ -133,7 +133,14 @@ TEST(Validate, HoldsPredictionsAgainstEngines) {
 
 TEST(Validate, HoldsLayersAgainstTheProfileOfAnEngine) {
   const testing::temporary_directory scratch;
-  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  json::value file = file_of(layers);
+  const std::string unnamed = scratch.write("unnamed.json", file.dump()).string();
+  json::value manifest = json::value::parse(file["context"]["manifest"].get<std::string>());
+  json::value& calls = manifest["inference/reference/f32/tiny/batch:2"];
+  calls[0][5]["layers"] = {"conv1", "conv2"};
+  calls[1][5]["layers"] = {"relu1", "relu2", "relu3"};
+  file["context"]["manifest"] = manifest.dump();
+  const std::string ours = scratch.write("r.json", file.dump()).string();
   const std::string torch = scratch.write("torch.json", engine_rows("torch", 2)).string();
   const std::string other = scratch.write("other.json", engine_rows("openvino", 2)).string();
   const json::value all = json::value::parse(
@@ -153,6 +160,7 @@ TEST(Validate, HoldsLayersAgainstTheProfileOfAnEngine) {
   EXPECT_FALSE(all.at("engines").at(1).at("cases").at(0).contains("ops")) << "no profile of it";
   EXPECT_THAT(tool({"validate", ours, "--engine", torch}).out,
               mentions("conv 2.400 / 3.000", "Reorder 0.1000", "by the profile of torch"));
+  EXPECT_THAT(tool({"validate", unnamed, "--engine", torch}).out, mentions("no times by layer"));
 }
 
 TEST(Validate, RefusesAWrongProfileOfAnEngine) {
@@ -231,6 +239,95 @@ TEST(Predict, PrintsThePredictionAndTheNaiveHotSum) {
   const testing::outcome hot = tool({"predict", golden, "--model", "tiny", "--cache", "hot"});
   EXPECT_THAT(hot.out,
               AllOf(mentions("2.350 ms"), HasSubstr("naive hot sum"), Not(HasSubstr("24.2 %"))));
+}
+
+/// A file with the overhead of an engine for the example's cases.
+json::value overhead_file(const std::string& engine, const std::string& cache = "model") {
+  json::value file = file_of({});
+  file["context"].erase("manifest");
+  file["engine_overheads"] = {{{"engine", engine},
+                               {"backend", "reference"},
+                               {"dtype", "f32"},
+                               {"threads", 1},
+                               {"parameters", json::value::object()},
+                               {"cache", cache},
+                               {"call_seconds", 1e-4},
+                               {"step_seconds", 0.002}}};
+  return file;
+}
+
+TEST(Validate, AddsTheOverheadsOfEngines) {
+  const testing::temporary_directory scratch;
+  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  const std::string torch = scratch.write("torch.json", engine_rows("torch", 2)).string();
+  const std::string overhead = scratch.write("o.json", overhead_file("torch").dump()).string();
+  const testing::outcome done = tool(
+      {"validate", ours, "--engine", torch, "--engine-overhead", overhead, "--format", "json"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const json::value engines = json::value::parse(done.out).at("engines");
+  const json::value& pair = engines.at(0).at("cases").at(0);
+  EXPECT_NEAR(pair.at("predicted_seconds"), 5.6e-3, 1e-9);
+  EXPECT_NEAR(pair.at("overhead_seconds"), 2.5e-3, 1e-9);
+  EXPECT_NEAR(pair.at("error"), 5.6 / 3.125 - 1, 1e-9);
+  const std::string openvino = scratch.write("openvino.json", engine_rows("openvino", 2)).string();
+  const testing::outcome other =
+      tool({"validate", ours, "--engine", openvino, "--engine-overhead", overhead});
+  EXPECT_EQ(other.exit_code, 4);
+  EXPECT_THAT(other.err, HasSubstr("no overhead of openvino for reference/f32/threads:1"));
+  EXPECT_EQ(tool({"validate", ours, "--engine-overhead", overhead}).exit_code, 2);
+}
+
+TEST(Predict, AddsTheOverheadOfAnEngine) {
+  const testing::temporary_directory scratch;
+  const std::string overhead = scratch.write("o.json", overhead_file("openvino").dump()).string();
+  const std::vector<std::string> arguments{"predict", golden,     "--model",           "tiny",
+                                           "--as",    "openvino", "--engine-overhead", overhead};
+  EXPECT_THAT(tool(arguments).out,
+              mentions("5.600 ms", "layers: 3.100 ms", "openvino: 5 calls, 100.00 us", "2000.00"));
+  std::vector<std::string> as_json = arguments;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const json::value all = json::value::parse(tool(as_json).out);
+  const json::value& one = all.at("predictions").at(0);
+  EXPECT_NEAR(one.at("overhead_seconds"), 2.5e-3, 1e-9);
+  EXPECT_EQ(one.at("engine").at("name"), "openvino");
+  EXPECT_EQ(one.at("engine").at("calls"), 5);
+}
+
+TEST(Predict, RefusesOverheadsOfOtherConditions) {
+  const testing::temporary_directory scratch;
+  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  const auto predicted = [&](const json::value& file) {
+    const std::string path = scratch.write("o.json", file.dump()).string();
+    return tool(
+        {"predict", ours, "--model", "small", "--as", "openvino", "--engine-overhead", path});
+  };
+  EXPECT_EQ(predicted(overhead_file("openvino", "hot")).exit_code, 0);
+  const testing::outcome other = predicted(overhead_file("torch", "hot"));
+  EXPECT_EQ(other.exit_code, 5);
+  EXPECT_THAT(other.err, HasSubstr("torch reference/f32/threads:1/cache:hot on example CPU"));
+  json::value file = overhead_file("openvino", "hot");
+  file["context"]["device"] = "another";
+  EXPECT_EQ(predicted(file).exit_code, 5);
+  const auto with = [&](const char* field, const json::value& value) {
+    json::value changed = overhead_file("openvino", "hot");
+    changed["engine_overheads"][0][field] = value;
+    return predicted(changed);
+  };
+  EXPECT_THAT(with("parameters", {{"memory", "reused"}}).err, HasSubstr("memory:reused"));
+  EXPECT_EQ(with("parameters", {{"memory", "reused"}}).exit_code, 5);
+  EXPECT_EQ(with("cache", "model").exit_code, 5);
+  EXPECT_EQ(with("threads", 2).exit_code, 5);
+  EXPECT_EQ(with("parameters", {{"memroy", "reused"}}).exit_code, 3);
+  for (const json::value& wrong : {json::value(1.5), json::value(0), json::value(1e300)}) {
+    EXPECT_EQ(with("threads", wrong).exit_code, 3) << wrong;
+  }
+  file = overhead_file("openvino", "hot");
+  file["engine_overheads"][0].erase("call_seconds");
+  EXPECT_EQ(predicted(file).exit_code, 3);
+  file.erase("engine_overheads");
+  EXPECT_EQ(predicted(file).exit_code, 3);
+  EXPECT_EQ(tool({"predict", golden, "--as", "openvino"}).exit_code, 2);
+  EXPECT_EQ(tool({"predict", golden, "--engine-overhead", "o.json"}).exit_code, 2);
 }
 
 TEST(Predict, AddsAFrameworksOverheadAsASeparateTerm) {

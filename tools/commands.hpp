@@ -36,6 +36,9 @@ void add_prediction_options(CLI::App& command, analysis::options& chosen);
 /// Adds the option for result files of bench_peak.
 void add_peaks(CLI::App& command, std::vector<std::string>& files);
 
+/// Adds the option for result files with the overheads of engines.
+CLI::Option* add_engine_overheads(CLI::App& command, std::vector<std::string>& files);
+
 /// What is thrown, on behalf of `option`, where no result is of a training.
 nothing_matched no_training(std::string_view option);
 
@@ -58,6 +61,9 @@ std::vector<result::results> read_files(const std::vector<std::string>& files);
 
 /// Reads result files of bench_peak. Throws bad_input for a file without peaks.
 std::vector<result::results> read_peaks(const std::vector<std::string>& files);
+
+/// Reads result files of tools/engines.py --overhead. Throws bad_input for a file without one.
+std::vector<result::results> read_engine_overheads(const std::vector<std::string>& files);
 
 /// Prints to stderr which files are not merged, and why.
 void print_incompatible_files(const std::vector<result::results>& read);

@@ -78,6 +78,16 @@ std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
   return read;
 }
 
+std::vector<result::results> read_engine_overheads(const std::vector<std::string>& files) {
+  std::vector<result::results> read = read_files(files);
+  for (const result::results& file : read) {
+    if (!file.engine_overheads.empty()) continue;
+    throw bad_input(file.file, "/engine_overheads",
+                    "has no overhead of an engine; measure it: tools/engines.py --overhead");
+  }
+  return read;
+}
+
 void print_incompatible_files(const std::vector<result::results>& read) {
   for (const std::string& sentence : analysis::incompatible_files(read)) {
     fmt::print(stderr, "layerbench: {}\n", sentence);

@@ -97,6 +97,7 @@ class Torch:
         torch.set_num_interop_threads(1)
         self.model = engine_model.Model(json.loads((folder / 'model.json').read_text()))
         self.model.load_state_dict(torch.load(folder / 'weights.pt', weights_only=True))
+        self.model.work_in_place()
         self.model.traced = profiled
         self.inputs = [torch.from_numpy(buffer) for buffer in buffers]
         self.call = self.model
@@ -173,8 +174,16 @@ class OnnxRuntime:
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         options.enable_profiling = profiled
         options.profile_file_prefix = str(folder / 'onnxruntime')
-        self.session = onnxruntime.InferenceSession(folder / self.files[dtype_of(folder)], options,
+        model = folder / self.files[dtype_of(folder)]
+        optimized = folder / 'optimized.onnx'
+        if profiled:
+            options.optimized_model_filepath = str(optimized)
+            # A file of ONNX has at most 2 GiB.
+            options.add_session_config_entry(
+                'session.optimized_model_external_initializers_file_name', 'optimized.data')
+        self.session = onnxruntime.InferenceSession(model, options,
                                                     providers=['CPUExecutionProvider'])
+        self.joined = joined_nodes(onnx_nodes(model), onnx_nodes(optimized)) if profiled else {}
         self.names = layer_names(folder)
         self.binding = self.session.io_binding()
         for i, buffer in enumerate(buffers):
@@ -198,7 +207,8 @@ class OnnxRuntime:
                 name = event['name'][:-len('_kernel_time')]
                 times.setdefault(name, []).append(event['dur'] / 1e6)
                 types[name] = event['args']['op_name']
-        return [{'name': name, 'type': types[name], 'layers': covered([name], self.names),
+        return [{'name': name, 'type': types[name],
+                 'layers': covered(self.joined.get(name, [name]), self.names),
                  'seconds': statistics.median(seconds)} for name, seconds in times.items()]
 
 
@@ -272,6 +282,46 @@ def covered(nodes, names):
         if layer in names and layer not in found:
             found.append(layer)
     return found
+
+
+def onnx_nodes(path):
+    """Name, operator, inputs and outputs of an ONNX file's nodes."""
+    import onnx
+    return [(node.name, node.op_type, list(node.input), list(node.output))
+            for node in onnx.load(path, load_external_data=False).graph.node]
+
+
+def joined_nodes(original, optimized):
+    """By the name of each node that ONNX Runtime runs: the original nodes that it computes.
+
+    A node has the name or the results of one of these, which may be the activation behind a
+    convolution: nodes before it are its own, up to the one with its operator. What is left belongs to
+    the node before it. Behind several nodes it belongs to the last of them, which reads the results of
+    the others."""
+    by_name = {node[0]: node for node in original}
+    producers = {output: node for node in original for output in node[3]}
+    runs = {}  # by original node: the optimized node that computes it
+    for name, operator, _, outputs in optimized:
+        if operator in ('ReorderInput', 'ReorderOutput'):
+            continue
+        ends = [by_name.get(name.removesuffix('_nchwc')), *map(producers.get, outputs)]
+        for node in filter(None, ends):
+            runs[node[0]] = name
+            while node and node[1] != operator.removeprefix('Fused'):
+                before = [producers[one] for one in node[2] if one in producers]
+                node = next((one for one in before if one[0] not in runs), None)
+                if node:
+                    runs[node[0]] = name
+    order = {node[0]: i for i, node in enumerate(optimized)}
+    for name, _, inputs, _ in original:
+        before = [runs[producers[one][0]] for one in inputs
+                  if one in producers and producers[one][0] in runs]
+        if name not in runs and before:
+            runs[name] = max(before, key=order.get)
+    joined = {}
+    for name in filter(runs.get, by_name):
+        joined.setdefault(runs[name], []).append(name)
+    return joined
 
 
 def preempted_ns():

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/analysis/predict/bmf.hpp>
+#include <layerbench/analysis/predict/engine_overhead.hpp>
 #include <layerbench/analysis/predict/fusion_gain.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
@@ -30,6 +31,8 @@ namespace {
 struct predict_options {
   std::vector<std::string> files;
   std::vector<std::string> peaks;
+  std::vector<std::string> engine_overheads;
+  std::string engine;
   analysis::options predict;
   scaling_request scaling;
   std::optional<std::int64_t> epochs;
@@ -88,6 +91,44 @@ void add_training_run(CLI::App& command, predict_options& chosen) {
         return check_number(text, 0, 1e9, "a price, such as 3.06");
       })
       ->needs(epochs);
+}
+
+/// The options that add the overhead of an engine.
+void add_engine(CLI::App& command, predict_options& chosen) {
+  CLI::Option* engine =
+      command
+          .add_option("--as", chosen.engine,
+                      "Add what this engine takes beside the calls\n--as=openvino "
+                      "--engine-overhead=o.json")
+          ->check(CLI::IsMember({"torch", "torch_compile", "onnxruntime", "openvino"}))
+          ->excludes("--overhead-per-layer")
+          ->excludes("--overhead-per-step");
+  CLI::Option* overheads = add_engine_overheads(command, chosen.engine_overheads);
+  engine->needs(overheads);
+  overheads->needs(engine);
+}
+
+/// Adds the engine's overhead to the predictions, and prints which have none. Throws
+/// nothing_matched if no prediction has one.
+void add_overheads(std::vector<analysis::prediction>& predictions,
+                   const std::vector<result::results>& files, const predict_options& chosen) {
+  const std::vector<result::results> overheads = read_engine_overheads(chosen.engine_overheads);
+  std::string left_out;
+  for (analysis::prediction& one : predictions) {
+    if (!one.step) continue;
+    const std::string reason = analysis::add_engine_overhead(one, files, chosen.engine, overheads);
+    if (!reason.empty()) left_out += fmt::format("\n{}: {}", one.configuration.text(), reason);
+  }
+  const auto has_one = [](const analysis::prediction& p) { return p.engine || !p.step; };
+  if (std::ranges::none_of(predictions, has_one)) {
+    throw nothing_matched(fmt::format("--as={}: no case has an overhead of this engine:{}\n{}",
+                                      chosen.engine, left_out,
+                                      analysis::known_overheads(overheads)));
+  }
+  if (!left_out.empty()) {
+    fmt::print(stderr, "layerbench: predicted without an overhead:{}\n{}\n", left_out,
+               analysis::known_overheads(overheads));
+  }
 }
 
 /// The option that says what a request of a service takes.
@@ -159,6 +200,15 @@ void add_peaks(CLI::App& command, std::vector<std::string>& files) {
       ->allow_extra_args(false);
 }
 
+CLI::Option* add_engine_overheads(CLI::App& command, std::vector<std::string>& files) {
+  return command
+      .add_option("--engine-overhead", files,
+                  "Result files of tools/engines.py --overhead, measured on the same device")
+      ->type_name("FILE")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 nothing_matched no_training(std::string_view option) {
   return nothing_matched(
       fmt::format("{}: the results have no training; measure it: bench_model --phase=training "
@@ -185,6 +235,7 @@ void add_predict(CLI::App& app) {
   const auto options = std::make_shared<predict_options>();
   command->add_option("results", options->files, "Result files of the benchmark programs");
   add_prediction_options(*command, options->predict);
+  add_engine(*command, *options);
   add_peaks(*command, options->peaks);
   add_scaling_options(*command, options->scaling);
   add_training_run(*command, *options);
@@ -206,6 +257,10 @@ void add_predict(CLI::App& app) {
     if (mix && (options->scaling.throughput || !options->scaling.devices.empty())) {
       throw usage_error("--mix: not with --devices or --throughput; it is of one device");
     }
+    if (!options->engine.empty() &&
+        (options->scaling.throughput || !options->scaling.devices.empty())) {
+      throw usage_error("--as: not with --devices or --throughput; engines run inference");
+    }
     for (const char* option : {run ? "--epochs" : "", mix ? "--mix" : ""}) {
       if (*option == 0 || common->format == "text" || common->format == "json") continue;
       throw usage_error(fmt::format("{}: only with --format text or json", option));
@@ -218,8 +273,8 @@ void add_predict(CLI::App& app) {
       return;
     }
     const std::vector<result::results> files = read_results(options->files);
-    const std::vector<analysis::prediction> predictions =
-        analysis::predict(files, options->predict);
+    std::vector<analysis::prediction> predictions = analysis::predict(files, options->predict);
+    if (!options->engine.empty()) add_overheads(predictions, files, *options);
     const auto trains = [](const analysis::prediction& p) {
       return p.configuration.phase() == "training";
     };

@@ -20,6 +20,7 @@ namespace {
 struct validate_options {
   std::vector<std::string> files;
   std::vector<std::string> engines;
+  std::vector<std::string> engine_overheads;
   analysis::options predict;
 };
 
@@ -68,17 +69,21 @@ void add_validate(CLI::App& app) {
       ->add_option("--cache", options->predict.cache,
                    "State of the timings to add up [model where it was measured, else hot]")
       ->check(CLI::IsMember({"hot", "model"}));
-  command
-      ->add_option("--engine", options->engines,
-                   "Result files of tools/engines.py: also compare the predictions with the steps "
-                   "of these engines; FILE then needs no chains\n--engine=engines.json")
-      ->type_name("FILE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  CLI::Option* engine =
+      command
+          ->add_option(
+              "--engine", options->engines,
+              "Result files of tools/engines.py: also compare the predictions with the steps "
+              "of these engines; FILE then needs no chains\n--engine=engines.json")
+          ->type_name("FILE")
+          ->delimiter(',')
+          ->allow_extra_args(false);
+  add_engine_overheads(*command, options->engine_overheads)->needs(engine);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const std::vector<result::results> files = read_results(options->files);
     const std::vector<result::results> engine_files = read_files(options->engines);
+    const std::vector<result::results> overheads = read_engine_overheads(options->engine_overheads);
     options->predict.shapes = common->shapes;
     analysis::validation all;
     std::vector<analysis::engine_validation> engines;
@@ -86,7 +91,7 @@ void add_validate(CLI::App& app) {
       all = analysis::validate(files, options->predict);
     }
     if (!engine_files.empty()) {
-      engines = analysis::validate_engines(files, engine_files, options->predict);
+      engines = analysis::validate_engines(files, engine_files, options->predict, overheads);
     }
     if (all.cases.empty() && all.left_out.empty() && engines.empty()) {
       throw nothing_matched("no chain of what was chosen; " + analysis::list_configurations(files));

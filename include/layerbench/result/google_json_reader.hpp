@@ -118,20 +118,23 @@ inline void read_row(const row_fields& row, results& into) {
 }
 
 /// Receives the events of nlohmann::json::sax_parse (its `json_sax`). It adds rows to `into` one by
-/// one, keeps the context and the layers of engines, and ignores all else. Throws bad_input.
+/// one, keeps the context and what the file has of engines, and ignores all else. Throws bad_input.
 class file_reader {
  public:
   explicit file_reader(results& into) : into_(into) {}
 
   /// The context. Throws bad_input if the text was not a result file.
   [[nodiscard]] const nlohmann::json& context() const {
-    if (context_.is_object() && has_rows_) return context_;
+    if (kept(section::context).is_object() && has_rows_) return kept(section::context);
     throw bad_input(into_.file, "/",
                     "not a result file: no object \"context\" and list \"benchmarks\"");
   }
 
-  /// The layers of engines (docs/formats.md); null if the file has none.
-  [[nodiscard]] const nlohmann::json& engine_layers() const { return engine_layers_; }
+  /// Of engines (docs/formats.md); null if the file has none.
+  [[nodiscard]] const nlohmann::json& engine_layers() const { return kept(section::engine_layers); }
+  [[nodiscard]] const nlohmann::json& engine_overheads() const {
+    return kept(section::engine_overheads);
+  }
 
   bool null() { return take(nullptr); }
   bool boolean(bool value) { return take(value); }
@@ -158,16 +161,19 @@ class file_reader {
   }
 
  private:
-  enum class section : std::uint8_t { other, context, engine_layers, rows };
-  static constexpr std::size_t row_depth = 3;  ///< in the file's object, in its list
+  enum class section : std::uint8_t { context, engine_layers, engine_overheads, rows, other };
+  static constexpr std::size_t kept_sections = 3;  ///< the first ones
+  static constexpr std::size_t row_depth = 3;      ///< in the file's object, in its list
 
   static section section_of(std::string_view name) {
     if (name == "context") return section::context;
     if (name == "engine_layers") return section::engine_layers;
+    if (name == "engine_overheads") return section::engine_overheads;
     return name == "benchmarks" ? section::rows : section::other;
   }
-  [[nodiscard]] bool is_kept() const {
-    return in_ == section::context || in_ == section::engine_layers;
+  [[nodiscard]] bool is_kept() const { return static_cast<std::size_t>(in_) < kept_sections; }
+  [[nodiscard]] const nlohmann::json& kept(section of) const {
+    return kept_.at(static_cast<std::size_t>(of));
   }
 
   bool take(nlohmann::json value) {
@@ -209,18 +215,19 @@ class file_reader {
   /// Throws bad_input for a file of another version of the format. Files of Google Benchmark's own
   /// programs say none.
   void check_schema() const {
-    const auto found = context_.find("layerbench_schema");
-    if (found == context_.end() || *found == format_version) return;
+    const nlohmann::json& context = kept(section::context);
+    const auto found = context.find("layerbench_schema");
+    if (found == context.end() || *found == format_version) return;
     throw bad_input(into_.file, "/context/layerbench_schema",
                     fmt::format("is {}, this program reads \"{}\"; use the version that wrote the "
                                 "file (layerbench_version: {})",
                                 found->dump(), format_version,
-                                context_.value("layerbench_version", nlohmann::json()).dump()));
+                                context.value("layerbench_version", nlohmann::json()).dump()));
   }
 
   /// Inserts a value into the section. Returns where it is.
   nlohmann::json* put(nlohmann::json value) {
-    nlohmann::json& whole = in_ == section::context ? context_ : engine_layers_;
+    nlohmann::json& whole = kept_.at(static_cast<std::size_t>(in_));
     if (open_.empty()) return &(whole = std::move(value));
     nlohmann::json& inside = *open_.back();
     if (inside.is_object()) return &(inside[key_] = std::move(value));
@@ -242,8 +249,7 @@ class file_reader {
   std::size_t depth_ = 0;  ///< lists and objects that are open
   section in_ = section::other;
   std::string key_;
-  nlohmann::json context_;
-  nlohmann::json engine_layers_;
+  std::array<nlohmann::json, kept_sections> kept_;
   std::vector<nlohmann::json*> open_;  ///< of the section that is kept
   row_fields row_;
   bool in_row_ = false;

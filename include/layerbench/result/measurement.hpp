@@ -109,6 +109,19 @@ struct engine_node {
   double seconds;                   ///< of one step
 };
 
+/// What an engine's steps take beside the predicted calls, on the file's device (tools/engines.py
+/// --overhead).
+struct engine_overhead {
+  std::string engine;
+  std::string backend;  ///< of the predicted calls, as their other conditions
+  std::string dtype;
+  std::int64_t threads;
+  name_parameters parameters;  ///< other than threads and fusion
+  std::string cache;           ///< state of the calls
+  double call_seconds;         ///< for each call; may be negative
+  double step_seconds;         ///< for each step; may be negative
+};
+
 /// A result file.
 struct results {
   std::string file;
@@ -119,6 +132,7 @@ struct results {
   std::vector<measurement> chains;  ///< of whole steps, which validate predictions
   /// The profiles of engines, by the case that they ran.
   std::map<std::string, std::vector<engine_node>, std::less<>> engine_layers;
+  std::vector<engine_overhead> engine_overheads;
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
 
   /// The value of a context field, or nothing.

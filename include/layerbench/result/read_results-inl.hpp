@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -22,6 +23,7 @@
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::result {
 
@@ -47,6 +49,35 @@ namespace detail {
   return all;
 }
 
+/// Reads the overheads of engines. Throws bad_input.
+[[nodiscard]] inline std::vector<engine_overhead> read_engine_overheads(const nlohmann::json& from,
+                                                                        const std::string& file) {
+  std::vector<engine_overhead> all;
+  if (from.is_null()) return all;
+  const json::value whole(from);
+  const json::cursor list(whole, file, "/engine_overheads");
+  list.require_array();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const json::cursor one = list[i];
+    one.require_keys({"engine", "backend", "dtype", "threads", "parameters", "cache",
+                      "call_seconds", "step_seconds"});
+    const json::cursor parameters = one["parameters"];
+    parameters.require_object();
+    name_parameters known;
+    for (const auto& [name, value] : parameters.get().items()) {
+      const json::cursor at = parameters[name];
+      if (std::ranges::find(parameter_order, name) == parameter_order.end()) {
+        at.fail("is no parameter of a case");
+      }
+      known[name] = at.text();
+    }
+    all.push_back({one["engine"].text(), one["backend"].text(), one["dtype"].text(),
+                   json::read_size(one["threads"], {}), std::move(known), one["cache"].text(),
+                   one["call_seconds"].number(), one["step_seconds"].number()});
+  }
+  return all;
+}
+
 /// Reads the JSON of `from`, a stream or a text.
 template <class Source>
 [[nodiscard]] results read_from(Source& from, results result) {
@@ -57,6 +88,7 @@ template <class Source>
         member.value().is_string() ? member.value().get<std::string>() : member.value().dump();
   }
   result.engine_layers = read_engine_layers(reader.engine_layers(), result.file);
+  result.engine_overheads = read_engine_overheads(reader.engine_overheads(), result.file);
   const auto planned = result.context.find("manifest");
   if (planned != result.context.end()) {
     result.manifest = read_manifest(planned->second, result.file);

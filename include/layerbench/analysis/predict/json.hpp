@@ -57,6 +57,12 @@ namespace detail {
                      {"cache", p.cache},
                      {"method", p.method}};
   for (const auto& [name, seconds] : times(p)) result[name] = or_null(seconds);
+  if (p.engine) {
+    result["engine"] = {{"name", p.engine->engine},
+                        {"calls", p.calls},
+                        {"call_seconds", p.engine->call_seconds},
+                        {"step_seconds", p.engine->step_seconds}};
+  }
   result["interval"] = p.step ? json::value(interval_name(p)) : json::value(nullptr);
   result["rounds"] = p.rounds;
   result["interrupted"] = p.interrupted;

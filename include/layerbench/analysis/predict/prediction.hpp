@@ -57,12 +57,20 @@ struct protocol_error {
 /// Time of one step in seconds.
 struct step_time {
   double layers;    ///< sum over the layers
-  double overhead;  ///< of the framework, given by the user; included in all times below
+  double overhead;  ///< of the framework, given or measured; included in all times below
   double seconds;
   double sampling_low;  ///< interval of `seconds` over the rounds
   double sampling_high;
   interval_method kind;                       ///< the kind of that interval
   std::optional<double> protocol_half_width;  ///< see protocol_error; independent of sampling
+
+  /// Adds the framework's own time, which is the same in each round.
+  void add_overhead(double more) {
+    overhead += more;
+    seconds += more;
+    sampling_low += more;
+    sampling_high += more;
+  }
 
   /// The interval of both errors: the half widths of independent intervals add in quadrature.
   [[nodiscard]] double low() const {
@@ -87,6 +95,7 @@ struct prediction {
   std::string method;                ///< description of the method
   bool derived = false;              ///< the step is from a shape file, not from a manifest
   std::int64_t threads = 0;          ///< 0: the files do not say
+  std::int64_t calls = 0;            ///< executions in a step that no backend inserted
   double coverage = 0;               ///< executions measured / executions in a step
   std::vector<std::string> missing;  ///< layers without a timing, in manifest order
   std::vector<layer_time> layers;    ///< layers with one, in manifest order
@@ -95,8 +104,9 @@ struct prediction {
   double disturbed = 0;              ///< share of the layers' timings that were disturbed
   std::optional<double> hot_sum_seconds;  ///< sum of hot timings; nothing while one is missing
   std::optional<step_time> step;          ///< nothing when refused: a layer is missing
-  std::optional<peaks> limits = {};       ///< peaks of the device, if measured
-  std::optional<text_length> text = {};   ///< of models of texts, if their shape file is known
+  std::optional<result::engine_overhead> engine = {};  ///< whose overhead the step has
+  std::optional<peaks> limits = {};                    ///< peaks of the device, if measured
+  std::optional<text_length> text = {};  ///< of models of texts, if their shape file is known
 
   /// Whether the step has a time although layers are missing.
   [[nodiscard]] bool partial() const { return step && !missing.empty(); }

@@ -65,22 +65,13 @@ LAYERBENCH_INLINE std::vector<term> terms(const std::vector<timed_primitive>& st
   return all;
 }
 
-/// `time` with the framework's overhead added, which is the same in each round.
-[[nodiscard]] inline step_time with_overhead(step_time time, double overhead) {
-  time.overhead = overhead;
-  time.seconds += overhead;
-  time.sampling_low += overhead;
-  time.sampling_high += overhead;
-  return time;
-}
-
-/// The framework's overhead in a step. Primitives that a backend inserted have none.
-[[nodiscard]] inline double overhead(const planned_configuration& planned, const options& chosen) {
-  double executions = 0;
+/// Executions in a step that a framework asks for. What a backend inserted is not among them.
+[[nodiscard]] inline std::int64_t calls(const planned_configuration& planned) {
+  std::int64_t executions = 0;
   for (const result::planned& primitive : planned.step) {
-    if (!primitive.inserted) executions += static_cast<double>(primitive.count);
+    if (!primitive.inserted) executions += primitive.count;
   }
-  return chosen.overhead_per_step + executions * chosen.overhead_per_layer;
+  return executions;
 }
 
 [[nodiscard]] inline std::vector<layer_time> layer_times(const std::vector<timed_primitive>& step,
@@ -264,6 +255,7 @@ LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& 
   result.configuration = planned.configuration;
   result.derived = planned.derived;
   result.threads = detail::threads(planned.configuration, files);
+  result.calls = detail::calls(planned);
   result.interrupted = detail::interrupted(files);
   for (const result::results* file : files) result.files.push_back(file->file);
 
@@ -284,7 +276,9 @@ LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& 
   if (as_in_model) time.protocol_half_width = protocol_error::relative * time.layers;
   result.layers = detail::layer_times(used.step, time.layers);
   if (result.missing.empty() || chosen.allow_partial) {
-    result.step = detail::with_overhead(time, detail::overhead(planned, chosen));
+    time.add_overhead(chosen.overhead_per_step +
+                      static_cast<double>(result.calls) * chosen.overhead_per_layer);
+    result.step = time;
   }
   return result;
 }

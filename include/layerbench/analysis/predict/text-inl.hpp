@@ -126,7 +126,12 @@ namespace detail {
                         sampling_text(step), format::milliseconds(*step.protocol_half_width),
                         100 * *step.protocol_half_width / step.layers);
   }
-  if (step.overhead > 0) {
+  if (p.engine) {
+    text += fmt::format(
+        "  of which layers: {} ms; {}: {} calls, {:.2f} us beside each, {:.2f} us per step\n",
+        format::milliseconds(step.layers), p.engine->engine, p.calls, 1e6 * p.engine->call_seconds,
+        1e6 * p.engine->step_seconds);
+  } else if (step.overhead > 0) {
     text += fmt::format("  of which layers: {} ms; framework, as given: {} ms\n",
                         format::milliseconds(step.layers), format::milliseconds(step.overhead));
   }

@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/engine_overhead.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/scaling/overlap.hpp>
@@ -159,12 +160,6 @@ namespace detail {
   return conditions(own) == conditions(chain) && predicted.threads == threads;
 }
 
-/// The device of a prediction's files, which agree in it.
-[[nodiscard]] inline std::string device_of(const prediction& predicted,
-                                           std::span<const result::results> files) {
-  return std::ranges::find(files, predicted.files.front(), &result::results::file)->device();
-}
-
 /// The profile of an engine's case, if it names layers of the model; else null.
 [[nodiscard]] inline const std::vector<result::engine_node>* profile_of(
     const result::configuration_name& configuration, const group& files) {
@@ -180,6 +175,11 @@ namespace detail {
 /// Gives the layers of a case their times in an engine's profile. A node's time is that of the
 /// predicted call that has the first layer of the node; a call may have several joined layers.
 inline void add_profile(validated& entry, const std::vector<result::engine_node>& nodes) {
+  const auto is_unnamed = [](const layer_time& call) {
+    return call.layers.empty() && call.count > 1;
+  };
+  entry.has_unnamed_layers = std::ranges::any_of(entry.predicted.layers, is_unnamed);
+  if (entry.has_unnamed_layers) return;
   std::map<std::string, layer_time*, std::less<>> calls;  // by layer
   for (layer_time& call : entry.predicted.layers) {
     call.chain_seconds = 0;
@@ -211,7 +211,7 @@ inline void add_profile(validated& entry, const std::vector<result::engine_node>
 
 LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
     std::span<const result::results> files, std::span<const result::results> engines,
-    const options& chosen) {
+    const options& chosen, std::span<const result::results> overheads) {
   if (std::ranges::all_of(engines, [](const auto& file) { return file.chains.empty(); })) {
     throw nothing_matched("no measured step of an engine; measure with tools/engines.py");
   }
@@ -244,12 +244,21 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
         if (!detail::same_step(predicted, configuration, threads)) continue;
         if (detail::device_of(predicted, files) != alike.front()->device()) continue;
         found = true;
-        if (predicted.step) {
-          pairs.cases.push_back({predicted, *step});
-          if (nodes != nullptr) detail::add_profile(pairs.cases.back(), *nodes);
-        } else {
+        if (!predicted.step) {
           leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
+          continue;
         }
+        validated entry{predicted, *step};
+        if (!overheads.empty()) {
+          const std::string reason =
+              add_engine_overhead(entry.predicted, files, engine->engine, overheads);
+          if (!reason.empty()) {
+            leave_out(reason);
+            continue;
+          }
+        }
+        if (nodes != nullptr) detail::add_profile(entry, *nodes);
+        pairs.cases.push_back(std::move(entry));
       }
       if (!found) leave_out("no prediction of this step on as many threads of this device");
     }

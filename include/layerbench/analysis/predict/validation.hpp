@@ -44,6 +44,8 @@ struct validated {
   /// the model by kind.
   std::optional<double> profiled = {};
   std::vector<std::pair<std::string, double>> in_no_layer = {};
+  /// A profile is left out, since the manifest does not name the layers of equal calls.
+  bool has_unnamed_layers = false;
 
   /// The error relative to the measured time: 0.1 for a prediction that is 10 % too slow.
   [[nodiscard]] double error() const { return predicted.step->seconds / measured.seconds - 1; }
@@ -151,11 +153,12 @@ struct engine_validation {
 
 /// Compares the predictions of `files` with the chains of `engines` (tools/engines.py), one entry
 /// per engine, in the order of the rows. A prediction of any backend is compared if model, phase,
-/// batch, tokens, context, data type, threads and device are those of the chain. Throws
+/// batch, tokens, context, data type, threads and device are those of the chain. The engines'
+/// overheads are added if there are `overheads`; steps without one are left out. Throws
 /// nothing_matched if `engines` have no chain, and what predict() throws.
 [[nodiscard]] std::vector<engine_validation> validate_engines(
     std::span<const result::results> files, std::span<const result::results> engines,
-    const options& chosen = {});
+    const options& chosen = {}, std::span<const result::results> overheads = {});
 
 }  // namespace layerbench::analysis
 

@@ -40,6 +40,7 @@ namespace detail {
                      {"cache", p.cache},
                      {"method", p.method}};
   for (const auto& [name, number] : numbers(entry)) result[name] = or_null(number);
+  result["overhead_seconds"] = p.step->overhead;
   result["covered"] = entry.interval_contains_measured();
   result["predicted_rounds"] = p.rounds;
   result["measured_rounds"] = entry.measured.rounds;

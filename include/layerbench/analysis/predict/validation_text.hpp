@@ -159,8 +159,13 @@ namespace detail {
 namespace detail {
 
 /// What an engine's profile says of a case: times by op, the layers that differ most, and what the
-/// engine does in no layer. Empty if it names no layers.
+/// engine does in no layer. Empty if there is none that names layers.
 [[nodiscard]] inline std::string profile_text(const validated& of, const std::string& engine) {
+  if (of.has_unnamed_layers) {
+    return headline(of.predicted) +
+           ": no times by layer, since its result file does not name the layers of equal calls; "
+           "measure it again\n";
+  }
   if (!of.profiled) return {};
   const auto list = [](const std::vector<validation_part>& parts) {
     std::vector<std::string> entries;
@@ -210,7 +215,11 @@ namespace detail {
            entry.disturbed() ? "disturbed" : ""});
     }
     if (!t.rows.empty()) {
-      out += text(t) + detail::summary_line("predicted against " + one.engine, one.pairs.errors());
+      const bool with_overhead = one.pairs.cases.front().predicted.engine.has_value();
+      out += text(t) + detail::summary_line(
+                           fmt::format("predicted{} against {}",
+                                       with_overhead ? ", with its overhead," : "", one.engine),
+                           one.pairs.errors());
     }
     for (const validated& entry : one.pairs.cases) out += detail::profile_text(entry, one.engine);
     for (const unvalidated& other : one.pairs.left_out) {
