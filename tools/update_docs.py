@@ -83,11 +83,11 @@ def runs():
 
 @functools.cache
 def cases_of(run):
-    """Cases of a run by their name. A later file replaces cases of an earlier one."""
+    """Cases of a run by their name and threads. A later file replaces cases of an earlier one."""
     cases = {}
     for name in runs()[run]["files"].split():
         for case in json.loads((VALIDATION / f"{name}.json").read_text())["cases"]:
-            cases[case["case"]] = case
+            cases[case["case"], case["threads"]] = case
     return cases
 
 
@@ -180,10 +180,12 @@ def case_name(case):
     return ", ".join([case["model"], case["dtype"], f"batch {case['batch']}", threads, *ranks])
 
 
+def milliseconds(seconds):
+    return f"{1000 * seconds:.4g}"
+
+
 def cases(*names):
     """A row per case."""
-    def milliseconds(seconds):
-        return f"{1000 * seconds:.4g}"
     rows = [[case_name(case), milliseconds(case["predicted_seconds"]),
              milliseconds(case["measured_seconds"]), percent(case["error"]),
              percent(case["naive_error"]), "yes" if case["covered"] else "no",
@@ -193,31 +195,41 @@ def cases(*names):
                      "rounds", "disturbed"], rows)
 
 
-def engines(*files):
-    """A row per case: the predicted step, and each engine's with the difference; then the means,
-    the largest and the mean of the differences."""
-    found = {}  # by engine and case
-    for file in files:
-        for of in json.loads((ROOT / file).read_text())["engines"]:
+def engines(pattern):
+    """A row per case: the predicted step, and each engine's, both as means over the files of `pattern`,
+    with the differences in each file; then the means, the largest and the mean of the differences."""
+    found = {}  # by engine and case, from each file
+    for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
+        for of in json.loads(file.read_text())["engines"]:
             for case in of["cases"]:
-                found.setdefault(of["engine"], {})[case_name(case)] = case
+                found.setdefault(of["engine"], {}).setdefault(case_name(case), []).append(case)
     names = list(dict.fromkeys(name for cases_of_engine in found.values()
                                for name in cases_of_engine))
     rows = []
     for name in names:
-        known = [cases_of_engine.get(name) for cases_of_engine in found.values()]
-        predicted = next(case["predicted_seconds"] for case in known if case)
-        row = [name, f"{1000 * predicted:.4g}"]
-        for case in known:
-            row += [f"{1000 * case['measured_seconds']:.4g}", error(case)] if case else ["-", "-"]
+        known = [cases_of_engine.get(name, []) for cases_of_engine in found.values()]
+        predicted = next(filter(None, known))
+        row = [name, milliseconds(mean(run["predicted_seconds"] for run in predicted))]
+        for measured in known:
+            row += [milliseconds(mean(run["measured_seconds"] for run in measured)),
+                    " ".join(map(error, measured))] if measured else ["-", "-"]
         rows.append(row)
-    differences = [[case["error"] for case in of.values()] for of in found.values()]
+    differences = [[case["error"] for measured in of.values() for case in measured]
+                   for of in found.values()]
     for title, of in (("mean", lambda known: percent(mean(magnitudes(known)), "")),
                       ("worst", lambda known: percent(max(magnitudes(known)), "")),
                       ("bias", lambda known: percent(mean(known)))):
         rows.append([title, ""] + [cell for known in differences for cell in ("", of(known))])
     return markdown(["case", "predicted ms"] + [cell for engine in found
                                                 for cell in (f"{engine} ms", "%")], rows)
+
+
+def overheads(file):
+    """A row per engine and number of threads: what it takes beside its calls."""
+    return markdown(["engine", "threads", "us per call", "us per step"], [
+        [one["engine"], str(one["threads"]), f"{1e6 * one['call_seconds']:.2f}",
+         f"{1e6 * one['step_seconds']:.1f}"]
+        for one in json.loads((ROOT / file).read_text())["engine_overheads"]])
 
 
 def pytorch(file):
@@ -377,7 +389,7 @@ def imports(file):
 
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
-          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines,
+          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines, "overheads": overheads,
           "pytorch": pytorch, "device_functions": device_functions}
 
 
