@@ -33,6 +33,10 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
 /// Adds the options that select the predicted cases and the timings used.
 void add_prediction_options(CLI::App& command, analysis::options& chosen);
 
+/// Adds an option for result files, with commas between them.
+CLI::Option* add_files(CLI::App& command, const std::string& name, std::vector<std::string>& files,
+                       const std::string& help);
+
 /// Adds the option for result files of bench_peak.
 void add_peaks(CLI::App& command, std::vector<std::string>& files);
 

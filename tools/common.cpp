@@ -68,24 +68,32 @@ std::vector<result::results> read_files(const std::vector<std::string>& files) {
   return read;
 }
 
-std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
+namespace {
+
+/// Throws bad_input, at the pointer `place`, for a file in which `has` does not find what was asked
+/// for.
+template <class Has>
+std::vector<result::results> read_files_with(const std::vector<std::string>& files, const Has& has,
+                                             const char* place, const char* otherwise) {
   std::vector<result::results> read = read_files(files);
   for (const result::results& file : read) {
-    if (!analysis::peaks_in({&file}).empty()) continue;
-    throw bad_input(file.file, "/benchmarks",
-                    "has no peaks; measure them: bench_peak --benchmark_out=FILE");
+    if (!has(file)) throw bad_input(file.file, place, otherwise);
   }
   return read;
 }
 
+}  // namespace
+
+std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
+  const auto has = [](const result::results& file) { return !analysis::peaks_in({&file}).empty(); };
+  return read_files_with(files, has, "/benchmarks",
+                         "has no peaks; measure them: bench_peak --benchmark_out=FILE");
+}
+
 std::vector<result::results> read_engine_overheads(const std::vector<std::string>& files) {
-  std::vector<result::results> read = read_files(files);
-  for (const result::results& file : read) {
-    if (!file.engine_overheads.empty()) continue;
-    throw bad_input(file.file, "/engine_overheads",
-                    "has no overhead of an engine; measure it: tools/engines.py --overhead");
-  }
-  return read;
+  const auto has = [](const result::results& file) { return !file.engine_overheads.empty(); };
+  return read_files_with(files, has, "/engine_overheads",
+                         "has no overhead of an engine; measure it: tools/engines.py --overhead");
 }
 
 void print_incompatible_files(const std::vector<result::results>& read) {

@@ -190,23 +190,23 @@ void add_prediction_options(CLI::App& command, analysis::options& chosen) {
       ->capture_default_str();
 }
 
-void add_peaks(CLI::App& command, std::vector<std::string>& files) {
-  command
-      .add_option("--peaks", files,
-                  "Result files of bench_peak, measured on the same device [the "
-                  "results]\n--peaks=p.json")
+CLI::Option* add_files(CLI::App& command, const std::string& name, std::vector<std::string>& files,
+                       const std::string& help) {
+  return command.add_option(name, files, help)
       ->type_name("FILE")
       ->delimiter(',')
       ->allow_extra_args(false);
 }
 
+void add_peaks(CLI::App& command, std::vector<std::string>& files) {
+  add_files(command, "--peaks", files,
+            "Result files of bench_peak, measured on the same device [the "
+            "results]\n--peaks=p.json");
+}
+
 CLI::Option* add_engine_overheads(CLI::App& command, std::vector<std::string>& files) {
-  return command
-      .add_option("--engine-overhead", files,
-                  "Result files of tools/engines.py --overhead, measured on the same device")
-      ->type_name("FILE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  return add_files(command, "--engine-overhead", files,
+                   "Result files of tools/engines.py --overhead, measured on the same device");
 }
 
 nothing_matched no_training(std::string_view option) {
@@ -250,16 +250,16 @@ void add_predict(CLI::App& app) {
       throw usage_error("--throughput has no timings to hold to --peaks");
     }
     const std::optional<analysis::training_run> run = options->training_run();
-    if (run && (options->scaling.throughput || !options->scaling.devices.empty())) {
-      throw usage_error("--epochs: not with --devices or --throughput; it is of measured machines");
-    }
     const auto mix = analysis::service_mix::parse(options->mix);
-    if (mix && (options->scaling.throughput || !options->scaling.devices.empty())) {
-      throw usage_error("--mix: not with --devices or --throughput; it is of one device");
-    }
-    if (!options->engine.empty() &&
-        (options->scaling.throughput || !options->scaling.devices.empty())) {
-      throw usage_error("--as: not with --devices or --throughput; engines run inference");
+    if (options->scaling.throughput || !options->scaling.devices.empty()) {
+      if (run) {
+        throw usage_error(
+            "--epochs: not with --devices or --throughput; it is of measured machines");
+      }
+      if (mix) throw usage_error("--mix: not with --devices or --throughput; it is of one device");
+      if (!options->engine.empty()) {
+        throw usage_error("--as: not with --devices or --throughput; engines run inference");
+      }
     }
     for (const char* option : {run ? "--epochs" : "", mix ? "--mix" : ""}) {
       if (*option == 0 || common->format == "text" || common->format == "json") continue;

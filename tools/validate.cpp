@@ -70,14 +70,9 @@ void add_validate(CLI::App& app) {
                    "State of the timings to add up [model where it was measured, else hot]")
       ->check(CLI::IsMember({"hot", "model"}));
   CLI::Option* engine =
-      command
-          ->add_option(
-              "--engine", options->engines,
-              "Result files of tools/engines.py: also compare the predictions with the steps "
-              "of these engines; FILE then needs no chains\n--engine=engines.json")
-          ->type_name("FILE")
-          ->delimiter(',')
-          ->allow_extra_args(false);
+      add_files(*command, "--engine", options->engines,
+                "Result files of tools/engines.py: also compare the predictions with the steps of "
+                "these engines; FILE then needs no chains\n--engine=engines.json");
   add_engine_overheads(*command, options->engine_overheads)->needs(engine);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
