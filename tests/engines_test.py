@@ -231,7 +231,8 @@ class Run(unittest.TestCase):
         for wrong in (["--batch=0"], ["--batch=x"], ["--threads=1,1"], [f"--threads={most + 1}"],
                       ["--engines=tensorflow"], ["--rounds=0"], ["--bench=/nowhere"],
                       ["--dtype=s8", "--engines=torch"], ["--dtype=u4"], ["--exec-graph=x", "--batch=1,2"],
-                      ["--overhead", "--bench", self.bench], ["--fusion-plan=x", "--engines=torch"], ["-o", "/nowhere/r.json"]):
+                      ["--overhead", "--bench", self.bench],
+                      ["--fusion-plan=x", "--engines=torch"], ["-o", "/nowhere/r.json"]):
             with self.subTest(wrong):
                 command = self.command("lenet5")
                 done = subprocess.run([*command, *wrong], capture_output=True, text=True, check=False)

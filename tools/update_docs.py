@@ -173,8 +173,8 @@ def errors(*names):
     return markdown(header, rows, text_columns=3)
 
 
-def case_name(case):
-    shown = ("ranks:", "during:", "fusion:", "memory:")
+def case_name(case, shown=("ranks:", "during:", "fusion:", "memory:")):
+    """The case with the parameters in `shown`."""
     ranks = [part for part in case["case"].split("/") if part.startswith(shown)]
     threads = f"{case['threads']} thread{'s' * (case['threads'] > 1)}"
     return ", ".join([case["model"], case["dtype"], f"batch {case['batch']}", threads, *ranks])
@@ -197,12 +197,14 @@ def cases(*names):
 
 def engines(pattern):
     """A row per case: the predicted step, and each engine's, both as means over the files of `pattern`,
-    with the differences in each file; then the means, the largest and the mean of the differences."""
+    with the differences in each file; then the means, the largest and the mean of the differences.
+    The text above the table has the plan and the memory, which all cases share."""
     found = {}  # by engine and case, from each file
     for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
         for of in json.loads(file.read_text())["engines"]:
             for case in of["cases"]:
-                found.setdefault(of["engine"], {}).setdefault(case_name(case), []).append(case)
+                cases_of_engine = found.setdefault(of["engine"], {})
+                cases_of_engine.setdefault(case_name(case, shown=()), []).append(case)
     names = list(dict.fromkeys(name for cases_of_engine in found.values()
                                for name in cases_of_engine))
     rows = []
@@ -253,7 +255,7 @@ def device_functions(file):
                "persistent_bwd_us", "inference_us", "relu_us", "add_us", "copy_us"]
     rows = [[f"{row['c']} channels, {row['side']}*{row['side']}"] + [row[name] for name in columns]
             for row in found]
-    return markdown(["tensor of 32 images", "training", "training, persistent", "gradient",
+    return markdown(["32 images of", "training", "training, persistent", "gradient",
                      "gradient, persistent", "inference", "relu", "add", "copy"], rows)
 
 
@@ -389,8 +391,8 @@ def imports(file):
 
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
-          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines, "overheads": overheads,
-          "pytorch": pytorch, "device_functions": device_functions}
+          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines,
+          "overheads": overheads, "pytorch": pytorch, "device_functions": device_functions}
 
 
 def with_help(text, programs):
