@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,7 @@
 #include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/cudnn/operation_graph.hpp>
 #include <layerbench/op/deconv.hpp>
 
 namespace layerbench {
@@ -23,19 +22,17 @@ namespace layerbench {
 /// filters lie as that convolution has them. A bias is a kernel of the suite's own behind it; so
 /// are those of its gradient.
 template <>
-class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
+class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_graph> {
  public:
   /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
   /// names.
   plan(cudnn::backend& device, const op::deconv& o, const plan_request& request,
        std::optional<cudnn::execution_plan> chosen = std::nullopt)
-      : tensor_plan(device, o.operands(request.pass, request.type), orders(o, request)),
+      : graph_plan(device, o.operands(request.pass, request.type), orders(o, request), request,
+                   cudnn::conv_graph(o.transposed(), with_swapped_passes(request)),
+                   tensors_of(o, request.pass), std::move(chosen)),
         o_(o),
-        pass_(request.pass),
-        library_(device.library()),
-        graph_(o.transposed(), with_swapped_passes(request)),
-        limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
-        chosen_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {
+        pass_(request.pass) {
     if (o.groups > 1) throw unsupported("no transposed convolutions in groups");
     if (!o.bias || pass_ == op::pass::bwd_data) return;
     if (pass_ == op::pass::fwd) {
@@ -47,13 +44,8 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return std::max(chosen_.workspace_bytes(),
+    return std::max(graph_plan::workspace_bytes(),
                     bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
-  }
-  [[nodiscard]] std::string algorithm() const { return chosen_.text(); }
-  [[nodiscard]] std::vector<cudnn::execution_plan> other_plans(std::size_t most) const {
-    return cudnn::other_plans(graph_.self(), cudnn::gpu_of(library_), limits_, chosen_.choice(),
-                              most);
   }
 
   template <class Sum>
@@ -62,28 +54,14 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
     return adds_bias ? rounded_before_bias(exact, logical(2)) : exact;
   }
 
-  struct binding {
-    cudnn::descriptor tensors;
-    address workspace;
-    std::vector<address> places;
-  };
-
-  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
-    return {tensors_at(places, workspace), workspace, {places.begin(), places.end()}};
-  }
-  void place(binding& bound, std::span<const address> places) const {
-    bound = bind(places, bound.workspace);
-  }
-
   void run(const binding& bound) const {
-    cuda::check(cudnnBackendExecute(library_, chosen_.self().raw(), bound.tensors.raw()),
-                "cudnnBackendExecute");
+    graph_plan::run(bound);
     if (bias_gradient_) {
-      bias_gradient_->run(stream(), bound.places[1], bound.places[3], bound.workspace);
+      bias_gradient_->run(stream(), bound.operands[1], bound.operands[3], bound.workspace);
     } else if (bias_) {
       const std::int64_t size = elements(logical(3).extents);
-      bias_->launch(stream(), cuda::grid_for(size), bound.places[3], bound.places[2], size, o_.k,
-                    channels_last(3) ? std::int64_t{1} : o_.p() * o_.q());
+      bias_->launch(stream(), cuda::grid_for(size), bound.operands[3], bound.operands[2], size,
+                    o_.k, channels_last(3) ? std::int64_t{1} : o_.p() * o_.q());
     }
   }
 
@@ -114,32 +92,14 @@ class plan<cudnn::backend, op::deconv> : public cuda::tensor_plan {
 
   [[nodiscard]] bool channels_last(std::size_t image) const { return strides_of(image)[1] == 1; }
 
-  [[nodiscard]] cudnn::execution_plan plan_of(const std::string& algorithm) const {
-    const cudnn::descriptor gpu = cudnn::gpu_of(library_);
-    if (algorithm.empty()) return cudnn::first_plan(graph_.self(), gpu, limits_);
-    return cudnn::replayed_plan(graph_.self(), gpu, limits_, algorithm);
-  }
-
-  /// Where the graph's tensors lie; they have the positions of the convolution's operands as ids.
-  [[nodiscard]] cudnn::descriptor tensors_at(std::span<const address> places,
-                                             address workspace) const {
-    std::vector<address> all{places[0], places[1],
-                             pass_ == op::pass::fwd ? places.back() : places[2]};
-    if (pass_ == op::pass::bwd_weights) std::swap(all[0], all[1]);
-    cudnn::descriptor result(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    result.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::vector<std::int64_t>{0, 1, 2});
-    result.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, all);
-    result.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace);
-    result.finalize();
-    return result;
+  /// Positions of the convolution's operands: images, filters, results, as its pass has them.
+  [[nodiscard]] static std::vector<std::size_t> tensors_of(const op::deconv& o, op::pass pass) {
+    if (pass == op::pass::bwd_weights) return {1, 0, 2};
+    return {0, 1, pass == op::pass::fwd && o.bias ? std::size_t{3} : std::size_t{2}};
   }
 
   op::deconv o_;
   op::pass pass_;
-  cudnnHandle_t library_;
-  cudnn::conv_graph graph_;
-  cudnn::plan_limits limits_;
-  cudnn::execution_plan chosen_;
   std::optional<cuda::kernel> bias_;  ///< adds it
   std::optional<cudnn::bias_gradient> bias_gradient_;
 };

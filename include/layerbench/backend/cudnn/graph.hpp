@@ -12,7 +12,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cudnn/descriptor.hpp>
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/cudnn/operation_graph.hpp>
 #include <layerbench/op/conv.hpp>
 
 namespace layerbench::cudnn {
@@ -20,35 +20,31 @@ namespace layerbench::cudnn {
 /// Operation graph of a convolution, with the addition of its bias and with its post-ops, but
 /// without the gradient of the bias. The unique id of a tensor is the position of the operand.
 /// Throws unsupported.
-class conv_graph {
+class conv_graph : public operation_graph {
  public:
   conv_graph(const op::conv& o, const plan_request& request)
-      : request_(request),
-        operands_(o.operands(request.pass, request.type)),
-        wrong_engines_(wrong_engines_of(o, request.pass)) {
-    const std::vector<pointwise> functions = functions_of(o, request.pass);
-    // The result of function i, counted from the convolution; the last one is the destination.
+      : operation_graph(wrong_engines_of(o, request.pass)),
+        request_(request),
+        operands_(o.operands(request.pass, request.type)) {
+    const std::vector<step> steps = steps_of(o, request.pass);
+    // The result of step i, counted from the convolution; the last one is the destination.
     const auto result = [&](std::size_t i) {
       const std::size_t gradient = 2;
-      if (i < functions.size()) return intermediate(operands_.size() + i);
+      if (i < steps.size()) return intermediate(operands_.size() + i);
       return tensor(request.pass == op::pass::fwd ? operands_.size() - 1 : gradient);
     };
     std::vector<descriptor> nodes;
     nodes.push_back(convolution(o, names_of(request.pass), tensor(0), tensor(1), result(0)));
-    for (std::size_t i = 0; i < functions.size(); ++i) {
-      nodes.push_back(applied(functions[i], result(i), result(i + 1)));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      nodes.push_back(applied(steps[i], result(i), result(i + 1)));
     }
-    self_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, nodes);
-    self_.finalize();
+    finalize(nodes);
   }
 
-  [[nodiscard]] const descriptor& self() const { return self_; }
+ private:
   /// Engines of cuDNN 9.19 that compute wrong results on an H100 where the padding of two opposite
   /// sides differs, by the tests of random shapes. Their proposals do not say so. Which GPUs and
   /// versions share this is not known, so they are avoided everywhere.
-  [[nodiscard]] const std::vector<std::int64_t>& wrong_engines() const { return wrong_engines_; }
-
- private:
   [[nodiscard]] static std::vector<std::int64_t> wrong_engines_of(const op::conv& o,
                                                                   op::pass pass) {
     if (o.pad.top == o.pad.bottom && o.pad.left == o.pad.right) return {};
@@ -60,24 +56,22 @@ class conv_graph {
   }
 
   /// A function of each element, or the addition of an operand.
-  struct pointwise {
-    cudnnPointwiseMode_t mode;
+  struct step {
+    pointwise function;
     std::optional<std::size_t> operand = {};
-    std::optional<double> slope = {};  ///< of relu below 0
-    std::optional<double> upper = {};  ///< the largest result of relu
   };
   /// What follows the convolution in the same call: the bias and the post-ops.
-  [[nodiscard]] static std::vector<pointwise> functions_of(const op::conv& o, op::pass pass) {
-    std::vector<pointwise> all;
+  [[nodiscard]] static std::vector<step> steps_of(const op::conv& o, op::pass pass) {
+    std::vector<step> all;
     if (pass != op::pass::fwd) return all;
     std::size_t operand = 2;
-    if (o.bias) all.push_back({CUDNN_POINTWISE_ADD, operand++});
+    if (o.bias) all.push_back({{CUDNN_POINTWISE_ADD}, operand++});
     const bool adds_first = !o.post.empty() && op::is_addition(o.post.front());
     for (const op::post_op p : o.post) {
       if (op::is_addition(p)) {
-        all.push_back({CUDNN_POINTWISE_ADD, operand++});
+        all.push_back({{CUDNN_POINTWISE_ADD}, operand++});
       } else {
-        all.push_back(function_of(op::activation_of(p)));
+        all.push_back({function_of(op::activation_of(p))});
       }
     }
     // cuDNN has compiled kernels for the sum of two images and a bias in this order.
@@ -87,8 +81,8 @@ class conv_graph {
   [[nodiscard]] static pointwise function_of(op::activation_kind kind) {
     switch (kind) {
       case op::activation_kind::relu: return {CUDNN_POINTWISE_RELU_FWD};
-      case op::activation_kind::relu6: return {CUDNN_POINTWISE_RELU_FWD, {}, {}, 6};
-      case op::activation_kind::leaky_relu: return {CUDNN_POINTWISE_RELU_FWD, {}, 0.01};
+      case op::activation_kind::relu6: return {CUDNN_POINTWISE_RELU_FWD, {}, 6};
+      case op::activation_kind::leaky_relu: return {CUDNN_POINTWISE_RELU_FWD, 0.01};
       case op::activation_kind::elu: return {CUDNN_POINTWISE_ELU_FWD};
       case op::activation_kind::sigmoid: return {CUDNN_POINTWISE_SIGMOID_FWD};
       case op::activation_kind::tanh: return {CUDNN_POINTWISE_TANH_FWD};
@@ -158,23 +152,11 @@ class conv_graph {
     return node;
   }
 
-  [[nodiscard]] descriptor applied(const pointwise& function, const descriptor& from,
+  [[nodiscard]] descriptor applied(const step& next, const descriptor& from,
                                    const descriptor& to) const {
-    descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    how.set(CUDNN_ATTR_POINTWISE_MODE, function.mode);
-    how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-    if (function.slope) how.set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, *function.slope);
-    if (function.upper) how.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, *function.upper);
-    how.finalize();
-    descriptor node(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
-    if (function.operand) {
-      node.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(*function.operand));
-    }
-    node.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
-    node.finalize();
-    return node;
+    if (!next.operand) return pointwise_node(next.function, from, nullptr, to);
+    const descriptor operand = tensor(*next.operand);
+    return pointwise_node(next.function, from, &operand, to);
   }
 
   /// Descriptor of operand `position`; a bias is an image 1*k*1*1.
@@ -182,32 +164,17 @@ class conv_graph {
     const op::operand& operand = operands_[position];
     const dims& extents = operand.extents;
     const dims image = extents.size() == 1 ? dims{1, extents[0], 1, 1} : extents;
-    descriptor result = unfinished_tensor(image, data_type(operand.type), position);
-    result.finalize();
-    return result;
+    return operation_graph::tensor(position, image, cuda::strides(image, request_.order),
+                                   data_type(operand.type));
   }
-  /// A result before the next function: a virtual tensor in f32, which is never stored.
+  /// A result before the next function.
   [[nodiscard]] descriptor intermediate(std::size_t id) const {
-    descriptor result = unfinished_tensor(operands_.back().extents, CUDNN_DATA_FLOAT, id);
-    result.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
-    result.finalize();
-    return result;
-  }
-  [[nodiscard]] descriptor unfinished_tensor(const dims& image, cudnnDataType_t type,
-                                             std::size_t id) const {
-    descriptor result(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    result.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
-    result.set(CUDNN_ATTR_TENSOR_DIMENSIONS, image);
-    result.set(CUDNN_ATTR_TENSOR_STRIDES, cuda::strides(image, request_.order));
-    result.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, static_cast<std::int64_t>(id));
-    result.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
-    return result;
+    const dims& image = operands_.back().extents;
+    return virtual_tensor(id, image, cuda::strides(image, request_.order));
   }
 
   plan_request request_;
   std::vector<op::operand> operands_;
-  std::vector<std::int64_t> wrong_engines_;
-  descriptor self_{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
 };
 
 }  // namespace layerbench::cudnn

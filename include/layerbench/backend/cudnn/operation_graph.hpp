@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/cudnn/descriptor.hpp>
+#include <layerbench/backend/cudnn/execution_plan.hpp>
+#include <layerbench/backend/cudnn/legacy_api.hpp>
+
+namespace layerbench::cudnn {
+
+/// Base class of operation graphs: builds their tensors and pointwise operations.
+class operation_graph {
+ public:
+  [[nodiscard]] const descriptor& self() const { return self_; }
+  /// Numbers that are passed by value, by the unique id of their tensor.
+  [[nodiscard]] const std::map<std::int64_t, float>& scalars() const { return scalars_; }
+  /// Engines of cuDNN that compute wrong results for this graph.
+  [[nodiscard]] const std::vector<std::int64_t>& wrong_engines() const { return wrong_engines_; }
+
+ protected:
+  explicit operation_graph(std::vector<std::int64_t> wrong_engines = {})
+      : wrong_engines_(std::move(wrong_engines)) {}
+
+  /// A function of each element, or of each pair of elements.
+  struct pointwise {
+    cudnnPointwiseMode_t mode;
+    std::optional<double> slope = {};  ///< of relu below 0
+    std::optional<double> upper = {};  ///< the largest result of relu
+  };
+
+  void finalize(const std::vector<descriptor>& nodes) {
+    self_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, nodes);
+    self_.finalize();
+  }
+
+  [[nodiscard]] static descriptor tensor(std::size_t id, const dims& extents, const dims& strides,
+                                         cudnnDataType_t type) {
+    descriptor result = unfinished_tensor(id, extents, strides, type);
+    result.finalize();
+    return result;
+  }
+  /// A result between two operations in f32, which is never stored.
+  [[nodiscard]] static descriptor virtual_tensor(std::size_t id, const dims& extents,
+                                                 const dims& strides) {
+    descriptor result = unfinished_tensor(id, extents, strides, CUDNN_DATA_FLOAT);
+    result.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
+    result.finalize();
+    return result;
+  }
+  /// A number that is passed by value, as a tensor of `axes` axes.
+  [[nodiscard]] descriptor scalar(std::size_t id, std::size_t axes, float value) {
+    const dims ones(axes, 1);
+    descriptor result = unfinished_tensor(id, ones, ones, CUDNN_DATA_FLOAT);
+    result.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true);
+    result.finalize();
+    scalars_[static_cast<std::int64_t>(id)] = value;
+    return result;
+  }
+
+  /// y = function(x), or function(x, *b).
+  [[nodiscard]] static descriptor pointwise_node(const pointwise& function, const descriptor& x,
+                                                 const descriptor* b, const descriptor& y) {
+    descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    how.set(CUDNN_ATTR_POINTWISE_MODE, function.mode);
+    how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+    if (function.slope) how.set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, *function.slope);
+    if (function.upper) how.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, *function.upper);
+    how.finalize();
+    descriptor result(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    result.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
+    result.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+    if (b != nullptr) result.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
+    result.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    result.finalize();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] static descriptor unfinished_tensor(std::size_t id, const dims& extents,
+                                                    const dims& strides, cudnnDataType_t type) {
+    descriptor result(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    result.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
+    result.set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents);
+    result.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
+    result.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, static_cast<std::int64_t>(id));
+    result.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
+    return result;
+  }
+
+  descriptor self_{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
+  std::map<std::int64_t, float> scalars_;
+  std::vector<std::int64_t> wrong_engines_;
+};
+
+/// Base class of the plans by one operation graph: by the first execution plan that cuDNN's
+/// heuristics propose for it, or by the requested one.
+template <class Graph>
+class graph_plan : public cuda::tensor_plan {
+ public:
+  [[nodiscard]] std::size_t workspace_bytes() const { return plan_.workspace_bytes(); }
+  [[nodiscard]] std::string algorithm() const { return plan_.text(); }
+  [[nodiscard]] std::vector<execution_plan> other_plans(std::size_t most) const {
+    return cudnn::other_plans(graph_.self(), gpu_of(library_), limits_, plan_.choice(), most);
+  }
+
+  struct binding {
+    descriptor variant_pack;
+    std::vector<address> operands;
+    address workspace;
+  };
+
+  [[nodiscard]] binding bind(std::span<const address> operands, address workspace) const {
+    return {variant_pack(operands, workspace), {operands.begin(), operands.end()}, workspace};
+  }
+  void place(binding& bound, std::span<const address> operands) const {
+    bound = bind(operands, bound.workspace);
+  }
+  void run(const binding& bound) const {
+    cuda::check(cudnnBackendExecute(library_, plan_.self().raw(), bound.variant_pack.raw()),
+                "cudnnBackendExecute");
+  }
+
+ protected:
+  /// `order`: layout of all operands, or one order per operand. `tensors`: the position of the
+  /// operand that is the graph's tensor 0, 1 and so on. `chosen`: a plan of other_plans() for the
+  /// same request, in place of the one that the request names.
+  template <class Order>
+  graph_plan(const backend& device, std::vector<op::operand> logical, const Order& order,
+             const plan_request& request, Graph graph, std::vector<std::size_t> tensors,
+             std::optional<execution_plan> chosen)
+      : tensor_plan(device, std::move(logical), order),
+        library_(device.library()),
+        graph_(std::move(graph)),
+        tensors_(std::move(tensors)),
+        limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
+        plan_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {}
+
+  /// Gives the graph's tensor `id` memory that is no operand.
+  void add_constant(std::size_t id, address at) { constants_[static_cast<std::int64_t>(id)] = at; }
+
+ private:
+  [[nodiscard]] execution_plan plan_of(const std::string& algorithm) const {
+    const descriptor gpu = gpu_of(library_);
+    if (algorithm.empty()) return first_plan(graph_.self(), gpu, limits_);
+    return replayed_plan(graph_.self(), gpu, limits_, algorithm);
+  }
+
+  /// Addresses of the graph's tensors.
+  [[nodiscard]] descriptor variant_pack(std::span<const address> operands,
+                                        address workspace) const {
+    std::vector<std::int64_t> ids;
+    std::vector<address> addresses;
+    const auto add = [&](std::int64_t id, const void* at) {
+      ids.push_back(id);
+      addresses.push_back(const_cast<address>(at));
+    };
+    for (std::size_t id = 0; id < tensors_.size(); ++id) {
+      add(static_cast<std::int64_t>(id), operands[tensors_[id]]);
+    }
+    for (const auto& [id, at] : constants_) add(id, at);
+    for (const auto& [id, value] : graph_.scalars()) add(id, &value);
+    descriptor result(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    result.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
+    result.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, addresses);
+    result.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace);
+    result.finalize();
+    return result;
+  }
+
+  cudnnHandle_t library_;
+  Graph graph_;
+  std::vector<std::size_t> tensors_;
+  std::map<std::int64_t, address> constants_;
+  plan_limits limits_;
+  execution_plan plan_;
+};
+
+}  // namespace layerbench::cudnn
