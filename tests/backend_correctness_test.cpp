@@ -165,9 +165,10 @@ class random_shapes : public ::testing::Test {
     constexpr bool collective = std::is_same_v<Op, op::allreduce>;
     if (collective && !is_reference(backend)) return;
     const std::unique_ptr<run::compute_device> device = backend.make_device(threads);
-    // A GPU's library compiles a kernel for each fused shape.
+    // A GPU's library compiles a kernel for each fused shape, and for each normalization of rows.
     const bool fused = drawn != &testing::random_op<Op>;
-    if (on_gpu && fused) wanted = std::min(wanted, some);
+    const bool compiled = fused || std::is_same_v<Op, op::layernorm>;
+    if (on_gpu && compiled) wanted = std::min(wanted, some);
     const tally found = check(backend, *device, type, wanted, drawn);
     std::cout << fmt::format("{} {}: ran {} of {} shapes\n", backend.name, name(type), found.ran,
                              found.drawn);

@@ -134,6 +134,8 @@ TEST(Ownership, OfPlansHoldsWhateverFails) {
   expect_balance_whatever_fails([&] { exercise(op::add{image}, fwd); });
   for (const op::pass pass : {fwd, fwd_training, bwd}) {
     expect_balance_whatever_fails([&] { exercise(normal, pass); });
+    expect_balance_whatever_fails(
+        [&] { exercise(op::layernorm{.dims = {2, 4}, .scale = false}, pass); });
   }
 }
 
@@ -192,24 +194,32 @@ TEST(Operands, LieInMemoryInTheOrderAskedFor) {
   }
 }
 
-TEST(Operands, ThatBatchNormPassesOnLieAsTheLibraryWantsThem) {
+/// The variance, operand number `variance` of a normalization whose epsilon is 0.25, is an inverse
+/// deviation in memory. The operand before it is stored as it is.
+template <class Op>
+void expect_inverse_deviation(const Op& op, op::pass pass, std::size_t variance) {
   fake = libraries{};
   cudnn::backend device(1);
   const std::vector<float> variances{0.75, 3.75, 0, 15.75};
   const std::vector<float> inverses{1, 0.5, 2, 0.25};
-  for (const auto& [pass, variance] :
-       {std::pair{op::pass::fwd_training, 7U}, std::pair{op::pass::bwd, 4U}}) {
-    const plan<cudnn::backend, op::batchnorm> result(device, normal, {pass, dtype::f32});
-    EXPECT_EQ(result.operands()[variance].logical.name, "variance");
-    std::vector<float> memory(4);
-    result.upload(variance, variances, memory.data());
-    EXPECT_EQ(memory, inverses);
-    std::vector<float> back(4);
-    result.download(variance, memory.data(), back);
-    EXPECT_EQ(back, variances);
-    result.upload(variance - 1, variances, memory.data());
-    EXPECT_EQ(memory, variances) << "the mean is as it is";
-  }
+  const plan<cudnn::backend, Op> result(device, op, {pass, dtype::f32});
+  EXPECT_EQ(result.operands()[variance].logical.name, "variance");
+  std::vector<float> memory(4);
+  result.upload(variance, variances, memory.data());
+  EXPECT_EQ(memory, inverses);
+  std::vector<float> back(4);
+  result.download(variance, memory.data(), back);
+  EXPECT_EQ(back, variances);
+  result.upload(variance - 1, variances, memory.data());
+  EXPECT_EQ(memory, variances);
+}
+
+TEST(Operands, ThatNormalizationsPassOnLieAsTheLibraryWantsThem) {
+  expect_inverse_deviation(normal, op::pass::fwd_training, 7);
+  expect_inverse_deviation(normal, op::pass::bwd, 4);
+  const op::layernorm rows{.dims = {4, 4}, .epsilon = 0.25};
+  expect_inverse_deviation(rows, op::pass::fwd_training, 5);
+  expect_inverse_deviation(rows, op::pass::bwd, 4);
 }
 
 TEST(Operands, ThatBatchNormUpdatesAreTakenOverFirst) {

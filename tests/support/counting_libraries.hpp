@@ -36,8 +36,8 @@ struct libraries {
     return true;
   }
   template <class Raw>
-  void make(Raw* raw) {
-    *raw = static_cast<Raw>(::operator new(1));
+  void make(Raw* raw, std::size_t bytes) {
+    *raw = static_cast<Raw>(::operator new(bytes));
     live.insert(*raw);
     ++result;
   }
@@ -57,9 +57,9 @@ libraries fake;
 
 /// What the functions of a library do that make handles, or use them.
 template <class Status, class Raw>
-Status make(const char* function, Raw* raw, Status failure) {
+Status make(const char* function, Raw* raw, Status failure, std::size_t bytes = 1) {
   if (fake.fails(function)) return failure;
-  fake.make(raw);
+  fake.make(raw, bytes);
   return Status{};
 }
 inline cudnnStatus_t use(const char* function, std::initializer_list<void*> handles) {
@@ -133,8 +133,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* result, unsigned /*flags*/) {
   return make("cudaEventCreateWithFlags", result, cudaErrorUnknown);
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroy<cudaError_t>(event); }
-cudaError_t cudaMalloc(void** result, std::size_t /*bytes*/) {
-  return make("cudaMalloc", result, cudaErrorMemoryAllocation);
+cudaError_t cudaMalloc(void** result, std::size_t bytes) {
+  return make("cudaMalloc", result, cudaErrorMemoryAllocation, bytes);
 }
 cudaError_t cudaFree(void* memory) { return destroy<cudaError_t>(memory); }
 

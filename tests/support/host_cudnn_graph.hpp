@@ -20,9 +20,9 @@
 
 #include "host_cudnn.hpp"
 
-/// As host_cudnn.hpp, of the graph interface: convolutions, and additions behind them. There are
-/// two engines: 1 computes in f32, 2 on tensor cores, with a knob, and scratch memory that it uses.
-/// To be included in one file of a program.
+/// As host_cudnn.hpp, of the graph interface: convolutions, and additions behind them, and
+/// normalizations of rows. There are two engines: 1 computes in f32, 2 on tensor cores, with a
+/// knob, and scratch memory that it uses. To be included in one file of a program.
 
 namespace {
 
@@ -54,6 +54,9 @@ struct host_state {
   }
   [[nodiscard]] const host_state& part(cudnnBackendAttributeName_t name) const {
     return *inner.at(name).at(0);
+  }
+  [[nodiscard]] bool has(cudnnBackendAttributeName_t name) const {
+    return values.contains(name) || inner.contains(name);
   }
 };
 using host_descriptor = std::shared_ptr<host_state>;
@@ -89,6 +92,85 @@ host_descriptor host_engine_config(const host_descriptor& graph, std::int64_t in
   return config;
 }
 
+bool host_same_shape(const host_state& a, const host_state& b) {
+  return a.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS) ==
+         b.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+}
+/// Whether these tensors of a node are in it, and as large as the others.
+bool host_has_alike(const host_state& node, const std::vector<cudnnBackendAttributeName_t>& names) {
+  return std::ranges::all_of(names, [&](cudnnBackendAttributeName_t name) {
+    return node.has(name) && host_same_shape(node.part(name), node.part(names[0]));
+  });
+}
+/// Whether tensors have a number for each column, or for each row, of others.
+bool host_is_row(const host_state& tensor, const host_state& of) {
+  auto sizes = of.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  sizes.at(0) = 1;
+  return tensor.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS) == sizes;
+}
+bool host_is_column(const host_state& tensor, const host_state& of) {
+  auto sizes = of.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  std::fill(sizes.begin() + 1, sizes.end(), 1);
+  return tensor.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS) == sizes;
+}
+
+/// What cuDNN 9.19 requires of a normalization, by what it refuses.
+bool host_is_valid_forward(const host_state& node) {
+  const bool layer =
+      node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_FWD_MODE) == CUDNN_LAYER_NORM;
+  const bool training = node.one<cudnnBackendNormFwdPhase_t>(CUDNN_ATTR_OPERATION_NORM_FWD_PHASE) ==
+                        CUDNN_NORM_FWD_TRAINING;
+  if (!host_has_alike(node,
+                      {CUDNN_ATTR_OPERATION_NORM_FWD_XDESC, CUDNN_ATTR_OPERATION_NORM_FWD_YDESC})) {
+    return false;
+  }
+  const host_state& x = node.part(CUDNN_ATTR_OPERATION_NORM_FWD_XDESC);
+  // The documentation has neither as optional, though cuDNN 9.19 can do without.
+  if (!node.has(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC)) return false;
+  if (layer && !host_has_alike(node, {CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC,
+                                      CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC})) {
+    return false;
+  }
+  if (!host_is_row(node.part(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC), x)) return false;
+  if (!node.has(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC) ||
+      !node.part(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC).has(CUDNN_ATTR_TENSOR_IS_BY_VALUE)) {
+    return false;
+  }
+  if (!training) return true;
+  return node.has(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC) &&
+         host_is_column(node.part(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC), x) &&
+         (!layer || host_has_alike(node, {CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC,
+                                          CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC}));
+}
+bool host_is_valid_backward(const host_state& node) {
+  const bool layer =
+      node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_BWD_MODE) == CUDNN_LAYER_NORM;
+  if (!host_has_alike(node,
+                      {CUDNN_ATTR_OPERATION_NORM_BWD_XDESC, CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC,
+                       CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC}) ||
+      !host_has_alike(node, {CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC,
+                             CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC}) ||
+      !node.has(CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC)) {
+    return false;
+  }
+  const host_state& x = node.part(CUDNN_ATTR_OPERATION_NORM_BWD_XDESC);
+  return host_is_row(node.part(CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC), x) &&
+         host_is_column(node.part(CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC), x) &&
+         (!layer || (host_has_alike(node, {CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC,
+                                           CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC}) &&
+                     host_has_alike(node, {CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC,
+                                           CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC})));
+}
+
+/// Whether a descriptor makes sense by itself.
+bool host_is_valid(const host_state& of) {
+  switch (of.type) {
+    case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR: return host_is_valid_forward(of);
+    case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR: return host_is_valid_backward(of);
+    default: return true;
+  }
+}
+
 /// What the library works out when a descriptor is made final.
 void host_finalize(host_state& of) {
   if (of.type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR) {
@@ -116,6 +198,30 @@ class host_tensors {
     const auto places = pack.all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
     for (std::size_t i = 0; i < ids.size(); ++i) places_[ids[i]] = places.at(i);
   }
+  /// Reads numbers that are passed by value, which the caller need not keep, and checks the
+  /// addresses of the other tensors of a graph.
+  cudnnStatus_t take(const host_state& graph) {
+    for (const auto& node : graph.inner.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
+      for (const auto& [name, parts] : node->inner) {
+        const host_state& tensor = *parts.at(0);
+        if (tensor.type != CUDNN_BACKEND_TENSOR_DESCRIPTOR) continue;
+        if (tensor.has(CUDNN_ATTR_TENSOR_IS_VIRTUAL)) continue;
+        const auto id = tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
+        if (!places_.contains(id)) return CUDNN_STATUS_BAD_PARAM;
+        if (tensor.has(CUDNN_ATTR_TENSOR_IS_BY_VALUE)) {
+          scalars_[id] = *static_cast<const float*>(places_.at(id));
+          continue;
+        }
+        const auto bytes = tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+        if (reinterpret_cast<std::uintptr_t>(places_.at(id)) % static_cast<std::size_t>(bytes) != 0)
+          return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
+      }
+    }
+    return CUDNN_STATUS_SUCCESS;
+  }
+  [[nodiscard]] double scalar(const host_state& described) const {
+    return scalars_.at(described.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID));
+  }
   [[nodiscard]] host_tensor at(const host_state& described) {
     const auto sizes = described.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
     const auto steps = described.all<std::int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
@@ -134,6 +240,7 @@ class host_tensors {
 
  private:
   std::map<std::int64_t, void*> places_;
+  std::map<std::int64_t, float> scalars_;
   std::vector<std::vector<float>> virtual_;
 };
 
@@ -236,6 +343,84 @@ void host_pointwise(const host_state& node, host_tensors& tensors) {
   });
 }
 
+/// Calls `visit` with each place in row `n` of a tensor of these sizes.
+template <class Visit>
+void host_for_row(const host_place& sizes, std::int64_t n, const Visit& visit) {
+  host_for_each({1, sizes[1], sizes[2], sizes[3]}, [&](const host_place& column) {
+    visit(host_place{n, column[1], column[2], column[3]}, column);
+  });
+}
+
+void host_norm_forward(const host_state& node, host_tensors& tensors) {
+  const bool layer =
+      node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_FWD_MODE) == CUDNN_LAYER_NORM;
+  const auto tensor = [&](cudnnBackendAttributeName_t name) { return tensors.at(node.part(name)); };
+  const host_tensor x = tensor(CUDNN_ATTR_OPERATION_NORM_FWD_XDESC);
+  const host_tensor y = tensor(CUDNN_ATTR_OPERATION_NORM_FWD_YDESC);
+  const host_tensor scale = tensor(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC);
+  const double epsilon = tensors.scalar(node.part(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC));
+  const host_place& sizes = x.how.sizes;
+  const auto columns = static_cast<double>(sizes[1] * sizes[2] * sizes[3]);
+  for (std::int64_t n = 0; n < sizes[0]; ++n) {
+    double mean = 0;
+    if (layer) host_for_row(sizes, n, [&](const auto& at, auto&) { mean += x.get(at) / columns; });
+    double variance = 0;
+    host_for_row(sizes, n, [&](const auto& at, auto&) {
+      variance += (x.get(at) - mean) * (x.get(at) - mean) / columns;
+    });
+    const double inverse = 1 / std::sqrt(variance + epsilon);
+    host_for_row(sizes, n, [&](const auto& at, const auto& column) {
+      const double bias = layer ? tensor(CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC).get(column) : 0;
+      y.set(at, (x.get(at) - mean) * inverse * scale.get(column) + bias);
+    });
+    if (!node.has(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC)) continue;
+    tensor(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC).set({n}, inverse);
+    if (layer) tensor(CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC).set({n}, mean);
+  }
+}
+
+void host_norm_backward(const host_state& node, host_tensors& tensors) {
+  const bool layer =
+      node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_BWD_MODE) == CUDNN_LAYER_NORM;
+  const auto tensor = [&](cudnnBackendAttributeName_t name) { return tensors.at(node.part(name)); };
+  const host_tensor x = tensor(CUDNN_ATTR_OPERATION_NORM_BWD_XDESC);
+  const host_tensor dy = tensor(CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC);
+  const host_tensor dx = tensor(CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC);
+  const host_tensor scale = tensor(CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC);
+  const host_tensor inverse = tensor(CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC);
+  const host_place& sizes = x.how.sizes;
+  const auto columns = static_cast<double>(sizes[1] * sizes[2] * sizes[3]);
+  const auto normalized = [&](const host_place& at) {
+    const host_place row{at[0]};
+    const double mean = layer ? tensor(CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC).get(row) : 0;
+    return (x.get(at) - mean) * inverse.get(row);
+  };
+  host_sum(tensor(CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC), [&](const auto& add) {
+    host_for_each(sizes, [&](const host_place& at) {
+      add({0, at[1], at[2], at[3]}, dy.get(at) * normalized(at));
+    });
+  });
+  if (layer) {
+    host_sum(tensor(CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC), [&](const auto& add) {
+      host_for_each(sizes,
+                    [&](const host_place& at) { add({0, at[1], at[2], at[3]}, dy.get(at)); });
+    });
+  }
+  for (std::int64_t n = 0; n < sizes[0]; ++n) {
+    double mean = 0;
+    double product = 0;
+    host_for_row(sizes, n, [&](const auto& at, const auto& column) {
+      const double scaled = dy.get(at) * scale.get(column) / columns;
+      if (layer) mean += scaled;
+      product += scaled * normalized(at);
+    });
+    host_for_row(sizes, n, [&](const auto& at, const auto& column) {
+      const double scaled = dy.get(at) * scale.get(column);
+      dx.set(at, (scaled - mean - normalized(at) * product) * inverse.get({n}));
+    });
+  }
+}
+
 /// What is wrong with the engine for tensor cores: "wrong" results, an "illegal" access, or calls
 /// that are "unrecordable".
 bool host_has_fault(const host_state& engine, std::string_view fault) {
@@ -248,14 +433,13 @@ const host_state& host_engine_of(const host_state& plan) {
   return plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).part(CUDNN_ATTR_ENGINECFG_ENGINE);
 }
 
-void host_execute(const host_state& plan, const host_state& pack) {
+void host_execute(const host_state& plan, const host_state& pack, host_tensors tensors) {
   const host_state& engine = host_engine_of(plan);
   if (host_has_fault(engine, "wrong")) return;
   if (host_has_fault(engine, "illegal")) host_fault = cudaErrorIllegalAddress;
   const auto bytes = plan.one<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   std::memset(pack.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE), 0xFF,
               static_cast<std::size_t>(bytes));
-  host_tensors tensors(pack);
   const host_state& graph = engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
   for (const host_descriptor& node : graph.inner.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
     switch (node->type) {
@@ -267,6 +451,12 @@ void host_execute(const host_state& plan, const host_state& pack) {
         break;
       case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
         host_convolve(host_backward_filter, *node, tensors);
+        break;
+      case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR:
+        host_norm_forward(*node, tensors);
+        break;
+      case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
+        host_norm_backward(*node, tensors);
         break;
       default: host_pointwise(*node, tensors);
     }
@@ -289,6 +479,7 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t raw) {
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t raw) {
+  if (!host_is_valid(*host_of(raw))) return CUDNN_STATUS_BAD_PARAM;
   host_finalize(*host_of(raw));
   return CUDNN_STATUS_SUCCESS;
 }
@@ -350,10 +541,14 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t raw,
 }
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t /*handle*/, cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack) {
-  const bool recordable =
-      !host_records || !host_has_fault(host_engine_of(*host_of(plan)), "unrecordable");
-  return host_compute(recordable,
-                      [plan = host_of(plan), pack = host_of(pack)] { host_execute(*plan, *pack); });
+  const host_state& engine = host_engine_of(*host_of(plan));
+  const bool recordable = !host_records || !host_has_fault(engine, "unrecordable");
+  host_tensors tensors(*host_of(pack));
+  const cudnnStatus_t status = tensors.take(engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  return host_compute(recordable, [plan = host_of(plan), pack = host_of(pack), tensors] {
+    host_execute(*plan, *pack, tensors);
+  });
 }
 
 }  // extern "C"

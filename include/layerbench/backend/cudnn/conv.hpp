@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -65,9 +64,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   /// All operands but the gradient of a bias, which is the last one.
   [[nodiscard]] static std::vector<std::size_t> tensors_of(const op::conv& o, op::pass pass) {
     const bool bias_gradient = o.bias && pass == op::pass::bwd_weights;
-    std::vector<std::size_t> all(o.operands(pass, dtype::f32).size() - (bias_gradient ? 1 : 0));
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    return all;
+    return cudnn::positions(o.operands(pass, dtype::f32).size() - (bias_gradient ? 1 : 0));
   }
 
   bool adds_bias_ = false;

@@ -43,6 +43,10 @@ inline constexpr auto attribute_type<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOL
 template <>
 inline constexpr auto attribute_type<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
 template <>
+inline constexpr auto attribute_type<cudnnBackendNormMode_t> = CUDNN_TYPE_NORM_MODE;
+template <>
+inline constexpr auto attribute_type<cudnnBackendNormFwdPhase_t> = CUDNN_TYPE_NORM_FWD_PHASE;
+template <>
 inline constexpr auto attribute_type<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
 template <>
 inline constexpr auto attribute_type<cudnnBackendKnobType_t> = CUDNN_TYPE_KNOB_TYPE;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -102,6 +103,13 @@ class operation_graph {
   std::vector<std::int64_t> wrong_engines_;
 };
 
+/// The positions of the first operands, where their graph's tensors have them as ids.
+[[nodiscard]] inline std::vector<std::size_t> positions(std::size_t count) {
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
 /// Base class of the plans by one operation graph: by the first execution plan that cuDNN's
 /// heuristics propose for it, or by the requested one.
 template <class Graph>
@@ -145,6 +153,7 @@ class graph_plan : public cuda::tensor_plan {
         limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
         plan_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {}
 
+  [[nodiscard]] const Graph& graph() const { return graph_; }
   /// Gives the graph's tensor `id` memory that is no operand.
   void add_constant(std::size_t id, address at) { constants_[static_cast<std::int64_t>(id)] = at; }
 

@@ -12,6 +12,7 @@
 #include <layerbench/backend/cudnn/dropout.hpp>
 #include <layerbench/backend/cudnn/embedding.hpp>
 #include <layerbench/backend/cudnn/gemm.hpp>
+#include <layerbench/backend/cudnn/layernorm.hpp>
 #include <layerbench/backend/cudnn/lrn.hpp>
 #include <layerbench/backend/cudnn/multiply.hpp>
 #include <layerbench/backend/cudnn/pad.hpp>
