@@ -2,11 +2,12 @@
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
 """Holds the suite against PyTorch on one NVIDIA GPU, in turns: a product of 8192^3 in bf16, the
-convolutions of ResNet-50 at batch 32 in bf16 with channels last, and images/s of ResNet-50, VGG-16 and
-AlexNet as torchvision has them, beside what the result files of tools/gpu_check.sh predict, with the
-GPU's time by kind of op. All of PyTorch is captured in CUDA graphs and replayed, so that its host time
-does not count; the training step is timed eagerly, too. Needs torch and torchvision. Not a test, since
-its answer depends on the machine: run it by hand, with nothing else running.
+convolutions of ResNet-50 at batch 32 in bf16 with channels last, and images/s of ResNet-50, VGG-16,
+AlexNet and ViT-B/16 as torchvision has them, and of BERT as transformers has it (inference), beside what
+the result files of tools/gpu_check.sh predict, with the GPU's time by kind of op. All of PyTorch is
+captured in CUDA graphs and replayed, so that its host time does not count; the training step is timed
+eagerly, too. Needs torch and torchvision; BERT needs transformers. Not a test, since its answer depends
+on the machine: run it by hand, with nothing else running.
 """
 import argparse
 import collections
@@ -21,17 +22,18 @@ from by_hand import run
 
 ROUNDS = 5
 STEADY = 0.5  # seconds of the same work before it is timed
-MODELS = ("resnet50", "vgg16", "alexnet")
+MODELS = ("resnet50", "vgg16", "alexnet", "vit_b_16", "bert_base")
 PARTS = ("product", "convolutions", "models")
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 PRODUCT = {"name": "product", "title": "one large product", "source": "none", "layers": [
     {"name": "square", "op": "gemm", "shape": {"m": 8192, "n": 8192, "k": 8192}}]}
 # What PyTorch calls an op, or what runs under it, by the suite's names.
-KINDS = (("conv", ("convolution",)), ("batchnorm", ("batch_norm",)),
+KINDS = (("conv", ("convolution",)), ("batchnorm", ("batch_norm",)), ("layernorm", ("layer_norm",)),
+         ("attention", ("attention",)), ("embedding", ("embedding", "aten::index_select")),
          ("pool", ("pool2d", "aten::mean")), ("dropout", ("dropout",)),
          ("cross_entropy", ("softmax", "nll_loss", "cross_entropy")),
          ("update", ("_foreach_", "_fused_sgd", "optimizer")), ("gemm", ("addmm", "aten::mm", "linear")),
-         ("activation", ("relu", "clamp_min", "threshold_backward")), ("add", ("aten::add",)),
+         ("activation", ("relu", "gelu", "tanh", "clamp_min", "threshold_backward")), ("add", ("aten::add",)),
          ("copy", ("copy_", "aten::to", "aten::fill", "aten::zero")))
 
 
@@ -149,11 +151,27 @@ def convolutions(torch, bench, tool, folder, measured):
     return statistics.median(ours), statistics.median(theirs), layers
 
 
-def step_of(torch, name, batch, dtype, training):
+def bert_step(torch, batch, tokens, dtype):
+    """Inference of BERT on texts of the full length, which need no mask."""
+    import transformers
+    net = transformers.BertModel(transformers.BertConfig()).cuda().eval()
+    if dtype == "bf16":
+        net = net.to(torch.bfloat16)
+    words = torch.randint(net.config.vocab_size, (batch, tokens), device="cuda")
+
+    def step():
+        with torch.inference_mode():
+            net(words)
+    return step
+
+
+def step_of(torch, name, batch, dtype, training, tokens):
     """A step of a model, ready to be called again and again."""
-    import torchvision
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
+    if name == "bert_base":
+        return bert_step(torch, batch, tokens, dtype)
+    import torchvision
     net = getattr(torchvision.models, name)(weights=None).cuda().to(memory_format=torch.channels_last)
     images = uniform(torch, batch, 3, 224, 224, dtype=torch.float32)
     images = images.contiguous(memory_format=torch.channels_last)
@@ -210,12 +228,12 @@ def predicted(tool, results):
 def models(torch, tool, results):
     rows = []
     for (name, phase, dtype, batch), (each, ours) in sorted(predicted(tool, results).items()):
-        if name not in MODELS:
+        if name not in MODELS or (name == "bert_base" and phase == "training"):
             continue
         if each["images_per_second"] is None or each["missing"]:
             print(f"{name} {phase} {dtype} batch {batch}: without {', '.join(each['missing'])}")
             continue
-        step = step_of(torch, name, batch, dtype, phase == "training")
+        step = step_of(torch, name, batch, dtype, phase == "training", each["tokens"] or 128)
         kinds = by_kind(torch, step)
         eager = batch / seconds_of(torch, step, 10)
         own = batch / seconds_of(torch, as_graph(torch, step), 10)
