@@ -58,7 +58,7 @@ TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
   for (const char* name :
        {"copy", "update_sgd", "update_momentum", "update_adam", "update_accumulate", "add",
         "activation", "activation_gradient", "dropout", "dropout_gradient", "pool_max",
-        "pool_max_gradient", "batchnorm", "concat", "split", "multiply"}) {
+        "pool_max_gradient", "batchnorm", "concat", "split", "multiply", "append", "rotary"}) {
     EXPECT_THAT(body_of(name, code), AllOf(ContainsRegex("ld[.]global[.]v4[.][ufb]32"),
                                            ContainsRegex("st[.]global[.]v4[.][ufb]32")))
         << name;

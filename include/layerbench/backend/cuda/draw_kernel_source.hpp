@@ -12,14 +12,19 @@ inline constexpr std::string_view draw_kernel_source = R"cuda(
 enum stored_type { stored_f32, stored_bf16, stored_f16, stored_f8_e4m3, stored_s8 };
 
 // Axes in the order of memory, slowest first: extents, and the strides along them in row-major
-// order.
+// order. Memory has runs of elements that follow each other, one every `step` from `begin` on: all
+// elements are one run, or the operand is a part of a tensor.
 struct memory_axes {
   i64 extents[8];
   i64 strides[8];
+  i64 begin, run, step;
   int count;
 };
 
-// Row-major index of the element at `offset` in memory.
+// Offset of the element that comes after `i` others in memory.
+i64 offset_in_runs(i64 i, const memory_axes& o) { return o.begin + i / o.run * o.step + i % o.run; }
+
+// Row-major index of the element that comes after `offset` others in memory.
 i64 row_major_index(i64 offset, const memory_axes& o) {
   if (o.count < 2) return offset;
   i64 index = 0;
@@ -116,7 +121,7 @@ void store_element(void* to, i64 offset, int type, double scale, float value) {
 extern "C" __global__ void draw(void* to, int type, double scale, i64 size,
                                 const __grid_constant__ memory_axes axes, drawn_data data) {
   for (i64 i = first(); i < size; i += stride()) {
-    store_element(to, i, type, scale, drawn_element(data, row_major_index(i, axes)));
+    store_element(to, offset_in_runs(i, axes), type, scale, drawn_element(data, row_major_index(i, axes)));
   }
 }
 
@@ -138,7 +143,7 @@ extern "C" __global__ void find_non_finite(const void* from, int type, i64 size,
                                            const __grid_constant__ memory_axes axes,
                                            unsigned long long* found) {
   for (i64 i = first(); i < size; i += stride()) {
-    if (is_finite(from, i, type)) continue;
+    if (is_finite(from, offset_in_runs(i, axes), type)) continue;
     const auto index = static_cast<unsigned long long>(row_major_index(i, axes));
     if (index < *found) atomicMin(found, index);
   }
@@ -149,8 +154,9 @@ extern "C" __global__ void find_difference(const unsigned char* a, const unsigne
                                            const __grid_constant__ memory_axes axes,
                                            unsigned long long* found) {
   for (i64 i = first(); i < size; i += stride()) {
+    const i64 begin = offset_in_runs(i, axes) * bytes;
     bool equal = true;
-    for (int j = 0; j < bytes; ++j) equal = equal && a[i * bytes + j] == b[i * bytes + j];
+    for (int j = 0; j < bytes; ++j) equal = equal && a[begin + j] == b[begin + j];
     if (equal) continue;
     const auto index = static_cast<unsigned long long>(row_major_index(i, axes));
     if (index < *found) atomicMin(found, index);

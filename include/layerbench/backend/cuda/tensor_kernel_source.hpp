@@ -151,6 +151,49 @@ extern "C" __global__ void pad(const number* src, number* dst, i64 size, pad_axe
   }
 }
 
+// Copies runs of `run` elements that follow each other to places `step` apart.
+extern "C" __global__ void append(const number* src, number* dst, i64 size, i64 run, i64 step) {
+  const bool by_lanes = run % lanes == 0 && step % lanes == 0 && aligned(src) && aligned(dst);
+  for_elements(size, by_lanes, [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    const i64 which = quotient_of(i, run, size);
+    store(dst + which * step + (i - which * run), load<n>(src + i));
+  });
+}
+
+// Turns pairs of values, which are `half` apart in a row of 2 * half. The rows of a token are its
+// heads; the tables have a row for each token of a sequence. `back` turns the other way.
+extern "C" __global__ void rotary(const number* src, const number* cosines, const number* sines,
+                                  number* dst, i64 pairs, i64 half, i64 heads, i64 tokens,
+                                  int back) {
+  const bool by_lanes = half % lanes == 0 && aligned(src) && aligned(cosines) && aligned(sines) &&
+                        aligned(dst);
+  for_elements(pairs, by_lanes, [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    const i64 row = quotient_of(i, half, pairs);
+    const i64 column = i - row * half;
+    const i64 token = remainder_of(quotient_of(row, heads, pairs), tokens, pairs);
+    const i64 at = row * 2 * half + column;
+    const i64 in_table = token * 2 * half + column;
+    auto first_values = load<n>(src + at);
+    auto second_values = load<n>(src + at + half);
+    const auto cos1 = load<n>(cosines + in_table);
+    const auto cos2 = load<n>(cosines + in_table + half);
+    const auto sin1 = load<n>(sines + in_table);
+    const auto sin2 = load<n>(sines + in_table + half);
+    for (int j = 0; j < n; ++j) {
+      const float a = widen(first_values.at[j]);
+      const float b = widen(second_values.at[j]);
+      const float from_b = back != 0 ? widen(sin2.at[j]) : -widen(sin1.at[j]);
+      const float from_a = back != 0 ? -widen(sin1.at[j]) : widen(sin2.at[j]);
+      first_values.at[j] = narrow(widen(cos1.at[j]) * a + from_b * b);
+      second_values.at[j] = narrow(widen(cos2.at[j]) * b + from_a * a);
+    }
+    store(dst + at, first_values);
+    store(dst + at + half, second_values);
+  });
+}
+
 extern "C" __global__ void embedding(const float* indices, const number* weights, number* dst,
                                      i64 n, i64 rows, i64 columns) {
   for (i64 i = blockIdx.y; i < n; i += gridDim.y) {

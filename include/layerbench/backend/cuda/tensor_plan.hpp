@@ -58,7 +58,8 @@ class tensor_plan {
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     const double scale = operands_[operand].logical.scale;
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
-      std::vector<T> stored(values.size());
+      std::vector<T> stored = stored_elements<T>(operand);
+      if (is_part(operand)) copy(stored.data(), to, stored.size() * sizeof(T));
       for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
         if constexpr (std::is_integral_v<T>) {
           stored[offset] = static_cast<T>(std::nearbyint(values[logical] / scale));
@@ -111,7 +112,7 @@ class tensor_plan {
   void download(std::size_t operand, address from, std::span<float> values) const {
     const double scale = operands_[operand].logical.scale;
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
-      std::vector<T> stored(values.size());
+      std::vector<T> stored = stored_elements<T>(operand);
       copy(stored.data(), from, stored.size() * sizeof(T));
       for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
         values[logical] = element_of(stored[offset], scale);
@@ -161,6 +162,7 @@ class tensor_plan {
   struct memory_axes {
     std::int64_t extents[8];
     std::int64_t strides[8];
+    std::int64_t begin, run, step;
     int count;
   };
   struct drawn_data {
@@ -222,6 +224,13 @@ class tensor_plan {
     }
     std::ranges::sort(order, std::greater(), [&](std::size_t axis) { return in_memory[axis]; });
     memory_axes result{};
+    result.run = std::max<std::int64_t>(elements(extents), 1);
+    if (is_part(operand)) {
+      const op::operand& part = logical(operand);
+      result.begin = part.place(0);
+      result.run /= extents.front();
+      result.step = elements(part.kept_in) / extents.front();
+    }
     for (const std::size_t axis : order) {
       const auto last = static_cast<std::size_t>(result.count - 1);
       if (result.count > 0 && result.strides[last] == extents[axis] * row_major[axis]) {
@@ -239,6 +248,7 @@ class tensor_plan {
 
   /// Position in memory of the element with a row-major index.
   [[nodiscard]] std::int64_t offset_of(std::size_t operand, std::int64_t index) const {
+    if (is_part(operand)) return logical(operand).place(index);
     const dims& extents = logical(operand).extents;
     std::int64_t offset = 0;
     for (std::size_t axis = extents.size(); axis-- > 0;) {
@@ -246,6 +256,16 @@ class tensor_plan {
       index /= extents[axis];
     }
     return offset;
+  }
+
+  /// Whether the operand is a part of a tensor, which lies in row-major order.
+  [[nodiscard]] bool is_part(std::size_t operand) const {
+    return !logical(operand).kept_in.empty();
+  }
+  /// Room for all that lies in the operand's memory.
+  template <class T>
+  [[nodiscard]] std::vector<T> stored_elements(std::size_t operand) const {
+    return std::vector<T>(static_cast<std::size_t>(elements(logical(operand).tensor())));
   }
 
   template <class T>
@@ -257,7 +277,7 @@ class tensor_plan {
   void add(op::operand logical, const std::string& order, dims operand_strides) {
     std::string text = op::canonical_order(logical.extents, order);
     const auto bytes =
-        static_cast<std::size_t>(elements(logical.extents)) * traits(logical.type).bytes;
+        static_cast<std::size_t>(elements(logical.tensor())) * traits(logical.type).bytes;
     operands_.push_back({std::move(logical), std::move(text), bytes});
     strides_.push_back(std::move(operand_strides));
   }
@@ -271,7 +291,10 @@ class tensor_plan {
     const auto count = static_cast<std::size_t>(elements(extents));
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      visit(i, static_cast<std::size_t>(offset));
+      const bool part = is_part(operand);
+      const std::int64_t place =
+          part ? logical(operand).place(static_cast<std::int64_t>(i)) : offset;
+      visit(i, static_cast<std::size_t>(place));
       for (std::size_t axis = extents.size(); axis-- > 0;) {
         offset += operand_strides[axis];
         if (++index[axis] < extents[axis]) break;

@@ -4,6 +4,7 @@
 
 #include <layerbench/backend/cudnn/activation.hpp>
 #include <layerbench/backend/cudnn/add.hpp>
+#include <layerbench/backend/cudnn/append.hpp>
 #include <layerbench/backend/cudnn/batchnorm.hpp>
 #include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
@@ -18,6 +19,7 @@
 #include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
 #include <layerbench/backend/cudnn/reorder.hpp>
+#include <layerbench/backend/cudnn/rotary.hpp>
 #include <layerbench/backend/cudnn/slice.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>
 #include <layerbench/backend/cudnn/transpose.hpp>
