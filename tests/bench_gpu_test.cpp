@@ -72,7 +72,7 @@ TEST_F(Gpu, RunsModelsInPartsAndWhole) {
 TEST_F(Gpu, TrainsModelsInPartsAndWhole) {
   using rules = std::map<std::string, texts>;
   for (const auto& [rule, options] :
-       rules{{"momentum", {}}, {"adam", {"--fused-update"}}, {"sgd", {"--zero-gradients"}}}) {
+       rules{{"momentum", {}}, {"adam", {"--fused-update=false"}}, {"sgd", {"--zero-gradients"}}}) {
     texts arguments{"--backend=cudnn",
                     "--phase=training",
                     "--model=lenet5",
@@ -85,9 +85,17 @@ TEST_F(Gpu, TrainsModelsInPartsAndWhole) {
     const result::results all = results("bench_model", arguments);
     EXPECT_EQ(all.chains.size(), 2U);
     std::set<std::string> ops;
+    int updates = 0;
     for (const result::measurement& row : all.rows) {
       EXPECT_TRUE(row.error.empty()) << row.name.text() << ": " << row.error;
       ops.insert(row.name.op);
+      if (row.name.op == "update") ++updates;
+    }
+    if (rule == "momentum") {
+      EXPECT_EQ(updates, 2) << "one of all weights in each data type";
+    }
+    if (rule == "adam") {
+      EXPECT_GT(updates, 2);
     }
     EXPECT_THAT(ops, ::testing::IsSupersetOf({"conv", "pool", "gemm", "cross_entropy", "update"}));
     EXPECT_THAT(ops, Not(::testing::Contains("reorder"))) << "all lies as it is used";

@@ -166,8 +166,13 @@ inline void add_phase_options(CLI::App& app, options& o) {
           "LAYERBENCH_OPTIMIZER")
       ->check(one_of(text_list(op::optimizers)))
       ->capture_default_str();
-  app.add_flag("--fused-update", o.fused_update,
-               "Update all weights in one call [one call per tensor]")
+  app.add_option_function<bool>(
+         "--fused-update", [&o](const bool& fused) { o.fused_update = fused; },
+         "Update all weights in one call; false: one call per tensor [on GPUs alone: true, else "
+         "false; without a value: true]")
+      ->type_name("BOOLEAN")
+      ->expected(0, 1)
+      ->default_str("true")
       ->envname("LAYERBENCH_FUSED_UPDATE");
   app.add_flag("--zero-gradients", o.zero_gradients,
                "Set gradients to 0 and accumulate them [overwrite them]")

@@ -203,14 +203,15 @@ inline void require_communication(const options& o, const registry& known,
 
 /// Does what the options ask for. `plan` is make_suite and `measure` is measure_suite: both may be
 /// compiled elsewhere.
-inline exit_code run_program(const options& o, char* self, const program& what,
+inline exit_code run_program(const options& asked, char* self, const program& what,
                              const registry& known, const epilogue& after,
                              const communicator_factory& make_communicator, suite_factory plan,
                              suite_measurer measure) {
-  if (o.list_backends) {
+  if (asked.list_backends) {
     print_backends(known);
     return exit_code::done;
   }
+  const options o = with_defaults_of_backends(asked, what, known);
   place_memory(o, known);
   initialize_google_benchmark(self);
   const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);

@@ -138,6 +138,18 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
   return entry != nullptr && entry->has_graphs;
 }
 
+/// The options with a default that depends on the backends: frameworks update all weights in one
+/// call on GPUs, and one by one on CPUs.
+[[nodiscard]] inline options with_defaults_of_backends(options o, const program& what,
+                                                       const registry& known) {
+  if (o.fused_update || o.phase != "training") return o;
+  std::vector<std::string> notes;  // said where the suite is made
+  o.fused_update =
+      std::ranges::all_of(chosen_backends(o, what, known, notes),
+                          [&](const std::string& name) { return has_timings(name, known); });
+  return o;
+}
+
 /// How calls are timed on those of these backends that leave the choice; what are no parts of
 /// steps, in a stream. Throws usage_error where something was asked for and none of them does.
 [[nodiscard]] inline timing_mode timing_of(const options& o, const program& what,

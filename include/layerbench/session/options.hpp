@@ -31,7 +31,7 @@ struct options {
   std::string numa = "first-touch";   ///< where memory lies: a machine::numa_policy
   std::string phase = "inference";
   std::string optimizer = "momentum";  ///< of training steps
-  bool fused_update = false;           ///< of all weights in one call
+  std::optional<bool> fused_update;    ///< of all weights in one call; unset: on GPUs
   bool zero_gradients = false;         ///< gradients are zeroed, then added to
   bool data_parallel = false;          ///< all ranks train together
   std::string during;  ///< "allreduce": backward rows are timed during one, too; or empty
@@ -82,7 +82,7 @@ struct options {
 
   [[nodiscard]] model::training training() const {
     model::training how{.rule = from_name<op::update_rule>(optimizer).value()};
-    how.fused = fused_update;
+    how.fused = fused_update.value_or(false);
     how.zeroed = zero_gradients;
     return how;
   }
