@@ -111,7 +111,9 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void
     blockDim = threads;
     for (blockIdx = {}; blockIdx.y < blocks.y; ++blockIdx.y) {
       for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x) {
-        for (threadIdx = {}; threadIdx.x < threads.x; ++threadIdx.x) run();
+        for (unsigned i = 0; i < threads.x; i += host_warp::size) {
+          host_run_warp(i, std::min(i + host_warp::size, threads.x), run);
+        }
       }
     }
   });

@@ -3,14 +3,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <csetjmp>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <vector_types.h>
 
@@ -29,6 +33,49 @@ inline double __dmul_rn(double a, double b) { return a * b; }
 inline int atomicExch(int* at, int value) { return std::exchange(*at, value); }
 inline unsigned long long atomicMin(unsigned long long* at, unsigned long long value) {
   return std::exchange(*at, std::min(*at, value));
+}
+
+/// A warp, whose threads run one after the other up to the next shuffle of which some thread has
+/// not given its value yet. They then start again: what they wrote before, they write again.
+struct host_warp {
+  static constexpr unsigned size = 32;
+  std::vector<std::array<float, size>> shuffled;  ///< by all threads
+  std::array<float, size> given;                  ///< to the next shuffle
+  std::size_t shuffles = 0;                       ///< of the thread that runs
+  std::jmp_buf out;
+};
+inline host_warp* host_running = nullptr;
+
+inline float __shfl_xor_sync(unsigned /*threads*/, float value, int flipped) {
+  host_warp& warp = *host_running;
+  const unsigned thread = threadIdx.x % host_warp::size;
+  if (warp.shuffles < warp.shuffled.size()) {
+    return warp.shuffled[warp.shuffles++][thread ^ static_cast<unsigned>(flipped)];
+  }
+  warp.given[thread] = value;
+  std::longjmp(warp.out, 1);
+}
+
+/// Whether the thread came to its end.
+inline bool host_ends(host_warp& warp, const std::function<void()>& run) {
+  warp.shuffles = 0;
+  if (setjmp(warp.out) != 0) return false;
+  run();
+  return true;
+}
+
+/// Runs the threads `begin` to `end` of a block.
+inline void host_run_warp(unsigned begin, unsigned end, const std::function<void()>& run) {
+  host_warp warp;
+  host_running = &warp;
+  for (unsigned ended = 0; ended == 0;) {
+    for (threadIdx.x = begin; threadIdx.x < end; ++threadIdx.x) {
+      if (host_ends(warp, run)) ++ended;
+    }
+    warp.shuffled.push_back(warp.given);
+    // Real threads would wait for each other for ever.
+    if (ended != 0 && ended != end - begin) std::abort();
+  }
 }
 
 /// What a thread of a kernel does, with arguments as cudaLaunchKernel takes them, which need not

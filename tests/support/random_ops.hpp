@@ -103,6 +103,7 @@ inline op::deconv roll(dice& d, std::type_identity<op::deconv> /*tag*/) {
 }
 
 inline op::embedding roll(dice& d, std::type_identity<op::embedding> /*tag*/) {
+  if (d.chance(4)) return {d.between(64, 400), d.between(1, 3), d.between(1, 70)};
   return {d.between(1, 60), d.between(1, 40), d.between(1, 70)};
 }
 

@@ -195,30 +195,120 @@ extern "C" __global__ void rotary(const number* src, const number* cosines, cons
 }
 
 extern "C" __global__ void embedding(const float* indices, const number* weights, number* dst,
-                                     i64 n, i64 rows, i64 columns) {
-  for (i64 i = blockIdx.y; i < n; i += gridDim.y) {
-    const number* from = weights + label_of(indices[i], rows) * columns;
-    for (i64 j = first(); j < columns; j += stride()) dst[i * columns + j] = from[j];
-  }
+                                     i64 size, i64 rows, i64 columns) {
+  const bool by_lanes = columns % lanes == 0 && aligned(weights) && aligned(dst);
+  for_elements(size, by_lanes, [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    const i64 which = quotient_of(i, columns, size);
+    const number* row = weights + label_of(indices[which], rows) * columns;
+    store(dst + i, load<n>(row + (i - which * columns)));
+  });
 }
 
-// Lists of the indices of each row: the first of each row, behind them the next of each index.
-extern "C" __global__ void embedding_lists(const float* indices, int* firsts, i64 n, i64 rows) {
-  int* next = firsts + rows;
+// Lists of the indices of each row, `parts` for each: the first of each list, behind them the next
+// of each index. The lists of a part follow each other.
+extern "C" __global__ void embedding_lists(const float* indices, int* firsts, i64 n, i64 rows,
+                                           i64 parts) {
+  int* next = firsts + rows * parts;
   for (i64 i = first(); i < n; i += stride()) {
-    next[i] = atomicExch(firsts + label_of(indices[i], rows), static_cast<int>(i));
+    const i64 list = i % parts * rows + label_of(indices[i], rows);
+    next[i] = atomicExch(firsts + list, static_cast<int>(i));
   }
 }
 
+// The sums of the gradients of each list.
+template <class Sum, class Narrow>
+void sum_lists(const number* gradient, const int* firsts, Sum* sums, i64 lists, i64 columns,
+               const Narrow& narrowed) {
+  const int* next = firsts + lists;
+  const i64 size = lists * columns;
+  const bool by_lanes = columns % lanes == 0 && aligned(gradient) && aligned(sums);
+  for_elements(size, by_lanes, [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    const i64 list = quotient_of(i, columns, size);
+    float sum[n] = {};
+    for (int at = firsts[list]; at >= 0; at = next[at]) {
+      const auto values = load<n>(gradient + at * columns + (i - list * columns));
+      for (int j = 0; j < n; ++j) sum[j] += widen(values.at[j]);
+    }
+    pack<Sum, n> results;
+    for (int j = 0; j < n; ++j) results.at[j] = narrowed(sum[j]);
+    store(sums + i, results);
+  });
+}
 extern "C" __global__ void embedding_gradient(const number* gradient, const int* firsts,
                                               number* result, i64 rows, i64 columns) {
-  const int* next = firsts + rows;
-  for (i64 row = blockIdx.y; row < rows; row += gridDim.y) {
-    for (i64 j = first(); j < columns; j += stride()) {
-      float sum = 0;
-      for (int i = firsts[row]; i >= 0; i = next[i]) sum += widen(gradient[i * columns + j]);
-      result[row * columns + j] = narrow(sum);
+  sum_lists(gradient, firsts, result, rows, columns, [](float sum) { return narrow(sum); });
+}
+extern "C" __global__ void embedding_gradient_parts(const number* gradient, const int* firsts,
+                                                    float* parts, i64 lists, i64 columns) {
+  sum_lists(gradient, firsts, parts, lists, columns, [](float sum) { return sum; });
+}
+
+// Sum over the threads of a warp, which all call this.
+float warp_sum(float value) {
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xFFFFFFFFU, value, step);
+  return value;
+}
+
+// What normalizes rows: without a mean if they are not centred. A null scale is 1, a null bias 0;
+// null statistics are not stored.
+struct row_values {
+  const float *scale, *bias;
+  float *mean, *inverse_deviation;
+  float epsilon;
+  int centred;
+};
+
+// By a warp, whose threads have every 32nd group of N columns.
+template <int N>
+void normalize_row(const number* src, number* dst, i64 row, i64 columns, const row_values& o) {
+  const int thread = threadIdx.x % 32;
+  const i64 begin = row * columns;
+  const float count = static_cast<float>(columns);
+  const auto for_groups = [&](const auto& work) {
+    for (i64 c = N * thread; c < columns; c += 32 * N) work(c, load<N>(src + begin + c));
+  };
+  float mean = 0;
+  if (o.centred != 0) {
+    for_groups([&](i64, const auto& values) {
+      for (int j = 0; j < N; ++j) mean += widen(values.at[j]);
+    });
+    mean = warp_sum(mean) / count;
+  }
+  float squares = 0;
+  for_groups([&](i64, const auto& values) {
+    for (int j = 0; j < N; ++j) {
+      const float difference = widen(values.at[j]) - mean;
+      squares += difference * difference;
     }
+  });
+  const float factor = rsqrtf(warp_sum(squares) / count + o.epsilon);
+  if (thread == 0 && o.mean != nullptr) o.mean[row] = mean;
+  if (thread == 0 && o.inverse_deviation != nullptr) o.inverse_deviation[row] = factor;
+  for_groups([&](i64 c, auto values) {
+    pack<float, N> results;
+    for (int j = 0; j < N; ++j) results.at[j] = (widen(values.at[j]) - mean) * factor;
+    if (o.scale != nullptr) {
+      const auto scale = load<N>(o.scale + c);
+      for (int j = 0; j < N; ++j) results.at[j] *= scale.at[j];
+    }
+    if (o.bias != nullptr) {
+      const auto bias = load<N>(o.bias + c);
+      for (int j = 0; j < N; ++j) results.at[j] += bias.at[j];
+    }
+    for (int j = 0; j < N; ++j) values.at[j] = narrow(results.at[j]);
+    store(dst + begin + c, values);
+  });
+}
+
+extern "C" __global__ void layernorm(const number* src, number* dst, i64 rows, i64 columns,
+                                     row_values o) {
+  const bool by_lanes = columns % lanes == 0 && aligned(src) && aligned(dst) &&
+                        aligned(o.scale) && aligned(o.bias);
+  for (i64 row = first() / 32; row < rows; row += stride() / 32) {
+    if (by_lanes) normalize_row<lanes>(src, dst, row, columns, o);
+    else normalize_row<1>(src, dst, row, columns, o);
   }
 }
 

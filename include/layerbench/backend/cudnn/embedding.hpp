@@ -2,75 +2,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <vector>
+#include <string_view>
 
 #include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/embedding.hpp>
 
 namespace layerbench {
 
-/// Kernels of the suite's own: the library has no gather. For the gradient the indices are
-/// linked to lists, one per row, and each row adds up its own: the order of a list is that in which
-/// the threads arrive.
+/// Kernels of the suite's own: the library has no gather. For the gradient the indices are linked
+/// to lists, and the numbers of each list are added up: the order of a list is that in which the
+/// threads arrive. A row that is used often has several lists, whose sums a third kernel adds up.
 template <>
 class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::embedding& o, const plan_request& request)
       : direct_plan(device, o.operands(request.pass, request.type), request,
-                    request.pass == op::pass::bwd_weights
-                        ? "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient"
-                        : "nvrtc_embedding"),
-        o_(o),
-        kernel_(device.kernels().find(request.type, request.pass == op::pass::bwd_weights
-                                                        ? "embedding_gradient"
-                                                        : "embedding")) {
-    if (request.pass != op::pass::bwd_weights) return;
+                    algorithm_of(o, request.pass)),
+        o_(o) {
+    if (request.pass != op::pass::bwd_weights) {
+      kernel_ = device.kernels().find(request.type, "embedding");
+      return;
+    }
+    parts_ = parts_of(o);
+    kernel_ = device.kernels().find(request.type,
+                                    parts_ > 1 ? "embedding_gradient_parts" : "embedding_gradient");
     lists_ = device.kernels().find(request.type, "embedding_lists");
+    if (parts_ > 1) sums_ = device.kernels().find(request.type, "bias_gradient");
     if (workspace_bytes() > request.workspace_limit) {
       throw unsupported("no room for the lists of an embedding's gradient");
     }
   }
 
-  /// Of the gradient: for each row its first index, for each index the next of its row.
+  /// Of the gradient: the sums of several lists of a row; for each list its first index, for each
+  /// index the next of its list.
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return lists_ ? static_cast<std::size_t>(o_.rows + o_.n) * sizeof(int) : 0;
+    if (!lists_) return 0;
+    return sum_bytes() + static_cast<std::size_t>(o_.rows * parts_ + o_.n) * sizeof(int);
   }
 
-  struct binding {
-    std::vector<address> places;
-    address workspace;
-  };
-  [[nodiscard]] static binding bind(std::span<const address> places, address workspace) {
-    return {{places.begin(), places.end()}, workspace};
-  }
-  static void place(binding& bound, std::span<const address> places) {
-    bound.places.assign(places.begin(), places.end());
-  }
-
-  void run(const binding& bound) const {
-    const auto& at = bound.places;
+  void run(const binding& at) const {
+    const std::int64_t size = o_.n * o_.columns;
     if (!lists_) {
-      kernel_.launch(stream(), cuda::grid_for(o_.columns, o_.n), at[0], at[1], at[2], o_.n, o_.rows,
-                     o_.columns);
+      kernel_->launch(stream(), grid_of(size), at[0], at[1], at[2], size, o_.rows, o_.columns);
       return;
     }
+    const address lists = static_cast<std::byte*>(at.workspace) + sum_bytes();
+    const std::int64_t count = o_.rows * parts_;
     // -1 ends a list.
-    cuda::check(cudaMemsetAsync(bound.workspace, 0xFF,
-                                static_cast<std::size_t>(o_.rows) * sizeof(int), stream()),
-                "cudaMemsetAsync");
-    lists_->launch(stream(), cuda::grid_for(o_.n), at[0], bound.workspace, o_.n, o_.rows);
-    kernel_.launch(stream(), cuda::grid_for(o_.columns, o_.rows), at[1], bound.workspace, at[2],
-                   o_.rows, o_.columns);
+    cuda::check(
+        cudaMemsetAsync(lists, 0xFF, static_cast<std::size_t>(count) * sizeof(int), stream()),
+        "cudaMemsetAsync");
+    lists_->launch(stream(), cuda::grid_for(o_.n), at[0], lists, o_.n, o_.rows, parts_);
+    kernel_->launch(stream(), grid_of(count * o_.columns), at[1], lists,
+                    sums_ ? at.workspace : at[2], count, o_.columns);
+    if (!sums_) return;
+    const std::int64_t weights = o_.rows * o_.columns;
+    sums_->launch(stream(), cuda::grid_for(weights), at.workspace, at[2], weights, parts_);
   }
 
  private:
+  /// Lists for each row: of about 32 indices if the rows are used equally often.
+  [[nodiscard]] static std::int64_t parts_of(const op::embedding& o) {
+    constexpr std::int64_t length = 32;
+    constexpr std::int64_t most = 64;
+    return std::clamp<std::int64_t>(o.n / o.rows / length, 1, most);
+  }
+  [[nodiscard]] static std::string_view algorithm_of(const op::embedding& o, op::pass pass) {
+    if (pass != op::pass::bwd_weights) return "nvrtc_embedding";
+    return parts_of(o) == 1
+               ? "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient"
+               : "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient_parts+"
+                 "nvrtc_bias_gradient";
+  }
+  [[nodiscard]] cuda::grid grid_of(std::int64_t size) const {
+    return cuda::grid_for_vectors(size, logical(2).type);
+  }
+  /// Before the lists in the workspace.
+  [[nodiscard]] std::size_t sum_bytes() const {
+    return sums_ ? static_cast<std::size_t>(parts_ * o_.rows * o_.columns) * sizeof(float) : 0;
+  }
+
   op::embedding o_;
-  cuda::kernel kernel_;
+  std::int64_t parts_ = 1;  ///< lists of a row
+  std::optional<cuda::kernel> kernel_;
   std::optional<cuda::kernel> lists_;
+  std::optional<cuda::kernel> sums_;
 };
 
 static_assert(implements<cudnn::backend, op::embedding>);
