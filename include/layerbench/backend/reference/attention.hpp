@@ -17,8 +17,9 @@ namespace layerbench::reference {
 /// check needs few of them.
 ///
 /// In 16 bits libraries round each probability, and in the backward pass also the gradients of
-/// probabilities and scores. Scores must be f32: in 16 bits their error is u times the score, which
-/// becomes the relative error of a probability.
+/// probabilities and scores. Fused kernels compute the mean gradient of a query's probabilities as
+/// the inner product of dst, which is rounded, and diff_dst. Scores must be f32: in 16 bits their
+/// error is u times the score, which becomes the relative error of a probability.
 template <>
 struct formula<op::attention> {
   class evaluation {
@@ -62,7 +63,7 @@ struct formula<op::attention> {
       std::vector<double> probabilities;
       std::vector<double> gradients;  ///< of the probabilities
       double mean_gradient = 0;       ///< weighted by the probabilities
-      double mean_rounding = 0;       ///< squares of its terms, whose two factors are rounded
+      double mean_rounding = 0;       ///< sum of the squares of what is rounded in its terms
       double score_magnitude = 0;     ///< largest sum of the magnitudes of a score's terms
       double gradient_magnitude = 0;  ///< the same of a gradient's terms
     };
@@ -103,8 +104,18 @@ struct formula<op::attention> {
         of.gradient_magnitude = std::max(of.gradient_magnitude, gradient.magnitude);
         const double term = of.probabilities[static_cast<std::size_t>(j)] * gradient.value;
         of.mean_gradient += term;
-        of.mean_rounding += 2 * term * term;
+        of.mean_rounding += 2 * term * term;  // both factors
       }
+      double fused_rounding = 0;
+      for (std::int64_t i = 0; i < o_.d; ++i) {
+        double result = 0;
+        for (std::int64_t j = 0; j < count; ++j) {
+          result += of.probabilities[static_cast<std::size_t>(j)] * keys(value, at, j, i);
+        }
+        const double term = result * queries(diff_dst, at, i);
+        fused_rounding += term * term;
+      }
+      of.mean_rounding = std::max(of.mean_rounding, fused_rounding);
     }
 
     [[nodiscard]] sum inner_product(operand of_queries, operand of_keys, const element& at,
