@@ -167,8 +167,9 @@ class random_shapes : public ::testing::Test {
     const std::unique_ptr<run::compute_device> device = backend.make_device(threads);
     // A GPU's library compiles a kernel for each fused shape, and for each normalization of rows.
     const bool fused = drawn != &testing::random_op<Op>;
-    const bool compiled = fused || std::is_same_v<Op, op::layernorm>;
-    if (on_gpu && compiled) wanted = std::min(wanted, some);
+    constexpr bool is_one_kernel =
+        std::is_same_v<Op, op::attention> || std::is_same_v<Op, op::layernorm>;
+    if (on_gpu && (fused || is_one_kernel)) wanted = std::min(wanted, some);
     const tally found = check(backend, *device, type, wanted, drawn);
     std::cout << fmt::format("{} {}: ran {} of {} shapes\n", backend.name, name(type), found.ran,
                              found.drawn);
@@ -176,9 +177,11 @@ class random_shapes : public ::testing::Test {
       for (const auto& [reason_of_gap, count] : found.gaps) {
         std::cout << fmt::format("  {} times: {}\n", count, reason_of_gap);
       }
-      // cuDNN has no local response normalisation in bf16.
-      const bool lacks_type =
-          is_integer(type) || (std::is_same_v<Op, op::lrn> && type == dtype::bf16);
+      // cuDNN has no local response normalisation in bf16, and attention in 16 bits alone.
+      const bool in_16_bits = type == dtype::f16 || type == dtype::bf16;
+      const bool lacks_type = is_integer(type) ||
+                              (std::is_same_v<Op, op::lrn> && type == dtype::bf16) ||
+                              (std::is_same_v<Op, op::attention> && !in_16_bits);
       const bool has_plans = device->implements_op(op::any(Op{})) && !lacks_type;
       // Of the post-ops only convolutions have most, and products relu.
       const bool has_fused = std::is_same_v<Op, op::conv> || std::is_same_v<Op, op::gemm>;

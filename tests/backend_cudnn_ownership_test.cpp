@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <tuple>
@@ -80,9 +81,9 @@ TEST(Ownership, OfTheBackendsHoldsWhateverFails) {
 
 /// Makes a plan, ties it to memory, and calls it in two places.
 template <class Op>
-void exercise(const Op& op, op::pass pass) {
+void exercise(const Op& op, op::pass pass, dtype type = dtype::f32) {
   cudnn::backend device(1);
-  const plan<cudnn::backend, Op> result(device, op, {pass, dtype::f32, layout::nhwc});
+  const plan<cudnn::backend, Op> result(device, op, {pass, type, layout::nhwc});
   EXPECT_FALSE(result.algorithm().empty());
   if constexpr (requires { result.other_plans(9); }) {
     EXPECT_TRUE(result.other_plans(9).empty()) << "both proposals are the same";
@@ -90,7 +91,7 @@ void exercise(const Op& op, op::pass pass) {
     EXPECT_EQ(result.alternatives().front(), result.algorithm());
   }
   if constexpr (requires { result.other_plans(9); } || requires { result.alternatives(); }) {
-    plan_request again{pass, dtype::f32, layout::nhwc};
+    plan_request again{pass, type, layout::nhwc};
     again.algorithm = result.algorithm();
     EXPECT_EQ((plan<cudnn::backend, Op>(device, op, again).algorithm()), result.algorithm());
   }
@@ -107,6 +108,8 @@ void exercise(const Op& op, op::pass pass) {
   EXPECT_EQ(fake.result, before) << "made by a call";
 }
 
+const op::attention grouped{
+    .n = 2, .heads = 4, .q = 3, .k = 5, .d = 8, .kv_heads = 2, .causal = true};
 const op::batchnorm normal{.n = 2, .c = 4, .h = 8, .w = 8, .epsilon = 0.25};
 
 /// The first kernel compiles all, for all that follow in this process.
@@ -136,6 +139,7 @@ TEST(Ownership, OfPlansHoldsWhateverFails) {
     expect_balance_whatever_fails([&] { exercise(normal, pass); });
     expect_balance_whatever_fails(
         [&] { exercise(op::layernorm{.dims = {2, 4}, .scale = false}, pass); });
+    expect_balance_whatever_fails([&] { exercise(grouped, pass, dtype::bf16); });
   }
 }
 
@@ -286,6 +290,20 @@ TEST(Failure, ThatTheLibraryHasNoSuchPlanIsUnsupported) {
   fake.failure = CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
   EXPECT_THROW(graph(), unsupported);
   expect_balance();
+}
+
+TEST(Plans, ShareTheLimitOfScratchMemoryWithTheirGraph) {
+  const auto limited = [](std::size_t bytes) {
+    cudnn::backend device(1);
+    const plan_request backward{op::pass::bwd, dtype::bf16, layout::nhwc, bytes};
+    const plan<cudnn::backend, op::attention> result(device, grouped, backward);
+    EXPECT_EQ(result.workspace_bytes(), bytes);
+  };
+  // 2*4*3 means and 2*4*3*8 sums of gradients in f32; the execution plan has 7 bytes.
+  const std::size_t least = 256 + 768 + 7;
+  EXPECT_EQ(complaint([&] { limited(least); }), "");
+  EXPECT_THAT(complaint([&] { limited(least - 1); }), HasSubstr("up to 6 bytes of workspace"));
+  EXPECT_THAT(complaint([&] { limited(least - 8); }), HasSubstr("needs 1024 bytes of scratch"));
 }
 
 TEST(Plans, ThatTheLibraryCannotMakeAreLeftOut) {

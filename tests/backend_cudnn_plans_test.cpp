@@ -14,12 +14,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <layerbench/backend/cudnn/backend.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/backend/cudnn/layernorm.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/shape/record_json.hpp>
+
+#include "support/h200.hpp"
 
 /// The choice of cuDNN's plans for a GPU that is described, not there.
 namespace layerbench {
@@ -64,15 +65,10 @@ namespace {
 
 using cudnn::execution_plan;
 using cudnn::plan_limits;
+using testing::h200;
 using ::testing::HasSubstr;
 
 constexpr std::size_t gigabyte = 1'000'000'000;
-
-const cudnn::descriptor& h200() {
-  static const cudnn::descriptor gpu = cudnn::gpu_described_by(
-      json::parse_file(LAYERBENCH_SOURCE_DIR "/tests/support/h200.json").at("device").dump());
-  return gpu;
-}
 
 /// The distinct convolutions of the models at batch 32, by key.
 std::map<std::string, op::conv> convolutions(const std::vector<std::string>& models = {

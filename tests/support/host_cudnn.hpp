@@ -32,6 +32,7 @@ struct host_numbers {
   [[nodiscard]] double get(std::int64_t i) const {
     if (type == CUDNN_DATA_BFLOAT16) return float(static_cast<const layerbench::bf16*>(start)[i]);
     if (type == CUDNN_DATA_HALF) return double(static_cast<const layerbench::f16*>(start)[i]);
+    if (type == CUDNN_DATA_INT32) return static_cast<const std::int32_t*>(start)[i];
     return static_cast<const float*>(start)[i];
   }
   void set(std::int64_t i, double value) const {
@@ -40,6 +41,8 @@ struct host_numbers {
       static_cast<layerbench::bf16*>(start)[i] = layerbench::bf16(number);
     } else if (type == CUDNN_DATA_HALF) {
       static_cast<layerbench::f16*>(start)[i] = static_cast<layerbench::f16>(number);
+    } else if (type == CUDNN_DATA_INT32) {
+      static_cast<std::int32_t*>(start)[i] = static_cast<std::int32_t>(value);
     } else {
       static_cast<float*>(start)[i] = number;
     }

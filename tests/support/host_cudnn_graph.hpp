@@ -20,9 +20,9 @@
 
 #include "host_cudnn.hpp"
 
-/// As host_cudnn.hpp, of the graph interface: convolutions, and additions behind them, and
-/// normalizations of rows. There are two engines: 1 computes in f32, 2 on tensor cores, with a
-/// knob, and scratch memory that it uses. To be included in one file of a program.
+/// As host_cudnn.hpp, of the graph interface: convolutions with pointwise functions behind them,
+/// attention, and normalizations of rows. There are two engines: 1 computes in f32, 2 on tensor
+/// cores, with a knob, and scratch memory that it uses. To be included in one file of a program.
 
 namespace {
 
@@ -162,9 +162,54 @@ bool host_is_valid_backward(const host_state& node) {
                                            CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC})));
 }
 
+cudnnPointwiseMode_t host_mode_of(const host_state& node) {
+  return node.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
+      .one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE);
+}
+
+/// Whether the library has engines for a graph. Of those with matrix products it has only attention
+/// in 16 bits with rows of a multiple of 8, which must compute the logarithm of the sums forward.
+bool host_has_engines(const host_state& graph) {
+  std::size_t products = 0;
+  std::size_t logarithms = 0;
+  bool supported = true;
+  for (const host_descriptor& node : graph.inner.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
+    if (node->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
+      logarithms += host_mode_of(*node) == CUDNN_POINTWISE_LOG ? 1U : 0U;
+    }
+    if (node->type != CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) continue;
+    ++products;
+    const host_state& a = node->part(CUDNN_ATTR_OPERATION_MATMUL_ADESC);
+    const host_state& b = node->part(CUDNN_ATTR_OPERATION_MATMUL_BDESC);
+    const auto type = b.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
+    supported = supported && (type == CUDNN_DATA_HALF || type == CUDNN_DATA_BFLOAT16);
+    const bool of_scores = a.values.contains(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+    const auto axes = b.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+    const std::int64_t depth = axes.at(of_scores ? 3 : 2);
+    supported = supported && depth % 8 == 0;
+  }
+  if (products == 0) return true;
+  const bool forward = products == 2 && logarithms == 1;
+  const bool backward = products == 5 && logarithms == 0;
+  return supported && (forward || backward);
+}
+
+/// Whether the sizes of a matrix product fit.
+bool host_is_valid_product(const host_state& of) {
+  const auto sizes = [&](cudnnBackendAttributeName_t name) {
+    return of.part(name).all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  };
+  const auto a = sizes(CUDNN_ATTR_OPERATION_MATMUL_ADESC);
+  const auto b = sizes(CUDNN_ATTR_OPERATION_MATMUL_BDESC);
+  const auto c = sizes(CUDNN_ATTR_OPERATION_MATMUL_CDESC);
+  return a[0] == c[0] && b[0] == c[0] && a[1] == c[1] && c[1] % b[1] == 0 && a[2] == c[2] &&
+         a[3] == b[2] && b[3] == c[3];
+}
+
 /// Whether a descriptor makes sense by itself.
 bool host_is_valid(const host_state& of) {
   switch (of.type) {
+    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: return host_is_valid_product(of);
     case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR: return host_is_valid_forward(of);
     case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR: return host_is_valid_backward(of);
     default: return true;
@@ -175,6 +220,7 @@ bool host_is_valid(const host_state& of) {
 void host_finalize(host_state& of) {
   if (of.type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR) {
     const host_descriptor& graph = of.inner.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).at(0);
+    if (!host_has_engines(*graph)) return;
     const bool fast =
         of.one<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) != CUDNN_HEUR_MODE_FALLBACK;
     auto& found = of.inner[CUDNN_ATTR_ENGINEHEUR_RESULTS];
@@ -312,8 +358,26 @@ void host_convolve(const host_convolution& called, const host_state& node, host_
                       });
   });
 }
-double host_function(const host_state& how, double x) {
+
+/// The element of a tensor that broadcasts an axis, or whose neighbours share one, as the heads of
+/// a group of queries share keys.
+host_place host_shared_place(const host_tensor& shared, const host_tensor& all, host_place at) {
+  for (std::size_t axis = 0; axis < at.size(); ++axis) {
+    at[axis] /= all.how.sizes[axis] / shared.how.sizes[axis];
+  }
+  return at;
+}
+
+double host_function(const host_state& how, double x, double b) {
   switch (how.one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE)) {
+    case CUDNN_POINTWISE_ADD: return x + b;
+    case CUDNN_POINTWISE_SUB: return x - b;
+    case CUDNN_POINTWISE_MUL: return x * b;
+    case CUDNN_POINTWISE_DIV: return x / b;
+    case CUDNN_POINTWISE_CMP_GE: return x >= b ? 1 : 0;
+    case CUDNN_POINTWISE_EXP: return std::exp(x);
+    case CUDNN_POINTWISE_LOG: return std::log(x);
+    case CUDNN_POINTWISE_IDENTITY: return x;
     case CUDNN_POINTWISE_RELU_FWD: {
       const bool leaky = how.values.contains(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE);
       const bool clipped = how.values.contains(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP);
@@ -327,19 +391,46 @@ double host_function(const host_state& how, double x) {
     default: return x / (1 + std::exp(-x));
   }
 }
-/// A function of an image, or its sum with another one or with a number for each channel.
+/// A function of each element, alone, with that of another tensor, or of its place; or a choice
+/// between two elements.
 void host_pointwise(const host_state& node, host_tensors& tensors) {
   const host_state& how = node.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+  const auto mode = host_mode_of(node);
   const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
   const host_tensor y = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
-  if (how.one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE) != CUDNN_POINTWISE_ADD) {
-    host_for_each(x.how.sizes, [&](const auto& at) { y.set(at, host_function(how, x.get(at))); });
+  if (mode == CUDNN_POINTWISE_GEN_INDEX) {
+    const auto axis = static_cast<std::size_t>(how.one<std::int64_t>(CUDNN_ATTR_POINTWISE_AXIS));
+    host_for_each(y.how.sizes,
+                  [&](const auto& at) { y.set(at, static_cast<double>(at.at(axis))); });
     return;
   }
-  const host_tensor b = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
-  const bool of_channels = b.how.sizes != x.how.sizes;
-  host_for_each(x.how.sizes, [&](const auto& at) {
-    y.set(at, x.get(at) + b.get(of_channels ? host_place{0, at[1], 0, 0} : at));
+  const bool has_b = node.inner.contains(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+  const host_tensor b = has_b ? tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC)) : x;
+  const auto value = [&](const host_place& at) { return b.get(host_shared_place(b, x, at)); };
+  if (mode == CUDNN_POINTWISE_BINARY_SELECT) {
+    const host_tensor chosen = tensors.at(node.part(CUDNN_ATTR_OPERATION_POINTWISE_TDESC));
+    host_for_each(x.how.sizes,
+                  [&](const auto& at) { y.set(at, chosen.get(at) != 0 ? x.get(at) : value(at)); });
+    return;
+  }
+  host_for_each(x.how.sizes,
+                [&](const auto& at) { y.set(at, host_function(how, x.get(at), value(at))); });
+}
+
+void host_multiply(const host_state& node, host_tensors& tensors) {
+  const host_tensor a = tensors.at(node.part(CUDNN_ATTR_OPERATION_MATMUL_ADESC));
+  const host_tensor b = tensors.at(node.part(CUDNN_ATTR_OPERATION_MATMUL_BDESC));
+  const host_tensor c = tensors.at(node.part(CUDNN_ATTR_OPERATION_MATMUL_CDESC));
+  host_for_each(c.how.sizes, [&](const host_place& at) {
+    host_place row = at;
+    host_place column = at;
+    column[1] /= c.how.sizes[1] / b.how.sizes[1];
+    double sum = 0;
+    for (std::int64_t i = 0; i < a.how.sizes[3]; ++i) {
+      row[3] = column[2] = i;
+      sum += a.get(row) * b.get(column);
+    }
+    c.set(at, sum);
   });
 }
 
@@ -421,6 +512,30 @@ void host_norm_backward(const host_state& node, host_tensors& tensors) {
   }
 }
 
+/// Sums or largest elements.
+void host_reduce(const host_state& node, host_tensors& tensors) {
+  const auto by = node.part(CUDNN_ATTR_OPERATION_REDUCTION_DESC)
+                      .one<cudnnReduceTensorOp_t>(CUDNN_ATTR_REDUCTION_OPERATOR);
+  const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_REDUCTION_XDESC));
+  const host_tensor y = tensors.at(node.part(CUDNN_ATTR_OPERATION_REDUCTION_YDESC));
+  std::map<host_place, double> results;
+  host_for_each(x.how.sizes, [&](const host_place& at) {
+    const auto [known, is_new] = results.emplace(host_shared_place(y, x, at), x.get(at));
+    if (is_new) return;
+    double& result = known->second;
+    result = by == CUDNN_REDUCE_TENSOR_MAX ? std::max(result, x.get(at)) : result + x.get(at);
+  });
+  host_for_each(y.how.sizes, [&](const host_place& at) { y.set(at, results.at(at)); });
+}
+
+/// The same memory with other sizes, and perhaps in another type.
+void host_reshape(const host_state& node, host_tensors& tensors) {
+  const host_tensor x = tensors.at(node.part(CUDNN_ATTR_OPERATION_RESHAPE_XDESC));
+  const host_tensor y = tensors.at(node.part(CUDNN_ATTR_OPERATION_RESHAPE_YDESC));
+  host_for_each(x.how.sizes,
+                [&](const host_place& at) { y.numbers.set(x.position(at), x.get(at)); });
+}
+
 /// What is wrong with the engine for tensor cores: "wrong" results, an "illegal" access, or calls
 /// that are "unrecordable".
 bool host_has_fault(const host_state& engine, std::string_view fault) {
@@ -458,6 +573,9 @@ void host_execute(const host_state& plan, const host_state& pack, host_tensors t
       case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
         host_norm_backward(*node, tensors);
         break;
+      case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: host_multiply(*node, tensors); break;
+      case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR: host_reduce(*node, tensors); break;
+      case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR: host_reshape(*node, tensors); break;
       default: host_pointwise(*node, tensors);
     }
   }

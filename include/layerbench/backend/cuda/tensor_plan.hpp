@@ -141,6 +141,9 @@ class tensor_plan {
     }
   }
 
+  /// Gives an opaque operand its bytes.
+  void set_bytes(std::size_t operand, std::size_t bytes) { operands_[operand].bytes = bytes; }
+
   /// The error bound of an exact result that a library may also round before it adds `bias`. cuBLAS
   /// does so where it splits the sums of a product, and some kernels of cuDNN.
   template <class Sum>

@@ -10,7 +10,10 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cudnn/descriptor.hpp>
@@ -22,9 +25,14 @@ namespace layerbench::cudnn {
 /// Base class of operation graphs: builds their tensors and pointwise operations.
 class operation_graph {
  public:
+  using number = std::variant<float, std::int32_t>;
+
   [[nodiscard]] const descriptor& self() const { return self_; }
   /// Numbers that are passed by value, by the unique id of their tensor.
-  [[nodiscard]] const std::map<std::int64_t, float>& scalars() const { return scalars_; }
+  [[nodiscard]] const std::map<std::int64_t, number>& scalars() const { return scalars_; }
+  /// Positions in scratch memory, in bytes, of tensors that lie there, by their unique id.
+  [[nodiscard]] const std::map<std::int64_t, std::size_t>& scratch() const { return scratch_; }
+  [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// Engines of cuDNN that compute wrong results for this graph.
   [[nodiscard]] const std::vector<std::int64_t>& wrong_engines() const { return wrong_engines_; }
 
@@ -35,8 +43,10 @@ class operation_graph {
   /// A function of each element, or of each pair of elements.
   struct pointwise {
     cudnnPointwiseMode_t mode;
-    std::optional<double> slope = {};  ///< of relu below 0
-    std::optional<double> upper = {};  ///< the largest result of relu
+    std::optional<double> slope = {};         ///< of relu below 0
+    std::optional<double> upper = {};         ///< the largest result of relu
+    std::optional<std::int64_t> axis = {};    ///< of indices
+    cudnnDataType_t type = CUDNN_DATA_FLOAT;  ///< of the arithmetic
   };
 
   void finalize(const std::vector<descriptor>& nodes) {
@@ -50,30 +60,43 @@ class operation_graph {
     result.finalize();
     return result;
   }
-  /// A result between two operations in f32, which is never stored.
+  /// A result between two operations, which is never stored.
   [[nodiscard]] static descriptor virtual_tensor(std::size_t id, const dims& extents,
-                                                 const dims& strides) {
-    descriptor result = unfinished_tensor(id, extents, strides, CUDNN_DATA_FLOAT);
+                                                 const dims& strides,
+                                                 cudnnDataType_t type = CUDNN_DATA_FLOAT) {
+    descriptor result = unfinished_tensor(id, extents, strides, type);
     result.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
     result.finalize();
     return result;
   }
   /// A number that is passed by value, as a tensor of `axes` axes.
-  [[nodiscard]] descriptor scalar(std::size_t id, std::size_t axes, float value) {
+  [[nodiscard]] descriptor scalar(std::size_t id, std::size_t axes, number value) {
     const dims ones(axes, 1);
-    descriptor result = unfinished_tensor(id, ones, ones, CUDNN_DATA_FLOAT);
+    const bool real = std::holds_alternative<float>(value);
+    descriptor result =
+        unfinished_tensor(id, ones, ones, real ? CUDNN_DATA_FLOAT : CUDNN_DATA_INT32);
     result.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true);
     result.finalize();
     scalars_[static_cast<std::int64_t>(id)] = value;
     return result;
   }
+  /// A result between two operations in f32, which is stored in scratch memory, row-major.
+  [[nodiscard]] descriptor scratch_tensor(std::size_t id, const dims& extents) {
+    constexpr std::size_t alignment = 256;  // as cudaMalloc()'s
+    scratch_[static_cast<std::int64_t>(id)] = scratch_bytes_;
+    const std::size_t bytes = static_cast<std::size_t>(elements(extents)) * sizeof(float);
+    scratch_bytes_ += (bytes + alignment - 1) / alignment * alignment;
+    return tensor(id, extents, op::strides(extents, op::plain_order(extents)), CUDNN_DATA_FLOAT);
+  }
 
-  /// y = function(x), or function(x, *b).
+  /// y = function(x), function(x, *b) or function(x, *b, *t).
   [[nodiscard]] static descriptor pointwise_node(const pointwise& function, const descriptor& x,
-                                                 const descriptor* b, const descriptor& y) {
+                                                 const descriptor* b, const descriptor& y,
+                                                 const descriptor* t = nullptr) {
     descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     how.set(CUDNN_ATTR_POINTWISE_MODE, function.mode);
-    how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+    how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, function.type);
+    if (function.axis) how.set(CUDNN_ATTR_POINTWISE_AXIS, *function.axis);
     if (function.slope) how.set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, *function.slope);
     if (function.upper) how.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, *function.upper);
     how.finalize();
@@ -81,6 +104,7 @@ class operation_graph {
     result.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
     result.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
     if (b != nullptr) result.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
+    if (t != nullptr) result.set(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, *t);
     result.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
     result.finalize();
     return result;
@@ -99,7 +123,9 @@ class operation_graph {
   }
 
   descriptor self_{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
-  std::map<std::int64_t, float> scalars_;
+  std::map<std::int64_t, number> scalars_;
+  std::map<std::int64_t, std::size_t> scratch_;
+  std::size_t scratch_bytes_ = 0;
   std::vector<std::int64_t> wrong_engines_;
 };
 
@@ -111,11 +137,14 @@ class operation_graph {
 }
 
 /// Base class of the plans by one operation graph: by the first execution plan that cuDNN's
-/// heuristics propose for it, or by the requested one.
+/// heuristics propose for it, or by the requested one. The workspace has the graph's scratch memory
+/// first, then that of the execution plan.
 template <class Graph>
 class graph_plan : public cuda::tensor_plan {
  public:
-  [[nodiscard]] std::size_t workspace_bytes() const { return plan_.workspace_bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return graph_.scratch_bytes() + plan_.workspace_bytes();
+  }
   [[nodiscard]] std::string algorithm() const { return plan_.text(); }
   [[nodiscard]] std::vector<execution_plan> other_plans(std::size_t most) const {
     return cudnn::other_plans(graph_.self(), gpu_of(library_), limits_, plan_.choice(), most);
@@ -150,7 +179,7 @@ class graph_plan : public cuda::tensor_plan {
         library_(device.library()),
         graph_(std::move(graph)),
         tensors_(std::move(tensors)),
-        limits_{request.type, request.workspace_limit, graph_.wrong_engines()},
+        limits_{request.type, left_by_graph(request.workspace_limit), graph_.wrong_engines()},
         plan_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {}
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
@@ -162,6 +191,13 @@ class graph_plan : public cuda::tensor_plan {
     const descriptor gpu = gpu_of(library_);
     if (algorithm.empty()) return first_plan(graph_.self(), gpu, limits_);
     return replayed_plan(graph_.self(), gpu, limits_, algorithm);
+  }
+
+  /// The part of a limit on scratch memory that the graph leaves to the execution plan.
+  [[nodiscard]] std::size_t left_by_graph(std::size_t limit) const {
+    if (graph_.scratch_bytes() <= limit) return limit - graph_.scratch_bytes();
+    throw unsupported(fmt::format("cuDNN's graph needs {} bytes of scratch memory, {} are allowed",
+                                  graph_.scratch_bytes(), limit));
   }
 
   /// Addresses of the graph's tensors.
@@ -177,11 +213,16 @@ class graph_plan : public cuda::tensor_plan {
       add(static_cast<std::int64_t>(id), operands[tensors_[id]]);
     }
     for (const auto& [id, at] : constants_) add(id, at);
-    for (const auto& [id, value] : graph_.scalars()) add(id, &value);
+    for (const auto& [id, value] : graph_.scalars()) {
+      add(id, std::visit([](const auto& number) -> const void* { return &number; }, value));
+    }
+    auto* const scratch = static_cast<std::byte*>(workspace);
+    for (const auto& [id, offset] : graph_.scratch()) add(id, scratch + offset);
     descriptor result(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     result.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
     result.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, addresses);
-    result.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace);
+    result.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
+               static_cast<address>(scratch + graph_.scratch_bytes()));
     result.finalize();
     return result;
   }

@@ -5,6 +5,7 @@
 #include <layerbench/backend/cudnn/activation.hpp>
 #include <layerbench/backend/cudnn/add.hpp>
 #include <layerbench/backend/cudnn/append.hpp>
+#include <layerbench/backend/cudnn/attention.hpp>
 #include <layerbench/backend/cudnn/batchnorm.hpp>
 #include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>

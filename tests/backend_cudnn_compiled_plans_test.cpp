@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include <dlfcn.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <layerbench/backend/cudnn/attention.hpp>
+#include <layerbench/backend/cudnn/execution_plan.hpp>
+
+#include "support/h200.hpp"
+
+/// Plans whose kernels cuDNN compiles, for a GPU that is described, not there.
+namespace layerbench {
+namespace {
+
+using cudnn::execution_plan;
+using cudnn::plan_limits;
+using ::testing::ElementsAre;
+using testing::h200;
+using ::testing::HasSubstr;
+
+constexpr std::size_t gigabyte = 1'000'000'000;
+
+/// cuDNN finds the stand-in by the name of the driver, since it is loaded first.
+class attention_plans : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    ASSERT_NE(::dlopen(LAYERBENCH_FAKE_DRIVER, RTLD_NOW | RTLD_GLOBAL), nullptr) << ::dlerror();
+  }
+};
+
+const op::attention bert{.n = 32, .heads = 12, .q = 512, .k = 512, .d = 64};
+const op::attention gpt2{.n = 4, .heads = 12, .q = 1024, .k = 1024, .d = 64, .causal = true};
+const op::attention llama{
+    .n = 1, .heads = 32, .q = 1024, .k = 1024, .d = 128, .kv_heads = 8, .causal = true};
+
+std::map<std::string, op::attention> shapes() {
+  std::map<std::string, op::attention> all{
+      {"bert", bert},
+      {"short_bert", {.n = 1, .heads = 12, .q = 128, .k = 128, .d = 64}},
+      {"vit", {.n = 16, .heads = 12, .q = 197, .k = 197, .d = 64}},
+      {"gpt2", gpt2},
+      {"llama_prefill", llama}};
+  op::attention decode = llama;
+  decode.q = 1;
+  all.emplace("llama_decode", decode);
+  decode.n = 8;
+  decode.k = 1500;
+  all.emplace("llama_decode_of_8", decode);
+  op::attention chunk = llama;
+  chunk.q = 100;
+  all.emplace("llama_chunk", chunk);
+  return all;
+}
+
+TEST_F(attention_plans, OfModelsHasPlans) {
+  for (const auto& [shape, o] : shapes()) {
+    for (const op::pass pass : op::attention::passes()) {
+      SCOPED_TRACE(fmt::format("{} {}", shape, name(pass)));
+      const cudnn::attention_graph graph(o, pass, dtype::bf16);
+      const auto plan = cudnn::first_plan(graph.self(), h200(), {dtype::bf16, gigabyte});
+      EXPECT_THAT(plan.notes(), ElementsAre(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+    }
+  }
+}
+
+TEST_F(attention_plans, HasOtherPlansForASearchWhichCanBeReplayed) {
+  const plan_limits limits{dtype::f16, gigabyte};
+  for (const op::pass pass : op::attention::passes()) {
+    SCOPED_TRACE(name(pass));
+    const cudnn::attention_graph graph(gpt2, pass, limits.type);
+    const execution_plan own = cudnn::first_plan(graph.self(), h200(), limits);
+    const auto others = cudnn::other_plans(graph.self(), h200(), limits, own.choice(), 1);
+    ASSERT_EQ(others.size(), 1U);
+    const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, others[0].text());
+    EXPECT_EQ(again.text(), others[0].text());
+    EXPECT_EQ(again.workspace_bytes(), others[0].workspace_bytes());
+  }
+}
+
+TEST_F(attention_plans, StoresNoScores) {
+  const std::size_t scores = 4UL * 12 * 1024 * 1024;
+  for (const op::pass pass : op::attention::passes()) {
+    const cudnn::attention_graph graph(gpt2, pass, dtype::bf16);
+    const auto plan = cudnn::first_plan(graph.self(), h200(), {dtype::bf16, gigabyte});
+    EXPECT_LT(plan.workspace_bytes() + graph.scratch_bytes(), scores) << name(pass);
+  }
+}
+
+/// The message of the error.
+std::string refusal(const op::attention& o, op::pass pass, dtype type) {
+  try {
+    const cudnn::attention_graph graph(o, pass, type);
+    static_cast<void>(cudnn::first_plan(graph.self(), h200(), {type, gigabyte}));
+  } catch (const unsupported& e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST_F(attention_plans, OfOtherTypesAndSizesAreUnsupported) {
+  for (const dtype type : {dtype::f32, dtype::tf32, dtype::s8}) {
+    EXPECT_THAT(refusal(bert, op::pass::fwd, type), HasSubstr("attention in f16 and bf16"));
+  }
+  op::attention o = bert;
+  o.d = 60;
+  EXPECT_THAT(refusal(o, op::pass::fwd, dtype::bf16), HasSubstr("multiple of 8"));
+  o.d = 264;
+  EXPECT_EQ(refusal(o, op::pass::fwd, dtype::bf16), "");
+  EXPECT_THAT(refusal(o, op::pass::bwd, dtype::bf16), HasSubstr("cuDNN has no plan in bf16"));
+  o = {.q = 1, .k = 1, .d = 64};
+  EXPECT_EQ(refusal(o, op::pass::fwd_training, dtype::bf16), "");
+  EXPECT_THAT(refusal(o, op::pass::bwd, dtype::bf16), HasSubstr("one query and one key"));
+}
+
+}  // namespace
+}  // namespace layerbench
