@@ -11,6 +11,7 @@
 
 #include <layerbench/backend/cudnn/attention.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
+#include <layerbench/backend/cudnn/layernorm.hpp>
 
 #include "support/h200.hpp"
 
@@ -27,11 +28,13 @@ using ::testing::HasSubstr;
 constexpr std::size_t gigabyte = 1'000'000'000;
 
 /// cuDNN finds the stand-in by the name of the driver, since it is loaded first.
+void load_driver() {
+  ASSERT_NE(::dlopen(LAYERBENCH_FAKE_DRIVER, RTLD_NOW | RTLD_GLOBAL), nullptr) << ::dlerror();
+}
+
 class attention_plans : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    ASSERT_NE(::dlopen(LAYERBENCH_FAKE_DRIVER, RTLD_NOW | RTLD_GLOBAL), nullptr) << ::dlerror();
-  }
+  static void SetUpTestSuite() { load_driver(); }
 };
 
 const op::attention bert{.n = 32, .heads = 12, .q = 512, .k = 512, .d = 64};
@@ -117,6 +120,46 @@ TEST_F(attention_plans, OfOtherTypesAndSizesAreUnsupported) {
   EXPECT_EQ(refusal(o, op::pass::fwd_training, dtype::bf16), "");
   EXPECT_THAT(refusal(o, op::pass::bwd, dtype::bf16), HasSubstr("one query and one key"));
 }
+
+class layernorm_gradients : public ::testing::TestWithParam<dtype> {
+ protected:
+  static void SetUpTestSuite() { load_driver(); }
+
+  static execution_plan plan_of(const op::layernorm& o) {
+    SCOPED_TRACE(op::any(o).key());
+    return cudnn::first_plan(cudnn::layernorm_graph(o, GetParam()).self(), h200(),
+                             {GetParam(), gigabyte});
+  }
+};
+
+TEST_P(layernorm_gradients, OfModelsHavePlans) {
+  for (const op::layernorm& o : {
+           op::layernorm{.dims = {32, 128, 768}},                                 // BERT
+           op::layernorm{.dims = {197, 768}, .bias = false},                      // ViT
+           op::layernorm{.dims = {2048, 4096}, .kind = op::layernorm_kind::rms},  // Llama
+       }) {
+    EXPECT_NE(plan_of(o).text(), "");
+  }
+}
+
+TEST_P(layernorm_gradients, OfOddSizesHavePlans) {
+  for (const dims& sizes : {dims{7, 33}, {3, 1}}) {
+    EXPECT_NE(plan_of({.dims = sizes, .scale = false}).text(), "");
+  }
+}
+
+TEST_P(layernorm_gradients, HavePlansThatCanBeReplayed) {
+  const cudnn::layernorm_graph graph({.dims = {3, 8}}, GetParam());
+  const plan_limits limits{GetParam(), gigabyte};
+  const auto plan = cudnn::first_plan(graph.self(), h200(), limits);
+  const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, plan.text());
+  EXPECT_EQ(again.text(), plan.text());
+  EXPECT_EQ(again.workspace_bytes(), plan.workspace_bytes());
+}
+
+INSTANTIATE_TEST_SUITE_P(In, layernorm_gradients,
+                         ::testing::Values(dtype::f32, dtype::f16, dtype::bf16),
+                         [](const auto& item) { return std::string(name(item.param)); });
 
 }  // namespace
 }  // namespace layerbench

@@ -16,7 +16,6 @@
 
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
-#include <layerbench/backend/cudnn/layernorm.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/shape/record_json.hpp>
 
@@ -278,54 +277,6 @@ TEST(ReplayedPlan, IsFoundByItsText) {
                    cudnn::replayed_plan(graph.self(), h200(), {dtype::tf32, gigabyte}, "loop")),
                unsupported);
 }
-
-// Of normalizations of rows cuDNN compiles all kernels, for which it needs a driver. These tests
-// come last, because other graphs also have more plans once there is a driver.
-class Normalizations : public ::testing::TestWithParam<dtype> {
- protected:
-  static void SetUpTestSuite() {
-    ASSERT_NE(::dlopen(LAYERBENCH_COMPILING_DRIVER, RTLD_NOW | RTLD_GLOBAL), nullptr)
-        << ::dlerror();
-  }
-
-  static execution_plan plan_of(const op::layernorm& o, op::pass pass) {
-    SCOPED_TRACE(op::any(o).key() + " " + std::string(name(pass)));
-    const cudnn::layernorm_graph graph(o, {pass, GetParam(), layout::nhwc});
-    return cudnn::first_plan(graph.self(), h200(), {GetParam(), gigabyte});
-  }
-};
-
-TEST_P(Normalizations, OfModelsHavePlans) {
-  for (const op::pass pass : op::layernorm::passes()) {
-    for (const op::layernorm& o : {
-             op::layernorm{.dims = {32, 128, 768}},                                 // BERT
-             op::layernorm{.dims = {197, 768}, .bias = false},                      // ViT
-             op::layernorm{.dims = {2048, 4096}, .kind = op::layernorm_kind::rms},  // Llama
-         }) {
-      EXPECT_NE(plan_of(o, pass).text(), "");
-    }
-  }
-}
-
-TEST_P(Normalizations, OfOddSizesHavePlans) {
-  for (const op::pass pass : op::layernorm::passes()) {
-    for (const dims& sizes : {dims{7, 33}, {3, 1}}) {
-      EXPECT_NE(plan_of({.dims = sizes, .scale = false}, pass).text(), "");
-    }
-  }
-}
-
-TEST_P(Normalizations, HavePlansThatCanBeReplayed) {
-  const cudnn::layernorm_graph graph({.dims = {3, 8}}, {op::pass::bwd, GetParam(), layout::nhwc});
-  const plan_limits limits{GetParam(), gigabyte};
-  const auto plan = cudnn::first_plan(graph.self(), h200(), limits);
-  const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, plan.text());
-  EXPECT_EQ(again.text(), plan.text());
-  EXPECT_EQ(again.workspace_bytes(), plan.workspace_bytes());
-}
-
-INSTANTIATE_TEST_SUITE_P(In, Normalizations, ::testing::Values(dtype::f32, dtype::f16, dtype::bf16),
-                         [](const auto& item) { return std::string(name(item.param)); });
 
 }  // namespace
 }  // namespace layerbench

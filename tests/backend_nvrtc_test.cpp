@@ -55,10 +55,27 @@ std::string body_of(const std::string& kernel, const std::string& code) {
 
 TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
   const std::string code = cuda::compiled(program_, 1000);  // later than any that it knows
-  for (const char* name :
-       {"copy", "update_sgd", "update_momentum", "update_adam", "update_accumulate", "add",
-        "activation", "activation_gradient", "dropout", "dropout_gradient", "pool_max",
-        "pool_max_gradient", "batchnorm", "concat", "split", "multiply", "append", "rotary"}) {
+  for (const char* name : {"copy",
+                           "update_sgd",
+                           "update_momentum",
+                           "update_adam",
+                           "update_accumulate",
+                           "add",
+                           "activation",
+                           "activation_gradient",
+                           "dropout",
+                           "dropout_gradient",
+                           "pool_max",
+                           "pool_max_gradient",
+                           "batchnorm",
+                           "concat",
+                           "split",
+                           "multiply",
+                           "append",
+                           "rotary",
+                           "embedding",
+                           "embedding_gradient",
+                           "layernorm"}) {
     EXPECT_THAT(body_of(name, code), AllOf(ContainsRegex("ld[.]global[.]v4[.][ufb]32"),
                                            ContainsRegex("st[.]global[.]v4[.][ufb]32")))
         << name;

@@ -114,34 +114,7 @@ bool host_is_column(const host_state& tensor, const host_state& of) {
   return tensor.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS) == sizes;
 }
 
-/// What cuDNN 9.19 requires of a normalization, by what it refuses.
-bool host_is_valid_forward(const host_state& node) {
-  const bool layer =
-      node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_FWD_MODE) == CUDNN_LAYER_NORM;
-  const bool training = node.one<cudnnBackendNormFwdPhase_t>(CUDNN_ATTR_OPERATION_NORM_FWD_PHASE) ==
-                        CUDNN_NORM_FWD_TRAINING;
-  if (!host_has_alike(node,
-                      {CUDNN_ATTR_OPERATION_NORM_FWD_XDESC, CUDNN_ATTR_OPERATION_NORM_FWD_YDESC})) {
-    return false;
-  }
-  const host_state& x = node.part(CUDNN_ATTR_OPERATION_NORM_FWD_XDESC);
-  // The documentation has neither as optional, though cuDNN 9.19 can do without.
-  if (!node.has(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC)) return false;
-  if (layer && !host_has_alike(node, {CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC,
-                                      CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC})) {
-    return false;
-  }
-  if (!host_is_row(node.part(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC), x)) return false;
-  if (!node.has(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC) ||
-      !node.part(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC).has(CUDNN_ATTR_TENSOR_IS_BY_VALUE)) {
-    return false;
-  }
-  if (!training) return true;
-  return node.has(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC) &&
-         host_is_column(node.part(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC), x) &&
-         (!layer || host_has_alike(node, {CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC,
-                                          CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC}));
-}
+/// What cuDNN 9.19 requires of the gradients of a normalization, by what it refuses.
 bool host_is_valid_backward(const host_state& node) {
   const bool layer =
       node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_BWD_MODE) == CUDNN_LAYER_NORM;
@@ -210,7 +183,6 @@ bool host_is_valid_product(const host_state& of) {
 bool host_is_valid(const host_state& of) {
   switch (of.type) {
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: return host_is_valid_product(of);
-    case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR: return host_is_valid_forward(of);
     case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR: return host_is_valid_backward(of);
     default: return true;
   }
@@ -442,34 +414,6 @@ void host_for_row(const host_place& sizes, std::int64_t n, const Visit& visit) {
   });
 }
 
-void host_norm_forward(const host_state& node, host_tensors& tensors) {
-  const bool layer =
-      node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_FWD_MODE) == CUDNN_LAYER_NORM;
-  const auto tensor = [&](cudnnBackendAttributeName_t name) { return tensors.at(node.part(name)); };
-  const host_tensor x = tensor(CUDNN_ATTR_OPERATION_NORM_FWD_XDESC);
-  const host_tensor y = tensor(CUDNN_ATTR_OPERATION_NORM_FWD_YDESC);
-  const host_tensor scale = tensor(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC);
-  const double epsilon = tensors.scalar(node.part(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC));
-  const host_place& sizes = x.how.sizes;
-  const auto columns = static_cast<double>(sizes[1] * sizes[2] * sizes[3]);
-  for (std::int64_t n = 0; n < sizes[0]; ++n) {
-    double mean = 0;
-    if (layer) host_for_row(sizes, n, [&](const auto& at, auto&) { mean += x.get(at) / columns; });
-    double variance = 0;
-    host_for_row(sizes, n, [&](const auto& at, auto&) {
-      variance += (x.get(at) - mean) * (x.get(at) - mean) / columns;
-    });
-    const double inverse = 1 / std::sqrt(variance + epsilon);
-    host_for_row(sizes, n, [&](const auto& at, const auto& column) {
-      const double bias = layer ? tensor(CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC).get(column) : 0;
-      y.set(at, (x.get(at) - mean) * inverse * scale.get(column) + bias);
-    });
-    if (!node.has(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC)) continue;
-    tensor(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC).set({n}, inverse);
-    if (layer) tensor(CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC).set({n}, mean);
-  }
-}
-
 void host_norm_backward(const host_state& node, host_tensors& tensors) {
   const bool layer =
       node.one<cudnnBackendNormMode_t>(CUDNN_ATTR_OPERATION_NORM_BWD_MODE) == CUDNN_LAYER_NORM;
@@ -566,9 +510,6 @@ void host_execute(const host_state& plan, const host_state& pack, host_tensors t
         break;
       case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
         host_convolve(host_backward_filter, *node, tensors);
-        break;
-      case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR:
-        host_norm_forward(*node, tensors);
         break;
       case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
         host_norm_backward(*node, tensors);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,18 +20,19 @@
 
 namespace layerbench::cudnn {
 
-/// Operation graph of a normalization of rows: to cuDNN they are images of one pixel, and columns
-/// are channels. The unique id of a tensor is the position of the operand. The scale, the bias of
-/// kind `layer` and their gradients are always in the graph, as cuDNN's documentation has them:
-/// with ids behind the operands where they are not learned. Throws unsupported.
+/// Operation graph of the gradients of a normalization of rows: to cuDNN these are images of one
+/// pixel, and columns are channels. Tensor ids are the positions of the operands. The scale, and
+/// the gradients of the scale and of the bias of kind `layer`, are always in the graph, as cuDNN's
+/// documentation has them: with ids behind the operands where they are not learned. Throws
+/// unsupported.
 class layernorm_graph : public operation_graph {
  public:
-  layernorm_graph(const op::layernorm& o, const plan_request& request)
-      : operands_(o.operands(request.pass, request.type)),
+  layernorm_graph(const op::layernorm& o, dtype type)
+      : operands_(o.operands(op::pass::bwd, type)),
         rows_(elements(o.rows())),
         columns_(o.columns()) {
     std::vector<descriptor> nodes;
-    nodes.push_back(request.pass == op::pass::bwd ? backward(o) : forward(o, request.pass));
+    nodes.push_back(gradients(o));
     finalize(nodes);
   }
 
@@ -41,36 +43,9 @@ class layernorm_graph : public operation_graph {
   }
 
  private:
-  [[nodiscard]] static cudnnBackendNormMode_t mode_of(const op::layernorm& o) {
-    return o.has_mean() ? CUDNN_LAYER_NORM : CUDNN_RMS_NORM;
-  }
-
-  [[nodiscard]] descriptor forward(const op::layernorm& o, op::pass pass) {
-    constexpr std::size_t axes = 4;
-    const bool training = pass == op::pass::fwd_training;
-    descriptor node(CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR);
-    node.set(CUDNN_ATTR_OPERATION_NORM_FWD_MODE, mode_of(o));
-    node.set(CUDNN_ATTR_OPERATION_NORM_FWD_PHASE,
-             training ? CUDNN_NORM_FWD_TRAINING : CUDNN_NORM_FWD_INFERENCE);
-    node.set(CUDNN_ATTR_OPERATION_NORM_FWD_XDESC, rows("src"));
-    node.set(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC, columns("scale", parameter::scale));
-    if (o.has_mean()) {
-      node.set(CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC, columns("bias", parameter::bias));
-    }
-    node.set(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC,
-             scalar(id_of(parameter::diff_bias) + 1, axes, static_cast<float>(o.epsilon)));
-    node.set(CUDNN_ATTR_OPERATION_NORM_FWD_YDESC, rows("dst"));
-    if (training) {
-      if (o.has_mean()) node.set(CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC, statistics("mean"));
-      node.set(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC, statistics("variance"));
-    }
-    node.finalize();
-    return node;
-  }
-
-  [[nodiscard]] descriptor backward(const op::layernorm& o) {
+  [[nodiscard]] descriptor gradients(const op::layernorm& o) {
     descriptor node(CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR);
-    node.set(CUDNN_ATTR_OPERATION_NORM_BWD_MODE, mode_of(o));
+    node.set(CUDNN_ATTR_OPERATION_NORM_BWD_MODE, o.has_mean() ? CUDNN_LAYER_NORM : CUDNN_RMS_NORM);
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_XDESC, rows("src"));
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC, rows("diff_dst"));
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC, columns("scale", parameter::scale));
@@ -119,31 +94,86 @@ class layernorm_graph : public operation_graph {
 
 namespace layerbench {
 
-/// Normalization of rows by the first plan that cuDNN's heuristics propose for its graph, or by the
-/// requested one. cuDNN compiles its kernels when a plan is made. Its fast kernels of forward
-/// passes need a scale in the type of the data: of 16-bit data, whose scale is in f32, only a
-/// general one is left. A scale or bias that is not learned is a constant of the plan, and its
-/// gradient is discarded.
+/// Normalization of rows: results by a layerbench kernel, since cuDNN's takes three times as long
+/// as a sum of two tensors on an H100 where the scale of 16-bit data is in f32; gradients by cuDNN,
+/// which compiles the kernels when a plan is made. It reads the inverse standard deviation, so this
+/// is what the kernel stores. A scale that is not learned is a constant of the plan, and gradients
+/// of what is not learned are discarded.
 template <>
-class plan<cudnn::backend, op::layernorm>
-    : public cudnn::normalization_plan<cudnn::graph_plan<cudnn::layernorm_graph>> {
+class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cuda::tensor_plan> {
  public:
   /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
   /// names.
   plan(cudnn::backend& device, const op::layernorm& o, const plan_request& request,
        std::optional<cudnn::execution_plan> chosen = std::nullopt)
-      : normalization_plan(
-            request.pass, o.epsilon, device, o.operands(request.pass, request.type),
-            orders(o, request), in_single_precision(request), cudnn::layernorm_graph(o, request),
-            cudnn::positions(o.operands(request.pass, request.type).size()), std::move(chosen)) {
-    if (graph().unlearned().empty()) return;
+      : normalization_plan(request.pass, o.epsilon, device, o.operands(request.pass, request.type),
+                           orders(o, request)),
+        o_(o),
+        training_(request.pass == op::pass::fwd_training) {
+    if (request.pass != op::pass::bwd) {
+      kernel_ = device.kernels().find(request.type, "layernorm");
+      return;
+    }
+    const plan_request single = in_single_precision(request);
+    gradients_.emplace(device, single, cudnn::layernorm_graph(o, single.type),
+                       cudnn::positions(operands().size()), std::move(chosen));
+    const cudnn::layernorm_graph& graph = gradients_->graph();
+    if (graph.unlearned().empty()) return;
     unlearned_.emplace(device, o.columns());
-    for (const cudnn::parameter which : graph().unlearned()) {
-      add_constant(graph().id_of(which), unlearned_->at(which));
+    for (const cudnn::parameter which : graph.unlearned()) {
+      gradients_->add_constant(graph.id_of(which), unlearned_->at(which));
     }
   }
 
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return gradients_ ? gradients_->workspace_bytes() : 0;
+  }
+  [[nodiscard]] std::string algorithm() const {
+    return gradients_ ? gradients_->algorithm() : "nvrtc_layernorm";
+  }
+  [[nodiscard]] std::vector<cudnn::execution_plan> other_plans(std::size_t most) const {
+    if (!gradients_) return {};
+    return gradients_->other_plans(most);
+  }
+
+  struct binding {
+    std::vector<address> operands;
+    address workspace;
+    std::optional<cudnn::descriptor> variant_pack;  ///< of gradients
+  };
+  [[nodiscard]] binding bind(std::span<const address> operands, address workspace) const {
+    binding bound{{operands.begin(), operands.end()}, workspace, {}};
+    if (gradients_) bound.variant_pack = gradients_->variant_pack(operands, workspace);
+    return bound;
+  }
+  void place(binding& bound, std::span<const address> operands) const {
+    bound = bind(operands, bound.workspace);
+  }
+  void run(const binding& bound) const {
+    if (gradients_) return gradients_->execute(*bound.variant_pack);
+    std::size_t next = 0;
+    const auto following = [&](bool exists) { return exists ? bound.operands[next++] : nullptr; };
+    const address src = following(true);
+    const address scale = following(o_.scale);
+    const address bias = following(o_.has_bias());
+    const address dst = following(true);
+    const address mean = following(training_ && o_.has_mean());
+    const address variance = following(training_);
+    const std::int64_t rows = elements(o_.rows());
+    constexpr std::int64_t warp = 32;  // threads of a row
+    kernel_->launch(stream(), cuda::grid_for(rows * warp), src, dst, rows, o_.columns(),
+                    row_values{scale, bias, mean, variance, static_cast<float>(o_.epsilon),
+                               o_.has_mean() ? 1 : 0});
+  }
+
  private:
+  /// As the kernel has them.
+  struct row_values {
+    address scale, bias, mean, inverse_deviation;
+    float epsilon;
+    int centred;
+  };
+
   /// Row-major, whatever layout is requested: a tensor of four axes is no image.
   [[nodiscard]] static std::vector<std::string> orders(const op::layernorm& o,
                                                        const plan_request& request) {
@@ -160,6 +190,10 @@ class plan<cudnn::backend, op::layernorm>
     return request;
   }
 
+  op::layernorm o_;
+  bool training_;  ///< whether statistics are stored
+  std::optional<cuda::kernel> kernel_;
+  std::optional<cudnn::graph_execution<cudnn::layernorm_graph>> gradients_;
   std::optional<cudnn::unlearned_parameters> unlearned_;
 };
 

@@ -28,11 +28,13 @@ class operation_graph {
   using number = std::variant<float, std::int32_t>;
 
   [[nodiscard]] const descriptor& self() const { return self_; }
-  /// Numbers that are passed by value, by the unique id of their tensor.
+  /// Numbers that are passed by value, by tensor.
   [[nodiscard]] const std::map<std::int64_t, number>& scalars() const { return scalars_; }
-  /// Positions in scratch memory, in bytes, of tensors that lie there, by their unique id.
+  /// Positions in scratch memory, in bytes, of tensors that lie there.
   [[nodiscard]] const std::map<std::int64_t, std::size_t>& scratch() const { return scratch_; }
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
+  /// cuDNN's id of tensor `id`: from 1 on, since some engines take 0 for a missing tensor.
+  [[nodiscard]] static constexpr std::int64_t unique_id(std::int64_t id) { return id + 1; }
   /// Engines of cuDNN that compute wrong results for this graph.
   [[nodiscard]] const std::vector<std::int64_t>& wrong_engines() const { return wrong_engines_; }
 
@@ -117,7 +119,7 @@ class operation_graph {
     result.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
     result.set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents);
     result.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
-    result.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, static_cast<std::int64_t>(id));
+    result.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, unique_id(static_cast<std::int64_t>(id)));
     result.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
     return result;
   }
@@ -136,11 +138,11 @@ class operation_graph {
   return all;
 }
 
-/// Base class of the plans by one operation graph: by the first execution plan that cuDNN's
-/// heuristics propose for it, or by the requested one. The workspace has the graph's scratch memory
-/// first, then that of the execution plan.
+/// An operation graph with the plan that executes it: the first one that cuDNN's heuristics
+/// propose, or the requested one. The workspace has the graph's scratch memory first, then the
+/// plan's.
 template <class Graph>
-class graph_plan : public cuda::tensor_plan {
+class graph_execution {
  public:
   [[nodiscard]] std::size_t workspace_bytes() const {
     return graph_.scratch_bytes() + plan_.workspace_bytes();
@@ -150,33 +152,11 @@ class graph_plan : public cuda::tensor_plan {
     return cudnn::other_plans(graph_.self(), gpu_of(library_), limits_, plan_.choice(), most);
   }
 
-  struct binding {
-    descriptor variant_pack;
-    std::vector<address> operands;
-    address workspace;
-  };
-
-  [[nodiscard]] binding bind(std::span<const address> operands, address workspace) const {
-    return {variant_pack(operands, workspace), {operands.begin(), operands.end()}, workspace};
-  }
-  void place(binding& bound, std::span<const address> operands) const {
-    bound = bind(operands, bound.workspace);
-  }
-  void run(const binding& bound) const {
-    cuda::check(cudnnBackendExecute(library_, plan_.self().raw(), bound.variant_pack.raw()),
-                "cudnnBackendExecute");
-  }
-
- protected:
-  /// `order`: layout of all operands, or one order per operand. `tensors`: the position of the
-  /// operand that is the graph's tensor 0, 1 and so on. `chosen`: a plan of other_plans() for the
-  /// same request, in place of the one that the request names.
-  template <class Order>
-  graph_plan(const backend& device, std::vector<op::operand> logical, const Order& order,
-             const plan_request& request, Graph graph, std::vector<std::size_t> tensors,
-             std::optional<execution_plan> chosen)
-      : tensor_plan(device, std::move(logical), order),
-        library_(device.library()),
+  /// `tensors`: the position of the operand that is the graph's tensor 0, 1 and so on. `chosen`: a
+  /// plan of other_plans() for the same request, in place of the one that the request names.
+  graph_execution(const backend& device, const plan_request& request, Graph graph,
+                  std::vector<std::size_t> tensors, std::optional<execution_plan> chosen)
+      : library_(device.library()),
         graph_(std::move(graph)),
         tensors_(std::move(tensors)),
         limits_{request.type, left_by_graph(request.workspace_limit), graph_.wrong_engines()},
@@ -186,27 +166,13 @@ class graph_plan : public cuda::tensor_plan {
   /// Gives the graph's tensor `id` memory that is no operand.
   void add_constant(std::size_t id, address at) { constants_[static_cast<std::int64_t>(id)] = at; }
 
- private:
-  [[nodiscard]] execution_plan plan_of(const std::string& algorithm) const {
-    const descriptor gpu = gpu_of(library_);
-    if (algorithm.empty()) return first_plan(graph_.self(), gpu, limits_);
-    return replayed_plan(graph_.self(), gpu, limits_, algorithm);
-  }
-
-  /// The part of a limit on scratch memory that the graph leaves to the execution plan.
-  [[nodiscard]] std::size_t left_by_graph(std::size_t limit) const {
-    if (graph_.scratch_bytes() <= limit) return limit - graph_.scratch_bytes();
-    throw unsupported(fmt::format("cuDNN's graph needs {} bytes of scratch memory, {} are allowed",
-                                  graph_.scratch_bytes(), limit));
-  }
-
   /// Addresses of the graph's tensors.
   [[nodiscard]] descriptor variant_pack(std::span<const address> operands,
                                         address workspace) const {
     std::vector<std::int64_t> ids;
     std::vector<address> addresses;
     const auto add = [&](std::int64_t id, const void* at) {
-      ids.push_back(id);
+      ids.push_back(operation_graph::unique_id(id));
       addresses.push_back(const_cast<address>(at));
     };
     for (std::size_t id = 0; id < tensors_.size(); ++id) {
@@ -226,6 +192,24 @@ class graph_plan : public cuda::tensor_plan {
     result.finalize();
     return result;
   }
+  void execute(const descriptor& variant_pack) const {
+    cuda::check(cudnnBackendExecute(library_, plan_.self().raw(), variant_pack.raw()),
+                "cudnnBackendExecute");
+  }
+
+ private:
+  [[nodiscard]] execution_plan plan_of(const std::string& algorithm) const {
+    const descriptor gpu = gpu_of(library_);
+    if (algorithm.empty()) return first_plan(graph_.self(), gpu, limits_);
+    return replayed_plan(graph_.self(), gpu, limits_, algorithm);
+  }
+
+  /// The part of a limit on scratch memory that the graph leaves to the execution plan.
+  [[nodiscard]] std::size_t left_by_graph(std::size_t limit) const {
+    if (graph_.scratch_bytes() <= limit) return limit - graph_.scratch_bytes();
+    throw unsupported(fmt::format("cuDNN's graph needs {} bytes of scratch memory, {} are allowed",
+                                  graph_.scratch_bytes(), limit));
+  }
 
   cudnnHandle_t library_;
   Graph graph_;
@@ -233,6 +217,35 @@ class graph_plan : public cuda::tensor_plan {
   std::map<std::int64_t, address> constants_;
   plan_limits limits_;
   execution_plan plan_;
+};
+
+/// Base class of the plans by one operation graph.
+template <class Graph>
+class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
+ public:
+  struct binding {
+    descriptor variant_pack;
+    std::vector<address> operands;
+    address workspace;
+  };
+
+  [[nodiscard]] binding bind(std::span<const address> operands, address workspace) const {
+    return {this->variant_pack(operands, workspace), {operands.begin(), operands.end()}, workspace};
+  }
+  void place(binding& bound, std::span<const address> operands) const {
+    bound = bind(operands, bound.workspace);
+  }
+  void run(const binding& bound) const { this->execute(bound.variant_pack); }
+
+ protected:
+  /// `order`: layout of all operands, or one order per operand. The others: those of the execution.
+  template <class Order>
+  graph_plan(const backend& device, std::vector<op::operand> logical, const Order& order,
+             const plan_request& request, Graph graph, std::vector<std::size_t> tensors,
+             std::optional<execution_plan> chosen)
+      : tensor_plan(device, std::move(logical), order),
+        graph_execution<Graph>(device, request, std::move(graph), std::move(tensors),
+                               std::move(chosen)) {}
 };
 
 }  // namespace layerbench::cudnn
