@@ -23,7 +23,7 @@ inline constexpr auto transformer_block = R"({
     {"name": "value", "op": "gemm", "after": ["norm1"],
      "shape": {"m": ["batch", 4], "n": 8, "k": 16, "b_transposed": true, "bias": true}},
     {"name": "attention", "op": "attention", "after": ["query", "key", "value"],
-     "shape": {"n": "batch", "heads": 4, "kv_heads": 2, "q": 4, "k": 4, "d": 4, "causal": true}},
+     "shape": {"n": "batch", "heads": 2, "kv_heads": 1, "q": 4, "k": 4, "d": 8, "causal": true}},
     {"name": "project", "op": "gemm",
      "shape": {"m": ["batch", 4], "n": 16, "k": 16, "b_transposed": true, "bias": true}},
     {"name": "sum1", "op": "add", "after": ["project", "positions"],
