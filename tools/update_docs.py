@@ -173,7 +173,7 @@ def errors(*names):
     return markdown(header, rows, text_columns=3)
 
 
-def case_name(case, shown=("ranks:", "during:", "fusion:", "memory:")):
+def case_name(case, shown=("ranks:", "during:", "fusion:", "memory:", "tokens:", "context:")):
     """The case with the parameters in `shown`."""
     ranks = [part for part in case["case"].split("/") if part.startswith(shown)]
     threads = f"{case['threads']} thread{'s' * (case['threads'] > 1)}"
