@@ -94,11 +94,11 @@ class layernorm_graph : public operation_graph {
 
 namespace layerbench {
 
-/// Normalization of rows: results by a layerbench kernel, since cuDNN's takes three times as long
-/// as a sum of two tensors on an H100 where the scale of 16-bit data is in f32; gradients by cuDNN,
-/// which compiles the kernels when a plan is made. It reads the inverse standard deviation, so this
-/// is what the kernel stores. A scale that is not learned is a constant of the plan, and gradients
-/// of what is not learned are discarded.
+/// Normalization of rows. Results are by a layerbench kernel: cuDNN's fast ones want the scale of
+/// 16-bit data in 16 bits, and its other one takes almost four times as long as a sum of two
+/// tensors on an H100. Gradients are by cuDNN, which compiles the kernels when a plan is made. It
+/// reads the inverse standard deviation, so this is what the kernel stores. A scale that is not
+/// learned is a constant of the plan, and gradients of what is not learned are discarded.
 template <>
 class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cuda::tensor_plan> {
  public:
