@@ -155,8 +155,9 @@ bool host_has_engines(const host_state& graph) {
     const host_state& a = node->part(CUDNN_ATTR_OPERATION_MATMUL_ADESC);
     const host_state& b = node->part(CUDNN_ATTR_OPERATION_MATMUL_BDESC);
     const auto type = b.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
-    supported = supported && (type == CUDNN_DATA_HALF || type == CUDNN_DATA_BFLOAT16);
-    const bool of_scores = a.values.contains(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+    supported = supported && (b.has(CUDNN_ATTR_TENSOR_IS_VIRTUAL) || type == CUDNN_DATA_HALF ||
+                              type == CUDNN_DATA_BFLOAT16);
+    const bool of_scores = a.has(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
     const auto axes = b.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
     const std::int64_t depth = axes.at(of_scores ? 3 : 2);
     supported = supported && depth % 8 == 0;
