@@ -166,11 +166,11 @@ class random_shapes : public ::testing::Test {
     constexpr bool collective = std::is_same_v<Op, op::allreduce>;
     if (collective && !is_reference(backend)) return;
     const std::unique_ptr<run::compute_device> device = backend.make_device(threads);
-    // A GPU's library compiles a kernel for each fused shape, and for each normalization of rows.
+    // A GPU's library compiles a kernel for each shape of these.
     const bool fused = drawn != &testing::random_op<Op>;
-    constexpr bool is_one_kernel =
+    constexpr bool is_compiled =
         std::is_same_v<Op, op::attention> || std::is_same_v<Op, op::layernorm>;
-    if (on_gpu && (fused || is_one_kernel)) wanted = std::min(wanted, some);
+    if (on_gpu && (fused || is_compiled)) wanted = std::min(wanted, some);
     const tally found = check(backend, *device, type, wanted, drawn);
     std::cout << fmt::format("{} {}: ran {} of {} shapes\n", backend.name, name(type), found.ran,
                              found.drawn);

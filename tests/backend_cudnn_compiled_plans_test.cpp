@@ -138,13 +138,14 @@ TEST_P(layernorm_gradients, OfModelsHavePlans) {
            op::layernorm{.dims = {197, 768}, .bias = false},                      // ViT
            op::layernorm{.dims = {2048, 4096}, .kind = op::layernorm_kind::rms},  // Llama
        }) {
-    EXPECT_NE(plan_of(o).text(), "");
+    EXPECT_NO_THROW(static_cast<void>(plan_of(o)));
   }
 }
 
 TEST_P(layernorm_gradients, OfOddSizesHavePlans) {
   for (const dims& sizes : {dims{7, 33}, {3, 1}}) {
-    EXPECT_NE(plan_of({.dims = sizes, .scale = false}).text(), "");
+    const op::layernorm odd{.dims = sizes, .scale = false};
+    EXPECT_NO_THROW(static_cast<void>(plan_of(odd)));
   }
 }
 

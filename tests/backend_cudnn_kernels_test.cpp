@@ -154,6 +154,15 @@ TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
   expect_right(activations, {op::activation_kind::relu, {many}}, {fwd, dtype::bf16}, false);
   device_for<op::add> sums(1);
   expect_right(sums, {.dims = {many}}, {fwd, dtype::bf16}, false);
+  expect_right(sums, {.dims = {7, 1'000'001}, .broadcast = true}, {fwd, dtype::bf16}, false);
+  device_for<op::layernorm> norms(1);
+  expect_right(norms, {.dims = {40'000, 8}}, {fwd, dtype::bf16}, false);
+  device_for<op::embedding> tables(1);
+  expect_right(tables, {700'000, 9, 8}, {fwd, dtype::bf16}, false);
+  device_for<op::append> caches(1);
+  expect_right(caches, {3, 1'000, {5}, 2'000}, {fwd, dtype::bf16}, false);
+  device_for<op::rotary> turned(1);
+  expect_right(turned, {2, 1'000, 40, 128}, {fwd, dtype::bf16}, false);
   device_for<op::update> updates(1);
   expect_right(updates, {.rule = accumulate, .sizes = {many}}, {fwd, dtype::bf16}, false);
   device_for<op::reorder> reorders(1);

@@ -75,6 +75,7 @@ TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
                            "rotary",
                            "embedding",
                            "embedding_gradient",
+                           "embedding_gradient_parts",
                            "layernorm"}) {
     EXPECT_THAT(body_of(name, code), AllOf(ContainsRegex("ld[.]global[.]v4[.][ufb]32"),
                                            ContainsRegex("st[.]global[.]v4[.][ufb]32")))

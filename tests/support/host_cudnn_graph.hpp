@@ -217,9 +217,8 @@ class host_tensors {
     const auto places = pack.all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
     for (std::size_t i = 0; i < ids.size(); ++i) places_[ids[i]] = places.at(i);
   }
-  /// Reads numbers that are passed by value, which the caller need not keep, and checks the
-  /// addresses of the other tensors of a graph.
-  cudnnStatus_t take(const host_state& graph) {
+  /// Checks the addresses of a graph's tensors.
+  [[nodiscard]] cudnnStatus_t check(const host_state& graph) {
     for (const auto& node : graph.inner.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
       for (const auto& [name, parts] : node->inner) {
         const host_state& tensor = *parts.at(0);
@@ -227,19 +226,13 @@ class host_tensors {
         if (tensor.has(CUDNN_ATTR_TENSOR_IS_VIRTUAL)) continue;
         const auto id = tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
         if (!places_.contains(id)) return CUDNN_STATUS_BAD_PARAM;
-        if (tensor.has(CUDNN_ATTR_TENSOR_IS_BY_VALUE)) {
-          scalars_[id] = *static_cast<const float*>(places_.at(id));
-          continue;
-        }
+        if (tensor.has(CUDNN_ATTR_TENSOR_IS_BY_VALUE)) continue;
         const auto bytes = tensor.one<std::int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
         if (reinterpret_cast<std::uintptr_t>(places_.at(id)) % static_cast<std::size_t>(bytes) != 0)
           return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
       }
     }
     return CUDNN_STATUS_SUCCESS;
-  }
-  [[nodiscard]] double scalar(const host_state& described) const {
-    return scalars_.at(described.one<std::int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID));
   }
   [[nodiscard]] host_tensor at(const host_state& described) {
     const auto sizes = described.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
@@ -259,7 +252,6 @@ class host_tensors {
 
  private:
   std::map<std::int64_t, void*> places_;
-  std::map<std::int64_t, float> scalars_;
   std::vector<std::vector<float>> virtual_;
 };
 
@@ -604,7 +596,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t /*handle*/, cudnnBackendDescript
   const host_state& engine = host_engine_of(*host_of(plan));
   const bool recordable = !host_records || !host_has_fault(engine, "unrecordable");
   host_tensors tensors(*host_of(pack));
-  const cudnnStatus_t status = tensors.take(engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
+  const cudnnStatus_t status = tensors.check(engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
   if (status != CUDNN_STATUS_SUCCESS) return status;
   return host_compute(recordable, [plan = host_of(plan), pack = host_of(pack), tensors] {
     host_execute(*plan, *pack, tensors);

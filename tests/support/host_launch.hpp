@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csetjmp>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -74,7 +75,10 @@ inline void host_run_warp(unsigned begin, unsigned end, const std::function<void
     }
     warp.shuffled.push_back(warp.given);
     // Real threads would wait for each other for ever.
-    if (ended != 0 && ended != end - begin) std::abort();
+    if (ended != 0 && ended != end - begin) {
+      std::fputs("threads of a warp ended before a shuffle of others\n", stderr);
+      std::abort();
+    }
   }
 }
 

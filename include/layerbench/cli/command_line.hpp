@@ -168,8 +168,8 @@ inline void add_phase_options(CLI::App& app, options& o) {
       ->capture_default_str();
   app.add_option_function<bool>(
          "--fused-update", [&o](const bool& fused) { o.fused_update = fused; },
-         "Update all weights in one call; false: one call per tensor [on GPUs alone: true, else "
-         "false; without a value: true]")
+         "Update all weights in one call; false: one call per tensor [true if all backends are "
+         "of GPUs, else false; without a value: true]")
       ->type_name("BOOLEAN")
       ->expected(0, 1)
       ->default_str("true")

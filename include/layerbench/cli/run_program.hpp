@@ -211,7 +211,8 @@ inline exit_code run_program(const options& asked, char* self, const program& wh
     print_backends(known);
     return exit_code::done;
   }
-  const options o = with_defaults_of_backends(asked, what, known);
+  std::vector<std::string> notes;
+  const options o = with_defaults_of_backends(asked, what, known, notes);
   place_memory(o, known);
   initialize_google_benchmark(self);
   const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);
@@ -223,7 +224,8 @@ inline exit_code run_program(const options& asked, char* self, const program& wh
     return exit_code::done;
   }
   if (ranks) distribute(all, *ranks);
-  for (const std::string& text : all.notes) note(text);
+  notes.insert(notes.end(), all.notes.begin(), all.notes.end());
+  for (const std::string& text : notes) note(text);
   if (!machine::this_machine().note.empty()) note(machine::this_machine().note);
   const machine::resource_request resource_request = resources_of(o, all, known);
   if (o.check_machine) return check_machine(all, resource_request, known);

@@ -139,14 +139,21 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
 }
 
 /// The options with a default that depends on the backends: frameworks update all weights in one
-/// call on GPUs, and one by one on CPUs.
+/// call on GPUs, and one by one on CPUs. Notes where GPUs do as CPUs.
 [[nodiscard]] inline options with_defaults_of_backends(options o, const program& what,
-                                                       const registry& known) {
+                                                       const registry& known,
+                                                       std::vector<std::string>& notes) {
   if (o.fused_update || o.phase != "training") return o;
-  std::vector<std::string> notes;  // said where the suite is made
-  o.fused_update =
-      std::ranges::all_of(chosen_backends(o, what, known, notes),
-                          [&](const std::string& name) { return has_timings(name, known); });
+  std::vector<std::string> of_backends;  // said where the suite is made
+  const std::vector<backend_entry> used =
+      entries_of(chosen_backends(o, what, known, of_backends), known);
+  const auto on_gpu = [](const backend_entry& entry) { return !entry.on_host; };
+  o.fused_update = std::ranges::all_of(used, on_gpu);
+  if (!*o.fused_update && std::ranges::any_of(used, on_gpu)) {
+    notes.emplace_back(
+        "weights are updated one by one on GPUs, too, since a backend of CPUs runs; "
+        "--fused-update updates all in one call");
+  }
   return o;
 }
 

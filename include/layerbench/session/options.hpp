@@ -31,10 +31,11 @@ struct options {
   std::string numa = "first-touch";   ///< where memory lies: a machine::numa_policy
   std::string phase = "inference";
   std::string optimizer = "momentum";  ///< of training steps
-  std::optional<bool> fused_update;    ///< of all weights in one call; unset: on GPUs
-  bool zero_gradients = false;         ///< gradients are zeroed, then added to
-  bool data_parallel = false;          ///< all ranks train together
-  std::string during;  ///< "allreduce": backward rows are timed during one, too; or empty
+  std::optional<bool>
+      fused_update;             ///< of all weights in one call; unset: if all backends are of GPUs
+  bool zero_gradients = false;  ///< gradients are zeroed, then added to
+  bool data_parallel = false;   ///< all ranks train together
+  std::string during;           ///< "allreduce": backward rows are timed during one, too; or empty
   std::vector<std::string> caches;  ///< empty: model; hot for the rows of a sweep
   std::string timing;  ///< single, stream or graph, where a device has a choice; empty: default
   std::string clocks = "burst";  ///< or steady: work precedes each pass until clocks are steady

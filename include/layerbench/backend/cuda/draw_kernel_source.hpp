@@ -22,7 +22,9 @@ struct memory_axes {
 };
 
 // Offset of the element that comes after `i` others in memory.
-i64 offset_in_runs(i64 i, const memory_axes& o) { return o.begin + i / o.run * o.step + i % o.run; }
+i64 offset_in_runs(i64 i, const memory_axes& o) {
+  return o.step == 0 ? i : o.begin + i / o.run * o.step + i % o.run;
+}
 
 // Row-major index of the element that comes after `offset` others in memory.
 i64 row_major_index(i64 offset, const memory_axes& o) {

@@ -245,7 +245,7 @@ extern "C" __global__ void embedding_gradient_parts(const number* gradient, cons
   sum_lists(gradient, firsts, parts, lists, columns, [](float sum) { return sum; });
 }
 
-// Sum over the threads of a warp, which all call this.
+// Sum over the threads of a warp, all 32 of which must call it.
 float warp_sum(float value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xFFFFFFFFU, value, step);
   return value;

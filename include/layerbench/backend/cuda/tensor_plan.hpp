@@ -292,9 +292,9 @@ class tensor_plan {
     const dims& operand_strides = strides_of(operand);
     dims index(extents.size(), 0);
     const auto count = static_cast<std::size_t>(elements(extents));
+    const bool part = is_part(operand);
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const bool part = is_part(operand);
       const std::int64_t place =
           part ? logical(operand).place(static_cast<std::int64_t>(i)) : offset;
       visit(i, static_cast<std::size_t>(place));

@@ -14,16 +14,22 @@ namespace layerbench {
 
 /// Layerbench kernels. cudnnOpTensor takes 1.5 to 3.5 times as long as a copy on an H100
 /// (results/gpu), though a sum touches only half as many bytes more. The gradient of src1 is that
-/// of a bias: an image is a pixel of channels, since the batch is the slowest axis in every order.
+/// of dst if nothing is broadcast. Else it is computed as that of a bias, where each image counts
+/// as one pixel whose elements are the channels: the batch is the slowest axis in every order.
 template <>
 class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::add& o, const plan_request& request)
       : direct_plan(device, o.operands(request.pass, request.type), request,
-                    request.pass == op::pass::bwd ? "nvrtc_bias_gradient" : "nvrtc_add"),
+                    request.pass == op::pass::fwd ? "nvrtc_add"
+                    : o.broadcast                 ? "nvrtc_bias_gradient"
+                                                  : "nvrtc_copy"),
         size_(elements(o.dims)),
         image_(elements(o.addends())) {
-    if (request.pass == op::pass::bwd) {
+    if (request.pass == op::pass::bwd && !o.broadcast) {
+      copies_ = true;
+      kernel_ = device.kernels().find(request.type, "copy");
+    } else if (request.pass == op::pass::bwd) {
       gradient_.emplace(device, dims{size_ / image_, image_, 1, 1}, request.type, true,
                         request.workspace_limit);
     } else {
@@ -37,6 +43,11 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
 
   void run(const binding& bound) const {
     if (gradient_) return gradient_->run(stream(), bound[0], bound[1], bound.workspace);
+    if (copies_) {
+      const auto bytes = static_cast<std::int64_t>(operands()[0].bytes);
+      return kernel_->launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), bound[0],
+                             bound[1], bytes);
+    }
     kernel_->launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), bound[0], bound[1],
                     bound[2], size_, image_);
   }
@@ -44,6 +55,7 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
  private:
   std::int64_t size_;
   std::int64_t image_;  ///< elements of src1
+  bool copies_ = false;
   std::optional<cuda::kernel> kernel_;
   std::optional<cudnn::bias_gradient> gradient_;
 };

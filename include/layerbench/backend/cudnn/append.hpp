@@ -9,8 +9,8 @@
 
 namespace layerbench {
 
-/// A layerbench kernel, as fast as a copy by the library is in a stream. In a graph it is faster:
-/// copies of the library are nodes of another kind there.
+/// A layerbench kernel. In a graph it is faster than the library's copy, which is a node of another
+/// kind there.
 template <>
 class plan<cudnn::backend, op::append> : public cudnn::direct_plan {
  public:

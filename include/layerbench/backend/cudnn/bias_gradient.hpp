@@ -31,7 +31,7 @@ class bias_gradient {
     constexpr std::int64_t enough = 1 << 18;  // threads that keep every GPU busy
     constexpr std::int64_t terms = 4;         // of each part, at least
     const auto room = static_cast<std::int64_t>(most_bytes / sizeof(float)) / channels_;
-    if (room < 1) throw unsupported("no room for the sums of a bias's gradient");
+    if (room < 1) throw unsupported("no room for the sums of the gradient of what is added");
     const std::int64_t most =
         room > 2 * most_of_last ? room - most_of_last : std::min(room, most_of_last);
     count_ = std::clamp<std::int64_t>(

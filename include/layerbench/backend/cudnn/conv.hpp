@@ -44,8 +44,8 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
                     bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
   }
 
-  /// The functions of kernels that cuDNN compiles are approximations: single errors of up to 1.5
-  /// times the bound of other libraries, and 1.7 times in the root mean square, were seen on an
+  /// The functions of kernels that cuDNN compiles are approximations: errors of more than the
+  /// bound of other libraries, in single elements and in the root mean square, were seen on an
   /// H100.
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {

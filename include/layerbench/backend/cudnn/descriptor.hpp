@@ -45,8 +45,6 @@ inline constexpr auto attribute_type<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWIS
 template <>
 inline constexpr auto attribute_type<cudnnBackendNormMode_t> = CUDNN_TYPE_NORM_MODE;
 template <>
-inline constexpr auto attribute_type<cudnnBackendNormFwdPhase_t> = CUDNN_TYPE_NORM_FWD_PHASE;
-template <>
 inline constexpr auto attribute_type<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
 template <>
 inline constexpr auto attribute_type<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;

@@ -21,13 +21,13 @@ class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
  public:
   plan(cudnn::backend& device, const op::embedding& o, const plan_request& request)
       : direct_plan(device, o.operands(request.pass, request.type), request,
-                    algorithm_of(o, request.pass)),
+                    algorithm_of(o, request)),
         o_(o) {
     if (request.pass != op::pass::bwd_weights) {
       kernel_ = device.kernels().find(request.type, "embedding");
       return;
     }
-    parts_ = parts_of(o);
+    parts_ = parts_of(o, request.workspace_limit);
     kernel_ = device.kernels().find(request.type,
                                     parts_ > 1 ? "embedding_gradient_parts" : "embedding_gradient");
     lists_ = device.kernels().find(request.type, "embedding_lists");
@@ -65,15 +65,19 @@ class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
   }
 
  private:
-  /// Lists for each row: of about 32 indices if the rows are used equally often.
-  [[nodiscard]] static std::int64_t parts_of(const op::embedding& o) {
+  /// Lists for each row: of about 32 indices if the rows are used equally often, and as many as
+  /// have room.
+  [[nodiscard]] static std::int64_t parts_of(const op::embedding& o, std::size_t most_bytes) {
     constexpr std::int64_t length = 32;
     constexpr std::int64_t most = 64;
-    return std::clamp<std::int64_t>(o.n / o.rows / length, 1, most);
+    const std::int64_t bytes_each = o.rows * (o.columns + 1) * 4;  // sums in f32, and first indices
+    const std::int64_t room = static_cast<std::int64_t>(most_bytes) - o.n * 4;
+    return std::clamp<std::int64_t>(std::min(o.n / o.rows / length, room / bytes_each), 1, most);
   }
-  [[nodiscard]] static std::string_view algorithm_of(const op::embedding& o, op::pass pass) {
-    if (pass != op::pass::bwd_weights) return "nvrtc_embedding";
-    return parts_of(o) == 1
+  [[nodiscard]] static std::string_view algorithm_of(const op::embedding& o,
+                                                     const plan_request& request) {
+    if (request.pass != op::pass::bwd_weights) return "nvrtc_embedding";
+    return parts_of(o, request.workspace_limit) == 1
                ? "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient"
                : "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient_parts+"
                  "nvrtc_bias_gradient";

@@ -94,11 +94,11 @@ class layernorm_graph : public operation_graph {
 
 namespace layerbench {
 
-/// Normalization of rows. Results are by a layerbench kernel: cuDNN's fast ones want the scale of
-/// 16-bit data in 16 bits, and its other one takes almost four times as long as a sum of two
-/// tensors on an H100. Gradients are by cuDNN, which compiles the kernels when a plan is made. It
-/// reads the inverse standard deviation, so this is what the kernel stores. A scale that is not
-/// learned is a constant of the plan, and gradients of what is not learned are discarded.
+/// Normalization of rows, which are row-major in every layout. Forward passes are by a layerbench
+/// kernel: cuDNN's fast kernels need a 16-bit scale for 16-bit data, where the op has f32, and its
+/// general kernel is slower. Gradients are by cuDNN, which compiles the kernels when a plan is
+/// made. It reads the inverse standard deviation, so this is what the kernel stores. A scale that
+/// is not learned is a constant of the plan, and gradients of what is not learned are discarded.
 template <>
 class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cuda::tensor_plan> {
  public:
@@ -107,7 +107,7 @@ class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cud
   plan(cudnn::backend& device, const op::layernorm& o, const plan_request& request,
        std::optional<cudnn::execution_plan> chosen = std::nullopt)
       : normalization_plan(request.pass, o.epsilon, device, o.operands(request.pass, request.type),
-                           orders(o, request)),
+                           layout::nchw),
         o_(o),
         training_(request.pass == op::pass::fwd_training) {
     if (request.pass != op::pass::bwd) {
@@ -173,16 +173,6 @@ class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cud
     float epsilon;
     int centred;
   };
-
-  /// Row-major, whatever layout is requested: a tensor of four axes is no image.
-  [[nodiscard]] static std::vector<std::string> orders(const op::layernorm& o,
-                                                       const plan_request& request) {
-    std::vector<std::string> all;
-    for (const op::operand& operand : o.operands(request.pass, request.type)) {
-      all.push_back(op::plain_order(operand.extents));
-    }
-    return all;
-  }
 
   /// There are no products to round to tf32.
   [[nodiscard]] static plan_request in_single_precision(plan_request request) {

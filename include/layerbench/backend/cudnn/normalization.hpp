@@ -17,10 +17,10 @@
 
 namespace layerbench::cudnn {
 
-/// What is learned of a normalization, and its gradients.
+/// Learned parameters of a normalization, and their gradients.
 enum class parameter { scale, bias, diff_scale, diff_bias };
 
-/// Device memory for parameters that an op does not learn but cuDNN requires: a scale of 1, a bias
+/// Device memory for parameters that an op lacks but cuDNN requires: a scale of 1, a bias
 /// of 0, and gradients that are discarded.
 class unlearned_parameters {
  public:
