@@ -364,6 +364,26 @@ TEST(Nodes, AreFourOrMoreAndHaveNames) {
   EXPECT_THAT(compared, ThrowsMessage<bad_input>(mentions("r2.json", "host_name")));
 }
 
+TEST(Nodes, HaveGpusThatAreComparedAlike) {
+  const std::size_t slow = 5;
+  auto files = cluster(1, 0.003).files(8, {slow}, 1.06);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i].context["host_name"] = i < 4 ? "n0" : "n1";
+    files[i].context["gpu_uuid"] = fmt::format("GPU-{}", i);
+  }
+  const comparison_options across{.dimension = compared_dimension::gpu};
+  const node_comparison all = compare_nodes(files, across);
+  EXPECT_THAT(all.nodes, SizeIs(8));
+  ASSERT_THAT(named_nodes(all), SizeIs(1));
+  EXPECT_EQ(named_nodes(all)[0].node->name, "n1/GPU-5");
+  EXPECT_EQ(to_json(all).at("across"), "gpu");
+  EXPECT_THAT(text(all), AllOf(HasSubstr("8 GPUs: n0/GPU-0"), HasSubstr("the usual GPUs")));
+
+  files[2].context.erase("gpu_uuid");
+  EXPECT_THAT([&] { return compare_nodes(files, across); },
+              ThrowsMessage<bad_input>(HasSubstr("/context/gpu_uuid")));
+}
+
 TEST(Nodes, AreWrittenAsTextJsonAndCsv) {
   std::vector<results> files = cluster(16).files(8, {5}, 1.1);
   for (result::measurement& row : files[1].rows) row.counters["disturbed"] = 1;

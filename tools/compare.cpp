@@ -38,7 +38,7 @@ void compare_two_sides(const command_options& options, const common_options& com
   if (!options.more_files.empty()) {
     throw usage_error(
         "compare: old and new are lists with commas; more files than two are for "
-        "--across=node: " +
+        "--across=node and --across=gpu: " +
         options.more_files.front());
   }
   const std::vector<result::results> old = read_files(files_of(options.old_files));
@@ -54,7 +54,8 @@ void compare_two_sides(const command_options& options, const common_options& com
 
 void compare_files_of_nodes(const command_options& options, const common_options& common) {
   if (options.compare.paired) {
-    throw usage_error("--paired: files of nodes are no pairs; leave it out with --across=node");
+    throw usage_error("--paired: files of nodes are no pairs; leave it out with --across=" +
+                      options.compare.dimension);
   }
   std::vector<std::string> files;
   const auto add = [&](const std::string& names) {
@@ -73,8 +74,8 @@ void add_options(CLI::App& command, command_options& chosen) {
   command.add_option("old", chosen.old_files, files)->required();
   command.add_option("new", chosen.new_files, files)->required();
   command.add_option("more", chosen.more_files,
-                     "With --across=node: further result files; which node a file is of follows "
-                     "from its host_name");
+                     "With --across=node or --across=gpu: further result files; what a file is of "
+                     "follows from its host_name and its gpu_uuid");
   command.add_flag("--paired", chosen.compare.paired,
                    "The n-th files of both were measured side by side (versus does that)");
   add_compare_options(command, chosen.compare, /*of_nodes=*/true);
@@ -85,12 +86,14 @@ void add_options(CLI::App& command, command_options& chosen) {
 void add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "compare",
-      "Compares two runs, or sets of them, or the nodes of a cluster: what is faster, what slower");
+      "Compares two runs, or sets of them, or the nodes or GPUs of a cluster: what is faster, what "
+      "slower");
   const auto options = std::make_shared<command_options>();
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
-    const bool of_nodes = options->compare.dimension == name(analysis::compared_dimension::node);
+    const auto across = from_name<analysis::compared_dimension>(options->compare.dimension);
+    const bool of_nodes = across && analysis::compares_equals(*across);
     (of_nodes ? compare_files_of_nodes : compare_two_sides)(*options, *common);
   });
 }

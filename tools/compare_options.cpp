@@ -59,11 +59,15 @@ std::vector<std::string> regressions(const analysis::node_comparison& all, doubl
 void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nodes) {
   const auto& all = enum_names<analysis::compared_dimension>;
   std::vector<std::string> dimensions(all.begin(), all.end());
-  if (!of_nodes) std::erase(dimensions, name(analysis::compared_dimension::node));
+  if (!of_nodes) {
+    std::erase_if(dimensions, [](const std::string& name) {
+      return analysis::compares_equals(*from_name<analysis::compared_dimension>(name));
+    });
+  }
   command
       .add_option("--across", chosen.dimension,
                   std::string("What is compared, and may differ") +
-                      (of_nodes ? "; node: each of several equal nodes with the others" : "") +
+                      (of_nodes ? "; node, gpu: each of several equal ones with the others" : "") +
                       " [where only one of them does, that]")
       ->check(CLI::IsMember(dimensions));
   command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");

@@ -31,14 +31,15 @@ enum class compared_dimension : std::uint8_t {
   driver,    ///< driver or operating system
   settings,  ///< environment, options and all other fields of the contexts
   node,      ///< name of the machine, of otherwise equal machines
+  gpu,       ///< GPU, of equal ones in one machine or several equal ones
 };
 
 }  // namespace layerbench::analysis
 
 template <>
-inline constexpr std::array<std::string_view, 5>
-    layerbench::enum_names<layerbench::analysis::compared_dimension>{"version", "device", "driver",
-                                                                     "settings", "node"};
+inline constexpr std::array<std::string_view, 6>
+    layerbench::enum_names<layerbench::analysis::compared_dimension>{"version",  "device", "driver",
+                                                                     "settings", "node",   "gpu"};
 
 namespace layerbench::analysis {
 
@@ -49,6 +50,15 @@ struct difference {
   std::vector<std::string> fields;              ///< context fields in which the sides differ
   std::vector<std::string> forced;  ///< fields that should not differ between or within sides
 };
+
+/// Whether several equal things are compared with each other, in place of two sides.
+[[nodiscard]] constexpr bool compares_equals(compared_dimension across) {
+  return across == compared_dimension::node || across == compared_dimension::gpu;
+}
+/// What one of them is called.
+[[nodiscard]] constexpr std::string_view unit(compared_dimension across) {
+  return across == compared_dimension::gpu ? "GPU" : "node";
+}
 
 namespace detail {
 
@@ -68,7 +78,7 @@ namespace detail {
 /// default thread count too, and so in the places of threads; settings can limit the instruction
 /// set.
 [[nodiscard]] inline bool may_differ(compared_dimension compared, std::string_view field) {
-  if (compared == compared_dimension::node) return field == "host_name";
+  if (compares_equals(compared)) return field == "host_name";
   const compared_dimension own = dimension_of(field);
   if (own == compared) return true;
   if (compared == compared_dimension::device) {

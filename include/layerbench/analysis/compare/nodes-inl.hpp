@@ -43,17 +43,28 @@ inline void append_rounds(const result::results& file, result::results& to) {
   }
 }
 
-/// Groups files by their node. Throws bad_input for a file without the name of its node.
-[[nodiscard]] inline std::vector<node_group> group_by_node(std::span<const result::results> files) {
+/// The name of a file's node or GPU. Throws bad_input if it is not known.
+[[nodiscard]] inline std::string node_name(const result::results& file, compared_dimension across) {
+  const auto required = [&](const char* field) {
+    const std::optional<std::string> value = file.context_value(field);
+    if (value) return *value;
+    throw bad_input(file.file, fmt::format("/context/{}", field),
+                    fmt::format("is missing: the {} is not known", unit(across)));
+  };
+  const std::string host = required("host_name");
+  if (across != compared_dimension::gpu) return host;
+  return fmt::format("{}/{}", host, required("gpu_uuid"));
+}
+
+/// Groups files by their node or GPU. Throws bad_input for a file without its name.
+[[nodiscard]] inline std::vector<node_group> group_by_node(std::span<const result::results> files,
+                                                           compared_dimension across) {
   std::vector<node_group> nodes;
   for (const result::results& file : files) {
-    const std::optional<std::string> name = file.context_value("host_name");
-    if (!name) {
-      throw bad_input(file.file, "/context/host_name", "is missing: the node is not known");
-    }
-    const auto found = std::ranges::find(nodes, *name, &node_group::name);
+    const std::string name = node_name(file, across);
+    const auto found = std::ranges::find(nodes, name, &node_group::name);
     if (found == nodes.end()) {
-      nodes.push_back({*name, {&file}, file});
+      nodes.push_back({name, {&file}, file});
     } else {
       found->files.push_back(&file);
       append_rounds(file, found->merged);
@@ -83,6 +94,7 @@ inline void append_rounds(const result::results& file, result::results& to) {
 /// Fields in which nodes differ from most others, but for their names. Throws bad_input unless
 /// forced.
 [[nodiscard]] inline std::vector<std::string> differing_between(std::span<const node_group> nodes,
+                                                                compared_dimension across,
                                                                 bool force) {
   const result::results most = majority(nodes);
   std::vector<std::string> odd;
@@ -92,7 +104,7 @@ inline void append_rounds(const result::results& file, result::results& to) {
     std::set<std::string> fields;
     for (const result::results* file : node.files) {
       for (const std::string& field : result::differing_context(most, *file)) {
-        if (may_differ(compared_dimension::node, field)) continue;
+        if (may_differ(across, field)) continue;
         fields.insert(field);
         if (first == nullptr) first = file;
       }
@@ -103,9 +115,9 @@ inline void append_rounds(const result::results& file, result::results& to) {
   }
   if (first != nullptr && !force) {
     throw bad_input(first->file, "/context",
-                    fmt::format("nodes differ not only in their names from most others: {}; "
+                    fmt::format("{}s differ not only in their names from most others: {}; "
                                 "compare anyway with --force",
-                                fmt::join(odd, ", ")));
+                                unit(across), fmt::join(odd, ", ")));
   }
   return {all.begin(), all.end()};
 }
@@ -240,7 +252,8 @@ using plans_of_case = std::vector<const planned_configuration*>;
       if (found.nodes.size() >= min_nodes) {
         cases.push_back(std::move(found));
       } else if (found.incomplete.empty()) {
-        all.left_out.push_back({one.configuration, "fewer than four nodes have the case"});
+        all.left_out.push_back({one.configuration, fmt::format("fewer than four {}s have the case",
+                                                               unit(all.across))});
       }
     }
   }
@@ -266,13 +279,13 @@ inline void compare_models(const std::vector<node_group>& grouped,
 }
 
 /// Throws usage_error for so few nodes that none of them can be named.
-inline void require_nodes(const std::vector<node_group>& nodes) {
+inline void require_nodes(const std::vector<node_group>& nodes, compared_dimension across) {
   if (nodes.size() >= min_nodes) return;
   std::vector<std::string> names;
   for (const node_group& node : nodes) names.push_back(node.name);
-  throw usage_error(
-      fmt::format("--across=node: the files are of {} node{} ({}); give those of four or more",
-                  nodes.size(), nodes.size() == 1 ? "" : "s", fmt::join(names, " ")));
+  throw usage_error(fmt::format(
+      "--across={}: the files are of {} {}{} ({}); give those of four or more", name(across),
+      nodes.size(), unit(across), nodes.size() == 1 ? "" : "s", fmt::join(names, " ")));
 }
 
 }  // namespace detail
@@ -282,11 +295,12 @@ LAYERBENCH_INLINE node_comparison compare_nodes(std::span<const result::results>
   const group all_files = group_of(files);
   detail::require_rounds(all_files);
   detail::require_rows(all_files);
-  const std::vector<detail::node_group> grouped = detail::group_by_node(files);
-  detail::require_nodes(grouped);
   node_comparison all;
+  if (chosen.dimension) all.across = *chosen.dimension;
+  const std::vector<detail::node_group> grouped = detail::group_by_node(files, all.across);
+  detail::require_nodes(grouped, all.across);
   all.margin = chosen.margin;
-  all.forced = detail::differing_between(grouped, chosen.force);
+  all.forced = detail::differing_between(grouped, all.across, chosen.force);
   std::vector<detail::run_group> nodes;
   for (const detail::node_group& one : grouped) {
     nodes.emplace_back(group{&one.merged});
@@ -296,7 +310,8 @@ LAYERBENCH_INLINE node_comparison compare_nodes(std::span<const result::results>
   detail::compare_layers(nodes, all);
   detail::compare_models(grouped, nodes, all);
   if (all.layers.empty() && all.models.empty()) {
-    throw nothing_matched("nothing to compare: no layer is on four nodes");
+    throw nothing_matched(
+        fmt::format("nothing to compare: no layer is on four {}s", unit(all.across)));
   }
   return all;
 }

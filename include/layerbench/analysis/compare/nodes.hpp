@@ -14,9 +14,9 @@
 /// Comparison of equal nodes of a cluster: which of them is slower or faster than the others.
 namespace layerbench::analysis {
 
-/// A node and its result files.
+/// A node, or a GPU, and its result files.
 struct node {
-  std::string name;  ///< field host_name of the files' contexts
+  std::string name;  ///< fields host_name, and of a GPU gpu_uuid, of the files' contexts
   std::vector<std::string> files;
   double disturbed = 0;  ///< share of the timings that were disturbed
 };
@@ -47,8 +47,9 @@ struct model_of_nodes : times_of_nodes {
   std::int64_t threads = 0;
 };
 
-/// A comparison of nodes.
+/// A comparison of nodes, or of GPUs.
 struct node_comparison {
+  compared_dimension across = compared_dimension::node;
   std::vector<node> nodes;  ///< in the order of the files
   std::vector<std::string>
       forced;  ///< context fields in which nodes differ although they should not
@@ -59,10 +60,10 @@ struct node_comparison {
   std::vector<uncompared> left_out;
 };
 
-/// Compares nodes, each by all of its files. Nodes have the name that the contexts give as
-/// host_name. Throws usage_error for fewer than four nodes, bad_input for nodes that differ in
-/// more than their names from most others (unless forced) and for a file without rounds,
-/// nothing_matched if no four nodes share a row or a case.
+/// Compares nodes, each by all of its files; or the GPUs of one or several nodes, if that is what
+/// `chosen` is across. Throws usage_error for fewer than four nodes, bad_input for nodes that
+/// differ in more than their names from most others (unless forced), and for a file without rounds
+/// or without the name of its node, nothing_matched if no four nodes share a row or a case.
 [[nodiscard]] node_comparison compare_nodes(std::span<const result::results> files,
                                             const comparison_options& chosen = {});
 

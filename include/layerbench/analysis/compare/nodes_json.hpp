@@ -70,7 +70,7 @@ namespace detail {
                       {"nodes", detail::times_json(all, layer.times, false)}});
   }
   return {{"schema", 1},
-          {"across", name(compared_dimension::node)},
+          {"across", name(all.across)},
           {"nodes", nodes},
           {"slower", detail::names_with(all, verdict::slower)},
           {"faster", detail::names_with(all, verdict::faster)},

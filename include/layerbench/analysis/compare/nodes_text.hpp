@@ -28,7 +28,8 @@ namespace layerbench::analysis {
 [[nodiscard]] inline std::vector<std::string> notes(const node_comparison& all) {
   std::vector<std::string> sentences;
   if (!all.forced.empty()) {
-    sentences.push_back(fmt::format("forced: nodes also differ in {}", fmt::join(all.forced, " ")));
+    sentences.push_back(
+        fmt::format("forced: {}s also differ in {}", unit(all.across), fmt::join(all.forced, " ")));
   }
   std::vector<std::string> disturbed;
   for (const node& one : all.nodes) {
@@ -38,12 +39,12 @@ namespace layerbench::analysis {
   if (!disturbed.empty()) {
     sentences.push_back(
         fmt::format("something else used the processors during more than a tenth of the timings "
-                    "of {}; measure again when the nodes are idle (--check-machine)",
-                    fmt::join(disturbed, ", ")));
+                    "of {}; measure again when the {}s are idle (--check-machine)",
+                    fmt::join(disturbed, ", "), unit(all.across)));
   }
   if (!all.on_few_nodes.empty()) {
-    sentences.push_back(fmt::format("{} rows are on fewer than {} nodes and are not compared",
-                                    all.on_few_nodes.size(), min_nodes));
+    sentences.push_back(fmt::format("{} rows are on fewer than {} {}s and are not compared",
+                                    all.on_few_nodes.size(), min_nodes, unit(all.across)));
   }
   return sentences;
 }
@@ -65,11 +66,12 @@ namespace detail {
   const std::vector<named_node> named = named_nodes(all);
   std::string out;
   for (std::size_t i = 0; i < std::min(most, named.size()); ++i) {
-    out += fmt::format("{} is {} than the usual nodes: {}\n", named[i].node->name,
-                       difference_text(named[i].time->ratio), named[i].of);
+    out += fmt::format("{} is {} than the usual {}s: {}\n", named[i].node->name,
+                       difference_text(named[i].time->ratio), unit(all.across), named[i].of);
   }
   if (named.size() > most) out += fmt::format("{} more such differences\n", named.size() - most);
-  return named.empty() ? "no node is slower or faster than the others\n" : out;
+  if (!named.empty()) return out;
+  return fmt::format("no {} is slower or faster than the others\n", unit(all.across));
 }
 
 /// Indices of times, slowest node first.
@@ -87,9 +89,9 @@ namespace detail {
                                        bool every) {
   using enum align;
   constexpr std::size_t ends = 5;  // of those that are the same, at both ends
-  table t{
-      {{"node"}, {"step", right}, {"node / usual", right}, {"95 % between", right}, {"verdict"}},
-      {}};
+  const std::string one(unit(all.across));
+  table t{{{one}, {"step", right}, {one + " / usual", right}, {"95 % between", right}, {"verdict"}},
+          {}};
   const std::vector<std::size_t> order = slowest_first(model.times);
   std::size_t hidden = 0;
   for (std::size_t place = 0; place < order.size(); ++place) {
@@ -126,11 +128,12 @@ namespace detail {
 [[nodiscard]] inline table layers_table(const node_comparison& all, bool every) {
   using enum align;
   constexpr std::size_t most = 20;
+  const std::string item(unit(all.across));
   table t{{{"layer"},
-           {"node"},
+           {item},
            {"usual", right},
-           {"node", right},
-           {"node / usual", right},
+           {item, right},
+           {item + " / usual", right},
            {"95 % between", right}},
           {}};
   std::vector<std::pair<const layer_of_nodes*, const node_time*>> changed;
@@ -162,13 +165,14 @@ namespace detail {
 [[nodiscard]] inline std::string text(const node_comparison& all, const layers_shown& how = {}) {
   std::vector<std::string> names;
   for (const node& one : all.nodes) names.push_back(one.name);
-  std::string out =
-      fmt::format("{} nodes: {}\n{}", names.size(), fmt::join(names, " "), detail::named_text(all));
+  std::string out = fmt::format("{} {}s: {}\n{}", names.size(), unit(all.across),
+                                fmt::join(names, " "), detail::named_text(all));
   for (const std::string& note : notes(all)) out += "note: " + note + '\n';
   for (const model_of_nodes& model : all.models) {
     out +=
-        fmt::format("\n{}{}: {} on the usual nodes\n", headline(model.configuration, model.threads),
-                    model.cache == "hot" ? ", hot" : "", units::duration(model.usual_seconds)) +
+        fmt::format("\n{}{}: {} on the usual {}s\n", headline(model.configuration, model.threads),
+                    model.cache == "hot" ? ", hot" : "", units::duration(model.usual_seconds),
+                    unit(all.across)) +
         text(detail::nodes_table(all, model, how.all)) + detail::top_contributors_text(all, model);
   }
   const table layers = layers_table(all, how.all);
