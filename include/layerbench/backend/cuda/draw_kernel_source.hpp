@@ -123,7 +123,8 @@ void store_element(void* to, i64 offset, int type, double scale, float value) {
 extern "C" __global__ void draw(void* to, int type, double scale, i64 size,
                                 const __grid_constant__ memory_axes axes, drawn_data data) {
   for (i64 i = first(); i < size; i += stride()) {
-    store_element(to, offset_in_runs(i, axes), type, scale, drawn_element(data, row_major_index(i, axes)));
+    const float value = drawn_element(data, row_major_index(i, axes));
+    store_element(to, offset_in_runs(i, axes), type, scale, value);
   }
 }
 

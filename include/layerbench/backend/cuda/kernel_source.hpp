@@ -6,9 +6,8 @@
 
 /// The kernels of layerbench, for ops that NVIDIA's libraries lack: CUDA C++ that is compiled at
 /// run time. They use no shared memory and synchronize only by shuffles within a warp, so that
-/// tests can run them on a CPU, one thread after the other. A program consists of an
-/// element type (f32_source, bf16_source or f16_source), kernel_source, and the sources that build
-/// on it.
+/// tests can run them on a CPU, one thread after the other. A program consists of an element type
+/// (f32_source, bf16_source or f16_source), kernel_source, and the sources that build on it.
 namespace layerbench::cuda {
 
 /// Element type `number` and its conversions: widen() to f32, narrow() from f32 (round to nearest,

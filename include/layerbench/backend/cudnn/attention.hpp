@@ -33,7 +33,6 @@ class attention_graph : public operation_graph {
     if (pass == op::pass::bwd && o.q == 1 && o.k == 1) {
       throw unsupported("cuDNN has no gradients of attention of one query and one key");
     }
-    scale_ = constant(1 / std::sqrt(static_cast<float>(o.d)));
     if (pass == op::pass::bwd) {
       build_bwd();
     } else {
@@ -68,9 +67,6 @@ class attention_graph : public operation_graph {
   // Tensors
 
   [[nodiscard]] std::size_t next_id() { return next_id_++; }
-  [[nodiscard]] static dims row_major(const dims& extents) {
-    return op::strides(extents, op::plain_order(extents));
-  }
   [[nodiscard]] static dims transposed(dims axes) {
     std::swap(axes[2], axes[3]);
     return axes;
@@ -154,7 +150,7 @@ class attention_graph : public operation_graph {
   /// The products of queries and keys, scaled.
   descriptor scaled_scores() {
     const descriptor products = multiply(queries(query), transposed_keys(key), scores());
-    return apply({CUDNN_POINTWISE_MUL}, products, &*scale_, scores());
+    return apply({CUDNN_POINTWISE_MUL}, products, &scale_, scores());
   }
 
   /// Row and column of each score.
@@ -220,7 +216,7 @@ class attention_graph : public operation_graph {
     const descriptor products = multiply(gradients, transposed_keys(value), scores());
     const descriptor differences = apply({CUDNN_POINTWISE_SUB}, products, &means, scores());
     const descriptor weighted = apply({CUDNN_POINTWISE_MUL}, differences, &probabilities, scores());
-    const descriptor of_scores = apply({CUDNN_POINTWISE_MUL}, weighted, &*scale_, scores());
+    const descriptor of_scores = apply({CUDNN_POINTWISE_MUL}, weighted, &scale_, scores());
     multiply_transposed(of_scores, queries(query), keys(diff_key));
     // cuDNN adds up in f32, in scratch memory, what blocks of keys contribute.
     const descriptor same_keys =
@@ -250,7 +246,7 @@ class attention_graph : public operation_graph {
   op::pass pass_;
   cudnnDataType_t type_;
   std::size_t next_id_ = operand_count;
-  std::optional<descriptor> scale_;
+  descriptor scale_ = constant(1 / std::sqrt(static_cast<float>(o_.d)));
   std::vector<descriptor> nodes_;
 };
 

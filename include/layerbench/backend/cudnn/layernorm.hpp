@@ -21,10 +21,9 @@
 namespace layerbench::cudnn {
 
 /// Operation graph of the gradients of a normalization of rows: to cuDNN these are images of one
-/// pixel, and columns are channels. Tensor ids are the positions of the operands. The scale, and
-/// the gradients of the scale and of the bias of kind `layer`, are always in the graph, as cuDNN's
-/// documentation has them: with ids behind the operands where they are not learned. Throws
-/// unsupported.
+/// pixel, and columns are channels. Tensor ids are the positions of the operands. cuDNN requires a
+/// scale and its gradient, and for kind `layer` the gradient of the bias. Those that are not
+/// learned have ids behind the operands. Throws unsupported.
 class layernorm_graph : public operation_graph {
  public:
   layernorm_graph(const op::layernorm& o, dtype type)

@@ -56,6 +56,11 @@ class operation_graph {
     self_.finalize();
   }
 
+  /// Strides of a tensor in row-major order.
+  [[nodiscard]] static dims row_major(const dims& extents) {
+    return op::strides(extents, op::plain_order(extents));
+  }
+
   [[nodiscard]] static descriptor tensor(std::size_t id, const dims& extents, const dims& strides,
                                          cudnnDataType_t type) {
     descriptor result = unfinished_tensor(id, extents, strides, type);
@@ -88,7 +93,7 @@ class operation_graph {
     scratch_[static_cast<std::int64_t>(id)] = scratch_bytes_;
     const std::size_t bytes = static_cast<std::size_t>(elements(extents)) * sizeof(float);
     scratch_bytes_ += (bytes + alignment - 1) / alignment * alignment;
-    return tensor(id, extents, op::strides(extents, op::plain_order(extents)), CUDNN_DATA_FLOAT);
+    return tensor(id, extents, row_major(extents), CUDNN_DATA_FLOAT);
   }
 
   /// y = function(x), function(x, *b) or function(x, *b, *t).
