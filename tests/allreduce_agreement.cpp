@@ -17,7 +17,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/mpi/plans.hpp>
-#include <layerbench/backend/reference/allreduce.hpp>
+#include <layerbench/backend/reference/collective.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/session/benchmark_case.hpp>

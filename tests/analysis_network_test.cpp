@@ -66,6 +66,15 @@ TEST(Table, InterpolatesOnLogarithms) {
   EXPECT_DOUBLE_EQ(table.time(40'000, 2).seconds, 16e-6) << "bandwidth above";
 }
 
+TEST(Table, IsOfAllReducesAlone) {
+  result::measurement gathered = reduced(2, 100, 7e-6);
+  gathered.name.op = "collective";
+  gathered.label.key = "kind:all_gather,bytes:100,ranks:2";
+  const collective_table table(reduced_file({gathered, reduced(2, 100, 1e-6)}));
+  EXPECT_DOUBLE_EQ(table.time(100, 2).seconds, 1e-6);
+  EXPECT_THROW(collective_table(reduced_file({gathered})), bad_input);
+}
+
 TEST(Table, CarriesTheIntervalOfItsRounds) {
   std::vector<result::measurement> rows;
   for (const std::int64_t bytes : {100, 10'000}) {

@@ -163,7 +163,7 @@ class random_shapes : public ::testing::Test {
       return;
     }
     // Collectives have backends of their own.
-    constexpr bool collective = std::is_same_v<Op, op::allreduce>;
+    constexpr bool collective = op::is_collective<Op>;
     if (collective && !is_reference(backend)) return;
     const std::unique_ptr<run::compute_device> device = backend.make_device(threads);
     // A GPU's library compiles a kernel for each shape of these.

@@ -10,7 +10,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/nccl/plans.hpp>
-#include <layerbench/backend/reference/allreduce.hpp>
+#include <layerbench/backend/reference/collective.hpp>
 #include <layerbench/session/verify.hpp>
 
 #include "support/host_cuda.hpp"

@@ -252,6 +252,21 @@ TEST(reference_allreduce, gives_each_rank_the_sum) {
               ElementsAre(111, 222, 111, 222, 111, 222));
 }
 
+TEST(reference_collective, gives_each_rank_what_its_kind_says) {
+  using enum op::collective_kind;
+  const std::vector<float> arrays{1, 2, 3, 4, 10, 20, 30, 40};
+  EXPECT_THAT(reference_result(op::collective{all_reduce, 16, 2}, {arrays}),
+              ElementsAre(11, 22, 33, 44, 11, 22, 33, 44));
+  EXPECT_THAT(reference_result(op::collective{reduce_scatter, 16, 2}, {arrays}),
+              ElementsAre(11, 22, 33, 44));
+  EXPECT_THAT(reference_result(op::collective{all_to_all, 16, 2}, {arrays}),
+              ElementsAre(1, 2, 10, 20, 3, 4, 30, 40));
+  EXPECT_THAT(reference_result(op::collective{all_gather, 16, 2}, {{1, 2, 10, 20}}),
+              ElementsAre(1, 2, 10, 20, 1, 2, 10, 20));
+  EXPECT_THAT(reference_result(op::collective{broadcast, 8, 3}, {{1, 2}}),
+              ElementsAre(1, 2, 1, 2, 1, 2));
+}
+
 TEST(reference_add, adds_element_by_element) {
   EXPECT_THAT(reference_result(op::add{{2, 2}, true}, {{1, 2, 3, 4}, {10, 20}}),
               ElementsAre(11, 22, 13, 24));

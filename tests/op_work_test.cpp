@@ -626,6 +626,64 @@ TEST(allreduce, has_bandwidths_as_nccl_tests_define_them) {
   EXPECT_TRUE(any(add{{4}}).rates().empty());
 }
 
+using all_extents = std::vector<dims>;
+
+/// Extents of src and dst.
+all_extents extents(const collective& o, dtype type = dtype::f32) {
+  all_extents all;
+  for (const operand& of : o.operands(pass::fwd, type)) all.push_back(of.extents);
+  return all;
+}
+
+TEST(collective, has_rows_of_blocks_or_of_arrays_of_a_block_per_rank) {
+  using enum collective_kind;
+  EXPECT_EQ(extents({all_reduce, 96, 3}), (all_extents{{3, 24}, {3, 24}}));
+  EXPECT_EQ(extents({all_gather, 96, 3}), (all_extents{{3, 8}, {3, 24}}));
+  EXPECT_EQ(extents({reduce_scatter, 96, 3}), (all_extents{{3, 24}, {3, 8}}));
+  EXPECT_EQ(extents({broadcast, 96, 3}), (all_extents{{1, 24}, {3, 24}}));
+  EXPECT_EQ(extents({all_to_all, 96, 3}), (all_extents{{3, 24}, {3, 24}}));
+  EXPECT_EQ((collective{all_to_all, 96, 3}.work(pass::fwd).flops), 0);
+}
+
+TEST(collective, rounds_blocks_up_to_whole_elements) {
+  using enum collective_kind;
+  EXPECT_EQ(extents({all_gather, 97, 3}), (all_extents{{3, 9}, {3, 27}}));
+  EXPECT_EQ(extents({all_gather, 97, 3}, dtype::s8), (all_extents{{3, 33}, {3, 99}}));
+  EXPECT_EQ(extents({reduce_scatter, 1, 4}, dtype::f64), (all_extents{{4, 4}, {4, 1}}));
+  EXPECT_EQ(extents({broadcast, 7, 4}, dtype::bf16), (all_extents{{1, 4}, {4, 4}}));
+}
+
+TEST(collective, has_bandwidths_as_nccl_tests_define_them) {
+  using enum collective_kind;
+  // PERFORMANCE.md of NVIDIA's nccl-tests: S is the size of an array, here 1200 bytes, n is 4.
+  for (const auto& [kind, sent] : {std::pair{all_reduce, 1800.0},
+                                   {all_gather, 900.0},
+                                   {reduce_scatter, 900.0},
+                                   {broadcast, 1200.0},
+                                   {all_to_all, 900.0}}) {
+    const std::vector<rate> of = any(collective{kind, 1200, 4}).rates();
+    ASSERT_EQ(of.size(), 2U);
+    EXPECT_EQ(of[0].counter, "algorithm_bandwidth");
+    EXPECT_DOUBLE_EQ(of[0].numerator, 1200) << name(kind);
+    EXPECT_EQ(of[1].counter, "bus_bandwidth");
+    EXPECT_DOUBLE_EQ(of[1].numerator, sent) << name(kind);
+    for (const rate& item : any(collective{kind, 1200, 1}).rates()) EXPECT_EQ(item.numerator, 0);
+  }
+}
+
+TEST(collective, is_in_place_where_mpi_and_nccl_have_that) {
+  using enum collective_kind;
+  for (const collective_kind kind : {all_reduce, all_gather, reduce_scatter}) {
+    EXPECT_NO_THROW((collective{kind, 8, 2, true}.validate()));
+    EXPECT_TRUE((collective{kind, 8, 2, true}.is_in_place()));
+    EXPECT_FALSE((collective{kind, 8, 2}.is_in_place()));
+  }
+  for (const collective_kind kind : {broadcast, all_to_all}) {
+    EXPECT_THROW((collective{kind, 8, 2, true}.validate()), invalid_field);
+    EXPECT_EQ((collective{kind, 8, 2}.is_in_place()), kind == broadcast);
+  }
+}
+
 TEST(any, lists_its_fields_without_their_types) {
   const record_fields fields = any(activation{activation_kind::tanh, {2, 3}}).fields();
   ASSERT_EQ(fields.size(), 2);
@@ -650,6 +708,19 @@ TEST(allreduce, has_test_data_whose_sums_are_exact) {
       EXPECT_GE(of.high, 1);
       EXPECT_LE(of.high * static_cast<double>(ranks),
                 std::ldexp(1.0, traits(type).significand_bits));
+    }
+  }
+}
+
+TEST(collective, has_test_data_that_its_type_has_exactly) {
+  for (const collective_kind kind :
+       {collective_kind::reduce_scatter, collective_kind::all_gather}) {
+    for (const dtype type : {dtype::f32, dtype::bf16, dtype::f8_e4m3}) {
+      const collective o{kind, 64, 3};
+      const operand of = o.operands(pass::fwd, type).front();
+      EXPECT_TRUE(of.integral);
+      EXPECT_GE(of.high, 1);
+      EXPECT_LE(of.high * (o.adds() ? 3 : 1), std::ldexp(1.0, traits(type).significand_bits));
     }
   }
 }

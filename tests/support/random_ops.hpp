@@ -347,6 +347,12 @@ inline op::allreduce roll(dice& d, std::type_identity<op::allreduce> /*tag*/) {
   return {d.between(1, 4000), d.between(1, 9), d.chance()};
 }
 
+inline op::collective roll(dice& d, std::type_identity<op::collective> /*tag*/) {
+  const auto last = static_cast<std::int64_t>(enum_names<op::collective_kind>.size()) - 1;
+  return {static_cast<op::collective_kind>(d.between(0, last)), d.between(1, 4000), d.between(1, 9),
+          d.chance()};
+}
+
 template <class Op>
 bool is_valid(const Op& op) {
   try {

@@ -25,14 +25,14 @@ namespace layerbench::model {
   return detail::result_of(of).front();
 }
 
-/// Each row of a sweep by itself, with its own batch; without all-reduces, which only
+/// Each row of a sweep by itself, with its own batch; without collectives, which only
 /// bench_allreduce times.
 [[nodiscard]] inline std::vector<graph> rows_of(const graph& sweep) {
   std::vector<graph> rows;
   graph empty = sweep;
   empty.layers.clear();
   for (const layer& row : sweep.layers) {
-    if (row.op.get<op::allreduce>() != nullptr) continue;
+    if (op::as_collective(row.op)) continue;
     graph alone = empty;
     alone.layers = {row};
     alone.parameters["batch"] = batch_of(row);

@@ -2,15 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
 
-#include <layerbench/op/op.hpp>
+#include <layerbench/op/collective.hpp>
 
 namespace layerbench::op {
 
 /// Adds up the arrays of all ranks (processes, devices) element by element and gives each rank the
-/// sum, as data-parallel training does with gradients.
+/// sum, as data-parallel training does with gradients: the collective all_reduce, as an op of steps
+/// and with the names of its own rows.
 struct allreduce {
   static constexpr std::string_view name = "allreduce";
   static constexpr op::storage storage = op::storage::in_place;
@@ -27,41 +31,33 @@ struct allreduce {
 
   void validate() const {}
 
+  [[nodiscard]] collective as_collective() const {
+    return {collective_kind::all_reduce, bytes, ranks, in_place};
+  }
   /// Elements per rank: `bytes` over the element size, rounded up.
-  [[nodiscard]] std::int64_t count(dtype type) const {
-    const auto size = static_cast<std::int64_t>(traits(type).bytes);
-    return bytes / size + (bytes % size != 0 ? 1 : 0);
-  }
-
+  [[nodiscard]] std::int64_t count(dtype type) const { return as_collective().block(type); }
   /// src and dst, [ranks, count]: the array and the result of each rank. In place dst holds the
-  /// values of src before the call. Test data are whole numbers small enough for exact sums in any
-  /// order.
-  [[nodiscard]] std::vector<operand> operands(pass /*p*/, dtype type) const {
-    const dims extents{ranks, count(type)};
-    operand src{"src", extents, role::source, type};
-    operand dst{"dst", extents, role::destination, type};
-    if (is_integer(type)) {
-      dst.scale *= static_cast<double>(ranks);
-    } else {
-      const double exact = std::ldexp(1.0, traits(type).significand_bits);
-      src.high = std::clamp(std::floor(exact / static_cast<double>(ranks)), 1.0, 1000.0);
-      src.low = -src.high;
-      src.integral = dst.integral = true;
-    }
-    return {src, dst};
+  /// values of src before the call.
+  [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
+    return as_collective().operands(p, type);
   }
-
-  /// Zero work: an all-reduce is bound by communication, not by its additions.
-  [[nodiscard]] op::work work(pass /*p*/) const { return {0, 0, 0}; }
-
-  /// Bandwidths as NVIDIA's NCCL tests define them (PERFORMANCE.md there). The algorithm bandwidth
-  /// counts the bytes of one rank. The bus bandwidth counts 2 (n - 1) / n of them, which each of n
-  /// ranks must send, so it compares with the bandwidth of a link. One rank sends nothing.
-  [[nodiscard]] std::vector<rate> rates() const {
-    const auto n = static_cast<double>(ranks);
-    const double all = ranks == 1 ? 0.0 : static_cast<double>(bytes);
-    return {{"algorithm_bandwidth", all}, {"bus_bandwidth", all * 2 * (n - 1) / n}};
-  }
+  [[nodiscard]] op::work work(pass p) const { return as_collective().work(p); }
+  [[nodiscard]] std::vector<rate> rates() const { return as_collective().rates(); }
 };
+
+/// The collective that an op is.
+[[nodiscard]] inline collective as_collective(const collective& o) { return o; }
+[[nodiscard]] inline collective as_collective(const allreduce& o) { return o.as_collective(); }
+/// An op that is a collective.
+template <class Op>
+concept is_collective = requires(const Op& o) {
+  { as_collective(o) } -> std::same_as<collective>;
+};
+/// The collective that any op is; nothing if it is none.
+[[nodiscard]] inline std::optional<collective> as_collective(const any& o) {
+  if (const auto* found = o.get<collective>()) return *found;
+  if (const auto* found = o.get<allreduce>()) return found->as_collective();
+  return std::nullopt;
+}
 
 }  // namespace layerbench::op

@@ -8,6 +8,7 @@
 #include <layerbench/op/append.hpp>
 #include <layerbench/op/attention.hpp>
 #include <layerbench/op/batchnorm.hpp>
+#include <layerbench/op/collective.hpp>
 #include <layerbench/op/concat.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/op/cross_entropy.hpp>
@@ -33,8 +34,9 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention,
-                     append, rotary, activation, add, concat, multiply, pad, slice, transpose,
-                     softmax, reorder, quantize, dropout, cross_entropy, update, stream, allreduce>;
+using builtin =
+    list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention, append,
+         rotary, activation, add, concat, multiply, pad, slice, transpose, softmax, reorder,
+         quantize, dropout, cross_entropy, update, stream, allreduce, collective>;
 
 }  // namespace layerbench::op

@@ -4,10 +4,10 @@
 
 #include <layerbench/backend/reference/activation.hpp>
 #include <layerbench/backend/reference/add.hpp>
-#include <layerbench/backend/reference/allreduce.hpp>
 #include <layerbench/backend/reference/append.hpp>
 #include <layerbench/backend/reference/attention.hpp>
 #include <layerbench/backend/reference/batchnorm.hpp>
+#include <layerbench/backend/reference/collective.hpp>
 #include <layerbench/backend/reference/concat.hpp>
 #include <layerbench/backend/reference/conv.hpp>
 #include <layerbench/backend/reference/cross_entropy.hpp>
