@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -89,6 +90,19 @@ decltype(auto) with_stored_number(dtype type, Visit&& visit) {
   if (type == dtype::u8) return visit(std::uint8_t{});
   if (type == dtype::f8_e4m3) return visit(f8_e4m3{});
   return with_number(type, visit);
+}
+
+/// The number in memory for a value of an element; `scale` is of integers.
+template <class T>
+[[nodiscard]] T stored_as(float value, double scale) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(std::nearbyint(value / scale));
+  return static_cast<T>(value);
+}
+/// The inverse.
+template <class T>
+[[nodiscard]] float element_of(T stored, double scale) {
+  if constexpr (std::is_integral_v<T>) return static_cast<float>(stored * scale);
+  return static_cast<float>(stored);
 }
 
 }  // namespace layerbench

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -61,11 +60,7 @@ class tensor_plan {
       std::vector<T> stored = stored_elements<T>(operand);
       if (is_part(operand)) copy(stored.data(), to, stored.size() * sizeof(T));
       for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
-        if constexpr (std::is_integral_v<T>) {
-          stored[offset] = static_cast<T>(std::nearbyint(values[logical] / scale));
-        } else {
-          stored[offset] = static_cast<T>(values[logical]);
-        }
+        stored[offset] = stored_as<T>(values[logical], scale);
       });
       copy(to, stored.data(), stored.size() * sizeof(T));
     });
@@ -269,12 +264,6 @@ class tensor_plan {
   template <class T>
   [[nodiscard]] std::vector<T> stored_elements(std::size_t operand) const {
     return std::vector<T>(static_cast<std::size_t>(elements(logical(operand).tensor())));
-  }
-
-  template <class T>
-  [[nodiscard]] static float element_of(T stored, double scale) {
-    if constexpr (std::is_integral_v<T>) return static_cast<float>(stored * scale);
-    return static_cast<float>(stored);
   }
 
   void add(op::operand logical, const std::string& order, dims operand_strides) {

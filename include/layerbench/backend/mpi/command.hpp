@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <cstdint>
+#include <type_traits>
 
+#include <layerbench/op/collective.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 /// The protocol between ranks: rank 0, the leader, broadcasts commands, and all other ranks are
@@ -12,21 +14,14 @@
 /// be agreed upon.
 namespace layerbench::mpi {
 
-/// The arguments of an all-reduce: each rank adds up arrays of this size.
-struct allreduce_arguments {
-  std::int64_t count = 0;  ///< elements of an array
-  dtype type = dtype::f32;
-  std::int64_t in_place = 0;  ///< 1: source and destination are the same array
-};
-
 /// A command of the leader, sent as bytes.
 struct command {
   enum class kind : std::int64_t {
     end,  ///< the program is over
     // Commands of bench_allreduce, whose workers have nothing but the arrays of one op:
-    upload,     ///< receive an operand from the leader
-    download,   ///< send an operand to the leader
-    allreduce,  ///< warm up, wait at a barrier, then make `count` calls
+    upload,       ///< receive an operand from the leader
+    download,     ///< send an operand to the leader
+    communicate,  ///< warm up, wait at a barrier, then make `count` calls
     // Commands of data-parallel training, where each rank has the suite's rows and chains:
     prepare,            ///< prepare a row
     release,            ///< release a row
@@ -42,9 +37,12 @@ struct command {
   std::int64_t index = 0;  ///< of the operand, or of the row or the chain in the suite
   std::int64_t count = 0;
   double seconds = 0;
-  allreduce_arguments arrays = {};
-  std::int64_t warm_up = 0;  ///< untimed calls before the barrier of `allreduce`
+  // Of upload, download and communicate:
+  op::collective collective = {};
+  dtype type = dtype::f32;
+  std::int64_t warm_up = 0;  ///< untimed calls before the barrier
 };
+static_assert(std::is_trivially_copyable_v<command>);
 
 /// Executes the commands that `ranks` receives, up to the end. Only the leader handles signals to
 /// stop; it then ends the workers.

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/op/collective.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 /// MPI on memory of the host. An error in MPI ends all ranks, as is MPI's default; the launcher
@@ -89,45 +89,22 @@ class rank_group {
   int ranks_on_host_ = 1;
 };
 
-/// MPI's handle of a data type. Throws unsupported where MPI has no sum of that type.
-[[nodiscard]] inline MPI_Datatype datatype_of(dtype type) {
+/// MPI's handle of a data type. MPI adds up in some types only, and sends the numbers of others as
+/// integers of their size. Throws unsupported where it lacks the type.
+[[nodiscard]] inline MPI_Datatype datatype_of(const op::collective& o, dtype type) {
   if (type == dtype::f32) return MPI_FLOAT;
   if (type == dtype::f64) return MPI_DOUBLE;
-  throw unsupported(fmt::format("MPI does not add up in {}", name(type)));
+  if (o.adds() || type == dtype::tf32) {
+    throw unsupported(fmt::format("MPI has no {} of {}", name(o.kind), name(type)));
+  }
+  return traits(type).bytes == 2 ? MPI_UINT16_T : MPI_UINT8_T;
 }
 
-/// An array of a data type that MPI adds up, read and written as float.
-class typed_span {
- public:
-  typed_span(dtype type, void* data) : type_(type), data_(data) {}
-
-  void store(std::size_t first, std::span<const float> values) const {
-    if (type_ == dtype::f64) {
-      std::ranges::copy(values, static_cast<double*>(data_) + first);
-    } else {
-      std::ranges::copy(values, static_cast<float*>(data_) + first);
-    }
-  }
-  void load(std::size_t first, std::span<float> values) const {
-    if (type_ == dtype::f64) {
-      const auto* from = static_cast<const double*>(data_) + first;
-      std::ranges::transform(from, from + values.size(), values.begin(),
-                             [](double value) { return static_cast<float>(value); });
-    } else {
-      std::copy_n(static_cast<const float*>(data_) + first, values.size(), values.begin());
-    }
-  }
-
- private:
-  dtype type_;
-  void* data_;
-};
-
-/// Calls `work(first, count)` for consecutive chunks of `total` elements, so that buffers for
-/// conversion stay small.
+/// Calls `work(first, count)` for consecutive chunks of `total` bytes, so that buffers for
+/// conversion stay small. Chunks have whole elements.
 template <class Work>
 void for_each_chunk(std::size_t total, Work&& work) {
-  constexpr std::size_t chunk = std::size_t{1} << 20U;
+  constexpr std::size_t chunk = std::size_t{1} << 22U;
   for (std::size_t first = 0; first < total; first += chunk) {
     work(first, std::min(chunk, total - first));
   }

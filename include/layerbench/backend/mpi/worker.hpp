@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,40 +10,69 @@
 #include <exception>
 #include <vector>
 
+#include <layerbench/backend/collective.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
 
 namespace layerbench::mpi {
 
-/// An all-reduce of this rank's arrays. All ranks make the same calls.
-class reduction {
+/// Calls of a collective on this rank's arrays. All ranks make the same calls.
+class collective_call {
  public:
-  /// In place, the constructor copies `from` to `to` first.
-  reduction(const allreduce_arguments& what, const void* from, void* to)
-      : from_(what.in_place != 0 ? MPI_IN_PLACE : from),
+  /// In place, the constructor copies the source, `from`, into the memory of the result, `to`.
+  collective_call(const op::collective& o, dtype type, const void* from, void* to)
+      : kind_(o.kind),
+        from_(o.is_in_place() ? MPI_IN_PLACE : from),
         to_(to),
-        count_(static_cast<int>(what.count)),
-        type_(datatype_of(what.type)) {
-    const auto bytes = static_cast<std::size_t>(what.count) * traits(what.type).bytes;
-    if (what.in_place != 0 && from != to) std::memcpy(to, from, bytes);
+        count_(static_cast<int>(o.block(type))),
+        type_(datatype_of(o, type)) {
+    const int rank = rank_group::all().rank();
+    if (!o.is_in_place() || rank >= o.sources() || from == to) return;
+    std::memcpy(static_cast<std::byte*>(to) + source_offset(o, type, rank), from,
+                row_bytes(o.operands(op::pass::fwd, type).front()));
   }
 
-  void run(std::int64_t calls = 1) const {
-    for (std::int64_t i = 0; i < calls; ++i) {
-      MPI_Allreduce(from_, to_, count_, type_, MPI_SUM, MPI_COMM_WORLD);
-    }
+  /// The first broadcast is of rank 0, each other one of the next rank, which has the array by
+  /// then. The root of a broadcast does not wait for the others: with one root, calls would
+  /// overlap.
+  void run(std::int64_t calls = 1) {
+    for (std::int64_t i = 0; i < calls; ++i) call();
   }
   /// Makes untimed calls, then waits until all ranks have.
-  void warm_up(std::int64_t calls) const {
+  void warm_up(std::int64_t calls) {
     run(calls);
     rank_group::barrier();
   }
 
  private:
+  void call() {
+    MPI_Comm all = MPI_COMM_WORLD;
+    switch (kind_) {
+      case op::collective_kind::all_reduce:
+        MPI_Allreduce(from_, to_, count_, type_, MPI_SUM, all);
+        break;
+      case op::collective_kind::all_gather:
+        MPI_Allgather(from_, count_, type_, to_, count_, type_, all);
+        break;
+      case op::collective_kind::reduce_scatter:
+        MPI_Reduce_scatter_block(from_, to_, count_, type_, MPI_SUM, all);
+        break;
+      case op::collective_kind::broadcast:
+        MPI_Bcast(to_, count_, type_, root_, all);
+        root_ = (root_ + 1) % rank_group::all().size();
+        break;
+      case op::collective_kind::all_to_all:
+        MPI_Alltoall(from_, count_, type_, to_, count_, type_, all);
+        break;
+    }
+  }
+
+  op::collective_kind kind_;
   const void* from_;
   void* to_;
   int count_;
   MPI_Datatype type_;
+  int root_ = 0;  ///< of the next broadcast
 };
 
 /// Any rank but the leader, in a program that measures collectives.
@@ -61,13 +91,16 @@ class worker {
 
  private:
   void execute(const command& next) {
-    const auto count = static_cast<std::size_t>(next.arrays.count);
-    reserve(count * traits(next.arrays.type).bytes);
+    const std::vector<plan_operand> operands =
+        operands_of_rank(next.collective, {.type = next.type});
+    reserve(std::max(operands.front().bytes, operands.back().bytes));
+    const auto index = static_cast<std::size_t>(next.index);
     switch (next.what) {
-      case command::kind::upload: return receive_operand(next, count);
-      case command::kind::download: return send_operand(next, count);
-      case command::kind::allreduce: {
-        const reduction calls(next.arrays, arrays_.front().data(), arrays_.back().data());
+      case command::kind::upload: return receive_row(operands.at(index).logical, index);
+      case command::kind::download: return send_row(operands.at(index).logical, index);
+      case command::kind::communicate: {
+        collective_call calls(next.collective, next.type, arrays_.front().data(),
+                              arrays_.back().data());
         calls.warm_up(next.warm_up);
         return calls.run(next.count);
       }
@@ -75,31 +108,24 @@ class worker {
     }
   }
 
-  [[nodiscard]] typed_span operand_of(const command& next) {
-    return {next.arrays.type, arrays_.at(static_cast<std::size_t>(next.index)).data()};
-  }
-
-  void receive_operand(const command& next, std::size_t count) {
-    const typed_span operand = operand_of(next);
-    // NaN everywhere: verification fails unless the all-reduce writes its results.
+  void receive_row(const op::operand& of, std::size_t array) {
+    // NaN everywhere: verification fails unless the collective writes its results.
     std::memset(arrays_.back().data(), 0xFF, bytes_);
-    std::vector<float> values;
-    for_each_chunk(count, [&](std::size_t first, std::size_t size) {
-      values.resize(size);
-      MPI_Recv(values.data(), static_cast<int>(size), MPI_FLOAT, 0, 0, MPI_COMM_WORLD,
+    if (ranks_.rank() >= of.extents[0]) return;
+    for_each_chunk(row_bytes(of), [&](std::size_t first, std::size_t size) {
+      MPI_Recv(bytes_of(array) + first, static_cast<int>(size), MPI_BYTE, 0, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
-      operand.store(first, values);
     });
   }
 
-  void send_operand(const command& next, std::size_t count) {
-    const typed_span operand = operand_of(next);
-    std::vector<float> values;
-    for_each_chunk(count, [&](std::size_t first, std::size_t size) {
-      values.resize(size);
-      operand.load(first, values);
-      MPI_Send(values.data(), static_cast<int>(size), MPI_FLOAT, 0, 0, MPI_COMM_WORLD);
+  void send_row(const op::operand& of, std::size_t array) {
+    for_each_chunk(row_bytes(of), [&](std::size_t first, std::size_t size) {
+      MPI_Send(bytes_of(array) + first, static_cast<int>(size), MPI_BYTE, 0, 0, MPI_COMM_WORLD);
     });
+  }
+
+  [[nodiscard]] std::byte* bytes_of(std::size_t array) const {
+    return static_cast<std::byte*>(arrays_.at(array).data());
   }
 
   /// Grows the arrays to at least `bytes`. New arrays are written, because the system maps

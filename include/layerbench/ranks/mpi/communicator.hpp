@@ -20,7 +20,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/mpi/allreduce.hpp>
+#include <layerbench/backend/mpi/collective.hpp>
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/timing/clock.hpp>
@@ -35,48 +35,56 @@ class collective_plan final : public any_plan {
  public:
   /// Throws as mpi::operands_of does.
   collective_plan(const op::allreduce& o, const plan_request& request)
-      : arrays_(mpi::arguments_of(o, request.type)), operands_(mpi::operands_of(o, request)) {}
+      : collective_(o.as_collective()),
+        type_(request.type),
+        operands_(mpi::operands_of(collective_, request)) {}
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
-  [[nodiscard]] std::string algorithm() const override { return mpi::algorithm_of(arrays_); }
-  void upload(std::size_t /*operand*/, std::span<const float> values, address to) const override {
+  [[nodiscard]] std::string algorithm() const override {
+    return algorithm_of(mpi::backend::name, collective_);
+  }
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const auto rank = static_cast<std::size_t>(mpi::rank_group::all().rank());
-    mpi::typed_span(arrays_.type, to).store(0, values.subspan(rank * count(), count()));
+    store(operands_[operand].logical, values.subspan(rank * count(), count()), to);
   }
   /// Writes this rank's result in place of every rank's.
-  void download(std::size_t /*operand*/, address from, std::span<float> values) const override {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     for (std::size_t first = 0; first < values.size(); first += count()) {
-      mpi::typed_span(arrays_.type, from).load(0, values.subspan(first, count()));
+      load(operands_[operand].logical, from, values.subspan(first, count()));
     }
   }
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                  address /*workspace*/) const override {
-    return std::make_unique<bound_allreduce>(arrays_, operands);
+    return std::make_unique<bound_allreduce>(collective_, type_, operands);
   }
 
  private:
   class bound_allreduce final : public bound_plan {
    public:
-    bound_allreduce(const mpi::allreduce_arguments& arrays, std::span<const address> operands)
-        : arrays_(arrays), from_(operands[0]), to_(operands[1]) {}
+    bound_allreduce(const op::collective& o, dtype type, std::span<const address> operands)
+        : collective_(o), type_(type), from_(operands[0]), to_(operands[1]) {}
     void place(std::span<const address> operands) override {
       from_ = operands[0];
       to_ = operands[1];
     }
     void announce_calls(std::int64_t /*calls*/) override {}
     /// In a model both operands are the same memory, so that nothing is copied.
-    void run() override { mpi::reduction(arrays_, from_, to_).run(); }
+    void run() override { mpi::collective_call(collective_, type_, from_, to_).run(); }
 
    private:
-    mpi::allreduce_arguments arrays_;
+    op::collective collective_;
+    dtype type_;
     address from_;
     address to_;
   };
 
-  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(arrays_.count); }
+  [[nodiscard]] std::size_t count() const {
+    return static_cast<std::size_t>(collective_.block(type_));
+  }
 
-  mpi::allreduce_arguments arrays_;
+  op::collective collective_;
+  dtype type_;
   std::vector<plan_operand> operands_;
 };
 
@@ -144,9 +152,10 @@ class background_allreduce {
 
  private:
   void work() {
-    const mpi::allreduce_arguments bucket{.count = static_cast<std::int64_t>(gradients_.size()),
-                                          .in_place = 1};
-    const mpi::reduction allreduce(bucket, gradients_.data(), gradients_.data());
+    const op::allreduce bucket{model::bucket_bytes, mpi::rank_group::all().size(),
+                               /*in_place=*/true};
+    mpi::collective_call allreduce(bucket.as_collective(), dtype::f32, gradients_.data(),
+                                   gradients_.data());
     const auto timed_call = [&] {
       const double start = stopwatch::now();
       allreduce.run();
