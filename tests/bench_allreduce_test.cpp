@@ -54,6 +54,49 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
   }
 }
 
+TEST(Collectives, HaveRowsOfTheirKinds) {
+  const texts names = testing::lines(
+      testing::bench("bench_allreduce",
+                     {"--benchmark_list_tests", "--backend=reference", "--ranks=4",
+                      "--model=lenet5,sweep", "--collectives=all_gather,broadcast,all_gather"})
+          .out);
+  std::set<std::string> rows;
+  for (const std::string& name : names) {
+    const auto parsed = result::parse_row(name);
+    ASSERT_TRUE(parsed) << name;
+    EXPECT_EQ(parsed->op, "collective");
+    EXPECT_TRUE(rows.insert(parsed->configuration.model + "/" + parsed->layer).second) << name;
+  }
+  EXPECT_THAT(rows, IsSupersetOf({"lenet5/all_gather_gradients", "lenet5/broadcast_bucket2",
+                                  "sweep/all_gather_bytes_16", "sweep/broadcast_bytes_4"}));
+  EXPECT_THAT(rows, Not(Contains("sweep/all_gather_bytes_8"))) << "four blocks of four bytes";
+  EXPECT_THAT(names, Contains("collective/fwd/reference/f32/sweep/all_gather_bytes_1024/batch:1/"
+                              "cache:hot/ranks:4"));
+  const testing::outcome unknown =
+      testing::bench("bench_allreduce", {"--list", "--collectives=gather"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("--collectives"), HasSubstr("all_gather")));
+}
+
+TEST(Collectives, OfRanksInOneProgramAreTheReference) {
+  const testing::tiny_directory directory;
+  const testing::outcome done = testing::bench(
+      "bench_allreduce",
+      shortly(directory, {"--backend=reference", "--ranks=3", "--verify", "--dtype=bf16",
+                          "--collectives=all_reduce,all_gather,reduce_scatter,broadcast,"
+                          "all_to_all"}));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  std::set<std::string> rows;
+  for (const result::measurement& row : result::read(directory.results).rows) {
+    EXPECT_EQ(row.error, "");
+    EXPECT_EQ(row.counters.at("verified"), 1);
+    rows.insert(row.name.op + "/" + row.name.layer);
+  }
+  EXPECT_THAT(rows, IsSupersetOf({"allreduce/fc1", "collective/all_gather_fc1",
+                                  "collective/reduce_scatter_fc1", "collective/broadcast_fc1",
+                                  "collective/all_to_all_fc1"}));
+}
+
 TEST(AllReduce, RefusesTwoModelsOfOneName) {
   const testing::tiny_directory directory;
   const testing::tiny_directory there;

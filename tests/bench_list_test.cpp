@@ -158,6 +158,7 @@ TEST(Help, HasEveryOption) {
   const std::map<std::string, texts> of_some{{"--chain", {"bench_model"}},
                                              {"--ranks", {"bench_model", "bench_allreduce"}},
                                              {"--during", {"bench_model"}},
+                                             {"--collectives", {"bench_allreduce"}},
                                              {"--out-of-place", {"bench_allreduce"}},
                                              {"--yes", {"bench_allreduce"}}};
   for (const std::string& program : testing::bench_programs) {

@@ -1,14 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/predict/validation.hpp>
@@ -112,6 +117,87 @@ TEST_P(Ranks, EndWithWhatTheFirstOneFinds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, Ranks, ::testing::Values(2, 4));
+
+class EveryNumberOfRanks : public Ranks {
+ protected:
+  /// Measures these collectives, with each element verified.
+  result::results measured(const std::string& kinds, const texts& how) {
+    texts all = shortly({"--verify", "--yes", "--collectives=" + kinds});
+    all.insert(all.end(), how.begin(), how.end());
+    const testing::outcome done = run(GetParam(), all);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    result::results found = result::read(directory_.results);
+    std::filesystem::remove(directory_.results);
+    for (const result::measurement& row : found.rows) {
+      EXPECT_EQ(row.error, "");
+      EXPECT_EQ(row.counters.at("verified"), 1);
+    }
+    return found;
+  }
+};
+
+TEST_P(EveryNumberOfRanks, AgreesInEveryElementOfEveryCollective) {
+  const std::string moved = "all_gather,broadcast,all_to_all";
+  const std::string all = moved + ",reduce_scatter,all_reduce";
+  for (const auto& [kinds, how] :
+       std::vector<std::pair<std::string, texts>>{{all, {"--dtype=f32,f64"}},
+                                                  {all, {"--dtype=f32,f64", "--out-of-place"}},
+                                                  {moved, {"--dtype=f16,bf16,s8,u8,f8_e4m3"}},
+                                                  {moved, {"--dtype=bf16,s8", "--out-of-place"}}}) {
+    const result::results found = measured(kinds, how);
+    const auto count = static_cast<std::size_t>(std::ranges::count(kinds, ',') + 1);
+    const auto types = static_cast<std::size_t>(std::ranges::count(how.front(), ',') + 1);
+    EXPECT_THAT(found.rows, SizeIs(count * types * 9)) << "three sizes, three rounds";
+    for (const result::measurement& row : found.rows) {
+      const bool in_place = row.label.key.find("in_place:1") != std::string::npos;
+      const bool never = row.label.key.find("kind:broadcast") != std::string::npos ||
+                         row.label.key.find("kind:all_to_all") != std::string::npos;
+      EXPECT_EQ(in_place, !never && how.size() == 1) << row.label.key;
+    }
+  }
+}
+
+TEST_P(EveryNumberOfRanks, HasTheBandwidthsOfNcclTests) {
+  const double n = GetParam();
+  const std::map<std::string, double> factors{{"allreduce", 2 * (n - 1) / n},
+                                              {"all_gather", (n - 1) / n},
+                                              {"reduce_scatter", (n - 1) / n},
+                                              {"broadcast", 1},
+                                              {"all_to_all", (n - 1) / n}};
+  const result::results found =
+      measured("all_reduce,all_gather,reduce_scatter,broadcast,all_to_all",
+               {"--model=sweep", "--benchmark_filter=bytes_(1024|1056)/"});
+  std::set<std::string> kinds;
+  for (const result::measurement& row : found.rows) {
+    const bool reduces = row.name.op == "allreduce";
+    const std::string kind =
+        reduces ? "allreduce" : row.name.layer.substr(0, row.name.layer.find("_bytes"));
+    kinds.insert(kind);
+    // Three equal blocks of multiples of 16 bytes are more than 1024 bytes.
+    const bool blocks = kind != "allreduce" && kind != "broadcast";
+    const double bytes = blocks && GetParam() == 3 ? 1056 : 1024;
+    EXPECT_THAT(row.label.key, HasSubstr(fmt::format("bytes:{},ranks:{}", bytes, n)));
+    const double sent = GetParam() == 1 ? 0 : bytes;
+    EXPECT_NEAR(row.counters.at("algorithm_bandwidth") * row.seconds, sent, 1e-3);
+    EXPECT_NEAR(row.counters.at("bus_bandwidth") * row.seconds, sent * factors.at(kind), 1e-3);
+  }
+  EXPECT_THAT(kinds, SizeIs(5));
+}
+
+TEST_P(EveryNumberOfRanks, AgreesInPiecesOfAMessage) {
+  static_cast<void>(measured("all_gather,reduce_scatter,broadcast,all_to_all",
+                             {"--model=sweep", "--benchmark_filter=bytes_(16777216|16777248)/",
+                              "--benchmark_repetitions=1"}));
+}
+
+TEST_P(EveryNumberOfRanks, RefusesSumsOfTypesThatMpiDoesNotAddUp) {
+  const testing::outcome done =
+      run(GetParam(), shortly({"--yes", "--dtype=bf16", "--collectives=reduce_scatter"}));
+  EXPECT_EQ(done.exit_code, 4) << "every row failed";
+  EXPECT_THAT(done.err, AllOf(HasSubstr("MPI has no reduce_scatter"), HasSubstr("bf16")));
+}
+
+INSTANTIATE_TEST_SUITE_P(UpToFour, EveryNumberOfRanks, ::testing::Values(1, 2, 3, 4));
 
 /// Models that several ranks train together.
 class TrainingRanks : public ::testing::Test {

@@ -27,7 +27,7 @@ using testing::texts;
 constexpr auto small_sweep = R"({
   "name": "small",
   "passes": {"conv": ["fwd", "bwd_data", "bwd_weights"], "gemm": ["fwd_training"],
-             "rnn": ["fwd_training", "bwd"], "allreduce": ["fwd"]},
+             "rnn": ["fwd_training", "bwd"], "allreduce": ["fwd"], "collective": ["fwd"]},
   "layers": [
     {"name": "conv_1", "op": "conv", "after": [],
      "shape": {"n": 2, "c": 4, "h": 8, "w": 8, "k": 4, "r": 3, "s": 3, "pad": 1}},
@@ -38,7 +38,9 @@ constexpr auto small_sweep = R"({
     {"name": "gemm_1", "op": "gemm", "after": [], "shape": {"m": 5, "n": 6, "k": 7}},
     {"name": "rnn_1", "op": "rnn", "after": [],
      "shape": {"kind": "gru", "batch": 4, "steps": 3, "inputs": 8, "hidden": 8, "biases": 2}},
-    {"name": "allreduce_1", "op": "allreduce", "after": [], "shape": {"bytes": 400, "ranks": 2}}
+    {"name": "allreduce_1", "op": "allreduce", "after": [], "shape": {"bytes": 400, "ranks": 2}},
+    {"name": "gather_1", "op": "collective", "after": [],
+     "shape": {"kind": "all_gather", "bytes": 400, "ranks": 2}}
   ]
 })";
 
@@ -99,6 +101,18 @@ TEST(Sweep, RowsHaveTheirOwnBatchAndNoPhase) {
               ElementsAre("gemm/fwd_training/reference/f32/small/gemm_1/batch:5/cache:hot"));
 }
 
+TEST(Sweep, HasTheCollectivesThatTheUserNames) {
+  const small_directory directory;
+  const texts how{"--model=" + directory.sweep, "--backend=reference", "--ranks=4"};
+  EXPECT_THAT(
+      listed("bench_allreduce", how),
+      ElementsAre("allreduce/fwd/reference/f32/small/allreduce_1/batch:1/cache:hot/ranks:4"));
+  texts named = how;
+  named.emplace_back("--collectives=broadcast,all_gather");
+  EXPECT_THAT(listed("bench_allreduce", named),
+              ElementsAre("collective/fwd/reference/f32/small/gather_1/batch:1/cache:hot/ranks:4"));
+}
+
 TEST(Sweep, IsHotUnlessTheUserSaysOtherwise) {
   const small_directory directory;
   const std::string both = "--model=" + directory.model + "," + directory.sweep;
@@ -151,7 +165,7 @@ TEST(Sweep, IsMeasuredAndReportedButNotPredicted) {
   const json::value printed = json::value::parse(report.out);
   const json::value& only = printed.at("results").at(0);
   EXPECT_EQ(only.at("rows").size(), 5U);
-  EXPECT_EQ(only.at("unmeasured"), json::value::array({"allreduce_1"}));
+  EXPECT_EQ(only.at("unmeasured"), json::value::array({"allreduce_1", "gather_1"}));
 }
 
 TEST(Sweep, IsResumed) {

@@ -24,7 +24,7 @@
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
 #include <layerbench/help/formatter.hpp>
-#include <layerbench/model/allreduces.hpp>
+#include <layerbench/model/collectives.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
 #include <layerbench/shape/dtype.hpp>
@@ -199,13 +199,18 @@ inline void add_step_options(CLI::App& app, options& o) {
 
 inline void add_collective_options(CLI::App& app, options& o) {
   o.in_place = {std::string(op::allreduce::name)};
+  add_list(app, "--collectives", "KIND", o.collectives,
+           "Which collectives\n--collectives=all_gather,reduce_scatter", "LAYERBENCH_COLLECTIVES")
+      ->check(one_of(text_list(enum_names<op::collective_kind>)))
+      ->capture_default_str();
   add_one(app, "--ranks", "N", o.ranks,
           "Ranks of a backend that has all of them in this program (reference)", "LAYERBENCH_RANKS")
       ->check(whole_number(1, 4096))
       ->capture_default_str();
   app.add_flag_callback(
          "--out-of-place", [&o] { o.in_place = {"none"}; },
-         "Write sums to other memory [in place, as in training]")
+         "Write results of all_reduce, all_gather and reduce_scatter to other memory [in place, as "
+         "in training]")
       ->envname("LAYERBENCH_OUT_OF_PLACE");
   app.add_flag("--yes", o.yes, "Measure although one rank sends nothing")
       ->envname("LAYERBENCH_YES");
@@ -378,8 +383,10 @@ inline void complete_options(options& o, const program& what, const registry& kn
     o.threads =
         what.peaks ? threads_of_peaks(known, o.default_threads) : std::vector{o.default_threads};
   }
-  std::set<std::string> states;  // each once
-  std::erase_if(o.caches, [&](const std::string& word) { return !states.insert(word).second; });
+  for (std::vector<std::string>* words : {&o.caches, &o.collectives}) {
+    std::set<std::string> known_words;  // each once
+    std::erase_if(*words, [&](const auto& word) { return !known_words.insert(word).second; });
+  }
   if (o.plans.empty()) throw usage_error("--plans: expected heuristic, measured or a result file");
   if (!o.resume.empty() && o.out.empty()) {
     if (o.out_format != "json" || o.file_aggregates_only) {

@@ -18,7 +18,7 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/cache_state/state.hpp>
-#include <layerbench/model/allreduces.hpp>
+#include <layerbench/model/collectives.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/peak.hpp>
@@ -140,17 +140,22 @@ class suite_builder {
     return result;
   }
 
-  /// All-reduces of the sizes of a model's gradients, or those of a sweep; without either, of
+  /// Collectives of the sizes of a model's gradients, or those of a sweep; without either, of
   /// powers of two.
   [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
                                          std::int64_t ranks) {
     const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
-    const model::allreduce_settings how{ranks, in_place};
-    if (trained && is_sweep(*trained)) return model::allreduces_of(*trained, how);
-    if (trained) return model::gradient_allreduces(*trained, type, how);
-    // Each rank has two arrays, and the leader all ranks' twice again, to check them.
+    model::collective_settings how{ranks, in_place, type, {}};
+    for (const std::string& kind : o_.collectives) {
+      how.kinds.push_back(from_name<op::collective_kind>(kind).value());
+    }
+    if (trained && is_sweep(*trained)) return model::collectives_of(*trained, how);
+    if (trained) return model::gradient_collectives(*trained, how);
+    // Each rank has two arrays, and the leader all ranks' twice again, to check them, as f32.
     const std::int64_t available = host_buffer::available_bytes().value_or(INT64_MAX);
-    return model::allreduce_sweep(how, available / (4 * ranks + 2));
+    const auto widened =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(sizeof(float) / traits(type).bytes));
+    return model::collective_sweep(how, available / (2 * ranks * (1 + widened) + 2));
   }
 
   /// The settings of a configuration, with those of its parameters that its name must show.
@@ -453,7 +458,7 @@ struct model_part {
   return parts;
 }
 
-/// Adds the all-reduces of the models, or a sweep of their sizes.
+/// Adds the collectives of the models, or a sweep of their sizes.
 template <class AddCases>
 void add_collectives(const options& o, const registry& known, suite_builder& maker,
                      const AddCases& add_cases) {

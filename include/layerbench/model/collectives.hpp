@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/model/buckets.hpp>
+#include <layerbench/op/allreduce.hpp>
+
+/// Collectives as lists of layers: no models, but timed like them.
+namespace layerbench::model {
+
+/// Settings of the collectives.
+struct collective_settings {
+  std::int64_t ranks = 1;
+  bool in_place = true;  ///< where a kind can be
+  dtype type = dtype::f32;
+  std::vector<op::collective_kind> kinds{op::collective_kind::all_reduce};
+};
+
+/// The pseudo-model of a sweep over sizes. Its layers are called bytes_<n>.
+inline constexpr std::string_view sweep_model = "sweep";
+
+namespace detail {
+
+/// The collective of an array of that many bytes, or of the next size with equal blocks: whole
+/// elements, and from 16 bytes on multiples of 16 bytes, as in NCCL's tests. An all-reduce keeps
+/// its bytes.
+[[nodiscard]] inline op::collective collective_of(op::collective_kind kind, std::int64_t bytes,
+                                                  const collective_settings& how) {
+  op::collective o{kind, bytes, how.ranks, how.in_place && op::collective::has_in_place(kind)};
+  if (kind == op::collective_kind::all_reduce) return o;
+  const auto rounded_up = [](std::int64_t size, std::int64_t unit) {
+    return size + (unit - size % unit) % unit;
+  };
+  constexpr std::int64_t aligned = 16;
+  const std::int64_t block = rounded_up(bytes, o.blocks()) / o.blocks();
+  const bool aligns = o.blocks() > 1 && block >= aligned;
+  const auto element = static_cast<std::int64_t>(traits(how.type).bytes);
+  o.bytes = checked_multiply(rounded_up(block, aligns ? aligned : element), o.blocks());
+  return o;
+}
+
+/// Adds a layer. An all-reduce is the op of its own rows.
+inline void add_collective(graph& to, std::string name, const op::collective& o) {
+  const bool reduces = o.kind == op::collective_kind::all_reduce;
+  const op::any op = reduces ? op::any(op::allreduce{o.bytes, o.ranks, o.in_place}) : op::any(o);
+  to.layers.push_back({std::move(name), op, {model_input}});
+}
+
+/// What names of layers of a kind begin with: nothing for an all-reduce.
+[[nodiscard]] inline std::string prefix_of(op::collective_kind kind) {
+  return kind == op::collective_kind::all_reduce ? "" : std::string(name(kind)) + "_";
+}
+
+}  // namespace detail
+
+/// Collectives for the gradients of `g`: of all at once (`gradients`), of each bucket (`bucket<i>`,
+/// from 1, in the order in which they are ready), and of each layer (by its name). Of other kinds
+/// than all-reduces the kind and `_` come before the name.
+[[nodiscard]] inline graph gradient_collectives(const graph& g, const collective_settings& how) {
+  graph result;
+  result.name = g.name;
+  result.title = "its gradients";
+  const std::vector<gradient> all = gradients_of(g, how.type);
+  std::vector<gradient> sent;
+  for (const bucket& whole : buckets_of(all, INT64_MAX, INT64_MAX)) {
+    sent.push_back({"gradients", whole.bytes});
+  }
+  int number = 0;
+  for (const bucket& part : buckets_of(all)) {
+    sent.push_back({fmt::format("bucket{}", ++number), part.bytes});
+  }
+  const auto first_layer = std::ssize(sent);
+  for (const gradient& next : all) {
+    if (std::ssize(sent) == first_layer || sent.back().layer != next.layer)
+      sent.push_back({next.layer, 0});
+    sent.back().bytes += next.bytes;
+  }
+  for (const op::collective_kind kind : how.kinds) {
+    for (const auto& [name, bytes] : sent) {
+      detail::add_collective(result, detail::prefix_of(kind) + name,
+                             detail::collective_of(kind, bytes, how));
+    }
+  }
+  return result;
+}
+
+/// The collectives of a sweep that are of these kinds.
+[[nodiscard]] inline graph collectives_of(const graph& sweep, const collective_settings& how) {
+  graph result;
+  result.name = sweep.name;
+  result.title = sweep.title;
+  for (const layer& row : sweep.layers) {
+    const auto found = op::as_collective(row.op);
+    if (!found || std::ranges::find(how.kinds, found->kind) == how.kinds.end()) continue;
+    detail::add_collective(result, row.name, detail::collective_of(found->kind, found->bytes, how));
+  }
+  return result;
+}
+
+/// Powers of two from 4 bytes to 1 GiB, but at most `most` bytes, as far as blocks are equal, else
+/// the next sizes.
+[[nodiscard]] inline graph collective_sweep(const collective_settings& how, std::int64_t most) {
+  graph result;
+  result.name = sweep_model;
+  result.title = "powers of two";
+  constexpr std::int64_t gibibyte = std::int64_t{1} << 30U;
+  for (const op::collective_kind kind : how.kinds) {
+    std::int64_t last = 0;
+    for (std::int64_t bytes = 4; bytes <= std::min(most, gibibyte); bytes *= 2) {
+      const op::collective o = detail::collective_of(kind, bytes, how);
+      if (std::exchange(last, o.bytes) == o.bytes) continue;
+      detail::add_collective(result, fmt::format("{}bytes_{}", detail::prefix_of(kind), o.bytes),
+                             o);
+    }
+  }
+  return result;
+}
+
+}  // namespace layerbench::model
