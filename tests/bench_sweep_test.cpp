@@ -20,6 +20,7 @@ using testing::bench;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using testing::texts;
 
@@ -166,6 +167,21 @@ TEST(Sweep, IsMeasuredAndReportedButNotPredicted) {
   const json::value& only = printed.at("results").at(0);
   EXPECT_EQ(only.at("rows").size(), 5U);
   EXPECT_EQ(only.at("unmeasured"), json::value::array({"allreduce_1", "gather_1"}));
+}
+
+TEST(Sweep, OfCollectivesIsReportedForTheRanksThatRan) {
+  const small_directory directory;
+  const testing::outcome done =
+      bench("bench_allreduce",
+            {"--model=" + directory.sweep, "--backend=reference", "--ranks=4", "--yes",
+             "--collectives=all_reduce,all_gather", "--benchmark_out=" + directory.results});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const testing::outcome report = testing::run(
+      LAYERBENCH_TOOL,
+      {"deepbench", directory.results, "--model", directory.sweep, "--format", "json"});
+  const json::value only = json::value::parse(report.out).at("results").at(0);
+  EXPECT_EQ(only.at("rows").size(), 2U);
+  EXPECT_THAT(only.at("unmeasured"), Not(::testing::Contains("gather_1")));
 }
 
 TEST(Sweep, IsResumed) {

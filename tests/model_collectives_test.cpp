@@ -14,6 +14,7 @@ namespace model_collectives_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 /// Layers as texts: name and key.
 std::vector<std::string> text(const graph& of) {
@@ -36,12 +37,14 @@ TEST(Collectives, OfAModelAreAllItsGradientsItsBucketsAndItsLayers) {
 }
 
 TEST(Collectives, OfAnySizeArePowersOfTwo) {
-  const graph few = collective_sweep({3, false}, 20);
+  // Two arrays of each rank and two more to check them, and two of rank 0.
+  const graph few = collective_sweep({3, false}, 20 * 14);
   EXPECT_EQ(few.name, "sweep");
   EXPECT_THAT(text(few), ElementsAre("bytes_4 bytes:4,ranks:3", "bytes_8 bytes:8,ranks:3",
                                      "bytes_16 bytes:16,ranks:3"));
   EXPECT_EQ(collective_sweep({}, INT64_MAX).layers.back().name, "bytes_1073741824");
-  EXPECT_THAT(collective_sweep({}, 3).layers, IsEmpty());
+  EXPECT_THAT(collective_sweep({}, 4 * 6).layers, SizeIs(1));
+  EXPECT_THAT(collective_sweep({}, 4 * 6 - 1).layers, IsEmpty());
 }
 
 TEST(Collectives, OfOtherKindsHaveTheirNamesAndEqualBlocks) {
@@ -66,7 +69,7 @@ TEST(Collectives, OfOtherKindsHaveTheirNamesAndEqualBlocks) {
 TEST(Collectives, OfAnySizeHaveEqualBlocks) {
   using enum op::collective_kind;
   EXPECT_THAT(
-      text(collective_sweep({4, true, dtype::f32, {all_reduce, all_to_all}}, 64)),
+      text(collective_sweep({4, true, dtype::f32, {all_reduce, all_to_all}}, 64 * 18)),
       ElementsAre("bytes_4 bytes:4,ranks:4,in_place:1", "bytes_8 bytes:8,ranks:4,in_place:1",
                   "bytes_16 bytes:16,ranks:4,in_place:1", "bytes_32 bytes:32,ranks:4,in_place:1",
                   "bytes_64 bytes:64,ranks:4,in_place:1",
@@ -74,13 +77,16 @@ TEST(Collectives, OfAnySizeHaveEqualBlocks) {
                   "all_to_all_bytes_32 kind:all_to_all,bytes:32,ranks:4",
                   "all_to_all_bytes_64 kind:all_to_all,bytes:64,ranks:4"));
   EXPECT_THAT(
-      text(collective_sweep({3, true, dtype::f64, {reduce_scatter}}, 100)),
+      text(collective_sweep({3, true, dtype::f64, {reduce_scatter}}, 100 * 14)),
       ElementsAre("reduce_scatter_bytes_24 kind:reduce_scatter,bytes:24,ranks:3,in_place:1",
                   "reduce_scatter_bytes_48 kind:reduce_scatter,bytes:48,ranks:3,in_place:1",
                   "reduce_scatter_bytes_96 kind:reduce_scatter,bytes:96,ranks:3,in_place:1"));
-  EXPECT_THAT(text(collective_sweep({3, true, dtype::f64, {broadcast}}, 16)),
+  EXPECT_THAT(text(collective_sweep({3, true, dtype::f64, {broadcast}}, 16 * 14)),
               ElementsAre("broadcast_bytes_8 kind:broadcast,bytes:8,ranks:3",
                           "broadcast_bytes_16 kind:broadcast,bytes:16,ranks:3"));
+  // The check has numbers as f32: of 3 ranks, 4 * 4 arrays of each in s8.
+  EXPECT_THAT(text(collective_sweep({3, true, dtype::s8, {broadcast}}, 4 * 56)),
+              ElementsAre("broadcast_bytes_4 kind:broadcast,bytes:4,ranks:3"));
 }
 
 TEST(Collectives, OfASweepAreThoseOfTheKinds) {

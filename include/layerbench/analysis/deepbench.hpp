@@ -128,11 +128,14 @@ using sweep_timings =
       const result::row_name& name = row.name;
       const auto layer = layers.find(name.layer);
       if (name.configuration.model != sweep || !row.error.empty() || name.cache != "hot" ||
-          layer == layers.end() || layer->second.name() != name.op) {
+          layer == layers.end()) {
         continue;
       }
-      const bool reduces = layer->second.get<op::allreduce>() != nullptr;
-      if (!reduces && layer->second.key() != row.label.key) continue;
+      // Ranks, and where results go, are those of the program; an all-reduce is an op of its rows.
+      const auto collective = op::as_collective(layer->second);
+      const bool reduces = collective && collective->kind == op::collective_kind::all_reduce;
+      if (name.op != (reduces ? op::allreduce::name : layer->second.name())) continue;
+      if (!collective && layer->second.key() != row.label.key) continue;
       result::configuration_name conditions = name.configuration;
       conditions.batch = 1;
       add_round(row, {i, row.round}, found[conditions][name.layer][name.pass]);

@@ -36,9 +36,9 @@ namespace layerbench {
   for (op::operand& operand : o.operands(request.pass, request.type)) {
     const std::size_t bytes = row_bytes(operand);
     largest = std::max(largest, bytes);
-    const bool both = operand.role == op::role::destination && o.is_in_place();
+    const bool holds_source = operand.role == op::role::destination && o.is_in_place();
     const std::string rows = op::plain_order(operand.extents);
-    result.push_back({std::move(operand), rows, both ? largest : bytes});
+    result.push_back({std::move(operand), rows, holds_source ? largest : bytes});
   }
   return result;
 }

@@ -38,7 +38,7 @@ namespace detail {
   op::collective o{kind, bytes, how.ranks, how.in_place && op::collective::has_in_place(kind)};
   if (kind == op::collective_kind::all_reduce) return o;
   const auto rounded_up = [](std::int64_t size, std::int64_t unit) {
-    return size + (unit - size % unit) % unit;
+    return checked_add(size, (unit - size % unit) % unit);
   };
   constexpr std::int64_t aligned = 16;
   const std::int64_t block = rounded_up(bytes, o.blocks()) / o.blocks();
@@ -55,16 +55,31 @@ inline void add_collective(graph& to, std::string name, const op::collective& o)
   to.layers.push_back({std::move(name), op, {model_input}});
 }
 
-/// What names of layers of a kind begin with: nothing for an all-reduce.
+/// Prefix of layer names; empty for an all-reduce.
 [[nodiscard]] inline std::string prefix_of(op::collective_kind kind) {
   return kind == op::collective_kind::all_reduce ? "" : std::string(name(kind)) + "_";
+}
+
+/// Bytes of the largest array that is measured and checked in `available` bytes of memory. Each
+/// rank has two arrays. The check of an all-reduce has all ranks' twice again. Other kinds copy
+/// numbers of narrow types, too, which it has as f32: integers four times, since a second run must
+/// write the same.
+[[nodiscard]] inline std::int64_t largest_array(op::collective_kind kind,
+                                                const collective_settings& how,
+                                                std::int64_t available) {
+  std::int64_t copies = 2;
+  if (kind != op::collective_kind::all_reduce) {
+    const auto widened = static_cast<std::int64_t>(sizeof(float) / traits(how.type).bytes);
+    copies = (is_integer(how.type) ? 4 : 2) * std::max<std::int64_t>(1, widened);
+  }
+  return available / (how.ranks * (2 + copies) + 2);
 }
 
 }  // namespace detail
 
 /// Collectives for the gradients of `g`: of all at once (`gradients`), of each bucket (`bucket<i>`,
-/// from 1, in the order in which they are ready), and of each layer (by its name). Of other kinds
-/// than all-reduces the kind and `_` come before the name.
+/// from 1, in the order in which they are ready), and of each layer (by its name). Names of other
+/// kinds than all-reduces have the prefix `<kind>_`.
 [[nodiscard]] inline graph gradient_collectives(const graph& g, const collective_settings& how) {
   graph result;
   result.name = g.name;
@@ -106,16 +121,18 @@ inline void add_collective(graph& to, std::string name, const op::collective& o)
   return result;
 }
 
-/// Powers of two from 4 bytes to 1 GiB, but at most `most` bytes, as far as blocks are equal, else
-/// the next sizes.
-[[nodiscard]] inline graph collective_sweep(const collective_settings& how, std::int64_t most) {
+/// Powers of two from 4 bytes to 1 GiB, rounded up to equal blocks; no larger ones than can be
+/// checked in `available` bytes of memory.
+[[nodiscard]] inline graph collective_sweep(const collective_settings& how,
+                                            std::int64_t available) {
   graph result;
   result.name = sweep_model;
   result.title = "powers of two";
   constexpr std::int64_t gibibyte = std::int64_t{1} << 30U;
   for (const op::collective_kind kind : how.kinds) {
+    const std::int64_t most = std::min(gibibyte, detail::largest_array(kind, how, available));
     std::int64_t last = 0;
-    for (std::int64_t bytes = 4; bytes <= std::min(most, gibibyte); bytes *= 2) {
+    for (std::int64_t bytes = 4; bytes <= most; bytes *= 2) {
       const op::collective o = detail::collective_of(kind, bytes, how);
       if (std::exchange(last, o.bytes) == o.bytes) continue;
       detail::add_collective(result, fmt::format("{}bytes_{}", detail::prefix_of(kind), o.bytes),

@@ -151,11 +151,7 @@ class suite_builder {
     }
     if (trained && is_sweep(*trained)) return model::collectives_of(*trained, how);
     if (trained) return model::gradient_collectives(*trained, how);
-    // Each rank has two arrays, and the leader all ranks' twice again, to check them, as f32.
-    const std::int64_t available = host_buffer::available_bytes().value_or(INT64_MAX);
-    const auto widened =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(sizeof(float) / traits(type).bytes));
-    return model::collective_sweep(how, available / (2 * ranks * (1 + widened) + 2));
+    return model::collective_sweep(how, host_buffer::available_bytes().value_or(INT64_MAX));
   }
 
   /// The settings of a configuration, with those of its parameters that its name must show.

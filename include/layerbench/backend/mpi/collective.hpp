@@ -29,7 +29,9 @@ namespace mpi {
     throw unsupported(fmt::format("{} ranks are asked for, {} run", o.ranks, ranks));
   }
   static_cast<void>(datatype_of(o, request.type));
-  if (const std::int64_t count = o.block(request.type); !std::in_range<int>(count)) {
+  // Implementations count the elements of all blocks, too.
+  const std::int64_t count = checked_multiply(o.blocks(), o.block(request.type));
+  if (!std::in_range<int>(count)) {
     throw unsupported(fmt::format("MPI does not count to {}", count));
   }
   return operands_of_rank(o, request);
@@ -90,9 +92,14 @@ class leader_plan {
   }
 
   /// Announces calls to the workers, and waits until all ranks are ready for them. In place, one
-  /// warm-up call comes first: the copy into place fills the caches with more than a call does.
+  /// warm-up call comes first: the copy into place fills the caches with more than a call does. Of
+  /// broadcasts there are two if the last call would have this rank as its root, which does not
+  /// wait until the others have the array.
   void announce_calls(binding& bound, std::int64_t calls) const {
-    announce(bound, collective_.is_in_place() ? 1 : 0, calls);
+    std::int64_t warm_up = collective_.is_in_place() ? 1 : 0;
+    const bool broadcasts = collective_.kind == op::collective_kind::broadcast;
+    if (broadcasts && (warm_up + calls - 1) % ranks_.size() == 0) ++warm_up;
+    announce(bound, warm_up, calls);
   }
   void run(binding& bound) const {
     if (bound.announced == 0) announce(bound, 0, 1);

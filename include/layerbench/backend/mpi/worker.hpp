@@ -109,7 +109,8 @@ class worker {
   }
 
   void receive_row(const op::operand& of, std::size_t array) {
-    // NaN everywhere: verification fails unless the collective writes its results.
+    // NaN everywhere: verification fails unless the collective writes its results. Integers have
+    // no NaN; they are found by comparison alone.
     std::memset(arrays_.back().data(), 0xFF, bytes_);
     if (ranks_.rank() >= of.extents[0]) return;
     for_each_chunk(row_bytes(of), [&](std::size_t first, std::size_t size) {

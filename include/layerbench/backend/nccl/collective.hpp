@@ -45,7 +45,7 @@ class group_plan {
   [[nodiscard]] std::string algorithm() const { return algorithm_of(backend::name, collective_); }
 
   /// `values`: those of all ranks, in the order of ranks. Fills the results of the other ranks with
-  /// NaN: verification fails unless the collective writes them.
+  /// NaN, as far as the type has one: verification fails unless the collective writes them.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     const std::vector<std::byte> not_a_number(operands_[1].bytes, std::byte{0xFF});
     for (const auto& arrays : other_ranks_) {
@@ -138,7 +138,7 @@ class group_plan {
     }
   }
 
-  /// NCCL has a call for it from version 2.28 on only; before, its manual has these.
+  /// As NCCL's manual has it; ncclAlltoAll needs NCCL 2.28.
   void exchange(const nccl::rank& own, const void* from, address to) const {
     ncclComm_t all = own.communicator.get();
     for (std::size_t peer = 0; peer < device_.all().size(); ++peer) {
@@ -173,9 +173,9 @@ class group_plan {
   }
   /// Where the result begins in its memory. In place, NCCL sums a block where the rank has it.
   [[nodiscard]] address result_in(address array, std::size_t rank) const {
-    const bool later =
+    const bool own_block =
         collective_.in_place && collective_.kind == op::collective_kind::reduce_scatter;
-    return static_cast<std::byte*>(array) + (later ? rank * block_bytes_ : 0);
+    return static_cast<std::byte*>(array) + (own_block ? rank * block_bytes_ : 0);
   }
 
   /// Copies after all work enqueued on any GPU, and waits.
