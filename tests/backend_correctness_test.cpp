@@ -83,7 +83,8 @@ bool is_known_gap(const op::deconv& o, const plan_request& request) {
 bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
   const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
                       (o.q() - 1) * o.stride.h + o.s > o.pad.left + o.w + o.pad.right;
-  return o.kind == op::pool_kind::average && o.count_padding && beyond;
+  const bool padded = o.pad.top + o.pad.left + o.pad.bottom + o.pad.right > 0;
+  return o.kind == op::pool_kind::average && o.count_padding && padded && beyond;
 }
 bool is_known_gap(const op::lrn& o, const plan_request& request) {
   if (is_integer(request.type)) return true;
