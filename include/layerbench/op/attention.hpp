@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,20 @@ namespace layerbench::op {
 struct attention {
   static constexpr std::string_view name = "attention";
   static constexpr op::storage storage = op::storage::own;
+
+  /// Indices of the operands; a pass has the first of them.
+  enum operand_index : std::size_t {
+    query,
+    key,
+    value,
+    dst,
+    workspace,
+    diff_dst,
+    diff_query,
+    diff_key,
+    diff_value,
+    operand_count
+  };
 
   std::int64_t n = 1, heads = 1, q = 1, k = 1, d = 1;
   std::int64_t kv_heads = 0;
@@ -82,9 +97,9 @@ struct attention {
                              {"key", keys, role::source, type},
                              {"value", keys, role::source, type},
                              {"dst", queries, role::destination, type}};
-    all[0].low = 0;
-    all[0].high = 8;
-    all[1].low = 0;
+    all[query].low = 0;
+    all[query].high = 8;
+    all[key].low = 0;
     if (p == pass::fwd) return all;
     if (p == pass::bwd) all.back().role = role::source;
     all.push_back(opaque_operand("workspace", all.back().role));

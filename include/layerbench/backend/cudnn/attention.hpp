@@ -46,18 +46,8 @@ class attention_graph : public operation_graph {
   }
 
  private:
-  enum operand : std::size_t {
-    query,
-    key,
-    value,
-    dst,
-    workspace,
-    diff_dst,
-    diff_query,
-    diff_key,
-    diff_value,
-    operand_count
-  };
+  using operand_index = op::attention::operand_index;
+  using enum operand_index;
 
   [[nodiscard]] static cudnnDataType_t supported(dtype type) {
     if (type == dtype::f16 || type == dtype::bf16) return data_type(type);
@@ -80,14 +70,14 @@ class attention_graph : public operation_graph {
     return {o_.k * token, o_.d, token, 1};
   }
 
-  [[nodiscard]] descriptor queries(operand which) const {
+  [[nodiscard]] descriptor queries(operand_index which) const {
     const std::int64_t token = o_.heads * o_.d;
     return tensor(which, query_extents(), {o_.q * token, o_.d, token, 1}, type_);
   }
-  [[nodiscard]] descriptor keys(operand which) const {
+  [[nodiscard]] descriptor keys(operand_index which) const {
     return tensor(which, key_extents(), key_strides(), type_);
   }
-  [[nodiscard]] descriptor transposed_keys(operand which) const {
+  [[nodiscard]] descriptor transposed_keys(operand_index which) const {
     return tensor(which, transposed(key_extents()), transposed(key_strides()), type_);
   }
   /// A number for each query, and the extents of such.

@@ -48,9 +48,7 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
   using desc = dnnl::memory::desc;
   using number_type = dnnl::memory::data_type;
 
-  // Operands, and those of the backward pass.
-  static constexpr std::size_t query = 0, key = 1, value = 2, dst = 3, kept = 4, diff_dst = 5,
-                               diff_query = 6, diff_key = 7, diff_value = 8;
+  using enum op::attention::operand_index;
 
   [[nodiscard]] number_type number() const { return onednn::data_type(type_); }
 
@@ -129,7 +127,7 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
   }
 
   void build_fwd(bool training) {
-    const location probabilities = training ? operand(kept) : scratch(scores(number()));
+    const location probabilities = training ? operand(workspace) : scratch(scores(number()));
     const location raw = type_ == dtype::f32 ? probabilities : scratch(scores(number_type::f32));
     multiply(queries(), operand(query), keys(true), operand(key), scores(number_type::f32), raw,
              scale());
@@ -159,10 +157,10 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
     const desc matrix = rows_of_scores(number());
     const location gradient = scratch(scores(number()));
     multiply(queries(), operand(diff_dst), keys(true), operand(value), scores(number()), gradient);
-    multiply_transposed(operand(kept), operand(diff_dst), operand(diff_value), 1);
+    multiply_transposed(operand(workspace), operand(diff_dst), operand(diff_value), 1);
     add(dnnl::softmax_backward::primitive_desc(engine_, dnnl::algorithm::softmax_accurate, matrix,
                                                matrix, matrix, 1, softmax(), attributes()),
-        {{DNNL_ARG_DST, matrix, operand(kept)},
+        {{DNNL_ARG_DST, matrix, operand(workspace)},
          {DNNL_ARG_DIFF_DST, matrix, gradient},
          {DNNL_ARG_DIFF_SRC, matrix, gradient}});
     multiply(scores(number()), gradient, keys(false), operand(key), queries(), operand(diff_query),

@@ -43,17 +43,8 @@ struct formula<op::attention> {
     }
 
    private:
-    enum operand : std::size_t {
-      query,
-      key,
-      value,
-      dst,
-      workspace,
-      diff_dst,
-      diff_query,
-      diff_key,
-      diff_value
-    };
+    using operand_index = op::attention::operand_index;
+    using enum operand_index;
     struct element {
       std::int64_t n, token, head, column;
     };
@@ -68,12 +59,12 @@ struct formula<op::attention> {
       double gradient_magnitude = 0;  ///< the same of a gradient's terms
     };
 
-    [[nodiscard]] double queries(operand of, const element& at, std::int64_t column) const {
+    [[nodiscard]] double queries(operand_index of, const element& at, std::int64_t column) const {
       return in_[of][static_cast<std::size_t>(
           ((at.n * o_.q + at.token) * o_.heads + at.head) * o_.d + column)];
     }
     /// Of the head of keys and values that a head of queries reads.
-    [[nodiscard]] double keys(operand of, const element& query_at, std::int64_t token,
+    [[nodiscard]] double keys(operand_index of, const element& query_at, std::int64_t token,
                               std::int64_t column) const {
       const std::int64_t head = query_at.head / o_.group_size();
       return in_[of][static_cast<std::size_t>(
@@ -118,8 +109,8 @@ struct formula<op::attention> {
       of.mean_rounding = std::max(of.mean_rounding, fused_rounding);
     }
 
-    [[nodiscard]] sum inner_product(operand of_queries, operand of_keys, const element& at,
-                                    std::int64_t token) const {
+    [[nodiscard]] sum inner_product(operand_index of_queries, operand_index of_keys,
+                                    const element& at, std::int64_t token) const {
       sum total;
       for (std::int64_t i = 0; i < o_.d; ++i) {
         total.add(queries(of_queries, at, i) * keys(of_keys, at, token, i));
