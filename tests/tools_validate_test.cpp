@@ -293,6 +293,65 @@ TEST(Predict, AddsTheOverheadOfAnEngine) {
   EXPECT_EQ(one.at("engine").at("calls"), 5);
 }
 
+TEST(Predict, AddsTheTimeOfNewMemoryForLargeResults) {
+  const testing::temporary_directory scratch;
+  json::value ours = file_of(layers);
+  json::value manifest = json::value::parse(ours["context"]["manifest"].get<std::string>());
+  manifest.erase("inference/reference/f32/tiny/batch:4");  // not measured as a whole
+  json::value& step = manifest["inference/reference/f32/tiny/batch:2"];
+  // Operands: bytes, distance, whether written. The convolution, of two calls, has a large result;
+  // the relu is in place, and the reorder was inserted.
+  step[0][5]["moves"] = {{1536, 0, 0}, {432, 0, 0}, {2048, 0, 1}};
+  step[1][5]["moves"] = json::value::array({{2048, 0, 1}});
+  step[2][5]["moves"] = {{2048, 0, 0}, {2048, 0, 1}};
+  json::value overhead = overhead_file("torch");
+  json::value& known = overhead["engine_overheads"][0];
+  known["large_byte_seconds"] = 1e-6;
+  const std::string torch = scratch.write("torch.json", engine_rows("torch", 2)).string();
+  const auto with_overhead = [&](std::vector<std::string> arguments) {
+    ours["context"]["manifest"] = manifest.dump();
+    arguments.push_back(scratch.write("r.json", ours.dump()).string());
+    arguments.insert(arguments.end(), {"--model", "tiny", "--engine-overhead"});
+    arguments.push_back(scratch.write("o.json", overhead.dump()).string());
+    return tool(arguments);
+  };
+  const auto predicted = [&](std::int64_t large_bytes) {
+    known["large_bytes"] = large_bytes;
+    return with_overhead({"predict", "--as", "torch", "--format", "json"});
+  };
+  const auto overhead_of = [](const testing::outcome& done, const char* list) {
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return json::value::parse(done.out).at(list).at(0);
+  };
+  constexpr double tiny = 2.5e-3;
+  constexpr double large = 2 * 2048e-6;
+  EXPECT_NEAR(overhead_of(predicted(2049), "predictions").at("overhead_seconds"), tiny, 1e-9);
+  const json::value one = overhead_of(predicted(2048), "predictions");
+  EXPECT_EQ(one.at("engine").at("large_result_bytes"), 2 * 2048);
+  EXPECT_NEAR(one.at("overhead_seconds"), tiny + large, 1e-9);
+  EXPECT_THAT(with_overhead({"predict", "--as", "torch"}).out, mentions("4.096 ms", "4.10 kB"));
+  const json::value pair =
+      overhead_of(with_overhead({"validate", "--engine", torch, "--format", "json"}), "engines");
+  EXPECT_NEAR(pair.at("cases").at(0).at("overhead_seconds"), tiny + large, 1e-9);
+
+  step[1][3] = "kind:gelu,dims:2x4x8x8";  // PyTorch has none in place
+  for (json::value& row : ours["benchmarks"]) {
+    std::string label = row.at("label");
+    const std::size_t relu = label.find("kind:relu,dims:2x4x8x8");
+    if (relu != std::string::npos) row["label"] = label.replace(relu, 9, "kind:gelu");
+  }
+  EXPECT_EQ(overhead_of(predicted(2048), "predictions").at("engine").at("large_result_bytes"),
+            (2 + 3) * 2048);
+  step[1][5].erase("moves");
+  const testing::outcome unknown = predicted(2048);
+  EXPECT_EQ(unknown.exit_code, 5);
+  EXPECT_THAT(unknown.err, HasSubstr("how large"));
+
+  EXPECT_EQ(predicted(-1).exit_code, 3);
+  known.erase("large_byte_seconds");
+  EXPECT_EQ(predicted(2048).exit_code, 3);
+}
+
 TEST(Predict, RefusesOverheadsOfOtherConditions) {
   const testing::temporary_directory scratch;
   const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();

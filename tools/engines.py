@@ -13,7 +13,8 @@
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
 separate process, on the same processors. A round times each engine and, by bench_model, the
 layers. Before that, the engines' results are compared. With --overhead, two models of tiny layers
-take the place of MODEL: what the engines take beside their calls, for each call and for each step.
+take the place of MODEL: what the engines take beside their calls, for each call and for each step,
+and PyTorch for large results.
 docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
@@ -51,6 +52,12 @@ FUSING = ('conv', 'deconv', 'gemm', 'add', 'batchnorm')
 FUSED = ('batchnorm', 'add', 'activation')
 # Blocks of three layers in the models for the overhead. Their layers take about a microsecond.
 BLOCKS = (10, 50)
+# From this size on malloc gives a tensor new memory, whose pages the kernel clears, in each call:
+# DEFAULT_MMAP_THRESHOLD_MAX of glibc's malloc/malloc.c on 64-bit systems.
+LARGE = 32 << 20  # bytes
+# The environment in which malloc uses freed memory of any size again.
+KEPT_MEMORY = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40)}
+LARGE_LAYERS = 4
 STALL = 5e-4      # seconds
 WAITING = 0.01    # processors that a waiting engine may use
 
@@ -194,11 +201,11 @@ def start(command, processors, **how):
 class Worker:
     """A process of engine_worker.py."""
 
-    def __init__(self, arguments, folder, processors):
+    def __init__(self, arguments, folder, processors, variables=None):
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(THREAD_VARIABLES)}
         environment.update(OMP_NUM_THREADS=str(len(processors)), TORCHINDUCTOR_COMPILE_THREADS='1',
-                           TORCHINDUCTOR_CACHE_DIR=str(folder / 'inductor'))
+                           TORCHINDUCTOR_CACHE_DIR=str(folder / 'inductor'), **(variables or {}))
         self.what = ' '.join(arguments[:1] + arguments[2:3])
         self.log = tempfile.TemporaryFile('w+', errors='replace')
         self.process = start([*WORKER, *arguments], processors, stdin=subprocess.PIPE,
@@ -489,6 +496,44 @@ def tiny_model(blocks):
             'parameters': {'batch': 1}, 'layers': layers}
 
 
+def large_model():
+    """A shape file of layers whose results are larger than LARGE."""
+    size = {'n': 'batch', 'c': 64, 'h': 400, 'w': 400}
+    layers = [{'name': f'bn{i}', 'op': 'batchnorm', 'shape': size} for i in range(LARGE_LAYERS)]
+    return {'name': 'large', 'title': 'layers with large results', 'parameters': {'batch': 1},
+            'layers': layers}
+
+
+def large_byte_seconds(options, threads):
+    """What new memory costs PyTorch per byte of a large result: the difference to a process whose
+    malloc keeps the memory, as the median over the rounds. Throws Failed."""
+    processors = processors_for(threads)
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folder = pathlib.Path(name)
+        path = folder / 'large.json'
+        path.write_text(json.dumps(large_model()))
+        shown = show(options, path, None)
+        (folder / 'model.json').write_text(json.dumps({**shown, 'dtype': options.dtype}))
+        with Worker(['prepare', name, 'torch'], folder, processors) as worker:
+            worker.answer()
+        workers = [stack.enter_context(Worker(['run', name, 'torch', str(threads)], folder,
+                                              processors, variables))
+                   for variables in ({}, KEPT_MEMORY)]
+        for worker in workers:
+            worker.answer()
+        rounds = []  # of both, new memory first
+        for number in range(options.rounds):
+            turns = [0, 1] if number % 2 == 0 else [1, 0]
+            fields = {turn: counters_of(workers[turn].round(), threads) for turn in turns}
+            rounds.append([fields[0], fields[1]])
+    if sum(new['disturbed'] or kept['disturbed'] for new, kept in rounds) > len(rounds) / 10:
+        print('large results: rounds were disturbed; measure again when the machine is idle',
+              file=sys.stderr)
+    differences = [new['real_time'] - kept['real_time'] for new, kept in rounds]
+    size = 4 * math.prod(large_model()['layers'][0]['shape'][name] for name in 'chw')
+    return statistics.median(differences) / 1e9 / (LARGE_LAYERS * size)
+
+
 def require_calls_of_engine(case, calls, nodes):
     """Throws Failed if the engine, by its profile, makes other calls than those that were timed."""
     layers = sum(bool(node['layers']) for node in nodes)
@@ -542,9 +587,18 @@ def measure_overhead(options, results):
                 measure(options, path, shown, threads, results)
         measured = folder / 'engines.json'
         measured.write_text(results.text(False))
-        results.overheads = overheads_of(
+        overheads = overheads_of(
             ask(options, 'predict', *results.layer_files),
             ask(options, 'validate', *results.layer_files, f'--engine={measured}'), results.layers)
+    if 'torch' in options.engines:
+        for threads in options.threads:
+            seconds = large_byte_seconds(options, threads)
+            print(f'torch, {threads} threads: {1e9 * seconds:.3f} ms per MB of large results',
+                  file=sys.stderr)
+            for one in overheads:
+                if (one['engine'], one['threads']) == ('torch', threads):
+                    one.update(large_bytes=LARGE, large_byte_seconds=seconds)
+    results.overheads = overheads
     for one in results.overheads:
         print(f'{one["engine"]}, {one["threads"]} threads: {1e6 * one["call_seconds"]:.2f} us beside '
               f'each call, {1e6 * one["step_seconds"]:.2f} us per step', file=sys.stderr)

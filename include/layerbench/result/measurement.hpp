@@ -116,10 +116,12 @@ struct engine_overhead {
   std::string backend;  ///< of the predicted calls, as their other conditions
   std::string dtype;
   std::int64_t threads;
-  name_parameters parameters;  ///< other than threads and fusion
-  std::string cache;           ///< state of the calls
-  double call_seconds;         ///< for each call; may be negative
-  double step_seconds;         ///< for each step; may be negative
+  name_parameters parameters;     ///< other than threads and fusion
+  std::string cache;              ///< state of the calls
+  double call_seconds;            ///< for each call; may be negative
+  double step_seconds;            ///< for each step; may be negative
+  std::int64_t large_bytes = 0;   ///< results of this size or more get new memory; 0: none
+  double large_byte_seconds = 0;  ///< for each byte of such results
 };
 
 /// A result file.

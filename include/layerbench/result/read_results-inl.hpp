@@ -74,6 +74,11 @@ namespace detail {
     all.push_back({one["engine"].text(), one["backend"].text(), one["dtype"].text(),
                    json::read_size(one["threads"], {}), std::move(known), one["cache"].text(),
                    one["call_seconds"].number(), one["step_seconds"].number()});
+    if (one.has("large_bytes")) {
+      one.require_keys({"large_byte_seconds"});
+      all.back().large_bytes = json::read_size(one["large_bytes"], {});
+      all.back().large_byte_seconds = one["large_byte_seconds"].number();
+    }
   }
   return all;
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +48,33 @@ namespace detail {
   return overhead_conditions(wanted);
 }
 
+/// Whether PyTorch allocates the result of a call. Its slices are views. Its activations are taken
+/// to overwrite their source where ours do, if they can at all. A manifest leaves out an
+/// overwritten source, so such a call begins with its result.
+[[nodiscard]] inline bool allocates(const layer_time& layer) {
+  if (layer.op == "slice") return false;
+  constexpr std::array never_in_place{"kind:gelu,", "kind:sigmoid,", "kind:tanh,"};
+  return !layer.traffic.front().written ||
+         std::ranges::any_of(never_in_place,
+                             [&](const char* kind) { return layer.key.starts_with(kind); });
+}
+
+/// Bytes of the allocated results that have at least `least` bytes each; nothing if the files do
+/// not tell the sizes of results.
+[[nodiscard]] inline std::optional<std::int64_t> bytes_of_large_results(const prediction& p,
+                                                                        std::int64_t least) {
+  std::int64_t sum = 0;
+  for (const layer_time& layer : p.layers) {
+    if (layer.inserted) continue;
+    if (layer.traffic.empty()) return std::nullopt;
+    if (!allocates(layer)) continue;
+    for (const result::operand_traffic& operand : layer.traffic) {
+      if (operand.written && operand.bytes >= least) sum += layer.count * operand.bytes;
+    }
+  }
+  return sum;
+}
+
 }  // namespace detail
 
 /// Adds the overhead of an engine, from one of `overheads`, to a step that was predicted from
@@ -61,8 +90,14 @@ namespace detail {
     if (file.device() != device) continue;
     for (const result::engine_overhead& known : file.engine_overheads) {
       if (known.engine != engine || detail::overhead_conditions(known) != wanted) continue;
+      if (known.large_bytes > 0) {
+        const auto large = detail::bytes_of_large_results(p, known.large_bytes);
+        if (!large) return "the result files do not say how large the results of its layers are";
+        p.large_result_bytes = *large;
+      }
       p.engine = known;
-      p.step->add_overhead(static_cast<double>(p.calls) * known.call_seconds + known.step_seconds);
+      p.step->add_overhead(static_cast<double>(p.calls) * known.call_seconds + known.step_seconds +
+                           static_cast<double>(p.large_result_bytes) * known.large_byte_seconds);
       return "";
     }
   }

@@ -61,7 +61,9 @@ namespace detail {
     result["engine"] = {{"name", p.engine->engine},
                         {"calls", p.calls},
                         {"call_seconds", p.engine->call_seconds},
-                        {"step_seconds", p.engine->step_seconds}};
+                        {"step_seconds", p.engine->step_seconds},
+                        {"large_result_bytes", p.large_result_bytes},
+                        {"large_byte_seconds", p.engine->large_byte_seconds}};
   }
   result["interval"] = p.step ? json::value(interval_name(p)) : json::value(nullptr);
   result["rounds"] = p.rounds;

@@ -105,7 +105,8 @@ struct prediction {
   std::optional<double> hot_sum_seconds;  ///< sum of hot timings; nothing while one is missing
   std::optional<step_time> step;          ///< nothing when refused: a layer is missing
   std::optional<result::engine_overhead> engine = {};  ///< whose overhead the step has
-  std::optional<peaks> limits = {};                    ///< peaks of the device, if measured
+  std::int64_t large_result_bytes = 0;   ///< of results to which `engine` gives new memory
+  std::optional<peaks> limits = {};      ///< peaks of the device, if measured
   std::optional<text_length> text = {};  ///< of models of texts, if their shape file is known
 
   /// Whether the step has a time although layers are missing.

@@ -23,6 +23,7 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
+#include <layerbench/base/units.hpp>
 
 namespace layerbench::analysis {
 
@@ -128,9 +129,16 @@ namespace detail {
   }
   if (p.engine) {
     text += fmt::format(
-        "  of which layers: {} ms; {}: {} calls, {:.2f} us beside each, {:.2f} us per step\n",
+        "  of which layers: {} ms; {}: {} calls, {:.2f} us beside each, {:.2f} us per step",
         format::milliseconds(step.layers), p.engine->engine, p.calls, 1e6 * p.engine->call_seconds,
         1e6 * p.engine->step_seconds);
+    if (p.large_result_bytes > 0) {
+      const auto bytes = static_cast<double>(p.large_result_bytes);
+      text += fmt::format(", {} ms for new memory of {} of results",
+                          format::milliseconds(bytes * p.engine->large_byte_seconds),
+                          units::si(bytes, "B"));
+    }
+    text += '\n';
   } else if (step.overhead > 0) {
     text += fmt::format("  of which layers: {} ms; framework, as given: {} ms\n",
                         format::milliseconds(step.layers), format::milliseconds(step.overhead));
