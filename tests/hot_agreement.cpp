@@ -49,24 +49,29 @@ class bare_loop {
     if (const auto* rnn = op.get<op::rnn>()) build(*rnn);
   }
 
-  /// Median seconds of one call, after as long a warm-up as the suite's.
+  /// Median seconds of one call, after as long a warm-up as the suite's. Samples are so long that
+  /// the clock does not count.
   double round() {
-    repeat(run::sampling{}.warm_up);
-    return stats::median(repeat(seconds_a_round));
+    constexpr double seconds_a_sample = 1e-4;
+    const double call = stats::median(repeat(run::sampling{}.warm_up, 1));
+    const auto calls = static_cast<int>(std::ceil(seconds_a_sample / call));
+    return stats::median(repeat(seconds_a_round, calls));
   }
 
  private:
-  /// Seconds of single calls, over `seconds` in all.
-  std::vector<double> repeat(double seconds) {
+  /// Seconds of a call in samples of `calls`, over `seconds` in all.
+  std::vector<double> repeat(double seconds, int calls) {
     std::vector<double> times;
     const double start = run::now(run::clock::thread_cpu);
     double end = start;
     do {
       const double before = end;
-      primitive_.execute(stream_, arguments_);
-      stream_.wait();
+      for (int i = 0; i < calls; ++i) {
+        primitive_.execute(stream_, arguments_);
+        stream_.wait();
+      }
       end = run::now(run::clock::thread_cpu);
-      times.push_back(end - before);
+      times.push_back((end - before) / calls);
     } while (end - start < seconds);
     return times;
   }
