@@ -25,17 +25,19 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
     };
     const std::int64_t below = trailing(o.p(), o.stride.v, o.r, o.h, o.pad.top);
     const std::int64_t right = trailing(o.q(), o.stride.h, o.s, o.w, o.pad.left);
-    // Without padding an average only leaves out what its window reaches beyond the image.
+    const bool average = o.kind == op::pool_kind::average;
+    const bool beyond = below > o.pad.bottom || right > o.pad.right;
     const bool padded = o.pad.top + o.pad.left + o.pad.bottom + o.pad.right > 0;
-    const bool includes = o.kind == op::pool_kind::average && o.count_padding && padded;
-    if (includes && (below > o.pad.bottom || right > o.pad.right)) {
+    if (average && o.count_padding && beyond && padded) {
       throw unsupported(
           "oneDNN includes elements beyond the padding in an average with sizes rounded up");
     }
+    // Without padding, a window that reaches beyond the image averages the elements on it.
+    const bool includes = o.count_padding && !beyond;
     using enum dnnl::algorithm;
-    const auto kind = o.kind == op::pool_kind::max ? pooling_max
-                      : includes                   ? pooling_avg_include_padding
-                                                   : pooling_avg_exclude_padding;
+    const auto kind = !average   ? pooling_max
+                      : includes ? pooling_avg_include_padding
+                                 : pooling_avg_exclude_padding;
     const bool training = request.pass != op::pass::fwd;
     const memory::desc image =
         onednn::activations(device, {o.n, o.c, o.h, o.w}, request.type, request.order);
