@@ -180,8 +180,22 @@ TEST(Sweep, OfCollectivesIsReportedForTheRanksThatRan) {
       LAYERBENCH_TOOL,
       {"deepbench", directory.results, "--model", directory.sweep, "--format", "json"});
   const json::value only = json::value::parse(report.out).at("results").at(0);
-  EXPECT_EQ(only.at("rows").size(), 2U);
+  ASSERT_EQ(only.at("rows").size(), 2U);
   EXPECT_THAT(only.at("unmeasured"), Not(::testing::Contains("gather_1")));
+  // The file says 400 bytes and 2 ranks: blocks of 100 bytes are rounded up to 112.
+  const json::value& gather = only.at("rows").at(1);
+  EXPECT_EQ(gather.at("sizes"), (json::value{{"kind", "all_gather"}, {"bytes", 448}}));
+  EXPECT_EQ(gather.at("ranks"), 4);
+  const double seconds = gather.at("times").at(0).at("seconds");
+  EXPECT_NEAR(gather.at("bandwidth").get<double>() * seconds, 4 * 448, 1e-6);
+}
+
+TEST(Sweep, OfCollectivesEndsWithoutRowsOfTheKindsThatTheUserNames) {
+  const small_directory directory;
+  const testing::outcome done =
+      bench("bench_allreduce", {"--model=" + directory.sweep, "--backend=reference", "--ranks=2",
+                                "--collectives=broadcast", "--list"});
+  EXPECT_EQ(done.exit_code, 5) << done.out << done.err;
 }
 
 TEST(Sweep, IsResumed) {

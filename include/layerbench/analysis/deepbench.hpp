@@ -21,11 +21,14 @@
 #include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
+#include <layerbench/model/collectives.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/collective.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/op/rnn.hpp>
+#include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// The timings of a sweep in the columns that DeepBench prints (baidu-research/DeepBench, code/).
@@ -101,6 +104,9 @@ namespace detail {
   if (const auto* reduced = op.get<op::allreduce>()) {
     return {{"floats", reduced->count(dtype::f32)}, {"bytes", reduced->bytes}};
   }
+  if (const auto* collective = op.get<op::collective>()) {
+    return {{"kind", std::string(name(collective->kind))}, {"bytes", collective->bytes}};
+  }
   return {{"key", op.key()}};
 }
 
@@ -132,16 +138,31 @@ using sweep_timings =
         continue;
       }
       // Ranks, and where results go, are those of the program; an all-reduce is an op of its rows.
-      const auto collective = op::as_collective(layer->second);
-      const bool reduces = collective && collective->kind == op::collective_kind::all_reduce;
-      if (name.op != (reduces ? op::allreduce::name : layer->second.name())) continue;
-      if (!collective && layer->second.key() != row.label.key) continue;
+      if (const auto collective = op::as_collective(layer->second)) {
+        const bool reduces = collective->kind == op::collective_kind::all_reduce;
+        if (name.op != (reduces ? op::allreduce::name : op::collective::name)) continue;
+        const std::string kind = fmt::format("kind:{},", layerbench::name(collective->kind));
+        if (!reduces && !row.label.key.starts_with(kind)) continue;
+      } else if (name.op != layer->second.name() || layer->second.key() != row.label.key) {
+        continue;
+      }
       result::configuration_name conditions = name.configuration;
       conditions.batch = 1;
       add_round(row, {i, row.round}, found[conditions][name.layer][name.pass]);
     }
   }
   return found;
+}
+
+/// A layer with the bytes and ranks with which bench_allreduce runs it.
+[[nodiscard]] inline model::layer as_measured(model::layer layer,
+                                              const result::configuration_name& conditions) {
+  if (const auto* listed = layer.op.get<op::collective>()) {
+    const dtype type = dtype_from(conditions.dtype).value_or(dtype::f32);
+    layer.op = op::any(model::collective_of(listed->kind, listed->bytes,
+                                            {.ranks = conditions.ranks(), .type = type}));
+  }
+  return layer;
 }
 
 }  // namespace detail
@@ -166,7 +187,8 @@ using sweep_timings =
           result.unmeasured.push_back(layer.name);
           continue;
         }
-        deepbench_row row{layer, detail::deepbench_sizes(layer.op), {}};
+        deepbench_row row{detail::as_measured(layer, conditions), {}, {}};
+        row.sizes = detail::deepbench_sizes(row.layer.op);
         for (const op::pass pass : sweep.passes.at(std::string(layer.op.name()))) {
           const auto time = measured->second.find(std::string(op::name(pass)));
           if (time == measured->second.end()) continue;
@@ -197,23 +219,23 @@ namespace detail {
   return sum;
 }
 
-/// DeepBench's "GB/s": the bytes of all ranks by the time.
-[[nodiscard]] inline double deepbench_bandwidth(const op::allreduce& op, std::int64_t ranks,
+/// DeepBench's "GB/s": the bytes of all ranks' arrays by the time.
+[[nodiscard]] inline double deepbench_bandwidth(const op::collective& op, std::int64_t ranks,
                                                 double seconds) {
   return static_cast<double>(ranks) * static_cast<double>(op.bytes) / seconds * 1e-9;
 }
 
-/// A row's measured columns: times in microseconds, of all-reduces in milliseconds.
+/// A row's measured columns: times in microseconds, of collectives in milliseconds.
 [[nodiscard]] inline deepbench_columns deepbench_measured(const deepbench_result& of,
                                                           const deepbench_row& row) {
   const auto& passes = of.sweep.passes.at(std::string(row.layer.op.name()));
   deepbench_columns columns;
-  if (const auto* reduced = row.layer.op.get<op::allreduce>()) {
+  if (const auto collective = op::as_collective(row.layer.op)) {
     const std::int64_t ranks = of.configuration.ranks();
     const double seconds = row.times.front().seconds;
     return {{"ranks", ranks},
             {"time (msec)", seconds * 1e3},
-            {"GB/s", deepbench_bandwidth(*reduced, ranks, seconds)}};
+            {"GB/s", deepbench_bandwidth(*collective, ranks, seconds)}};
   }
   const bool only_one = row.layer.op.get<op::gemm>() != nullptr;
   const auto title = [&](op::pass pass) { return only_one ? "" : deepbench_name(pass); };
@@ -316,11 +338,11 @@ namespace detail {
                                                          {"times", times},
                                                          {"total_seconds", nullptr}});
       if (total) entry["total_seconds"] = *total;
-      if (const auto* reduced = row.layer.op.get<op::allreduce>()) {
+      if (const auto collective = op::as_collective(row.layer.op)) {
         const std::int64_t ranks = one.configuration.ranks();
         entry["ranks"] = ranks;
         entry["bandwidth"] =
-            1e9 * detail::deepbench_bandwidth(*reduced, ranks, row.times.front().seconds);
+            1e9 * detail::deepbench_bandwidth(*collective, ranks, row.times.front().seconds);
       }
     }
     results.push_back({{"model", one.configuration.model},

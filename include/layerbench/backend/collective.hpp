@@ -69,14 +69,14 @@ void with_sent_number(dtype type, Visit&& visit) {
 }  // namespace detail
 
 /// Writes the values of consecutive elements of an operand to memory.
-inline void store(const op::operand& of, std::span<const float> values, address to) {
+inline void store_row(const op::operand& of, std::span<const float> values, address to) {
   detail::with_sent_number(of.type, [&]<class T>(T /*tag*/) {
     std::ranges::transform(values, static_cast<T*>(to),
                            [&](float value) { return stored_as<T>(value, of.scale); });
   });
 }
 /// The inverse.
-inline void load(const op::operand& of, const void* from, std::span<float> values) {
+inline void load_row(const op::operand& of, const void* from, std::span<float> values) {
   detail::with_sent_number(of.type, [&]<class T>(T /*tag*/) {
     std::transform(static_cast<const T*>(from), static_cast<const T*>(from) + values.size(),
                    values.begin(), [&](T stored) { return element_of(stored, of.scale); });

@@ -28,11 +28,9 @@ struct collective_settings {
 /// The pseudo-model of a sweep over sizes. Its layers are called bytes_<n>.
 inline constexpr std::string_view sweep_model = "sweep";
 
-namespace detail {
-
 /// The collective of an array of that many bytes, or of the next size with equal blocks: whole
-/// elements, and from 16 bytes on multiples of 16 bytes, as in NCCL's tests. An all-reduce keeps
-/// its bytes.
+/// elements, and from 16 bytes on multiples of 16 bytes, as in NCCL's tests, which round down. An
+/// all-reduce keeps its bytes.
 [[nodiscard]] inline op::collective collective_of(op::collective_kind kind, std::int64_t bytes,
                                                   const collective_settings& how) {
   op::collective o{kind, bytes, how.ranks, how.in_place && op::collective::has_in_place(kind)};
@@ -48,6 +46,8 @@ namespace detail {
   return o;
 }
 
+namespace detail {
+
 /// Adds a layer. An all-reduce is the op of its own rows.
 inline void add_collective(graph& to, std::string name, const op::collective& o) {
   const bool reduces = o.kind == op::collective_kind::all_reduce;
@@ -61,17 +61,12 @@ inline void add_collective(graph& to, std::string name, const op::collective& o)
 }
 
 /// Bytes of the largest array that is measured and checked in `available` bytes of memory. Each
-/// rank has two arrays. The check of an all-reduce has all ranks' twice again. Other kinds copy
-/// numbers of narrow types, too, which it has as f32: integers four times, since a second run must
-/// write the same.
-[[nodiscard]] inline std::int64_t largest_array(op::collective_kind kind,
-                                                const collective_settings& how,
+/// rank has two arrays, and the check has both as f32; the result of integers twice more, since a
+/// second run is compared with the first.
+[[nodiscard]] inline std::int64_t largest_array(const collective_settings& how,
                                                 std::int64_t available) {
-  std::int64_t copies = 2;
-  if (kind != op::collective_kind::all_reduce) {
-    const auto widened = static_cast<std::int64_t>(sizeof(float) / traits(how.type).bytes);
-    copies = (is_integer(how.type) ? 4 : 2) * std::max<std::int64_t>(1, widened);
-  }
+  const auto widened = static_cast<std::int64_t>(sizeof(float) / traits(how.type).bytes);
+  const std::int64_t copies = (is_integer(how.type) ? 4 : 2) * std::max<std::int64_t>(1, widened);
   return available / (how.ranks * (2 + copies) + 2);
 }
 
@@ -102,7 +97,7 @@ inline void add_collective(graph& to, std::string name, const op::collective& o)
   for (const op::collective_kind kind : how.kinds) {
     for (const auto& [name, bytes] : sent) {
       detail::add_collective(result, detail::prefix_of(kind) + name,
-                             detail::collective_of(kind, bytes, how));
+                             collective_of(kind, bytes, how));
     }
   }
   return result;
@@ -116,7 +111,7 @@ inline void add_collective(graph& to, std::string name, const op::collective& o)
   for (const layer& row : sweep.layers) {
     const auto found = op::as_collective(row.op);
     if (!found || std::ranges::find(how.kinds, found->kind) == how.kinds.end()) continue;
-    detail::add_collective(result, row.name, detail::collective_of(found->kind, found->bytes, how));
+    detail::add_collective(result, row.name, collective_of(found->kind, found->bytes, how));
   }
   return result;
 }
@@ -130,10 +125,10 @@ inline void add_collective(graph& to, std::string name, const op::collective& o)
   result.title = "powers of two";
   constexpr std::int64_t gibibyte = std::int64_t{1} << 30U;
   for (const op::collective_kind kind : how.kinds) {
-    const std::int64_t most = std::min(gibibyte, detail::largest_array(kind, how, available));
+    const std::int64_t most = std::min(gibibyte, detail::largest_array(how, available));
     std::int64_t last = 0;
     for (std::int64_t bytes = 4; bytes <= most; bytes *= 2) {
-      const op::collective o = detail::collective_of(kind, bytes, how);
+      const op::collective o = collective_of(kind, bytes, how);
       if (std::exchange(last, o.bytes) == o.bytes) continue;
       detail::add_collective(result, fmt::format("{}bytes_{}", detail::prefix_of(kind), o.bytes),
                              o);

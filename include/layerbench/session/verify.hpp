@@ -198,7 +198,7 @@ class trial_run {
           static_cast<std::size_t>(elements(operand.logical.extents)) * sizeof(float);
       const bool written = operand.logical.role == op::role::destination;
       // A second run of integers is compared with the first.
-      const bool twice = device_.is_host() && is_integer(operand.logical.type);
+      const bool twice = is_integer(operand.logical.type);
       const std::size_t needed = twice ? 3 * values + operand.bytes : values;
       if (written && downloads()) output = std::max(output, needed);
       if (!written && device_.is_host()) bytes += values;

@@ -61,10 +61,10 @@ class leader_plan {
     std::vector<std::byte> stored;
     for_each_chunk_of_workers(operand, values, [&](int rank, auto chunk, std::size_t bytes) {
       stored.resize(bytes);
-      store(operands_[operand].logical, chunk, stored.data());
+      store_row(operands_[operand].logical, chunk, stored.data());
       MPI_Send(stored.data(), static_cast<int>(bytes), MPI_BYTE, rank, 0, MPI_COMM_WORLD);
     });
-    store(operands_[operand].logical, values.first(row(operand)), to);
+    store_row(operands_[operand].logical, values.first(row(operand)), to);
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
     send(command::kind::download, operand);
@@ -73,9 +73,9 @@ class leader_plan {
       stored.resize(bytes);
       MPI_Recv(stored.data(), static_cast<int>(bytes), MPI_BYTE, rank, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
-      load(operands_[operand].logical, stored.data(), chunk);
+      load_row(operands_[operand].logical, stored.data(), chunk);
     });
-    load(operands_[operand].logical, from, values.first(row(operand)));
+    load_row(operands_[operand].logical, from, values.first(row(operand)));
   }
 
   struct binding {
@@ -92,9 +92,9 @@ class leader_plan {
   }
 
   /// Announces calls to the workers, and waits until all ranks are ready for them. In place, one
-  /// warm-up call comes first: the copy into place fills the caches with more than a call does. Of
-  /// broadcasts there are two if the last call would have this rank as its root, which does not
-  /// wait until the others have the array.
+  /// warm-up call comes first: the copy into place fills the caches with more than a call does. A
+  /// broadcast has a second one if this rank would else be the root of the last call: a root does
+  /// not wait until the others have the array.
   void announce_calls(binding& bound, std::int64_t calls) const {
     std::int64_t warm_up = collective_.is_in_place() ? 1 : 0;
     const bool broadcasts = collective_.kind == op::collective_kind::broadcast;

@@ -32,9 +32,8 @@ class collective_call {
                 row_bytes(o.operands(op::pass::fwd, type).front()));
   }
 
-  /// The first broadcast is of rank 0, each other one of the next rank, which has the array by
-  /// then. The root of a broadcast does not wait for the others: with one root, calls would
-  /// overlap.
+  /// The root of a broadcast does not wait for the others, so calls with one root would overlap.
+  /// Each call has the next rank as its root, which has the array from the call before.
   void run(std::int64_t calls = 1) {
     for (std::int64_t i = 0; i < calls; ++i) call();
   }
@@ -112,7 +111,7 @@ class worker {
     // NaN everywhere: verification fails unless the collective writes its results. Integers have
     // no NaN; they are found by comparison alone.
     std::memset(arrays_.back().data(), 0xFF, bytes_);
-    if (ranks_.rank() >= of.extents[0]) return;
+    if (!has_row(of)) return;
     for_each_chunk(row_bytes(of), [&](std::size_t first, std::size_t size) {
       MPI_Recv(bytes_of(array) + first, static_cast<int>(size), MPI_BYTE, 0, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
@@ -120,10 +119,14 @@ class worker {
   }
 
   void send_row(const op::operand& of, std::size_t array) {
+    if (!has_row(of)) return;
     for_each_chunk(row_bytes(of), [&](std::size_t first, std::size_t size) {
       MPI_Send(bytes_of(array) + first, static_cast<int>(size), MPI_BYTE, 0, 0, MPI_COMM_WORLD);
     });
   }
+
+  /// A broadcast has a source on the first rank only.
+  [[nodiscard]] bool has_row(const op::operand& of) const { return ranks_.rank() < of.extents[0]; }
 
   [[nodiscard]] std::byte* bytes_of(std::size_t array) const {
     return static_cast<std::byte*>(arrays_.at(array).data());

@@ -53,7 +53,7 @@ class group_plan {
     }
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
     for (std::size_t rank = 0; rank < rows(operand); ++rank) {
-      store(operands_[operand].logical, row_of(values, operand, rank), stored.data());
+      store_row(operands_[operand].logical, row_of(values, operand, rank), stored.data());
       copy(address_of(rank, operand, to), stored.data(), stored.size());
     }
   }
@@ -62,7 +62,7 @@ class group_plan {
     for (std::size_t rank = 0; rank < rows(operand); ++rank) {
       void* const array = address_of(rank, operand, from);
       copy(stored.data(), operand == 0 ? array : result_in(array, rank), stored.size());
-      load(operands_[operand].logical, stored.data(), row_of(values, operand, rank));
+      load_row(operands_[operand].logical, stored.data(), row_of(values, operand, rank));
     }
   }
 

@@ -31,10 +31,10 @@ namespace detail {
 
 /// The plan of an all-reduce that every rank calls itself. Where the op's operands have a row per
 /// rank, this rank has its own row.
-class collective_plan final : public any_plan {
+class allreduce_plan final : public any_plan {
  public:
   /// Throws as mpi::operands_of does.
-  collective_plan(const op::allreduce& o, const plan_request& request)
+  allreduce_plan(const op::allreduce& o, const plan_request& request)
       : collective_(o.as_collective()),
         type_(request.type),
         operands_(mpi::operands_of(collective_, request)) {}
@@ -46,12 +46,12 @@ class collective_plan final : public any_plan {
   }
   void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const auto rank = static_cast<std::size_t>(mpi::rank_group::all().rank());
-    store(operands_[operand].logical, values.subspan(rank * count(), count()), to);
+    store_row(operands_[operand].logical, values.subspan(rank * count(), count()), to);
   }
   /// Writes this rank's result in place of every rank's.
   void download(std::size_t operand, address from, std::span<float> values) const override {
     for (std::size_t first = 0; first < values.size(); first += count()) {
-      load(operands_[operand].logical, from, values.subspan(first, count()));
+      load_row(operands_[operand].logical, from, values.subspan(first, count()));
     }
   }
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
@@ -233,7 +233,7 @@ class mpi_communicator final : public communicator {
                                                const plan_request& request) override {
     const auto* allreduce = op.get<op::allreduce>();
     if (allreduce == nullptr) throw unsupported(fmt::format("MPI has no {}", op.name()));
-    return std::make_unique<detail::collective_plan>(*allreduce, request);
+    return std::make_unique<detail::allreduce_plan>(*allreduce, request);
   }
 
  private:
