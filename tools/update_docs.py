@@ -173,6 +173,42 @@ def errors(*names):
     return markdown(header, rows, text_columns=3)
 
 
+@functools.cache
+def shape_file(model):
+    return json.loads((ROOT / f"shapes/models/{model}.json").read_text())
+
+
+def families(*names):
+    """A row per family of shipped models; then all whose models join tensors by concats, and all
+    others."""
+    found = [case for name in names for case in cases_of(name).values()]
+    groups = collections.defaultdict(list)
+    for case in found:
+        groups[shape_file(case["model"])["family"]].append(case)
+    rows = sorted(groups.items())
+
+    def joins(case):
+        return any(layer["op"] == "concat" for layer in shape_file(case["model"])["layers"])
+    if any(map(joins, found)):
+        rows += [("with concats", [case for case in found if joins(case)]),
+                 ("without", [case for case in found if not joins(case)])]
+    rows.append(("all", found))
+
+    def average(ratios):
+        return mean(magnitudes(ratios))
+
+    def worst(ratios):
+        return max(magnitudes(ratios))
+    return markdown(["family", "models", "cases", "mean", "worst", "bias", "naive mean",
+                     "naive worst", "inside"], [
+        [title, str(len({case["model"] for case in of})), str(len(of)),
+         *(percent(value(case[error] for case in of), sign) for error, value, sign in (
+             ("error", average, ""), ("error", worst, ""), ("error", mean, "+"),
+             ("naive_error", average, ""), ("naive_error", worst, ""))),
+         f"{100 * statistics.mean(bool(case['covered']) for case in of):.0f}"]
+        for title, of in rows])
+
+
 def case_name(case, shown=("ranks:", "during:", "fusion:", "memory:", "tokens:", "context:")):
     """The case with the parameters in `shown`."""
     ranks = [part for part in case["case"].split("/") if part.startswith(shown)]
@@ -228,10 +264,32 @@ def engines(pattern):
 
 def overheads(file):
     """A row per engine and number of threads: what it takes beside its calls."""
-    return markdown(["engine", "threads", "us per call", "us per step"], [
+    return markdown(["engine", "threads", "us per call", "us per step", "ms per MB of large results"], [
         [one["engine"], str(one["threads"]), f"{1e6 * one['call_seconds']:.2f}",
-         f"{1e6 * one['step_seconds']:.1f}"]
+         f"{1e6 * one['step_seconds']:.1f}",
+         f"{1e9 * one['large_byte_seconds']:.2f}" if "large_bytes" in one else "-"]
         for one in json.loads((ROOT / file).read_text())["engine_overheads"]])
+
+
+def bare_loops(pattern):
+    """A row per list and op of tests/hot_agreement.cpp, and one of tests/allreduce_agreement.cpp:
+    how rows in state hot differ from bare loops over the same primitives."""
+    rows = []
+    for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
+        groups = collections.defaultdict(list)
+        for line in file.read_text().splitlines():
+            if found := re.fullmatch(r"([+-][\d.]+) %  (\w+)", line):
+                groups[found[2].split("_")[0]].append(float(found[1]) / 100)
+            elif found := re.fullmatch(r".* row .* bare loop .* ([+-][\d.]+) %", line):
+                groups["allreduce"].append(float(found[1]) / 100)
+            elif (found := re.match(r"(\w+): (\d+) rows", line)) and \
+                    len(groups[found[1]]) != int(found[2]):
+                sys.exit(f"{file}: has not {found[2]} rows of {found[1]}")
+        for op, differences in groups.items():
+            rows.append([file.stem.partition("_zen4_")[2], op, str(len(differences)),
+                         percent(statistics.median(differences)),
+                         percent(max(differences, key=abs))])
+    return markdown(["list", "op", "rows", "median %", "worst %"], rows, text_columns=2)
 
 
 def pytorch(file):
@@ -390,9 +448,10 @@ def imports(file):
                     text_columns=4)
 
 
-TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "cases": cases,
-          "parts": parts, "imports": imports, "accuracy": accuracy, "engines": engines,
-          "overheads": overheads, "pytorch": pytorch, "device_functions": device_functions}
+TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
+          "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
+          "engines": engines, "bare_loops": bare_loops, "overheads": overheads,
+          "pytorch": pytorch, "device_functions": device_functions}
 
 
 def with_help(text, programs):
