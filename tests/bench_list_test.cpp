@@ -4,6 +4,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@
 
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/op/builtin.hpp>
+#include <layerbench/result/name.hpp>
+#include <layerbench/shape/json.hpp>
 
 #include "support/bench.hpp"
 
@@ -33,6 +36,34 @@ texts listed(const std::string& program, texts arguments) {
 }
 
 std::set<std::string> distinct(const texts& names) { return {names.begin(), names.end()}; }
+
+TEST(ListTests, HasTheSmallestCellOfEachStudy) {
+  const auto asked = [](texts arguments) {
+    arguments.insert(arguments.end(), {"--format", "json"});
+    const testing::outcome done = testing::run(LAYERBENCH_TOOL, arguments);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return json::value::parse(done.out);
+  };
+  const json::value all = asked({"list", "--studies"});
+  ASSERT_FALSE(all.at("studies").empty());
+  for (const json::value& study : all.at("studies")) {
+    const json::value table = asked({"study", study.at("name"), "--smallest"});
+    std::set<std::string> models;
+    for (const std::string command : table.at("commands")) {
+      texts words;
+      std::istringstream stream(command);
+      for (std::string word; stream >> word;) words.push_back(word);
+      ASSERT_EQ(words.front(), "bench_model");
+      for (const std::string& row : listed(words.front(), {words.begin() + 1, words.end()})) {
+        models.insert(result::parse_row(row).value().configuration.model);
+      }
+    }
+    for (const json::value& cell : table.at("cells")) {
+      if (!cell.contains("model")) continue;  // the table says why it has no time
+      EXPECT_TRUE(models.contains(cell.at("model"))) << study.at("name") << ' ' << cell;
+    }
+  }
+}
 
 TEST(ListTests, HasOneRowForEachDistinctConvolution) {
   const std::vector<std::pair<std::string, std::size_t>> expected{
