@@ -124,7 +124,19 @@ namespace detail {
 using sweep_timings =
     std::map<result::configuration_name, std::map<std::string, std::map<std::string, timing>>>;
 
-/// `keys` are those of the sweep's layers: rows of a sweep that has changed since do not count.
+/// Whether a row is of the op that the sweep lists: rows of a sweep that has changed since do not
+/// count. Ranks, and where results go, are those of the program; an all-reduce is an op of its
+/// rows.
+[[nodiscard]] inline bool is_of(const result::measurement& row, const op::any& listed) {
+  const auto collective = op::as_collective(listed);
+  if (!collective) return row.name.op == listed.name() && row.label.key == listed.key();
+  if (collective->kind == op::collective_kind::all_reduce) {
+    return row.name.op == op::allreduce::name;
+  }
+  return row.name.op == op::collective::name &&
+         row.label.key.starts_with(fmt::format("kind:{},", name(collective->kind)));
+}
+
 [[nodiscard]] inline sweep_timings timings_of_sweep(
     const std::string& sweep, const group& files,
     const std::map<std::string, op::any, std::less<>>& layers) {
@@ -134,16 +146,7 @@ using sweep_timings =
       const result::row_name& name = row.name;
       const auto layer = layers.find(name.layer);
       if (name.configuration.model != sweep || !row.error.empty() || name.cache != "hot" ||
-          layer == layers.end()) {
-        continue;
-      }
-      // Ranks, and where results go, are those of the program; an all-reduce is an op of its rows.
-      if (const auto collective = op::as_collective(layer->second)) {
-        const bool reduces = collective->kind == op::collective_kind::all_reduce;
-        if (name.op != (reduces ? op::allreduce::name : op::collective::name)) continue;
-        const std::string kind = fmt::format("kind:{},", layerbench::name(collective->kind));
-        if (!reduces && !row.label.key.starts_with(kind)) continue;
-      } else if (name.op != layer->second.name() || layer->second.key() != row.label.key) {
+          layer == layers.end() || !is_of(row, layer->second)) {
         continue;
       }
       result::configuration_name conditions = name.configuration;
