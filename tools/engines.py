@@ -361,11 +361,15 @@ class Results:
             if used > WAITING * waited:
                 print(f'{engine}: used {used:.2f} s of processor time in the {waited:.1f} s while '
                       'others ran, which disturbed them', file=sys.stderr)
-        rounds = [fields for all_rounds in self.rounds.values() for fields in all_rounds]
-        disturbed = sum(fields['disturbed'] for fields in rounds)
-        if disturbed > len(rounds) / 10:
-            print(f'{disturbed} of {len(rounds)} rounds were disturbed: something else used the '
-                  'processors; measure again when the machine is idle', file=sys.stderr)
+        warn_of_disturbed([fields['disturbed'] for all_rounds in self.rounds.values()
+                           for fields in all_rounds])
+
+
+def warn_of_disturbed(rounds, what=''):
+    """`rounds`: whether each was disturbed."""
+    if sum(rounds) > len(rounds) / 10:
+        print(f'{what}{sum(rounds)} of {len(rounds)} rounds were disturbed: something else used the '
+              'processors; measure again when the machine is idle', file=sys.stderr)
 
 
 def layers_file(options, shown, threads):
@@ -397,6 +401,14 @@ def bench_round(options, model, file, batch, processors, number):
                      process.returncode if process.returncode > 0 else 1)
 
 
+def prepare(options, shown, engines, folder, processors):
+    """Writes the model, its weights and its inputs into the folder, for these engines. Throws
+    Failed."""
+    (folder / 'model.json').write_text(json.dumps({**shown, 'dtype': options.dtype}))
+    with Worker(['prepare', str(folder), ','.join(engines)], folder, processors) as worker:
+        worker.answer()
+
+
 def measure(options, path, shown, threads, results):
     """All rounds of one batch and number of threads, then the times of the engines' layers. `path`
     is what bench_model knows the model by."""
@@ -408,9 +420,7 @@ def measure(options, path, shown, threads, results):
     results.context[f'processors_{threads}'] = ','.join(map(str, processors))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / 'model.json').write_text(json.dumps({**shown, 'dtype': options.dtype}))
-        with Worker(['prepare', name, ','.join(options.engines)], folder, processors) as worker:
-            worker.answer()
+        prepare(options, shown, options.engines, folder, processors)
         with contextlib.ExitStack() as stack:
             workers = {}
             for engine in options.engines:
@@ -513,9 +523,7 @@ def large_byte_seconds(options, threads):
         path = folder / 'large.json'
         path.write_text(json.dumps(large_model()))
         shown = show(options, path, None)
-        (folder / 'model.json').write_text(json.dumps({**shown, 'dtype': options.dtype}))
-        with Worker(['prepare', name, 'torch'], folder, processors) as worker:
-            worker.answer()
+        prepare(options, shown, ['torch'], folder, processors)
         workers = [stack.enter_context(Worker(['run', name, 'torch', str(threads)], folder,
                                               processors, variables))
                    for variables in ({}, KEPT_MEMORY)]
@@ -526,11 +534,10 @@ def large_byte_seconds(options, threads):
             turns = [0, 1] if number % 2 == 0 else [1, 0]
             fields = {turn: counters_of(workers[turn].round(), threads) for turn in turns}
             rounds.append([fields[0], fields[1]])
-    if sum(new['disturbed'] or kept['disturbed'] for new, kept in rounds) > len(rounds) / 10:
-        print('large results: rounds were disturbed; measure again when the machine is idle',
-              file=sys.stderr)
+    warn_of_disturbed([new['disturbed'] or kept['disturbed'] for new, kept in rounds],
+                      'large results: ')
     differences = [new['real_time'] - kept['real_time'] for new, kept in rounds]
-    size = 4 * math.prod(large_model()['layers'][0]['shape'][name] for name in 'chw')
+    size = 4 * math.prod(shown['layers'][0]['shape'][name] for name in 'nchw')
     return statistics.median(differences) / 1e9 / (LARGE_LAYERS * size)
 
 
