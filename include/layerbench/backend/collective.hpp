@@ -50,6 +50,16 @@ namespace layerbench {
   return static_cast<std::size_t>(rank * o.block(type)) * traits(type).bytes;
 }
 
+/// Untimed calls before `calls` timed ones. In place there is one, since the copy into place fills
+/// the caches with more than a call does. A broadcast has a second one if rank 0 would else be
+/// the root of the last call: call i has rank i modulo `ranks` as its root, and a root does not
+/// wait until the others have the array.
+[[nodiscard]] inline std::int64_t warm_up_calls(const op::collective& o, std::int64_t calls) {
+  const std::int64_t warm_up = o.is_in_place() ? 1 : 0;
+  const bool broadcasts = o.kind == op::collective_kind::broadcast;
+  return broadcasts && (warm_up + calls - 1) % o.ranks == 0 ? warm_up + 1 : warm_up;
+}
+
 /// The name of the call, since neither library tells which algorithm it chose.
 [[nodiscard]] inline std::string algorithm_of(std::string_view library, const op::collective& o) {
   const bool sums = o.kind == op::collective_kind::all_reduce;

@@ -14,6 +14,9 @@
 /// be agreed upon.
 namespace layerbench::mpi {
 
+/// The libraries between ranks. Each has its own arrays on a worker.
+enum class library : std::int64_t { mpi, nccl };
+
 /// A command of the leader, sent as bytes.
 struct command {
   enum class kind : std::int64_t {
@@ -22,6 +25,9 @@ struct command {
     upload,       ///< receive an operand from the leader
     download,     ///< send an operand to the leader
     communicate,  ///< warm up, wait at a barrier, then make `count` calls
+    find_gpu,     ///< tell the leader which GPU this rank takes
+    connect,      ///< join the leader's communicator; `count` is 1 if it registers buffers
+    disconnect,   ///< free the arrays and leave the communicator
     // Commands of data-parallel training, where each rank has the suite's rows and chains:
     prepare,            ///< prepare a row
     release,            ///< release a row
@@ -37,10 +43,12 @@ struct command {
   std::int64_t index = 0;  ///< of the operand, or of the row or the chain in the suite
   std::int64_t count = 0;
   double seconds = 0;
-  // Of upload, download and communicate:
+  // Of the commands of bench_allreduce:
+  mpi::library library = library::mpi;
   op::collective collective = {};
   dtype type = dtype::f32;
-  std::int64_t warm_up = 0;  ///< untimed calls before the barrier
+  std::int64_t warm_up = 0;   ///< untimed calls before the barrier
+  std::int64_t recorded = 0;  ///< 1: the calls run as a graph
 };
 static_assert(std::is_trivially_copyable_v<command>);
 

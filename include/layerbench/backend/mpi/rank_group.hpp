@@ -41,6 +41,10 @@ class rank_group {
   [[nodiscard]] int hosts() const { return hosts_; }
   /// How many ranks run on this machine.
   [[nodiscard]] int ranks_on_host() const { return ranks_on_host_; }
+  /// The number of this rank among them.
+  [[nodiscard]] int rank_on_host() const { return rank_on_host_; }
+  /// The first of them, which identifies the machine.
+  [[nodiscard]] int first_rank_on_host() const { return first_rank_on_host_; }
   [[nodiscard]] bool is_leader() const { return rank_ == 0; }
 
   /// Ends all ranks because this rank failed; prints the reason.
@@ -71,11 +75,11 @@ class rank_group {
     if (size_ > 1) ::setenv("NO_COLOR", "1", 0);
     MPI_Comm host = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-    int rank_on_host = 0;
-    MPI_Comm_rank(host, &rank_on_host);
+    MPI_Comm_rank(host, &rank_on_host_);
     MPI_Comm_size(host, &ranks_on_host_);
+    MPI_Allreduce(&rank_, &first_rank_on_host_, 1, MPI_INT, MPI_MIN, host);
     MPI_Comm_free(&host);
-    const int first = rank_on_host == 0 ? 1 : 0;
+    const int first = rank_on_host_ == 0 ? 1 : 0;
     MPI_Allreduce(&first, &hosts_, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }
 
@@ -87,6 +91,8 @@ class rank_group {
   int size_ = 1;
   int hosts_ = 1;
   int ranks_on_host_ = 1;
+  int rank_on_host_ = 0;
+  int first_rank_on_host_ = 0;
 };
 
 /// MPI's handle of a data type. MPI adds up in some types only, and sends the numbers of others as
