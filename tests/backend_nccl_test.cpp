@@ -39,7 +39,19 @@ struct asked {
   int rank;
   int peer = 0;
 };
-std::vector<asked> group;
+using calls = std::vector<asked>;
+calls group;
+/// Memory of ncclMemAlloc, and that which a communicator knows, by first address.
+std::map<const char*, std::size_t> allocated;
+std::map<const char*, std::size_t> registered;
+bool has(const std::map<const char*, std::size_t>& blocks, const void* address) {
+  const auto* place = static_cast<const char*>(address);
+  auto after = blocks.upper_bound(place);
+  return after != blocks.begin() && place < (--after)->first + after->second;
+}
+/// Calls whose arrays were registered, and whose were not.
+int calls_in_registered = 0;
+int calls_in_others = 0;
 
 std::size_t bytes_of(ncclDataType_t type) {
   return type == ncclFloat32 ? 4 : type == ncclUint8 ? 1 : 2;
@@ -55,9 +67,9 @@ void write(const asked& item, const std::vector<char>& bytes, std::size_t first 
 }
 
 template <class T>
-std::vector<char> sum(std::size_t blocks) {
-  std::vector<float> sums(blocks * group.front().count);
-  for (const asked& item : group) {
+std::vector<char> sum(const calls& of, std::size_t blocks) {
+  std::vector<float> sums(blocks * of.front().count);
+  for (const asked& item : of) {
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] += static_cast<float>(static_cast<const T*>(item.from)[i]);
     }
@@ -70,50 +82,50 @@ std::vector<char> sum(std::size_t blocks) {
   return result;
 }
 /// The sum of the arrays of all ranks.
-std::vector<char> sum(std::size_t blocks = 1) {
-  if (group.front().type == ncclFloat16) return sum<layerbench::f16>(blocks);
-  if (group.front().type == ncclBfloat16) return sum<layerbench::bf16>(blocks);
-  EXPECT_EQ(group.front().type, ncclFloat32) << "NCCL has more, which no plan uses";
-  return sum<float>(blocks);
+std::vector<char> sum(const calls& of, std::size_t blocks = 1) {
+  if (of.front().type == ncclFloat16) return sum<layerbench::f16>(of, blocks);
+  if (of.front().type == ncclBfloat16) return sum<layerbench::bf16>(of, blocks);
+  EXPECT_EQ(of.front().type, ncclFloat32) << "NCCL has more, which no plan uses";
+  return sum<float>(of, blocks);
 }
 
 /// What the calls of a kind do. A rank has one, but for a send and a receive for each of its peers.
-void finish() {
+void finish(const calls& of) {
   const auto ranks = static_cast<std::size_t>(host_gpus);
-  const std::size_t bytes = group.front().count * bytes_of(group.front().type);
+  const std::size_t bytes = of.front().count * bytes_of(of.front().type);
   std::vector<std::vector<char>> sources;
-  switch (group.front().what) {
+  switch (of.front().what) {
     case call::all_reduce: {
-      const std::vector<char> all = sum();
-      for (const asked& item : group) write(item, all);
+      const std::vector<char> all = sum(of);
+      for (const asked& item : of) write(item, all);
       return;
     }
     case call::reduce_scatter: {
-      const std::vector<char> all = sum(ranks);
-      for (const asked& item : group) {
+      const std::vector<char> all = sum(of, ranks);
+      for (const asked& item : of) {
         const auto block = all.begin() + item.rank * static_cast<std::ptrdiff_t>(bytes);
         write(item, {block, block + static_cast<std::ptrdiff_t>(bytes)});
       }
       return;
     }
     case call::all_gather:
-      for (const asked& item : group) sources.push_back(read(item));
-      for (const asked& item : group) {
+      for (const asked& item : of) sources.push_back(read(item));
+      for (const asked& item : of) {
         for (std::size_t rank = 0; rank < ranks; ++rank) write(item, sources[rank], rank * bytes);
       }
       return;
     case call::broadcast: {
-      const std::vector<char> root = read(group.front());
-      for (const asked& item : group) write(item, root);
+      const std::vector<char> root = read(of[static_cast<std::size_t>(of.front().peer)]);
+      for (const asked& item : of) write(item, root);
       return;
     }
     case call::send:
     case call::receive: {
       std::map<std::pair<int, int>, std::vector<char>> sent;
-      for (const asked& item : group) {
+      for (const asked& item : of) {
         if (item.what == call::send) sent[{item.rank, item.peer}] = read(item);
       }
-      for (const asked& item : group) {
+      for (const asked& item : of) {
         if (item.what == call::receive) write(item, sent.at({item.peer, item.rank}));
       }
     }
@@ -137,6 +149,9 @@ void expect_no_overlap_but_in_place(const asked& item) {
 
 ncclResult_t enqueue(const asked& item) {
   EXPECT_GT(item.count, 0U);
+  for (const void* array : {item.from, static_cast<const void*>(item.to)}) {
+    if (array != nullptr) ++(has(registered, array) ? calls_in_registered : calls_in_others);
+  }
   if (item.from != nullptr && item.to != nullptr) expect_no_overlap_but_in_place(item);
   if (!group.empty()) {
     EXPECT_EQ(item.count, group.front().count);
@@ -183,8 +198,7 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDa
 }
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t /*stream*/) {
-  EXPECT_EQ(root, 0);
-  return enqueue({call::broadcast, from, to, count, type, comm->rank});
+  return enqueue({call::broadcast, from, to, count, type, comm->rank, root});
 }
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t /*stream*/) {
@@ -202,7 +216,30 @@ ncclResult_t ncclGroupEnd() {
   const auto gpus = static_cast<std::size_t>(host_gpus);
   EXPECT_EQ(calls.size(), pairs ? 2 * gpus * gpus : gpus) << "each GPU, and each pair of them";
   EXPECT_EQ(group.size(), calls.size()) << "once";
-  finish();
+  host_enqueue([work = group] { finish(work); });
+  return ncclSuccess;
+}
+ncclResult_t ncclMemAlloc(void** result, std::size_t bytes) {
+  if (cudaMalloc(result, bytes) != cudaSuccess) return ncclUnhandledCudaError;
+  allocated[static_cast<const char*>(*result)] = bytes;
+  return ncclSuccess;
+}
+ncclResult_t ncclMemFree(void* memory) {
+  EXPECT_FALSE(has(registered, memory));
+  EXPECT_EQ(allocated.erase(static_cast<const char*>(memory)), 1U);
+  static_cast<void>(cudaFree(memory));
+  return ncclSuccess;
+}
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void* memory, std::size_t bytes,
+                              void** handle) {
+  EXPECT_EQ(comm->rank, host_gpu) << "each GPU's memory with its own communicator";
+  EXPECT_EQ(allocated.at(static_cast<const char*>(memory)), bytes);
+  registered[static_cast<const char*>(memory)] = bytes;
+  *handle = memory;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommDeregister(const ncclComm_t /*comm*/, void* handle) {
+  EXPECT_EQ(registered.erase(static_cast<const char*>(handle)), 1U);
   return ncclSuccess;
 }
 
@@ -252,6 +289,51 @@ TEST_P(Gpus, AgreeInEveryElementOfEveryCollective) {
       }
     }
   }
+}
+
+TEST_P(Gpus, ReplayTheirCallsAsOneGraphEach) {
+  for (const op::collective_kind kind :
+       {op::collective_kind::all_gather, op::collective_kind::reduce_scatter,
+        op::collective_kind::broadcast, op::collective_kind::all_to_all}) {
+    device gpus(1);
+    gpus.set_timing(run::timing_mode::graph);
+    const op::collective o{kind, 4100, GetParam()};
+    const auto plan = gpus.plan(op::any(o), {});
+    const int before = host_launches;
+    EXPECT_NO_THROW(run::verify(gpus, *plan, reference::exact_value_of(o, op::pass::fwd), 1, true));
+    EXPECT_GT(host_launches, before) << "also calls that are verified";
+    const auto from = gpus.allocate(plan->operands()[0].bytes);
+    const auto to = gpus.allocate(plan->operands()[1].bytes);
+    const auto bound = plan->bind(std::vector<address>{from->data(), to->data()}, nullptr);
+    const int verified = host_launches;
+    bound->announce_calls(3);
+    EXPECT_EQ(host_launches, verified) << "recorded before they are timed";
+    for (int i = 0; i < 3; ++i) bound->run();
+    EXPECT_EQ(host_launches, verified + GetParam());
+  }
+  EXPECT_EQ(host_graphs, 0);
+}
+
+/// Registers buffers while it lives.
+struct registering {
+  registering() { nccl::backend::register_buffers(); }
+  registering(const registering&) = delete;
+  registering& operator=(const registering&) = delete;
+  ~registering() { nccl::backend::register_buffers(false); }
+};
+
+TEST_P(Gpus, RegisterTheirArraysWhereTheyAreToldTo) {
+  const auto in_registered = [] { return std::pair(calls_in_registered > 0, calls_in_others > 0); };
+  calls_in_registered = calls_in_others = 0;
+  expect_agreement(op::allreduce{4096, GetParam()}, dtype::f32, "nccl:allreduce");
+  EXPECT_EQ(in_registered(), std::pair(false, true));
+  const registering all;
+  calls_in_registered = calls_in_others = 0;
+  expect_agreement(op::allreduce{4096, GetParam()}, dtype::f32, "nccl:allreduce:registered");
+  expect_agreement(op::collective{op::collective_kind::all_gather, 4096, GetParam(), true},
+                   dtype::f32, "nccl:all_gather:in_place:registered");
+  EXPECT_EQ(in_registered(), std::pair(true, false));
+  EXPECT_TRUE(registered.empty());
 }
 
 TEST_P(Gpus, RefuseAnotherNumberOfRanksAndOtherTypes) {

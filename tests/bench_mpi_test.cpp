@@ -20,7 +20,7 @@
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/result/read_results.hpp>
 
-#include "support/bench.hpp"
+#include "support/ranks.hpp"
 
 // Several processes that work together, as mpirun starts them.
 
@@ -31,22 +31,11 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::launcher;
 using ::testing::Not;
 using ::testing::SizeIs;
+using testing::started;
 using testing::texts;
-
-/// More ranks than processors, and root, are no mistake here.
-const testing::environment launcher{{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-                                    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-                                    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                                    testing::may_leak};
-
-/// Arguments of mpirun that start so many ranks of a program.
-texts started(int ranks, const texts& arguments, const std::string& program = "bench_allreduce") {
-  texts all{"-np", std::to_string(ranks), testing::bench_path(program)};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  return all;
-}
 
 testing::outcome run(int ranks, const texts& arguments,
                      const std::string& program = "bench_allreduce") {

@@ -78,14 +78,14 @@ const std::vector<permission> other_headers{
     {"CLI/", {"cli/", "help/", "tools/"}},
     {"omp.h", {"backend/onednn/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
-    {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/"}},
+    {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/", "backend/nccl_mpi/"}},
     {"google/protobuf/", {"tools/onnx/read.cpp"}},
     {"hwloc", {"topology/hwloc.hpp"}},
     {"nvrtc.h", {"backend/cuda/"}},
     {"cudnn", {"backend/cudnn/"}},
     {"cublas", {"backend/cublas/"}},
-    {"nccl.h", {"backend/nccl/"}},
-    {"mpi.h", {"backend/mpi/"}},
+    {"nccl.h", {"backend/nccl/", "backend/nccl_mpi/"}},
+    {"mpi.h", {"backend/mpi/", "backend/nccl_mpi/"}},
     {"fmt/", {""}},
     {"sys/", {""}},
     {"fcntl.h", {""}},
@@ -141,10 +141,13 @@ bool may_include(const std::string& file, const std::string& header) {
   if (from != to) return below.contains(from) && below.at(from).contains(to);
   if (from != "backend") return true;
   // A backend may include itself and the shared headers; those on NVIDIA GPUs share more.
-  const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl"};
+  const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl",
+                                      "backend/nccl_mpi"};
   return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
-         (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn");
+         (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn") ||
+         ((directory(header) == "backend/nccl" || directory(header) == "backend/mpi") &&
+          directory(file) == "backend/nccl_mpi");
 }
 
 /// The violations in the text of `file`, one text each.

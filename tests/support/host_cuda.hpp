@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -16,8 +18,14 @@
 /// Stands in for the CUDA run time in a program that does not link it: a GPU whose memory is this
 /// program's, and where all is done at once. To be included in one file of a program.
 
-/// How many GPUs there are.
-inline int host_gpus = 1;
+/// The number in an environment variable, which programs get from their tests.
+inline int host_number(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+/// How many GPUs there are, and the number of the first one on the bus.
+inline int host_gpus = host_number("SOFTWARE_GPUS", 1);
+inline const int host_first_gpu = host_number("SOFTWARE_FIRST_GPU", 0);
 /// The one in use.
 inline int host_gpu = 0;
 /// How many times as fast as this program's clock events count.
@@ -31,8 +39,10 @@ inline double seconds_a_fill = 0;
 /// Recorded graphs that were launched, and graphs that are there, as they are and to be launched.
 inline int host_launches = 0;
 inline int host_graphs = 0;
-/// Whether the stream records, and whether something came that it cannot.
+/// Whether a stream records, and whether something came that it cannot. Where several do at once,
+/// the first has all that is recorded.
 inline bool host_records = false;
+inline std::vector<cudaStream_t> host_recording_streams;
 inline bool host_record_broken = false;
 /// What every call returns after an illegal access.
 inline cudaError_t host_fault = cudaSuccess;
@@ -116,8 +126,9 @@ cudaError_t cudaGetDevice(int* number) {
   *number = host_gpu;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetPCIBusId(char* place, int size, int /*number*/) {
-  std::strncpy(place, "0000:3B:00.0", static_cast<std::size_t>(size));
+cudaError_t cudaDeviceGetPCIBusId(char* place, int size, int number) {
+  std::snprintf(place, static_cast<std::size_t>(size), "0000:%02X:00.0",
+                static_cast<unsigned>(0x3B + host_first_gpu + number));
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int number) {
@@ -164,19 +175,22 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
     host_seconds += seconds_a_fill;
   });
 }
-cudaError_t cudaStreamBeginCapture(cudaStream_t /*stream*/, cudaStreamCaptureMode /*mode*/) {
-  if (host_records) return cudaErrorIllegalState;
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
+  const auto& known = host_recording_streams;
+  if (std::find(known.begin(), known.end(), stream) != known.end()) return cudaErrorIllegalState;
+  if (!host_records) host_record_broken = false;
   host_records = true;
-  host_record_broken = false;
+  host_recording_streams.push_back(stream);
   return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t /*stream*/, cudaStreamCaptureStatus* status) {
   *status = host_records ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t /*stream*/, cudaGraph_t* built) {
-  host_records = false;
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* built) {
   host_work work = std::exchange(host_recorded, {});
+  std::erase(host_recording_streams, stream);
+  host_records = !host_recording_streams.empty();
   *built = nullptr;
   return host_record_broken ? cudaErrorStreamCaptureInvalidated
                             : host_make_graph(built, std::move(work));

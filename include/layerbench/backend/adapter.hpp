@@ -57,7 +57,16 @@ concept has_clock = requires(B& device) {
 };
 
 template <class B>
-concept has_graphs = has_clock<B> && requires(B& device) { device.record([] {}).launch(); };
+concept records = has_clock<B> && requires(B& device) { device.record([] {}).launch(); };
+
+template <class B>
+concept has_recording_plans = has_clock<B> && requires { requires B::plans_record; };
+
+template <class B>
+concept has_graphs = records<B> || has_recording_plans<B>;
+
+template <class B>
+concept registers_buffers = requires { B::register_buffers(); };
 
 template <class B>
 concept has_telemetry = requires(B& device) {
@@ -313,9 +322,10 @@ class backend_device final : public compute_device {
     return timing() == timing_mode::single ? nullptr : clock_.get();
   }
   [[nodiscard]] bool has_graphs() const override { return detail::has_graphs<B>; }
+  [[nodiscard]] bool plans_record() const override { return detail::has_recording_plans<B>; }
   [[nodiscard]] std::unique_ptr<recording> record(
       [[maybe_unused]] const std::function<void()>& work) override {
-    if constexpr (detail::has_graphs<B>) {
+    if constexpr (detail::records<B>) {
       try {
         using result = decltype(device().record(work));
         return std::make_unique<detail::recording_of<result>>(device().record(work));
@@ -335,6 +345,7 @@ class backend_device final : public compute_device {
     std::unique_ptr<any_plan> result;
     plan_request own = request;
     own.type = op.own_type().value_or(request.type);
+    own.recorded = plans_record() && timing() == timing_mode::graph;
     (try_op<Ops>(result, op, own), ...);
     if (!result) throw unsupported(fmt::format("{} has no {}", B::name, op.name()));
     if (!request.algorithm.empty() && result->algorithm() != request.algorithm) {
@@ -418,6 +429,9 @@ template <backend B, op::operation... Ops>
                       .only_when_named = detail::is_only_when_named<B>};
   if constexpr (detail::has_binding<B>) entry.binding = &B::binding;
   if constexpr (detail::has_devices<B>) entry.choose_device = [](int number) { B::choose(number); };
+  if constexpr (detail::registers_buffers<B>) {
+    entry.register_buffers = [] { B::register_buffers(); };
+  }
   if constexpr (detail::has_ranks<B>) {
     entry.ranks = [] { return B::ranks(); };
     entry.more_ranks = B::more_ranks;

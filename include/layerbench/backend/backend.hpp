@@ -24,6 +24,7 @@ struct plan_request {
   layout order = layout::nhwc;
   std::size_t workspace_limit = std::size_t{4} << 30U;  ///< most bytes of scratch memory
   std::string algorithm = {};  ///< the plan that calls itself so; empty: the library's choice
+  bool recorded = false;       ///< its calls run as a graph, where the backend's plans record
 };
 
 /// An operand as a plan holds it in memory.
@@ -70,6 +71,9 @@ concept memory = requires(const M& block) {
 /// - `record(work)`: records what `work` enqueues instead of running it. The result owns it, and
 ///   enqueues all of it with every `launch()`. Throws what `work` does, and where something in it
 ///   cannot be recorded. Only with `clock()`.
+/// - `plans_record = true`: its plans record their calls themselves where the request asks for it,
+///   since other processes must record the same. Only with `clock()`.
+/// - `register_buffers()`: from now on registers the memory that it allocates with its library.
 /// - `lasting_error()`: waits for what was enqueued, and returns the error with which all further
 ///   calls fail, or nothing if the device can still be used.
 /// - `telemetry()`: the state of the device at the moment, in counters of docs/formats.md.

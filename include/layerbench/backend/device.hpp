@@ -220,6 +220,8 @@ class compute_device {
   [[nodiscard]] virtual std::unique_ptr<recording> record(const std::function<void()>& work) = 0;
   /// Whether it records, so that there is a choice of timing.
   [[nodiscard]] virtual bool has_graphs() const = 0;
+  /// Whether its plans record their calls themselves, instead of record().
+  [[nodiscard]] virtual bool plans_record() const { return false; }
   [[nodiscard]] timing_mode timing() const { return timing_; }
   /// For those that have a choice.
   void set_timing(timing_mode how) { timing_ = how; }

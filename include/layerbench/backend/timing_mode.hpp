@@ -24,7 +24,8 @@ inline constexpr std::array<std::string_view, 3>
 namespace layerbench::run {
 
 /// Steps are recorded, as frameworks do to keep the time of the host out. The all-reduces of
-/// several ranks run beside other calls, which a recording has no place for.
+/// several ranks run beside other calls, which a recording has no place for, and collectives alone
+/// are timed as NCCL's tests do by default.
 [[nodiscard]] constexpr timing_mode default_timing(bool several_ranks) {
   return several_ranks ? timing_mode::stream : timing_mode::graph;
 }

@@ -212,6 +212,10 @@ inline void add_collective_options(CLI::App& app, options& o) {
          "Write results of all_reduce, all_gather and reduce_scatter to other memory [in place, as "
          "in training]")
       ->envname("LAYERBENCH_OUT_OF_PLACE");
+  app.add_flag("--registered", o.registered,
+               "Arrays in memory of ncclMemAlloc that is registered with the communicator, as -R 1 "
+               "of NCCL's tests [memory of cudaMalloc]")
+      ->envname("LAYERBENCH_REGISTERED");
   app.add_flag("--yes", o.yes, "Measure although one rank sends nothing")
       ->envname("LAYERBENCH_YES");
 }
@@ -319,11 +323,11 @@ inline void add_google_options(CLI::App& app, options& o) {
 
 /// What measures no steps of models has no use for some options, and one state of the caches.
 inline void keep_options_of(const program& what, CLI::App& app, options& o) {
-  std::vector<const char*> useless{"--batch",        "--tokens",        "--context", "--cache",
-                                   "--timing",       "--clocks",        "--layout",  "--fusion",
-                                   "--memory",       "--in-place",      "--phase",   "--optimizer",
-                                   "--fused-update", "--zero-gradients"};
-  if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes"});
+  std::vector<const char*> useless{"--batch",         "--tokens", "--context",   "--cache",
+                                   "--clocks",        "--layout", "--fusion",    "--memory",
+                                   "--in-place",      "--phase",  "--optimizer", "--fused-update",
+                                   "--zero-gradients"};
+  if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes", "--timing"});
   if (what.collective)
     useless.insert(useless.end(), {"--threads", "--places", "--numa", "--plans"});
   for (const char* item : useless) app.remove_option(app.get_option(item));

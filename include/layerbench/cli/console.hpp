@@ -112,7 +112,7 @@ struct palette {
                   communicates ? "GB/s" : "GFLOP/s", "spread");
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
   const std::string_view clock = communicates && !computes
-                                     ? "wall time of the first rank"
+                                     ? "first rank: wall time, on GPUs events"
                                      : "one thread: CPU time, several: wall time";
   std::string text =
       fmt::format("Time: median over rounds ({}); spread: (max - min) / median\n", clock) +

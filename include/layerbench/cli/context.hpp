@@ -79,6 +79,7 @@ inline void add_gpu_variables(description& facts) {
   if (o.workspace_limit != plan_request{}.workspace_limit) {
     facts["workspace_limit"] = std::to_string(o.workspace_limit);
   }
+  if (o.registered) facts["registered"] = "true";
   if (o.clocks != "burst") facts["clocks"] = o.clocks;
   if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
   facts["seed"] = std::to_string(o.seed);

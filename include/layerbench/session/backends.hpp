@@ -132,6 +132,20 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
   }
 }
 
+/// Makes the backends register the memory of arrays. Throws usage_error where none does.
+inline void register_buffers(const std::vector<std::string>& used, const registry& known) {
+  bool registered = false;
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.register_buffers == nullptr) continue;
+    entry.register_buffers();
+    registered = true;
+  }
+  if (!registered) {
+    throw usage_error(fmt::format("--registered: {} registers no memory; use --backend=nccl",
+                                  fmt::join(used, ", ")));
+  }
+}
+
 /// Whether that backend leaves the choice how its calls are timed.
 [[nodiscard]] inline bool has_timings(std::string_view name, const registry& known) {
   const backend_entry* entry = known.find(name);
@@ -157,18 +171,18 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
   return o;
 }
 
-/// How calls are timed on those of these backends that leave the choice; what are no parts of
-/// steps, in a stream. Throws usage_error where something was asked for and none of them does.
+/// How calls are timed on those of these backends that leave the choice; peaks, in a
+/// stream. Throws usage_error where something was asked for and none of them does.
 [[nodiscard]] inline timing_mode timing_of(const options& o, const program& what,
                                            const std::vector<std::string>& used,
                                            const registry& known) {
-  if (!what.is_predictable()) return timing_mode::stream;
+  if (!what.is_predictable() && !what.collective) return timing_mode::stream;
   const auto leaves_it = [&](const std::string& name) { return has_timings(name, known); };
   if (o.clocks != "burst" && std::ranges::none_of(used, leaves_it)) {
     throw usage_error(
         fmt::format("--clocks={}: of GPUs only, not of {}", o.clocks, fmt::join(used, ", ")));
   }
-  if (o.timing.empty()) return default_timing(o.data_parallel);
+  if (o.timing.empty()) return default_timing(o.data_parallel || what.collective);
   if (std::ranges::any_of(used, leaves_it)) return from_name<timing_mode>(o.timing).value();
   throw usage_error(fmt::format("--timing={}: calls are timed in one way only by {}", o.timing,
                                 fmt::join(used, ", ")));

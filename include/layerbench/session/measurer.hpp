@@ -46,7 +46,8 @@ class measurer {
     row.activate();
     row.set_step_seconds(limits.step_seconds);
     const sampling how = sampling_of(row, limits);
-    const bool recorded = row.device().timing() == timing_mode::graph && !row.contended();
+    const bool recorded = row.device().timing() == timing_mode::graph && !row.contended() &&
+                          !row.device().plans_record();
     const auto some_calls = [&] {
       const std::int64_t calls = std::min<std::int64_t>(how.most_calls, 64);
       row.set_up(calls);

@@ -47,7 +47,8 @@ struct options {
       model::usually_in_place().end()};  ///< ops that write over their source
   std::int64_t ranks = 2;                ///< of backends whose ranks are all in this process
   std::vector<std::string> collectives{"all_reduce"};  ///< kinds of op::collective
-  bool yes = false;  ///< run collectives although one rank sends nothing
+  bool registered = false;  ///< collectives in memory that is registered with the library
+  bool yes = false;         ///< run collectives although one rank sends nothing
   int device = 0;
   std::size_t workspace_limit = plan_request{}.workspace_limit;  ///< bytes
   std::string plans = "heuristic";                               ///< or measured, or a result file

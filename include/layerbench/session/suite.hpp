@@ -169,8 +169,9 @@ class suite_builder {
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
     if (!graph.fusion.empty()) configuration.parameters["fusion"] = graph.fusion;
     if (reuses_memory(graph)) configuration.parameters["memory"] = o_.memory;
-    const bool unusual = what_.is_predictable() && timing_ != default_timing(o_.data_parallel);
-    if (unusual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
+    const bool usual =
+        what_.peaks || timing_ == default_timing(o_.data_parallel || what_.collective);
+    if (!usual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads)
       configuration.parameters["threads"] = std::to_string(threads);
     if (what_.collective && ranks(backend) > 1) {
@@ -495,6 +496,7 @@ inline void require_reusable_memory(const options& o) {
   detail::note_integers(o, backends, known, all.notes);
   if (!o.list && !o.list_tests) {
     detail::choose_device(o.device, backends, known);
+    if (o.registered) detail::register_buffers(backends, known);
     // Ranks must have the same plans, so none of them may replace the library's choice.
     if (ranks == nullptr || o.plans != "heuristic") {
       all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);

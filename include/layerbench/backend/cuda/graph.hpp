@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <utility>
+#include <concepts>
 
 #include <cuda_runtime_api.h>
 
@@ -48,13 +48,13 @@ class graph {
   /// Captures what `work` enqueues in the stream, without running it. `work` must not allocate
   /// memory or wait for the stream. Throws the exceptions of `work`, and api_error if a call cannot
   /// be captured.
-  template <class Work>
-  graph(cudaStream_t target, Work&& work) : stream_(target) {
-    capture recording(stream_);
-    std::forward<Work>(work)();
-    const recorded_graph result = recording.end();
-    executable_ = make_handle<executable_graph>("cudaGraphInstantiateWithFlags",
-                                                &cudaGraphInstantiateWithFlags, result.get(), 0ULL);
+  template <std::invocable Work>
+  graph(cudaStream_t target, Work&& work) : graph(target, captured(target, work)) {}
+  /// Of work that was captured in the stream.
+  graph(cudaStream_t target, const recorded_graph& work)
+      : stream_(target),
+        executable_(make_handle<executable_graph>(
+            "cudaGraphInstantiateWithFlags", &cudaGraphInstantiateWithFlags, work.get(), 0ULL)) {
     check(cudaGraphUpload(executable_.get(), stream_), "cudaGraphUpload");
   }
 
@@ -62,6 +62,13 @@ class graph {
   void launch() const { check(cudaGraphLaunch(executable_.get(), stream_), "cudaGraphLaunch"); }
 
  private:
+  template <class Work>
+  [[nodiscard]] static recorded_graph captured(cudaStream_t target, Work& work) {
+    capture recording(target);
+    work();
+    return recording.end();
+  }
+
   cudaStream_t stream_;
   executable_graph executable_;
 };

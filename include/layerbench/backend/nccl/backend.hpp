@@ -30,22 +30,68 @@ struct layerbench::cuda::status_traits<ncclResult_t> {
 /// NCCL between all GPUs of this machine, in a single process.
 namespace layerbench::nccl {
 
-/// Communicator and stream of a GPU.
+/// Destroyed with the last object that needs it.
+using communicator = std::shared_ptr<ncclComm>;
+[[nodiscard]] inline communicator owned(ncclComm_t raw) {
+  return {raw, cuda::destroyer<&ncclCommDestroy>()};
+}
+
+/// Memory of a GPU. Registered memory is NCCL's own kind and known to a communicator, so that NCCL
+/// may send from it without a copy to its internal buffers, as `-R 1` of NCCL's tests has it.
+class buffer {
+ public:
+  buffer() = default;
+  explicit buffer(std::size_t bytes) : plain_(bytes) {}
+  /// Throws api_error.
+  buffer(std::size_t bytes, communicator with) {
+    if (bytes == 0) return;
+    void* raw = nullptr;
+    cuda::check(ncclMemAlloc(&raw, bytes), fmt::format("ncclMemAlloc of {} bytes", bytes));
+    allocated_.reset(raw);
+    void* handle = nullptr;
+    cuda::check(ncclCommRegister(with.get(), raw, bytes, &handle), "ncclCommRegister");
+    registration_ = {handle, deregister{std::move(with)}};
+  }
+  [[nodiscard]] void* data() const noexcept {
+    return allocated_ ? allocated_.get() : plain_.data();
+  }
+
+ private:
+  struct deregister {
+    communicator with;
+    void operator()(void* handle) const noexcept {
+      static_cast<void>(ncclCommDeregister(with.get(), handle));
+    }
+  };
+
+  cuda::buffer plain_;
+  cuda::handle<void*, &ncclMemFree> allocated_;
+  std::unique_ptr<void, deregister> registration_;
+};
+
+/// What connects a GPU of this process to the others.
 struct rank {
-  cuda::handle<ncclComm_t, &ncclCommDestroy> communicator;
+  nccl::communicator communicator;
   cudaStream_t stream;
-  cuda::stream owned_stream = {};  ///< empty for rank 0, which uses the stream of the backend
+  cuda::stream owned_stream = {};  ///< empty for the first GPU, which uses the backend's stream
+};
+
+/// The communicators of this process, one per GPU that it uses, and their place among all.
+struct membership {
+  std::vector<communicator> communicators;
+  int first;  ///< rank of the first of them
+  int ranks;  ///< of all processes
 };
 
 class backend : public cuda::backend {
  public:
   static constexpr std::string_view name = "nccl";
   static constexpr bool waits = true;
+  static constexpr bool plans_record = true;
   static constexpr std::string_view more_ranks = "each GPU is a rank";
 
   static void choose(int number) = delete;  ///< all GPUs take part
-  cuda::stream_clock& clock() = delete;     ///< a call ends when all GPUs are done: wall clock
-  void record() = delete;                   ///< a graph captures one stream only
+  void record() = delete;                   ///< plans do, since all ranks must record the same
 
   /// Number of GPUs; 1 without a GPU, where rows can still be listed.
   static int ranks() {
@@ -54,16 +100,11 @@ class backend : public cuda::backend {
     return none || cudaGetDeviceCount(&count) != cudaSuccess ? 1 : std::max(1, count);
   }
 
-  explicit backend(int threads) : cuda::backend(threads) {
-    std::vector<ncclComm_t> communicators(static_cast<std::size_t>(ranks()));
-    cuda::check(ncclCommInitAll(communicators.data(), ranks(), nullptr), "ncclCommInitAll");
-    for (auto* const item : communicators) {
-      ranks_.push_back({decltype(rank::communicator)(item), stream()});
-      if (ranks_.size() == 1) continue;
-      on(ranks_.size() - 1, [&] { ranks_.back().owned_stream = cuda::make_stream(); });
-      ranks_.back().stream = ranks_.back().owned_stream.get();
-    }
-  }
+  /// Whether memory is registered from now on.
+  static void register_buffers(bool registers = true) { registers_ = registers; }
+  static bool registers_buffers() { return registers_; }
+
+  explicit backend(int threads) : backend(threads, all_gpus()) {}
 
   static void describe(description& facts) {
     cuda::backend::describe(facts);
@@ -74,14 +115,25 @@ class backend : public cuda::backend {
     facts["nccl_ranks"] = std::to_string(ranks());
   }
 
-  /// Waits for all GPUs.
+  [[nodiscard]] buffer allocate(std::size_t bytes) const { return allocate(bytes, 0); }
+  /// Memory of GPU `number` of this process, which is the current device.
+  [[nodiscard]] buffer allocate(std::size_t bytes, std::size_t number) const {
+    return registers_ ? buffer(bytes, ranks_[number].communicator) : buffer(bytes);
+  }
+
+  /// Waits for all GPUs of this process.
   void synchronize() const {
     for (const rank& item : ranks_) {
       cuda::check(cudaStreamSynchronize(item.stream), "cudaStreamSynchronize");
     }
   }
 
-  [[nodiscard]] const std::vector<rank>& all() const { return ranks_; }
+  /// The GPUs of this process.
+  [[nodiscard]] const std::vector<rank>& local() const { return ranks_; }
+  /// The rank of the first of them.
+  [[nodiscard]] int first() const { return first_; }
+  /// The ranks of all processes.
+  [[nodiscard]] int size() const { return size_; }
 
   /// Runs `work` with GPU `number` as the current device, then makes the first GPU current again.
   template <class Work>
@@ -91,8 +143,33 @@ class backend : public cuda::backend {
     activate();
   }
 
+ protected:
+  /// The current device is the GPU of the first communicator.
+  backend(int threads, membership of) : cuda::backend(threads), first_(of.first), size_(of.ranks) {
+    for (communicator& item : of.communicators) {
+      ranks_.push_back({std::move(item), stream()});
+      if (ranks_.size() == 1) continue;
+      on(ranks_.size() - 1, [&] { ranks_.back().owned_stream = cuda::make_stream(); });
+      ranks_.back().stream = ranks_.back().owned_stream.get();
+    }
+  }
+
+  /// Connects all GPUs of this machine. Throws api_error.
+  static membership all_gpus() {
+    const int gpus = ranks();
+    std::vector<ncclComm_t> raw(static_cast<std::size_t>(gpus));
+    cuda::check(ncclCommInitAll(raw.data(), gpus, nullptr), "ncclCommInitAll");
+    membership result{{}, 0, gpus};
+    for (ncclComm_t item : raw) result.communicators.push_back(owned(item));
+    return result;
+  }
+
  private:
+  inline static bool registers_ = false;
+
   std::vector<rank> ranks_;
+  int first_;
+  int size_;
 };
 
 static_assert(layerbench::backend<backend>);

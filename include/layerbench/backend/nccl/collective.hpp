@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,43 +14,45 @@
 
 #include <layerbench/backend/collective.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
+#include <layerbench/backend/nccl/calls.hpp>
 
 namespace layerbench {
 
 namespace nccl {
 
-/// A collective between the GPUs of this machine. The bound operands are those of rank 0, on the
-/// first GPU; the plan owns the memory of the other ranks, on their GPUs.
+/// A collective of the GPUs of this process, of which the first is rank 0. The bound operands are
+/// those of rank 0; the plan owns the memory of the other ranks of this process, on their GPUs.
 class group_plan {
  public:
   /// Throws unsupported unless there is one GPU per rank, and for types that NCCL lacks.
-  group_plan(backend& device, const op::collective& o, const plan_request& request)
-      : device_(device), collective_(o), block_(static_cast<std::size_t>(o.block(request.type))) {
-    if (o.ranks != backend::ranks()) {
-      throw unsupported(
-          fmt::format("{} ranks were requested on {} GPUs", o.ranks, device.all().size()));
+  group_plan(const backend& device, const op::collective& o, const plan_request& request)
+      : device_(device), collective_(o), type_(request.type), recorded_(request.recorded) {
+    if (o.ranks != device.size()) {
+      throw unsupported(fmt::format("{} ranks were requested on {} GPUs", o.ranks, device.size()));
     }
-    type_ = type_of(o, request.type);
-    block_bytes_ = block_ * traits(request.type).bytes;
+    static_cast<void>(nccl::type_of(o, request.type));
     operands_ = operands_of_rank(o, request);
-    for (std::size_t rank = 1; rank < device_.all().size(); ++rank) {
-      device_.on(rank, [&] {
-        other_ranks_.push_back(
-            {cuda::buffer(operands_[0].bytes), cuda::buffer(operands_[1].bytes)});
+    for (std::size_t number = 1; number < device_.local().size(); ++number) {
+      device_.on(number, [&] {
+        other_ranks_.push_back({device_.allocate(operands_[0].bytes, number),
+                                device_.allocate(operands_[1].bytes, number)});
       });
     }
   }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
   [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  [[nodiscard]] std::string algorithm() const { return algorithm_of(backend::name, collective_); }
+  [[nodiscard]] std::string algorithm() const {
+    return algorithm_of(backend::name, collective_) +
+           (backend::registers_buffers() ? ":registered" : "");
+  }
 
   /// `values`: those of all ranks, in the order of ranks. Fills the results of the other ranks with
   /// NaN, as far as the type has one: verification fails unless the collective writes them.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
     const std::vector<std::byte> not_a_number(operands_[1].bytes, std::byte{0xFF});
-    for (const auto& arrays : other_ranks_) {
-      copy(arrays[1].data(), not_a_number.data(), not_a_number.size());
+    for (const auto& own : other_ranks_) {
+      copy(own[1].data(), not_a_number.data(), not_a_number.size());
     }
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
     for (std::size_t rank = 0; rank < rows(operand); ++rank) {
@@ -59,102 +62,49 @@ class group_plan {
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
+    const std::vector<arrays> all = arrays_of_ranks(from, from);
+    const collective_calls calls(device_, collective_, type_, recorded_, all);
     for (std::size_t rank = 0; rank < rows(operand); ++rank) {
-      void* const array = address_of(rank, operand, from);
-      copy(stored.data(), operand == 0 ? array : result_in(array, rank), stored.size());
+      copy(stored.data(), operand == 0 ? all[rank].from : calls.result_of(rank), stored.size());
       load_row(operands_[operand].logical, stored.data(), row_of(values, operand, rank));
     }
   }
 
   struct binding {
-    address from;
-    address to;
-    std::int64_t announced_calls =
-        0;  ///< calls left for which announce_calls() has copied the input
+    collective_calls calls;
+    std::int64_t announced_calls = 0;  ///< calls left for which prepare() has copied the input
   };
-  [[nodiscard]] static binding bind(std::span<const address> addresses, address /*workspace*/) {
-    return {addresses[0], addresses[1]};
+  [[nodiscard]] binding bind(std::span<const address> places, address /*workspace*/) const {
+    return {collective_calls(device_, collective_, type_, recorded_,
+                             arrays_of_ranks(places[0], places[1]))};
   }
-  static void place(binding& bound, std::span<const address> addresses) {
-    bound = {addresses[0], addresses[1]};
+  void place(binding& bound, std::span<const address> places) const {
+    bound.calls.place(arrays_of_ranks(places[0], places[1]));
+    bound.announced_calls = 0;
   }
 
-  /// Copies each rank's source into the memory of its result if the collective is in place.
   void announce_calls(binding& bound, std::int64_t calls) const {
-    bound.announced_calls = calls;
-    for (std::size_t rank = 0; collective_.is_in_place() && rank < rows(0); ++rank) {
-      copy(source_in(address_of(rank, 1, bound.to), rank), address_of(rank, 0, bound.from),
-           row_bytes(operands_[0].logical));
-    }
+    prepare(bound, warm_up_calls(collective_, calls), calls);
   }
   void run(binding& bound) const {
-    if (bound.announced_calls == 0) announce_calls(bound, 1);
+    if (bound.announced_calls == 0) prepare(bound, 0, 1);
     --bound.announced_calls;
-    cuda::check(ncclGroupStart(), "ncclGroupStart");
-    for (std::size_t rank = 0; rank < device_.all().size(); ++rank) {
-      void* const to = address_of(rank, 1, bound.to);
-      const void* from =
-          collective_.is_in_place() ? source_in(to, rank) : address_of(rank, 0, bound.from);
-      call(rank, from, result_in(to, rank));
-    }
-    cuda::check(ncclGroupEnd(), "ncclGroupEnd");
+    bound.calls.run();
   }
+
+ protected:
+  static void prepare(binding& bound, std::int64_t warm_up, std::int64_t calls) {
+    bound.announced_calls = calls;
+    bound.calls.prepare(warm_up, calls);
+  }
+  [[nodiscard]] const op::collective& collective() const { return collective_; }
+  [[nodiscard]] bool is_recorded() const { return recorded_; }
 
  private:
-  /// NCCL computes in floating-point types, and copies the numbers of others, too. Throws
-  /// unsupported.
-  [[nodiscard]] static ncclDataType_t type_of(const op::collective& o, dtype type) {
-    switch (type) {
-      case dtype::f32: return ncclFloat32;
-      case dtype::f16: return ncclFloat16;
-      case dtype::bf16: return ncclBfloat16;
-      case dtype::s8:
-      case dtype::u8:
-      case dtype::f8_e4m3:
-        if (!o.adds()) return ncclUint8;
-        [[fallthrough]];
-      default: throw unsupported(fmt::format("no {} of {} through NCCL", name(o.kind), name(type)));
-    }
-  }
-
-  /// Enqueues the part of one rank.
-  void call(std::size_t rank, const void* from, address to) const {
-    const nccl::rank& own = device_.all()[rank];
-    ncclComm_t all = own.communicator.get();
-    switch (collective_.kind) {
-      case op::collective_kind::all_reduce:
-        return cuda::check(ncclAllReduce(from, to, block_, type_, ncclSum, all, own.stream),
-                           "ncclAllReduce");
-      case op::collective_kind::all_gather:
-        return cuda::check(ncclAllGather(from, to, block_, type_, all, own.stream),
-                           "ncclAllGather");
-      case op::collective_kind::reduce_scatter:
-        return cuda::check(ncclReduceScatter(from, to, block_, type_, ncclSum, all, own.stream),
-                           "ncclReduceScatter");
-      case op::collective_kind::broadcast:
-        return cuda::check(ncclBroadcast(from, to, block_, type_, 0, all, own.stream),
-                           "ncclBroadcast");
-      case op::collective_kind::all_to_all: return exchange(own, from, to);
-    }
-  }
-
-  /// As NCCL's manual has it; ncclAlltoAll needs NCCL 2.28.
-  void exchange(const nccl::rank& own, const void* from, address to) const {
-    ncclComm_t all = own.communicator.get();
-    for (std::size_t peer = 0; peer < device_.all().size(); ++peer) {
-      const std::size_t offset = peer * block_bytes_;
-      cuda::check(ncclSend(static_cast<const std::byte*>(from) + offset, block_, type_,
-                           static_cast<int>(peer), all, own.stream),
-                  "ncclSend");
-      cuda::check(ncclRecv(static_cast<std::byte*>(to) + offset, block_, type_,
-                           static_cast<int>(peer), all, own.stream),
-                  "ncclRecv");
-    }
-  }
-
-  /// Ranks that have a row of the operand, and the row of one of them.
+  /// Ranks of this process that have a row of the operand, and the row of one of them.
   [[nodiscard]] std::size_t rows(std::size_t operand) const {
-    return static_cast<std::size_t>(operands_[operand].logical.extents[0]);
+    return std::min(static_cast<std::size_t>(operands_[operand].logical.extents[0]),
+                    device_.local().size());
   }
   template <class Number>
   [[nodiscard]] std::span<Number> row_of(std::span<Number> values, std::size_t operand,
@@ -166,16 +116,12 @@ class group_plan {
   [[nodiscard]] address address_of(std::size_t rank, std::size_t operand, address first) const {
     return rank == 0 ? first : other_ranks_[rank - 1].at(operand).data();
   }
-  /// Where a rank's source is in the memory of its result, in place.
-  [[nodiscard]] address source_in(address array, std::size_t rank) const {
-    return static_cast<std::byte*>(array) +
-           source_offset(collective_, operands_[0].logical.type, static_cast<std::int64_t>(rank));
-  }
-  /// Where the result begins in its memory. In place, NCCL sums a block where the rank has it.
-  [[nodiscard]] address result_in(address array, std::size_t rank) const {
-    const bool own_block =
-        collective_.in_place && collective_.kind == op::collective_kind::reduce_scatter;
-    return static_cast<std::byte*>(array) + (own_block ? rank * block_bytes_ : 0);
+  [[nodiscard]] std::vector<arrays> arrays_of_ranks(address from, address to) const {
+    std::vector<arrays> all;
+    for (std::size_t rank = 0; rank < device_.local().size(); ++rank) {
+      all.push_back({address_of(rank, 0, from), address_of(rank, 1, to)});
+    }
+    return all;
   }
 
   /// Copies after all work enqueued on any GPU, and waits.
@@ -185,13 +131,12 @@ class group_plan {
     device_.synchronize();
   }
 
-  backend& device_;
+  const backend& device_;
   op::collective collective_;
-  std::size_t block_;            ///< elements
-  std::size_t block_bytes_ = 0;  ///< of one block
-  ncclDataType_t type_{};
+  dtype type_;
+  bool recorded_;
   std::vector<plan_operand> operands_;
-  std::vector<std::array<cuda::buffer, 2>> other_ranks_;  ///< src and dst of ranks 1, 2...
+  std::vector<std::array<buffer, 2>> other_ranks_;  ///< src and dst of ranks 1, 2...
 };
 
 }  // namespace nccl
@@ -201,7 +146,7 @@ template <op::is_collective Op>
 class plan<nccl::backend, Op> : public nccl::group_plan {
  public:
   /// Throws as nccl::group_plan does.
-  plan(nccl::backend& device, const Op& o, const plan_request& request)
+  plan(const nccl::backend& device, const Op& o, const plan_request& request)
       : group_plan(device, op::as_collective(o), request) {}
 };
 

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "support/ranks.hpp"
+
+// NCCL with a process for each GPU. The GPUs are in software, and so is NCCL between them.
+
+namespace layerbench {
+namespace bench_nccl_test {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using testing::texts;
+
+const std::string moving = "all_gather,broadcast,all_to_all";
+const std::string all_kinds = "all_reduce,reduce_scatter," + moving;
+
+/// mpirun's environment where each of its hosts has `gpus` GPUs.
+testing::environment with_gpus(int gpus, const testing::environment& changes = {}) {
+  testing::environment all = testing::launcher;
+  all["LD_LIBRARY_PATH"] = LAYERBENCH_SOFTWARE_GPU;
+  all["SOFTWARE_GPUS"] = std::to_string(gpus);
+  all.insert(changes.begin(), changes.end());
+  return all;
+}
+
+class NcclRanks : public ::testing::TestWithParam<int> {
+ protected:
+  texts shortly(const texts& arguments) const {
+    texts all{"--model=" + directory_.model,
+              "--backend=nccl",
+              "--benchmark_min_time=0.0001",
+              "--benchmark_repetitions=1",
+              "--max-time=0",
+              "--verify",
+              "--benchmark_out=" + directory_.results};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+  testing::outcome run(const texts& arguments, const testing::environment& changes = {}) {
+    return testing::run(LAYERBENCH_MPIEXEC, testing::started(GetParam(), shortly(arguments)),
+                        with_gpus(GetParam(), changes));
+  }
+  /// What they measure, with each element of each rank verified.
+  result::results measured(const texts& arguments, const testing::environment& changes = {}) {
+    std::filesystem::remove(directory_.results);
+    const testing::outcome done = run(arguments, changes);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    result::results found = result::read(directory_.results);
+    for (const result::measurement& row : found.rows) {
+      EXPECT_EQ(row.error, "");
+      EXPECT_EQ(row.counters.at("verified"), 1);
+      EXPECT_GT(row.seconds, 0);
+      EXPECT_THAT(row.name.text(), HasSubstr(fmt::format("/ranks:{}", GetParam())));
+    }
+    return found;
+  }
+  testing::tiny_directory directory_;
+};
+
+TEST_P(NcclRanks, AgreeInEveryElementOfEveryCollective) {
+  for (const auto& [kinds, types] : std::vector<std::pair<std::string, std::string>>{
+           {all_kinds, "f32,f16,bf16"}, {moving, "s8,u8,f8_e4m3"}}) {
+    for (const bool in_place : {true, false}) {
+      texts arguments{"--collectives=" + kinds, "--dtype=" + types};
+      if (!in_place) arguments.emplace_back("--out-of-place");
+      const result::results found = measured(arguments);
+      const auto count = static_cast<std::size_t>(std::ranges::count(kinds, ',') + 1);
+      EXPECT_THAT(found.rows, SizeIs(count * 3 * 3)) << "three types, three sizes";
+      for (const result::measurement& row : found.rows) {
+        const bool never =
+            row.name.layer.starts_with("broadcast") || row.name.layer.starts_with("all_to_all");
+        EXPECT_EQ(row.label.algorithm.ends_with(":in_place"), in_place && !never)
+            << row.label.algorithm;
+        EXPECT_THAT(row.name.text(), HasSubstr("/nccl/"));
+      }
+    }
+  }
+}
+
+TEST_P(NcclRanks, AgreeInPiecesOfAMessage) {
+  const result::results found =
+      measured({"--collectives=all_gather,reduce_scatter", "--model=sweep",
+                "--benchmark_filter=bytes_(16777216|16777248)/"});
+  EXPECT_THAT(found.rows, SizeIs(2));
+}
+
+TEST_P(NcclRanks, AreTimedInEachWayUnderNamesThatSaySo) {
+  for (const std::string mode : {"single", "stream", "graph"}) {
+    const result::results found =
+        measured({"--collectives=" + all_kinds, "--timing=" + mode, "--benchmark_min_time=0.002"});
+    for (const result::measurement& row : found.rows) {
+      const auto named = HasSubstr("/timing:" + mode);
+      if (mode == "stream") {
+        EXPECT_THAT(row.name.text(), Not(named)) << "the default";
+      } else {
+        EXPECT_THAT(row.name.text(), named);
+      }
+    }
+  }
+}
+
+TEST_P(NcclRanks, ReplayGraphsOnEachGpu) {
+  // No copy into place, and no broadcast: none of these is warmed up, so all calls are recorded.
+  const texts arguments{"--collectives=all_reduce,all_gather,reduce_scatter,all_to_all",
+                        "--out-of-place"};
+  const testing::environment insisting{{"SOFTWARE_NCCL", "graph"}};
+  texts recorded = arguments;
+  recorded.emplace_back("--timing=graph");
+  measured(recorded, insisting);
+  const testing::outcome others = run(arguments, insisting);
+  EXPECT_NE(others.exit_code, 0);
+  EXPECT_THAT(others.err, HasSubstr("a call is not recorded"));
+}
+
+TEST_P(NcclRanks, RegisterTheArraysOfEachGpu) {
+  const testing::environment insisting{{"SOFTWARE_NCCL", "registered"}};
+  const texts arguments{"--collectives=" + all_kinds, "--dtype=f32,bf16"};
+  texts registered = arguments;
+  registered.emplace_back("--registered");
+  const result::results found = measured(registered, insisting);
+  EXPECT_EQ(found.context.at("registered"), "true");
+  for (const result::measurement& row : found.rows) {
+    EXPECT_THAT(row.label.algorithm, ::testing::EndsWith(":registered"));
+  }
+  registered.emplace_back("--timing=graph");
+  measured(registered, insisting);
+  const testing::outcome others = run(arguments, insisting);
+  EXPECT_NE(others.exit_code, 0);
+  EXPECT_THAT(others.err, HasSubstr("an array is not registered"));
+}
+
+TEST_P(NcclRanks, AreMeasuredBesideThoseOfMpi) {
+  const result::results found = measured({"--backend=mpi,nccl", "--collectives=" + all_kinds});
+  std::set<std::string> backends;
+  for (const result::measurement& row : found.rows) {
+    backends.insert(row.name.configuration.backend);
+  }
+  EXPECT_THAT(backends, ::testing::ElementsAre("mpi", "nccl"));
+  const std::string ranks = std::to_string(GetParam());
+  EXPECT_EQ(found.context.at("nccl_ranks"), ranks);
+  EXPECT_EQ(found.context.at("nccl_processes"), ranks);
+  EXPECT_EQ(found.context.at("nccl_hosts"), "1");
+}
+
+TEST_P(NcclRanks, NeedAGpuEach) {
+  const int gpus = GetParam() - 1;
+  const testing::outcome refused =
+      testing::run(LAYERBENCH_MPIEXEC, testing::started(GetParam(), shortly({})), with_gpus(gpus));
+  EXPECT_EQ(refused.exit_code, 77) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("backend nccl cannot run here"),
+                                 HasSubstr(fmt::format("{} ranks", GetParam())),
+                                 HasSubstr(fmt::format("at most {}", gpus))));
+  EXPECT_FALSE(std::filesystem::exists(directory_.results));
+}
+
+/// Slurm may show each task its own GPU alone, as number 0.
+TEST_P(NcclRanks, MayEachSeeTheirOwnGpuAlone) {
+  texts all;
+  for (int rank = 0; rank < GetParam(); ++rank) {
+    if (rank > 0) all.emplace_back(":");
+    all.insert(all.end(), {"-x", "SOFTWARE_FIRST_GPU=" + std::to_string(rank)});
+    const texts one = testing::started(1, shortly({"--collectives=" + all_kinds}));
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  const testing::outcome done = testing::run(LAYERBENCH_MPIEXEC, all, with_gpus(1));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(result::read(directory_.results).rows, SizeIs(15));
+}
+
+INSTANTIATE_TEST_SUITE_P(Few, NcclRanks, ::testing::Values(2, 3));
+
+/// Without a launcher, one process has all GPUs.
+TEST(Nccl, OfOneProcessNeedsNoLauncher) {
+  const testing::tiny_directory directory;
+  const testing::environment gpu{{"LD_LIBRARY_PATH", LAYERBENCH_SOFTWARE_GPU}};
+  texts arguments{"--backend=nccl",
+                  "--verify",
+                  "--model=" + directory.model,
+                  "--collectives=" + all_kinds,
+                  "--benchmark_min_time=0.0001",
+                  "--benchmark_repetitions=1",
+                  "--max-time=0",
+                  "--benchmark_out=" + directory.results};
+  const testing::outcome alone = testing::bench("bench_allreduce", arguments, gpu);
+  EXPECT_EQ(alone.exit_code, 77) << "one rank sends nothing";
+  EXPECT_THAT(alone.err, AllOf(HasSubstr("each GPU is a rank"), HasSubstr("mpirun -np N")));
+  arguments.emplace_back("--yes");
+  const testing::outcome done = testing::bench("bench_allreduce", arguments, gpu);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const result::results found = result::read(directory.results);
+  EXPECT_THAT(found.rows, SizeIs(15));
+  EXPECT_EQ(found.context.at("nccl_ranks"), "1");
+  EXPECT_EQ(found.context.at("nccl_processes"), "1");
+  for (const result::measurement& row : found.rows) EXPECT_EQ(row.error, "");
+}
+
+TEST(Nccl, AloneRegistersAndRecords) {
+  for (const std::string option : {"--registered", "--timing=graph"}) {
+    const testing::outcome done =
+        testing::bench("bench_allreduce", {"--backend=mpi", "--yes", option});
+    EXPECT_EQ(done.exit_code, 2) << done.err;
+    EXPECT_THAT(done.err, AllOf(HasSubstr(option), HasSubstr("mpi")));
+  }
+}
+
+}  // namespace bench_nccl_test
+}  // namespace layerbench
