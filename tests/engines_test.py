@@ -42,8 +42,11 @@ if task == "prepare":
 elif task == "profile":
     if rest[1:]:
         open(rest[1], "w").write("<net/>")
-    layers = [] if names == "torch_compile" or "tiny" in model["model"] else ["conv1"]
-    print(json.dumps({"layers": [{"name": "a", "type": "Conv", "layers": layers, "seconds": 1e-3}]}))
+    own = {"kernels": [layer["name"] for layer in model["layers"]], "lenet5": ["conv1"]}
+    layers = [] if names == "torch_compile" else own.get(model["model"], [])
+    print(json.dumps({"layers": [{"name": name, "type": "Conv", "layers": [name] if layers else [],
+                                  "seconds": 1e-2 if "pool" in name else 1e-3}
+                                 for name in layers or ["a"]]}))
 else:
     print('{"version": "1.2", "settings": "some"}', flush=True)
     for number, _ in enumerate(sys.stdin):
@@ -85,7 +88,8 @@ class Run(unittest.TestCase):
     def command(self, *arguments, worker=None):
         worker = worker or [sys.executable, str(self.folder / "worker.py")]
         code = (f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import engines; "
-                f"engines.WORKER = {worker!r}; sys.exit(engines.main(sys.argv[1:]))")
+                f"engines.WORKER = {worker!r}; engines.overhead_models.IMAGE = 16; "
+                "sys.exit(engines.main(sys.argv[1:]))")
         return [sys.executable, "-c", code, *map(str, arguments), "-o", str(self.file),
                 "--layerbench", TOOL]
 
@@ -202,6 +206,27 @@ class Run(unittest.TestCase):
                                  {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
         self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
 
+    def test_a_factor_is_of_kernels_that_are_clearly_slower_or_faster(self):
+        def layer(kernel, predicted, engine, calls=1):
+            return {"kernel": kernel, "predicted_seconds": predicted, "engine_seconds": engine,
+                    "calls": calls}
+        # The profile has 16 ms beside its calls' overhead, the step 32: a profiler slows down.
+        case = {"case": "x", "measured_seconds": 33.7e-3, "layers": [
+            layer("lrn", 1e-3, 1.1e-3), layer("lrn", 1e-3, 4.2e-3, calls=2),
+            layer("conv", 4e-3, 5.1e-3), layer("conv", 4e-3, 2.1e-3),
+            layer("pool_max", 4e-3, 1.1e-3), layer("gemm", 4e-3, 2.3e-3),
+            layer("activation_relu", 1e-3, 0.0)],
+            "in_no_layer": [{"type": "Reorder", "seconds": 0.8e-3}]}
+        overhead = {"call_seconds": 1e-4, "step_seconds": 9e-4}
+        found = engines.kernel_factors(8, case, overhead)["kernel_factors"]
+        # Convolutions are slower and faster, products about as fast; another node has the relu.
+        self.assertEqual(set(found), {"lrn", "pool_max"})
+        self.assertAlmostEqual(found["lrn"], 4)
+        self.assertAlmostEqual(found["pool_max"], 0.5)
+        self.assertEqual(engines.kernel_factors(8, {"case": "x"}, overhead), {})
+        with self.assertRaises(engines.Failed):
+            engines.kernel_factors(8, {**case, "measured_seconds": 1e-3}, overhead)
+
     def test_the_overhead_is_measured_on_tiny_models(self):
         done = self.run_tool("--overhead", "--threads=1", "--engines=torch_compile", "--rounds=2",
                              "--bench", BENCH_MODEL,
@@ -211,10 +236,12 @@ class Run(unittest.TestCase):
         self.assertEqual([row["name"] for row in result["benchmarks"]
                           if row["run_type"] == "iteration" and row["repetition_index"] == 0],
                          [f"chain/inference/torch_compile/f32/tiny_{blocks}/batch:1"
-                          for blocks in engines.BLOCKS])
+                          for blocks in engines.overhead_models.BLOCKS] +
+                         ["chain/inference/torch_compile/f32/kernels/batch:4"])
         overhead, = result["engine_overheads"]
         self.assertEqual(overhead["backend"], "reference")
         self.assertNotIn("large_bytes", overhead)
+        self.assertNotIn("kernel_factors", overhead)  # its profile names no layers
         layers = self.folder / "r_layers_tiny_50.json"
         with_it = json.loads(subprocess.check_output(
             [TOOL, "predict", layers, "--as=torch_compile", f"--engine-overhead={self.file}",
@@ -232,9 +259,26 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         overhead, = self.result()["engine_overheads"]
         self.assertEqual(overhead["large_bytes"], 2**25)
-        results = 4 * 64 * 400 * 400 * engines.LARGE_LAYERS
-        self.assertGreater(results / engines.LARGE_LAYERS, 2**25)
-        self.assertAlmostEqual(overhead["large_byte_seconds"] * results, 1e-3)
+        large = 4 * 64 * 400 * 400
+        self.assertGreater(large, 2**25)
+        self.assertAlmostEqual(
+            overhead["large_byte_seconds"] * large * engines.overhead_models.LARGE_LAYERS, 1e-3)
+        factors = overhead["kernel_factors"]
+        self.assertEqual({"pool_max", "pool_average", "pool_global", "conv", "conv_1x1",
+                          "conv_depthwise", "conv_grouped", "gemm", "gemm_one_row",
+                          "gemm_few_rows", "batchnorm", "lrn"} - set(factors), set())
+        with_it = json.loads(subprocess.check_output(
+            [TOOL, "predict", self.folder / "r_layers_kernels.json", "--as=torch",
+             f"--engine-overhead={self.file}", "--format=json"]))["predictions"][0]
+        kernels = with_it["engine"]["kernel_seconds"]
+        self.assertEqual(set(kernels), set(factors))
+        lrn = sum(layer["count"] * layer["seconds"] for layer in with_it["layers"]
+                  if layer["op"] == "lrn")
+        self.assertAlmostEqual(kernels["lrn"], lrn * (factors["lrn"] - 1), delta=1e-9)
+        self.assertAlmostEqual(
+            with_it["overhead_seconds"],
+            overhead["step_seconds"] + with_it["engine"]["calls"] * overhead["call_seconds"] +
+            sum(kernels.values()), delta=1e-9)
 
     def test_an_engine_that_does_not_wait_is_named(self):
         done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=2", fault="spin")

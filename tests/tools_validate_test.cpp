@@ -152,6 +152,10 @@ TEST(Validate, HoldsLayersAgainstTheProfileOfAnEngine) {
   EXPECT_DOUBLE_EQ(conv.at("predicted_seconds"), 0.0024);
   EXPECT_DOUBLE_EQ(conv.at("engine_seconds"), 0.003);
   EXPECT_NEAR(conv.at("error"), -0.2, 1e-9);
+  const json::value& layer = pair.at("layers").at(0);
+  EXPECT_EQ(layer.at("kernel"), "conv");
+  EXPECT_EQ(layer.at("calls"), 2);
+  EXPECT_DOUBLE_EQ(layer.at("engine_seconds"), 0.003);
   const json::value& relu = pair.at("ops").at(1);
   EXPECT_EQ(relu.at("engine_seconds"), 0) << "the engine joins it to the convolution";
   EXPECT_TRUE(relu.at("error").is_null());
@@ -350,6 +354,33 @@ TEST(Predict, AddsTheTimeOfNewMemoryForLargeResults) {
   EXPECT_EQ(predicted(-1).exit_code, 3);
   known.erase("large_byte_seconds");
   EXPECT_EQ(predicted(2048).exit_code, 3);
+}
+
+TEST(Predict, AddsWhatTheKernelsOfAnEngineTakeLonger) {
+  const testing::temporary_directory scratch;
+  json::value file = overhead_file("torch");
+  json::value& factors = file["engine_overheads"][0]["kernel_factors"];
+  factors = {{"activation_relu", 4}, {"conv", 0.5}, {"pool_max", 9}};
+  const auto predicted = [&](const char* format) {
+    return tool({"predict", golden, "--model", "tiny", "--as", "torch", "--engine-overhead",
+                 scratch.write("o.json", file.dump()).string(), "--format", format});
+  };
+  const json::value one = json::value::parse(predicted("json").out).at("predictions").at(0);
+  // Two convolutions take 2.4 ms, three activations 0.6 ms.
+  const json::value& kernels = one.at("engine").at("kernel_seconds");
+  EXPECT_THAT(kernels, SizeIs(2)) << kernels;
+  EXPECT_NEAR(kernels.at("activation_relu"), 3 * 0.6e-3, 1e-9);
+  EXPECT_NEAR(kernels.at("conv"), -0.5 * 2.4e-3, 1e-9);
+  EXPECT_NEAR(one.at("overhead_seconds"), 2.5e-3 + 1.8e-3 - 1.2e-3, 1e-9);
+  EXPECT_THAT(predicted("text").out,
+              AllOf(HasSubstr("activation_relu +1.800"), HasSubstr("conv -1.200")));
+
+  for (const json::value& wrong : {json::value(0), json::value("fast"), json::value(-1)}) {
+    factors["pool_max"] = wrong;
+    EXPECT_EQ(predicted("text").exit_code, 3) << wrong;
+  }
+  factors = json::value::array({1.5});
+  EXPECT_EQ(predicted("text").exit_code, 3);
 }
 
 TEST(Predict, RefusesOverheadsOfOtherConditions) {

@@ -7,6 +7,7 @@ weights writes values of root mean square 1, and batch norms have the statistics
 """
 import ast
 import math
+import time
 
 import torch
 import torch.nn.functional as F
@@ -280,7 +281,6 @@ class Model(torch.nn.Module):
     def __init__(self, shown):
         super().__init__()
         self.layers = torch.nn.ModuleList(map(Layer, shown['layers']))
-        self.traced = False  # whether the profiler gets the names of layers
         number = {layer.name: i for i, layer in enumerate(self.layers)}
         self.inputs = []   # (rows of a table or None, extents), one for each size that is read
         self.sources = []  # of each layer: numbers of layers, or of inputs as -1 - number
@@ -329,13 +329,19 @@ class Model(torch.nn.Module):
         return tuple(values[i] for i in self.results)
 
     def forward(self, *inputs):
-        if not self.traced:
-            return self.compute(inputs, lambda layer, sources: layer(*sources))
+        return self.compute(inputs, lambda layer, sources: layer(*sources))
 
-        def traced(layer, sources):
-            with torch.profiler.record_function(layer.name):
-                return layer(*sources)
-        return self.compute(inputs, traced)
+    def timed(self, *inputs):
+        """One step: the name of each layer and the seconds that it took."""
+        taken = []
+
+        def clocked(layer, sources):
+            begin = time.perf_counter()
+            result = layer(*sources)
+            taken.append((layer.name, time.perf_counter() - begin))
+            return result
+        self.compute(inputs, clocked)
+        return taken
 
     def random_inputs(self, generator):
         return [torch.randn(extents, generator=generator) if rows is None else

@@ -98,7 +98,6 @@ class Torch:
         self.model = engine_model.Model(json.loads((folder / 'model.json').read_text()))
         self.model.load_state_dict(torch.load(folder / 'weights.pt', weights_only=True))
         self.model.work_in_place()
-        self.model.traced = profiled
         self.inputs = [torch.from_numpy(buffer) for buffer in buffers]
         self.call = self.model
         self.values = ()
@@ -110,18 +109,14 @@ class Torch:
     def results(self):
         return [value.numpy() for value in self.values]
 
-    def profiled(self):
-        with self.torch.profiler.profile(
-                activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
-            for _ in range(PROFILED):
-                self.step()
-        return profile.key_averages()
-
     def layers(self):
-        names = {layer.name: layer.op for layer in self.model.layers}
-        return [{'name': event.key, 'type': names[event.key], 'layers': [event.key],
-                 'seconds': event.cpu_time_total / PROFILED / 1e6}
-                for event in self.profiled() if event.key in names]
+        seconds = {}
+        with self.torch.inference_mode():
+            for _ in range(PROFILED):
+                for name, taken in self.model.timed(*self.inputs):
+                    seconds.setdefault(name, []).append(taken)
+        return [{'name': layer.name, 'type': layer.op, 'layers': [layer.name],
+                 'seconds': statistics.median(seconds[layer.name])} for layer in self.model.layers]
 
 
 class TorchCompile(Torch):
@@ -130,14 +125,18 @@ class TorchCompile(Torch):
     settings = Torch.settings + ', torch.compile(fullgraph=True, dynamic=False)'
 
     def __init__(self, folder, threads, buffers, profiled):
-        super().__init__(folder, threads, buffers, False)
+        super().__init__(folder, threads, buffers, profiled)
         self.call = self.torch.compile(self.model, fullgraph=True, dynamic=False)
 
     def layers(self):
+        with self.torch.profiler.profile(
+                activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
+            for _ in range(PROFILED):
+                self.step()
         # The compiler's code has no names of layers.
         return [{'name': event.key, 'type': '', 'layers': [],
                  'seconds': event.self_cpu_time_total / PROFILED / 1e6}
-                for event in self.profiled() if event.self_cpu_time_total > 0]
+                for event in profile.key_averages() if event.self_cpu_time_total > 0]
 
 
 class OnnxRuntime:

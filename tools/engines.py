@@ -12,9 +12,9 @@
 
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
 separate process, on the same processors. A round times each engine and, by bench_model, the
-layers. Before that, the engines' results are compared. With --overhead, two models of tiny layers
+layers. Before that, the engines' results are compared. With --overhead, models of tools/overhead_models.py
 take the place of MODEL: what the engines take beside their calls, for each call and for each step,
-and PyTorch for large results.
+PyTorch for large results, and how long their kernels take beside those of bench_model.
 docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
@@ -38,6 +38,7 @@ import sys
 import tempfile
 
 import from_torch
+import overhead_models
 
 ENGINES = ('torch', 'torch_compile', 'onnxruntime', 'openvino')
 IN_S8 = ('onnxruntime', 'openvino')
@@ -50,14 +51,13 @@ PREEMPTED = 0.1   # share of a round's time from which on it is disturbed
 # Ops with which a fused call begins, and those that it takes in (docs/formats.md, fusion plans).
 FUSING = ('conv', 'deconv', 'gemm', 'add', 'batchnorm')
 FUSED = ('batchnorm', 'add', 'activation')
-# Blocks of three layers in the models for the overhead. Their layers take about a microsecond.
-BLOCKS = (10, 50)
 # From this size on malloc gives a tensor new memory, whose pages the kernel clears, in each call:
 # DEFAULT_MMAP_THRESHOLD_MAX of glibc's malloc/malloc.c on 64-bit systems.
 LARGE = 32 << 20  # bytes
 # The environment in which malloc uses freed memory of any size again.
 KEPT_MEMORY = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40)}
-LARGE_LAYERS = 4
+CLEAR = 1.2       # smaller differences are those of the machine's conditions
+JOINED = 0.2      # a kernel that seems to take less is a part of another layer's
 STALL = 5e-4      # seconds
 WAITING = 0.01    # processors that a waiting engine may use
 
@@ -492,28 +492,6 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
-def tiny_model(blocks):
-    """A shape file of blocks of a convolution, a batch norm and an activation."""
-    size = {'n': 'batch', 'c': 16, 'h': 4, 'w': 4}
-    layers = []
-    for i in range(blocks):
-        layers += [{'name': f'conv{i}', 'op': 'conv',
-                    'shape': {**size, 'k': 16, 'r': 3, 's': 3, 'pad': 1}},
-                   {'name': f'bn{i}', 'op': 'batchnorm', 'shape': size},
-                   {'name': f'relu{i}', 'op': 'activation',
-                    'shape': {'kind': 'relu', 'dims': ['batch', 16, 4, 4]}}]
-    return {'name': f'tiny_{blocks}', 'title': f'{blocks} blocks of tiny layers',
-            'parameters': {'batch': 1}, 'layers': layers}
-
-
-def large_model():
-    """A shape file of layers whose results are larger than LARGE."""
-    size = {'n': 'batch', 'c': 64, 'h': 400, 'w': 400}
-    layers = [{'name': f'bn{i}', 'op': 'batchnorm', 'shape': size} for i in range(LARGE_LAYERS)]
-    return {'name': 'large', 'title': 'layers with large results', 'parameters': {'batch': 1},
-            'layers': layers}
-
-
 def large_byte_seconds(options, threads):
     """What new memory costs PyTorch per byte of a large result: the difference to a process whose
     malloc keeps the memory, as the median over the rounds. Throws Failed."""
@@ -521,7 +499,7 @@ def large_byte_seconds(options, threads):
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = pathlib.Path(name)
         path = folder / 'large.json'
-        path.write_text(json.dumps(large_model()))
+        path.write_text(json.dumps(overhead_models.large_model()))
         shown = show(options, path, None)
         prepare(options, shown, ['torch'], folder, processors)
         workers = [stack.enter_context(Worker(['run', name, 'torch', str(threads)], folder,
@@ -538,7 +516,7 @@ def large_byte_seconds(options, threads):
                       'large results: ')
     differences = [new['real_time'] - kept['real_time'] for new, kept in rounds]
     size = 4 * math.prod(shown['layers'][0]['shape'][name] for name in 'nchw')
-    return statistics.median(differences) / 1e9 / (LARGE_LAYERS * size)
+    return statistics.median(differences) / 1e9 / (len(shown['layers']) * size)
 
 
 def require_calls_of_engine(case, calls, nodes):
@@ -551,26 +529,31 @@ def require_calls_of_engine(case, calls, nodes):
 
 def overheads_of(predictions, validation, profiles):
     """What each engine takes beside the predicted calls: the line through the differences of the
-    two models, over their numbers of calls. `profiles` are the engines' layers by case."""
+    two models of tiny layers, over their numbers of calls. `profiles` are the engines' layers by
+    case."""
     points = {}  # of an engine and its conditions: calls and seconds of each model
+    kernels = {}  # of an engine and its conditions: the case of the model of layers of all kinds
     for one in validation['engines']:
         for case in one['cases']:
             name = case['case']
             calls = next(sum(layer['count'] for layer in p['layers'] if not layer['inserted'])
                          for p in predictions['predictions']
                          if (p['case'], p['threads']) == (name, case['threads']))
-            for profile, nodes in profiles.items():
-                if f'/{one["engine"]}/' in profile and f'/{case["model"]}/' in profile:
-                    require_calls_of_engine(name, calls, nodes)
             parameters = [part for part in name.split('/')[5:]
                           if part.split(':')[0] not in ('threads', 'fusion')]
             key = (one['engine'], case['backend'], case['dtype'], case['threads'], case['cache'],
                    *parameters)
+            if case['model'] == 'kernels':
+                kernels[key] = (calls, case)
+                continue
+            for profile, nodes in profiles.items():
+                if f'/{one["engine"]}/' in profile and f'/{case["model"]}/' in profile:
+                    require_calls_of_engine(name, calls, nodes)
             points.setdefault(key, []).append(
                 (calls, case['measured_seconds'] - case['predicted_seconds']))
     overheads = []
     for key, found in points.items():
-        if len(found) != len(BLOCKS):
+        if len(found) != len(overhead_models.BLOCKS):
             raise Failed('--overhead: choose one fusion plan in --bench-options', 2)
         few, many = found
         engine, backend, dtype, threads, cache, *parameters = key
@@ -579,16 +562,44 @@ def overheads_of(predictions, validation, profiles):
                           'parameters': dict(part.split(':') for part in parameters),
                           'cache': cache, 'call_seconds': call,
                           'step_seconds': few[1] - few[0] * call})
+        if key in kernels:
+            overheads[-1].update(kernel_factors(*kernels[key], overheads[-1]))
     return overheads
 
 
+def kernel_factors(calls, case, overhead):
+    """How long the engine's kernels take, relative to the predicted calls, by kind: the geometric mean
+    over its layers, where all of them are slower, or all are faster, by a factor of CLEAR. What the
+    profile says is scaled to its steps, which ran in turns with the predicted calls and without a
+    profiler. Nothing without a profile that names layers; without kinds that the engine joins to other
+    layers."""
+    layers = case.get('layers', [])
+    if not layers:
+        return {}
+    call = overhead['call_seconds']
+    own = [max(layer['engine_seconds'] - layer['calls'] * call, 0) for layer in layers]
+    profiled = sum(own) + sum(one['seconds'] for one in case['in_no_layer'])
+    step = case['measured_seconds'] - calls * call - overhead['step_seconds']
+    if step <= 0:
+        raise Failed(f'{case["case"]}: the step took less than its overhead alone; measure again, '
+                     'with more --rounds', 1)
+    factors = {}
+    for layer, seconds in zip(layers, own):
+        factors.setdefault(layer['kernel'], []).append(
+            seconds * step / profiled / layer['predicted_seconds'])
+    return {'kernel_factors': {
+        kernel: statistics.geometric_mean(of) for kernel, of in factors.items()
+        if min(of) > CLEAR or JOINED < min(of) <= max(of) < 1 / CLEAR}}
+
+
 def measure_overhead(options, results):
-    """Measures the models of tiny layers. Throws Failed."""
+    """Measures the models that nobody uses. Throws Failed."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for blocks in BLOCKS:
-            path = folder / f'tiny_{blocks}.json'
-            path.write_text(json.dumps(tiny_model(blocks)))
+        for model in (*map(overhead_models.tiny_model, overhead_models.BLOCKS),
+                      overhead_models.kernels_model()):
+            path = folder / f'{model["name"]}.json'
+            path.write_text(json.dumps(model))
             shown = show(options, path, None)
             for threads in options.threads:
                 measure(options, path, shown, threads, results)
@@ -609,6 +620,8 @@ def measure_overhead(options, results):
     for one in results.overheads:
         print(f'{one["engine"]}, {one["threads"]} threads: {1e6 * one["call_seconds"]:.2f} us beside '
               f'each call, {1e6 * one["step_seconds"]:.2f} us per step', file=sys.stderr)
+        for kernel, factor in one.get('kernel_factors', {}).items():
+            print(f'  {kernel}: {factor:.2f} times as long as predicted', file=sys.stderr)
 
 
 def measure_model(options, results):

@@ -231,35 +231,37 @@ def cases(*names):
                      "rounds", "disturbed"], rows)
 
 
-def engines(pattern):
-    """A row per case: the predicted step, and each engine's, both as means over the files of `pattern`,
-    with the differences in each file; then the means, the largest and the mean of the differences.
-    The text above the table has the plan and the memory, which all cases share."""
-    found = {}  # by engine and case, from each file
+def engines(pattern, engine):
+    """A row per case: the calls that were timed, the prediction for the engine, and its step, as means
+    over the files of `pattern`; the differences of both in each file; then the means, the largest and
+    the mean of the differences. The text above the table has the plan and the memory, which all cases
+    share."""
+    found = {}  # by case, from each file
     for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
         for of in json.loads(file.read_text())["engines"]:
-            for case in of["cases"]:
-                cases_of_engine = found.setdefault(of["engine"], {})
-                cases_of_engine.setdefault(case_name(case, shown=()), []).append(case)
-    names = list(dict.fromkeys(name for cases_of_engine in found.values()
-                               for name in cases_of_engine))
-    rows = []
-    for name in names:
-        known = [cases_of_engine.get(name, []) for cases_of_engine in found.values()]
-        predicted = next(filter(None, known))
-        row = [name, milliseconds(mean(run["predicted_seconds"] for run in predicted))]
-        for measured in known:
-            row += [milliseconds(mean(run["measured_seconds"] for run in measured)),
-                    " ".join(map(error, measured))] if measured else ["-", "-"]
-        rows.append(row)
-    differences = [[case["error"] for measured in of.values() for case in measured]
-                   for of in found.values()]
+            for case in of["cases"] if of["engine"] == engine else []:
+                overhead = case.get("overhead_seconds", 0)
+                alone = case["predicted_seconds"] - overhead
+                calls = {**case, "predicted_seconds": alone,
+                         "error": alone / case["measured_seconds"] - 1}
+                found.setdefault(case_name(case, shown=()), []).append((calls, case))
+    # Without an engine's terms the prediction is the calls alone.
+    shown = (0, 1) if any(case.get("overhead_seconds") for runs in found.values()
+                          for _, case in runs) else (0,)
+    rows = [[name, *(milliseconds(mean(run[which]["predicted_seconds"] for run in runs))
+                     for which in shown),
+             milliseconds(mean(case["measured_seconds"] for _, case in runs)),
+             *(" ".join(error(run[which]) for run in runs) for which in shown)]
+            for name, runs in found.items()]
+    differences = [[run[which]["error"] for runs in found.values() for run in runs]
+                   for which in shown]
     for title, of in (("mean", lambda known: percent(mean(magnitudes(known)), "")),
                       ("worst", lambda known: percent(max(magnitudes(known)), "")),
                       ("bias", lambda known: percent(mean(known)))):
-        rows.append([title, ""] + [cell for known in differences for cell in ("", of(known))])
-    return markdown(["case", "predicted ms"] + [cell for engine in found
-                                                for cell in (f"{engine} ms", "%")], rows)
+        rows.append([title, *[""] * (1 + len(shown)), *map(of, differences)])
+    titles = ("calls", "predicted")[:len(shown)]
+    return markdown(["case", *(f"{title} ms" for title in titles), f"{engine} ms",
+                     *(f"{title} %" for title in titles)], rows)
 
 
 def overheads(file):
@@ -269,6 +271,16 @@ def overheads(file):
          f"{1e6 * one['step_seconds']:.1f}",
          f"{1e9 * one['large_byte_seconds']:.2f}" if "large_bytes" in one else "-"]
         for one in json.loads((ROOT / file).read_text())["engine_overheads"]])
+
+
+def kernel_factors(file):
+    """A row per kind of kernel: the factors of each engine and number of threads."""
+    known = json.loads((ROOT / file).read_text())["engine_overheads"]
+    kinds = sorted({kind for one in known for kind in one["kernel_factors"]})
+    return markdown(
+        ["kind"] + [f"{one['engine']}, {one['threads']}" for one in known],
+        [[f"`{kind}`"] + [f"{one['kernel_factors'][kind]:.2f}" if kind in one["kernel_factors"]
+                          else "-" for one in known] for kind in kinds])
 
 
 def bare_loops(pattern):
@@ -451,6 +463,7 @@ def imports(file):
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
           "engines": engines, "bare_loops": bare_loops, "overheads": overheads,
+          "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions}
 
 

@@ -122,6 +122,8 @@ struct engine_overhead {
   double step_seconds;            ///< for each step; may be negative
   std::int64_t large_bytes = 0;   ///< results of this size or more get new memory; 0: none
   double large_byte_seconds = 0;  ///< for each byte of such results
+  /// By kind of kernel: the engine's time, relative to that of the predicted calls.
+  std::map<std::string, double, std::less<>> kernel_factors = {};
 };
 
 /// A result file.

@@ -49,6 +49,19 @@ namespace detail {
   return all;
 }
 
+/// Reads an engine's factors by kind of kernel. Throws bad_input.
+[[nodiscard]] inline decltype(engine_overhead::kernel_factors) read_kernel_factors(
+    const json::cursor& from) {
+  from.require_object();
+  decltype(engine_overhead::kernel_factors) all;
+  for (const auto& [kernel, value] : from.get().items()) {
+    const double factor = from[kernel].number();
+    if (factor <= 0) from[kernel].fail("must be above 0");
+    all.emplace(kernel, factor);
+  }
+  return all;
+}
+
 /// Reads the overheads of engines. Throws bad_input.
 [[nodiscard]] inline std::vector<engine_overhead> read_engine_overheads(const nlohmann::json& from,
                                                                         const std::string& file) {
@@ -78,6 +91,9 @@ namespace detail {
       one.require_keys({"large_byte_seconds"});
       all.back().large_bytes = json::read_size(one["large_bytes"], {});
       all.back().large_byte_seconds = one["large_byte_seconds"].number();
+    }
+    if (one.has("kernel_factors")) {
+      all.back().kernel_factors = read_kernel_factors(one["kernel_factors"]);
     }
   }
   return all;

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,8 +19,9 @@
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/result/measurement.hpp>
 
-/// What an engine's steps take beside the predicted calls, measured once per machine on models of
-/// tiny layers (tools/engines.py --overhead).
+/// What an engine's steps take beside the predicted calls, and how its kernels compare with those
+/// that were timed: measured once per machine on models that nobody uses (tools/engines.py
+/// --overhead).
 namespace layerbench::analysis {
 
 namespace detail {
@@ -75,6 +79,67 @@ namespace detail {
   return sum;
 }
 
+/// The value of a field in a canonical key, such as `64` of `c:64`; empty: it has its default.
+[[nodiscard]] inline std::string_view value_in(std::string_view key, std::string_view field) {
+  for (std::size_t begin = 0; begin < key.size();) {
+    const std::size_t end = std::min(key.find(',', begin), key.size());
+    const std::string_view part = key.substr(begin, end - begin);
+    if (part.starts_with(field) && part.substr(field.size()).starts_with(':')) {
+      return part.substr(field.size() + 1);
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+[[nodiscard]] inline std::string conv_kernel(std::string_view key) {
+  const std::string_view groups = value_in(key, "groups");
+  if (groups == value_in(key, "c")) return "conv_depthwise";
+  if (!groups.empty()) return "conv_grouped";
+  const bool point = value_in(key, "r") == "1" && value_in(key, "s") == "1";
+  return point && value_in(key, "stride").empty() ? "conv_1x1" : "conv";
+}
+
+[[nodiscard]] inline std::string gemm_kernel(std::string_view key) {
+  if (!value_in(key, "batch").empty()) return "gemm_batched";
+  // Libraries switch between kernels for a few rows and for many; where exactly differs.
+  constexpr std::size_t digits_of_many = 2;
+  const std::string_view rows = value_in(key, "m");
+  if (rows == "1") return "gemm_one_row";
+  return rows.size() < digits_of_many ? "gemm_few_rows" : "gemm";
+}
+
+[[nodiscard]] inline std::string pool_kernel(std::string_view key) {
+  const bool whole =
+      value_in(key, "r") == value_in(key, "h") && value_in(key, "s") == value_in(key, "w");
+  return whole ? "pool_global" : fmt::format("pool_{}", value_in(key, "kind"));
+}
+
+/// The kind of kernel that a call needs. Engines differ from one kind to another, more than from
+/// one size to another.
+[[nodiscard]] inline std::string kernel_of(std::string_view op, std::string_view key) {
+  if (op == "conv") return conv_kernel(key);
+  if (op == "gemm") return gemm_kernel(key);
+  if (op == "pool") return pool_kernel(key);
+  if (op == "activation") return fmt::format("activation_{}", value_in(key, "kind"));
+  return std::string(op);
+}
+
+/// Gives each layer the factor of its kind of kernel. Returns the seconds of a step that the
+/// engine's kernels take longer than those that were timed, by kind.
+[[nodiscard]] inline std::map<std::string, double> add_kernel_factors(
+    prediction& p, const result::engine_overhead& known) {
+  std::map<std::string, double> seconds;
+  for (layer_time& layer : p.layers) {
+    const auto found = known.kernel_factors.find(kernel_of(layer.op, layer.key));
+    if (found == known.kernel_factors.end()) continue;
+    layer.kernel_factor = found->second;
+    seconds[found->first] +=
+        static_cast<double>(layer.count) * layer.seconds * (layer.kernel_factor - 1);
+  }
+  return seconds;
+}
+
 }  // namespace detail
 
 /// Adds the overhead of an engine, from one of `overheads`, to a step that was predicted from
@@ -96,8 +161,12 @@ namespace detail {
         p.large_result_bytes = *large;
       }
       p.engine = known;
+      p.engine_kernels = detail::add_kernel_factors(p, known);
+      double kernels = 0;
+      for (const double seconds : std::views::values(p.engine_kernels)) kernels += seconds;
       p.step->add_overhead(static_cast<double>(p.calls) * known.call_seconds + known.step_seconds +
-                           static_cast<double>(p.large_result_bytes) * known.large_byte_seconds);
+                           static_cast<double>(p.large_result_bytes) * known.large_byte_seconds +
+                           kernels);
       return "";
     }
   }

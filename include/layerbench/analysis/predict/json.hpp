@@ -63,7 +63,8 @@ namespace detail {
                         {"call_seconds", p.engine->call_seconds},
                         {"step_seconds", p.engine->step_seconds},
                         {"large_result_bytes", p.large_result_bytes},
-                        {"large_byte_seconds", p.engine->large_byte_seconds}};
+                        {"large_byte_seconds", p.engine->large_byte_seconds},
+                        {"kernel_seconds", p.engine_kernels}};
   }
   result["interval"] = p.step ? json::value(interval_name(p)) : json::value(nullptr);
   result["rounds"] = p.rounds;

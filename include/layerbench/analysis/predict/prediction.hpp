@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct layer_time {
   std::vector<result::operand_traffic> traffic = {};  ///< its operands; empty: unknown
   std::vector<std::string> layers = {};       ///< of its calls, if known; `name` is the first one
   std::optional<analysis::roofs> roofs = {};  ///< nothing where peaks or operands are unknown
+  double kernel_factor = 1;  ///< how often as long an engine's kernel takes; not in `seconds`
 
   [[nodiscard]] std::string call_name() const { return model::call_name(name, pass); }
 };
@@ -105,7 +107,9 @@ struct prediction {
   std::optional<double> hot_sum_seconds;  ///< sum of hot timings; nothing while one is missing
   std::optional<step_time> step;          ///< nothing when refused: a layer is missing
   std::optional<result::engine_overhead> engine = {};  ///< whose overhead the step has
-  std::int64_t large_result_bytes = 0;   ///< of results to which `engine` gives new memory
+  std::int64_t large_result_bytes = 0;  ///< of results to which `engine` gives new memory
+  /// Seconds that the kernels of `engine` take longer than the layers' rows, by kind of kernel.
+  std::map<std::string, double> engine_kernels = {};
   std::optional<peaks> limits = {};      ///< peaks of the device, if measured
   std::optional<text_length> text = {};  ///< of models of texts, if their shape file is known
 

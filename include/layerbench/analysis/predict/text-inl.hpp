@@ -138,6 +138,15 @@ namespace detail {
                           format::milliseconds(bytes * p.engine->large_byte_seconds),
                           units::si(bytes, "B"));
     }
+    std::vector<std::string> kernels;
+    for (const auto& [kernel, seconds] : p.engine_kernels) {
+      kernels.push_back(
+          fmt::format("{} {}{}", kernel, seconds < 0 ? "" : "+", format::milliseconds(seconds)));
+    }
+    if (!kernels.empty()) {
+      text += fmt::format("\n  its kernels beside those that were timed, in ms: {}",
+                          fmt::join(kernels, ", "));
+    }
     text += '\n';
   } else if (step.overhead > 0) {
     text += fmt::format("  of which layers: {} ms; framework, as given: {} ms\n",

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <layerbench/analysis/predict/engine_overhead.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 
 /// Validation of predictions by end-to-end runs: rows `chain/...`, in which whole models ran.
@@ -30,8 +32,10 @@ struct measured_step {
 /// end-to-end run, or by the profile of an engine.
 struct validation_part {
   std::string name;
-  double predicted = 0;  ///< seconds
+  double predicted = 0;  ///< seconds, by the kernels of the engine if it is known how they compare
   double measured = 0;
+  std::int64_t calls = 0;
+  std::string kernel = {};  ///< the kind of kernel of the first call
 
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
@@ -80,10 +84,14 @@ struct validated {
     for (const layer_time& layer : predicted.layers) {
       if (!layer.chain_seconds) continue;
       auto same = std::ranges::find(all, property(layer), &validation_part::name);
-      if (same == all.end()) same = all.insert(all.end(), {property(layer)});
+      if (same == all.end()) {
+        same = all.insert(all.end(), {.name = property(layer)});
+        same->kernel = detail::kernel_of(layer.op, layer.key);
+      }
       const auto count = static_cast<double>(layer.count);
-      same->predicted += count * layer.seconds;
+      same->predicted += count * layer.seconds * layer.kernel_factor;
       same->measured += count * *layer.chain_seconds;
+      same->calls += layer.count;
     }
     return all;
   }

@@ -22,6 +22,7 @@ namespace detail {
     all.push_back({{name, part.name},
                    {"predicted_seconds", part.predicted},
                    {seconds, part.measured},
+                   {"calls", part.calls},
                    {"error", part.measured > 0 ? json::value(part.error()) : nullptr}});
   }
   return all;
@@ -49,7 +50,11 @@ namespace detail {
     const char* seconds = entry.profiled ? "engine_seconds" : "chain_seconds";
     result["parts"] = parts_json(entry.step_parts(), "part", seconds);
     result["ops"] = parts_json(entry.ops(), "op", seconds);
-    result["layers"] = parts_json(entry.layers(), "layer", seconds);
+    const std::vector<validation_part> layers = entry.layers();
+    result["layers"] = parts_json(layers, "layer", seconds);
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      result["layers"][i]["kernel"] = layers[i].kernel;
+    }
   }
   if (entry.profiled) {
     result["profile_seconds"] = *entry.profiled;
