@@ -139,7 +139,7 @@ def convolutions(torch, bench, tool, folder, measured):
     ours, theirs, layers = [], [], {}
     for _ in range(ROUNDS):
         rows = rows_of(measured and folder / "conv_plans.json", bench / "bench_conv", "--model=resnet50",
-                       "--backend=cudnn", "--dtype=bf16", "--batch=32")
+                       "--backend=cudnn", "--dtype=bf16", "--batch=32", "--clocks=steady")
         sums = [0, 0]
         for name, (seconds, count) in rows.items():
             own = seconds_of(torch, graphs[name], 1) / 20
