@@ -208,20 +208,25 @@ class GpuCheck(unittest.TestCase):
             (place / f"{module}.py").write_text("")
         sanitizer = place / "bin" / "compute-sanitizer"
         sanitizer.parent.mkdir()
-        sanitizer.write_text('#!/bin/bash\nwhile [[ $1 != */bench_model ]]; do shift; done\n"$@" || exit\n'
+        sanitizer.write_text('#!/bin/bash\nwhile [[ $1 != */bench_model ]]; do shift; done\necho "$@"\n'
                              '[[ $* != *training* ]]\n')
         sanitizer.chmod(0o755)
         out = self.check(4, "inference", "torch", "memcheck", bundle=bundle, PYTHONPATH=str(place),
-                         CUDA_HOME=str(place))
+                         CUDA_HOME=str(place), SMALL_MODELS="lenet5 resnet18")
         files = self.archived("torch")
         self.assertEqual(files["torch_models.txt"], "['inference_lenet5_f32_batch1.json']\n")
         for part in ("models", "product", "convolutions"):
             self.assertEqual(files[f"torch_{part}.json"], f"--parts {part}")
         self.assertNotIn("skipped.txt", files)
         memory = self.archived("memcheck")
-        self.assertRegex(memory["failed.txt"], r"^failed: memcheck_training \(exit code 1\).*\n$")
-        self.assertIn("lenet5", memory["memcheck_inference.txt"])
-        self.assertIn("failed: memcheck_training", out)
+        cases = [f"{model}_{dtype}" for model in ("lenet5", "resnet18") for dtype in ("f32", "bf16")]
+        self.assertEqual(sorted(re.findall(r"(?m)^failed: memcheck_training_(\w+) \(exit code 1\)",
+                                           memory["failed.txt"])), sorted(cases))
+        for case in cases:
+            model, dtype = case.split("_")
+            words = memory[f"memcheck_inference_{case}.txt"].split()
+            self.assertLessEqual({f"--model={model}", f"--dtype={dtype}", "--chain"}, set(words))
+        self.assertIn("failed: memcheck_training_resnet18_bf16", out)
 
     def test_a_model_without_its_chain_fails(self):
         # The GPU in software has too little memory for the chain.

@@ -15,7 +15,7 @@
 #   first-ten-minutes  the first run on a new kind of GPU: describe, verify with small models, then a
 #                      model with its chain, a large product, PyTorch, memcheck; three times $BUDGET
 #   verify             tests of plans and training; each row against the reference, in all types
-#   memcheck           lenet5 under compute-sanitizer
+#   memcheck           SMALL_MODELS in f32 and bf16 under compute-sanitizer
 #   inference training rows in the states model and hot, and the chain
 #   validate           predictions against the chains of all archives, as text and JSON
 #   torch              the same models in PyTorch
@@ -26,8 +26,8 @@
 #   MODELS [resnet50]  DTYPES [bf16]  BATCHES [32]  PLANS: heuristic or measured [heuristic]
 #   ROUNDS: least number of rounds [5]  MAX_TIME: seconds per case [15]
 #   JOBS: processes that check side by side [one per processor, at most 8]; timings run alone
-#   SMALL_MODELS [lenet5 resnet18] and SMALL_DTYPES [f32 tf32 f16 bf16] of first-ten-minutes; the
-#   latter also of verify
+#   SMALL_MODELS [lenet5 resnet18] of first-ten-minutes and memcheck
+#   SMALL_DTYPES [f32 tf32 f16 bf16] of first-ten-minutes and verify
 #   PRODUCT: extent of the large product [8192]
 #   BACKEND_TESTS and SESSION_TESTS: Google Test filters
 #
@@ -321,17 +321,21 @@ JSON
 }
 
 memcheck() {
-  local phase sanitizer
+  local model phase dtype sanitizer
   sanitizer=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin type -P compute-sanitizer || true)
   if [[ -z $sanitizer ]]; then
     skip memcheck "compute-sanitizer is not installed"
     return
   fi
-  for phase in training inference; do
-    # Libraries try calls that may fail.
-    start "memcheck_$phase" "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 \
-      "$bin/bench_model" --backend=cudnn --model=lenet5 --batch=2 --phase="$phase" --chain \
-      --benchmark_repetitions=1 --benchmark_min_time=0.001 --max-time=0
+  for model in "${small_models[@]}"; do
+    for phase in training inference; do
+      for dtype in f32 bf16; do
+        # Libraries try calls that may fail.
+        start "memcheck_${phase}_${model}_$dtype" "$sanitizer" --tool memcheck --report-api-errors no \
+          --error-exitcode 1 "$bin/bench_model" --backend=cudnn --model="$model" --dtype="$dtype" --batch=2 \
+          --phase="$phase" --chain --benchmark_repetitions=1 --benchmark_min_time=0.001 --max-time=0
+      done
+    done
   done
   finish
 }
