@@ -38,6 +38,37 @@ TEST(Gpu, IsTimedByItsOwnClock) {
   EXPECT_GE(passed.wall, 0.05);
 }
 
+/// Milliseconds that start() holds the stream: the stand-in does that at once. Enqueuing then takes
+/// that long.
+double held(cuda::stream_clock& clock, std::chrono::milliseconds enqueuing) {
+  const auto begin = std::chrono::steady_clock::now();
+  clock.start();
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+  std::this_thread::sleep_for(enqueuing);
+  static_cast<void>(clock.stop());
+  return taken.count();
+}
+
+TEST(GpuClock, HoldsTheStreamForTwiceTheLastTimeToEnqueue) {
+  using std::chrono::milliseconds;
+  const cuda::stream stream = cuda::make_stream();
+  cuda::stream_clock clock(stream.get());
+  EXPECT_LT(held(clock, milliseconds(20)), 20) << "1 ms at first";
+  EXPECT_GE(held(clock, milliseconds(0)), 40);
+  EXPECT_LT(held(clock, milliseconds(0)), 20);
+}
+
+TEST(GpuClock, HoldsTheStreamBrieflyWhereWorkWaitsForIt) {
+  using std::chrono::milliseconds;
+  const cuda::stream stream = cuda::make_stream();
+  cuda::stream_clock clock(stream.get());
+  EXPECT_LT(held(clock, milliseconds(20)), 20);
+  // Work that waits for the stream takes longer than any hold.
+  for (int i = 0; i < 4; ++i) EXPECT_GE(held(clock, milliseconds(60)), 40) << i;
+  EXPECT_LT(held(clock, milliseconds(60)), 20);
+  EXPECT_LT(held(clock, milliseconds(60)), 20);
+}
+
 TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
   const auto users = [] {
     void* library = ::dlopen(LAYERBENCH_FAKE_NVML, RTLD_NOW);
