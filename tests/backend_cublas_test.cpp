@@ -80,6 +80,11 @@ std::unique_ptr<run::any_plan> plan_in(dtype type, const std::string& algorithm 
   return device.plan(op::any(op::gemm{.m = 2, .n = 3, .k = 4}),
                      {.type = type, .algorithm = algorithm});
 }
+std::unique_ptr<run::any_plan> plan_in_8_bits(const std::string& algorithm = {}) {
+  static run::backend_device<cublas::backend, op::gemm> device(1);
+  return device.plan(op::any(op::gemm{.m = 16, .n = 16, .k = 16, .b_transposed = true}),
+                     {.type = dtype::f8_e4m3, .algorithm = algorithm});
+}
 std::string algorithm(dtype type) { return plan_in(type)->algorithm(); }
 
 /// Of an algorithm of the stand-in, whose attributes have their own numbers as values.
@@ -132,6 +137,48 @@ TEST(Gemm, OfF32IsNotOnTensorCores) {
   static_cast<void>(algorithm(dtype::tf32));
   EXPECT_EQ(implementations & CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA, 0U);
   EXPECT_NE(implementations & CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA, 0U);
+}
+
+TEST(Gemm, AddsUpPartsInF32) {
+  for (const dtype type : {dtype::f16, dtype::bf16}) {
+    static_cast<void>(algorithm(type));
+    EXPECT_EQ(reductions, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}) << name(type);
+  }
+  static_cast<void>(plan_in_8_bits());
+  EXPECT_EQ(reductions, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+  for (const dtype type : {dtype::f32, dtype::tf32}) {
+    static_cast<void>(algorithm(type));
+    EXPECT_EQ(reductions, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_MASK}) << name(type);
+  }
+}
+
+TEST(Gemm, InEightBitsHasFastAccumulationBeside) {
+  algorithms_found = 2;
+  EXPECT_EQ(plan_in_8_bits()->algorithm(), algorithm_text(0)) << "without it by default";
+  std::vector<std::string> names;
+  for (const auto& other : plan_in_8_bits()->alternatives(9)) {
+    names.push_back(other->algorithm());
+    EXPECT_EQ(plan_in_8_bits(names.back())->algorithm(), names.back());
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre(algorithm_text(0) + "_fast", algorithm_text(1),
+                                            algorithm_text(1) + "_fast"));
+  EXPECT_THAT(plan_in(dtype::f16)->alternatives(9), ::testing::SizeIs(1));
+  EXPECT_THROW(static_cast<void>(plan_in(dtype::f16, algorithm_text(0) + "_fast")), unsupported);
+  algorithms_found = 1;
+}
+
+TEST(Gemm, WithFastAccumulationIsWithinABoundForIt) {
+  run::backend_device<cublas::backend, op::gemm> device(1);
+  const op::gemm o{.m = 32, .n = 32, .k = 8192, .b_transposed = true};
+  const auto verify = [&](const std::string& algorithm) {
+    run::verify(device, *device.plan(op::any(o), {.type = dtype::f8_e4m3, .algorithm = algorithm}),
+                reference::exact_value_of(o, op::pass::fwd), 1, true);
+  };
+  EXPECT_NO_THROW(verify(algorithm_text(0)));
+  EXPECT_NO_THROW(verify(algorithm_text(0) + "_fast"));
+  always_fast = true;
+  EXPECT_THROW(verify(algorithm_text(0)), run::wrong_result) << "not within that of f32";
+  always_fast = false;
 }
 
 TEST(Gemm, SaysHowItsOperandsAreAligned) {

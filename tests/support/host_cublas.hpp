@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -38,6 +39,7 @@ struct product {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   void* bias = nullptr;
   cudaDataType_t bias_type = CUDA_R_32F;
+  std::int8_t fast = 0;  ///< partial sums keep 14 bits
 };
 
 template <class Opaque, class Meant>
@@ -132,6 +134,16 @@ void sum_gradient(const product& call, const factor& a, const factor& b) {
   }
 }
 
+/// Whether products have fast accumulation also where they are not to have it.
+bool always_fast = false;
+
+/// Cuts off what is behind the first 14 bits of the significand.
+double with_14_bits(double x) {
+  int exponent = 0;
+  const double significand = std::frexp(x, &exponent);
+  return std::ldexp(std::trunc(std::ldexp(significand, 14)), exponent - 14);
+}
+
 void multiply(const product& call, const factor& a, const factor& b, const factor& result) {
   const bool adds =
       call.epilogue == CUBLASLT_EPILOGUE_BIAS || call.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
@@ -140,7 +152,11 @@ void multiply(const product& call, const factor& a, const factor& b, const facto
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     for (std::int64_t j = 0; j < b.columns(); ++j) {
       double sum = adds ? elements{call.bias, call.bias_type}.get(i) : 0;
-      for (std::int64_t k = 0; k < a.columns(); ++k) sum += a.at(i, k) * b.at(k, j);
+      for (std::int64_t k = 0; k < a.columns(); ++k) {
+        sum += a.at(i, k) * b.at(k, j);
+        const bool is_added = k % 32 == 31;  // to the sum of what came before
+        if (is_added && (call.fast != 0 || always_fast)) sum = with_14_bits(sum);
+      }
       result.in.set(result.place(i, j), positive ? std::max(sum, 0.0) : sum);
     }
   }
@@ -154,6 +170,7 @@ int algorithms_found = 1;
 bool algorithms_differ_in_attributes = false;
 int broken_algorithm = -1;
 std::uint64_t implementations = 0;      ///< that the last choice allowed
+std::uint32_t reductions = 0;           ///< that the last choice allowed
 std::vector<std::uint32_t> alignments;  ///< that choices asked for
 
 }  // namespace
@@ -206,6 +223,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t call,
   if (name == CUBLASLT_MATMUL_DESC_EPILOGUE) return store(of(call).epilogue, from, bytes);
   if (name == CUBLASLT_MATMUL_DESC_BIAS_POINTER) return store(of(call).bias, from, bytes);
   if (name == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) return store(of(call).bias_type, from, bytes);
+  if (name == CUBLASLT_MATMUL_DESC_FAST_ACCUM) return store(of(call).fast, from, bytes);
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* built) {
@@ -220,6 +238,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t /
                                                     cublasLtMatmulPreferenceAttributes_t name,
                                                     const void* from, std::size_t bytes) {
   if (name == CUBLASLT_MATMUL_PREF_IMPL_MASK) return store(implementations, from, bytes);
+  if (name == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) return store(reductions, from, bytes);
   if (name >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
       name <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES) {
     return store(alignments.emplace_back(), from, bytes);

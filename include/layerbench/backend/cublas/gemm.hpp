@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,18 +44,37 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const { return algorithm_.workspaceSize; }
-  [[nodiscard]] std::string algorithm() const { return cublas::text(algorithm_.algo); }
+  [[nodiscard]] std::string algorithm() const {
+    return cublas::text(algorithm_.algo, fast_accumulation_);
+  }
+  /// By estimated speed; in 8 bits also with fast accumulation.
   [[nodiscard]] std::vector<std::string> alternatives() const {
     std::vector<std::string> names;
-    for (const cublasLtMatmulHeuristicResult_t& proposal : proposals(max_alternatives)) {
-      const std::string name = cublas::text(proposal.algo);
+    const proposal_list all = proposals(max_alternatives, /*fast_accumulation=*/false);
+    const proposal_list fast =
+        type_ == dtype::f8_e4m3 ? proposals(max_alternatives, true) : proposal_list();
+    const auto add = [&](const proposal_list& from, std::size_t i, bool fast_accumulation) {
+      if (i >= from.size()) return;
+      const std::string name = cublas::text(from[i].algo, fast_accumulation);
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
+    for (std::size_t i = 0; i < max_alternatives; ++i) {
+      add(all, i, false);
+      add(fast, i, true);
     }
     return names;
   }
 
+  /// With fast accumulation about 14 bits of a partial sum are kept (DeepSeek-V3 Technical Report,
+  /// arXiv:2412.19437, 3.3.2, of Hopper). The mean square of partial sums is that of
+  /// run::expected_square_error().
   template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, const Sum& exact) const {
+  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+    if (fast_accumulation_ && operand == product_.output) {
+      const double squares = static_cast<double>(exact.terms + 1) *
+                             (2 * exact.value * exact.value + exact.squares) / 6;
+      exact.rounded_terms = std::ldexp(std::sqrt(squares), -14) / unit_roundoff(type_);
+    }
     const bool adds_bias =
         operand == product_.output && (product_.epilogue == CUBLASLT_EPILOGUE_BIAS ||
                                        product_.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS);
@@ -68,7 +88,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   };
 
   [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
-    binding bound{matmul_descriptor(), {}, workspace};
+    binding bound{matmul_descriptor(fast_accumulation_), {}, workspace};
     place(bound, addresses);
     return bound;
   }
@@ -93,6 +113,8 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   }
 
  private:
+  using proposal_list = std::vector<cublasLtMatmulHeuristicResult_t>;
+
   static constexpr std::size_t max_workspace = std::size_t{64} << 20U;  ///< bytes; more has no use
   static constexpr std::size_t max_alternatives = 32;
 
@@ -183,7 +205,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return result;
   }
 
-  [[nodiscard]] cublas::matmul matmul_descriptor() const {
+  [[nodiscard]] cublas::matmul matmul_descriptor(bool fast_accumulation) const {
     cublas::matmul result(type_);
     const auto operation = [](const factor& f) { return f.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
     result.set(CUBLASLT_MATMUL_DESC_TRANSA, operation(product_.a));
@@ -193,14 +215,15 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
       result.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
                  cublas::data_type(logical(*product_.bias).type));
     }
+    if (fast_accumulation) result.set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
     return result;
   }
 
   /// At most `count` algorithms that the heuristics propose, by estimated speed.
-  [[nodiscard]] std::vector<cublasLtMatmulHeuristicResult_t> proposals(std::size_t count) const {
-    const cublas::matmul call = matmul_descriptor();
+  [[nodiscard]] proposal_list proposals(std::size_t count, bool fast_accumulation) const {
+    const cublas::matmul call = matmul_descriptor(fast_accumulation);
     const cublas::preference preference(type_, workspace_limit_);
-    std::vector<cublasLtMatmulHeuristicResult_t> all(count);
+    proposal_list all(count);
     int found = 0;
     cuda::check(cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(),
                                                addend_.get(), result_.get(), preference.get(),
@@ -213,8 +236,12 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
 
   /// Sets the algorithm by name; empty: the first proposal. Throws unsupported.
   void choose(const std::string& algorithm) {
-    for (const auto& proposal : proposals(algorithm.empty() ? 1 : max_alternatives)) {
-      if (!algorithm.empty() && cublas::text(proposal.algo) != algorithm) continue;
+    fast_accumulation_ = type_ == dtype::f8_e4m3 && algorithm.ends_with(cublas::fast_suffix);
+    const std::size_t count = algorithm.empty() ? 1 : max_alternatives;
+    for (const auto& proposal : proposals(count, fast_accumulation_)) {
+      if (!algorithm.empty() && cublas::text(proposal.algo, fast_accumulation_) != algorithm) {
+        continue;
+      }
       algorithm_ = proposal;
       return;
     }
@@ -231,6 +258,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   cublas::matrix_layout result_;
   cublas::matrix_layout addend_;  ///< layout of C, which cannot have 8 bits
   cublasLtMatmulHeuristicResult_t algorithm_{};
+  bool fast_accumulation_ = false;  ///< CUBLASLT_MATMUL_DESC_FAST_ACCUM
 };
 
 static_assert(implements<cublas::backend, op::gemm>);

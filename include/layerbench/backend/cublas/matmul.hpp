@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <cublasLt.h>
 
@@ -114,12 +115,16 @@ class preference {
       cuda::make_handle<handle>("cublasLtMatmulPreferenceCreate", &cublasLtMatmulPreferenceCreate);
 };
 
+/// End of the names of algorithms with fast accumulation.
+inline constexpr std::string_view fast_suffix = "_fast";
+
 /// Name of an algorithm from the attributes of its configuration, such as
-/// "algo66_tile20_stages35_splitk2_reduction2_cluster3". Algorithms with equal names are equal. The
-/// first four attributes are always there, the others where they are not 0. `reduction` says how
-/// the parts of a split sum are added: 1 in the result's memory and type, 2 in f32, 4 in the
-/// result's type (cublasLtReductionScheme_t).
-[[nodiscard]] inline std::string text(const cublasLtMatmulAlgo_t& algorithm) {
+/// "algo66_tile20_stages35_splitk2_reduction2_cluster3", with the suffix behind. Algorithms with
+/// equal names are equal. The first four attributes are always there, the others where they are not
+/// 0. `reduction` says how the parts of a split sum are added: 1 in the result's memory and type, 2
+/// in f32, 4 in the result's type (cublasLtReductionScheme_t).
+[[nodiscard]] inline std::string text(const cublasLtMatmulAlgo_t& algorithm,
+                                      bool fast_accumulation) {
   const auto number = [&]<class Number = std::uint32_t>(cublasLtMatmulAlgoConfigAttributes_t name,
                                                         Number value = 0) {
     std::size_t written = 0;
@@ -141,7 +146,7 @@ class preference {
   add("custom", number(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
   add("inner", number(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, narrow));
   add("cluster", number(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, narrow));
-  return result;
+  return fast_accumulation ? result + std::string(fast_suffix) : result;
 }
 
 }  // namespace layerbench::cublas
