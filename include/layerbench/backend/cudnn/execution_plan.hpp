@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,40 +64,56 @@ struct plan_limits {
 inline constexpr std::array<std::pair<cudnnBackendHeurMode_t, std::string_view>, 2> heuristics{
     {{CUDNN_HEUR_MODE_A, "mode_a"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}}};
 
+/// The proposals that a search has looked at, and how many of them it finalized, which takes cuDNN
+/// about 20 ms each. The workspace of a plan is known only then.
+struct tried_plans {
+  std::vector<engine_choice> choices = {};
+  std::size_t finalized = 0;
+};
+
 namespace detail {
 
-/// The plan of a configuration; nullopt if cuDNN does not support it or it violates the limits.
-[[nodiscard]] inline std::optional<execution_plan> plan_within(const plan_limits& limits,
-                                                               engine_config config,
-                                                               const descriptor& gpu,
-                                                               std::string heuristic) {
+[[nodiscard]] inline bool fits(const execution_plan& plan, const plan_limits& limits) {
+  return plan.workspace_bytes() <= limits.workspace_bytes;
+}
+
+/// The plan of a configuration, which may need too much workspace; nullopt if cuDNN does not
+/// support it or its arithmetic or engine is outside the limits.
+[[nodiscard]] inline std::optional<execution_plan> finalized_plan(const plan_limits& limits,
+                                                                  engine_config config,
+                                                                  const descriptor& gpu,
+                                                                  std::string heuristic) {
   if (!computes_in(limits.type, config.notes())) return std::nullopt;
   if (std::ranges::find(limits.wrong_engines, config.choice().engine) !=
       limits.wrong_engines.end()) {
     return std::nullopt;
   }
   try {
-    execution_plan result(std::move(config), gpu, std::move(heuristic));
-    if (result.workspace_bytes() > limits.workspace_bytes) return std::nullopt;
-    return result;
+    return execution_plan(std::move(config), gpu, std::move(heuristic));
   } catch (const unsupported&) {  // the heuristics may propose configurations that do not work
     return std::nullopt;
   }
 }
 
-/// Calls `visit` with each plan within the limits, but for those of `seen`, until it returns false.
+/// Calls `visit` with each plan within the limits but for those of `tried`, until it returns false
+/// or `most` plans are finalized. Adds the plans to `tried`.
 template <class Visit>
 void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_limits& limits,
-                   const Visit& visit, std::vector<engine_choice> seen = {}) {
+                   tried_plans& tried, std::size_t most, const Visit& visit) {
   for (const auto& [mode, mode_name] : heuristics) {
     for (engine_config& proposal : proposals(graph, gpu, mode)) {
-      if (std::ranges::find(seen, proposal.choice()) != seen.end()) continue;
-      seen.push_back(proposal.choice());
-      auto result = plan_within(limits, std::move(proposal), gpu, std::string(mode_name));
-      if (result && !visit(*std::move(result))) return;
+      if (tried.finalized >= most) return;
+      if (std::ranges::find(tried.choices, proposal.choice()) != tried.choices.end()) continue;
+      tried.choices.push_back(proposal.choice());
+      auto result = finalized_plan(limits, std::move(proposal), gpu, std::string(mode_name));
+      if (!result) continue;
+      ++tried.finalized;
+      if (fits(*result, limits) && !visit(*std::move(result))) return;
     }
   }
 }
+
+inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
 }  // namespace detail
 
@@ -105,38 +122,40 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
                                                            const descriptor& gpu,
                                                            const plan_limits& limits) {
   std::vector<execution_plan> all;
-  detail::for_each_plan(graph, gpu, limits, [&](execution_plan result) {
+  tried_plans tried;
+  detail::for_each_plan(graph, gpu, limits, tried, detail::any_number, [&](execution_plan result) {
     all.push_back(std::move(result));
     return true;
   });
   return all;
 }
 
-/// At most `most` of all_plans(), without that of `own`. No further plan is finalized, which takes
-/// cuDNN about 20 ms each.
+/// The next of all_plans() behind those of `tried`. No more than `most` plans are finalized, those
+/// of `tried` and those that need too much workspace included.
 [[nodiscard]] inline std::vector<execution_plan> other_plans(const descriptor& graph,
                                                              const descriptor& gpu,
                                                              const plan_limits& limits,
-                                                             const engine_choice& own,
-                                                             std::size_t most) {
+                                                             tried_plans tried, std::size_t most) {
   std::vector<execution_plan> others;
-  if (most == 0) return others;
-  const auto add = [&](execution_plan result) {
+  detail::for_each_plan(graph, gpu, limits, tried, most, [&](execution_plan result) {
     others.push_back(std::move(result));
-    return others.size() < most;
-  };
-  detail::for_each_plan(graph, gpu, limits, add, {own});
+    return true;
+  });
   return others;
 }
 
-/// The first plan of all_plans(). Throws unsupported if there is none.
+/// The first plan of all_plans(); adds to `tried`, unless null, what was looked at. Throws
+/// unsupported if there is none.
 [[nodiscard]] inline execution_plan first_plan(const descriptor& graph, const descriptor& gpu,
-                                               const plan_limits& limits) {
+                                               const plan_limits& limits,
+                                               tried_plans* tried = nullptr) {
   std::optional<execution_plan> first;
-  detail::for_each_plan(graph, gpu, limits, [&](execution_plan result) {
-    first = std::move(result);
-    return false;
-  });
+  tried_plans unwanted;
+  detail::for_each_plan(graph, gpu, limits, tried == nullptr ? unwanted : *tried,
+                        detail::any_number, [&](execution_plan result) {
+                          first = std::move(result);
+                          return false;
+                        });
   if (first) return *std::move(first);
   throw unsupported(fmt::format("cuDNN has no plan in {} with up to {} bytes of workspace",
                                 name(limits.type), limits.workspace_bytes));
@@ -154,9 +173,9 @@ void for_each_plan(const descriptor& graph, const descriptor& gpu, const plan_li
   };
   const auto* const heuristic = std::ranges::find_if(heuristics, proposed);
   auto result =
-      detail::plan_within(limits, engine_config(graph, gpu, *choice), gpu,
-                          std::string(heuristic == heuristics.end() ? "" : heuristic->second));
-  if (result) return *std::move(result);
+      detail::finalized_plan(limits, engine_config(graph, gpu, *choice), gpu,
+                             std::string(heuristic == heuristics.end() ? "" : heuristic->second));
+  if (result && detail::fits(*result, limits)) return *std::move(result);
   throw unsupported(
       fmt::format("the chosen plan {} cannot be used in {} with up to {} bytes of workspace", text,
                   name(limits.type), limits.workspace_bytes));

@@ -153,8 +153,10 @@ class graph_execution {
     return graph_.scratch_bytes() + plan_.workspace_bytes();
   }
   [[nodiscard]] std::string algorithm() const { return plan_.text(); }
+  /// Others that the library has. No more than `most` beside this one are finalized, those that
+  /// need too much workspace included.
   [[nodiscard]] std::vector<execution_plan> other_plans(std::size_t most) const {
-    return cudnn::other_plans(graph_.self(), gpu_of(library_), limits_, plan_.choice(), most);
+    return cudnn::other_plans(graph_.self(), gpu_of(library_), limits_, tried_, most + 1);
   }
 
   /// `tensors`: the position of the operand that is the graph's tensor 0, 1 and so on. `chosen`: a
@@ -165,7 +167,9 @@ class graph_execution {
         graph_(std::move(graph)),
         tensors_(std::move(tensors)),
         limits_{request.type, left_by_graph(request.workspace_limit), graph_.wrong_engines()},
-        plan_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {}
+        plan_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {
+    if (tried_.choices.empty()) tried_ = {{plan_.choice()}, 1};
+  }
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
   /// Gives the graph's tensor `id` memory that is no operand.
@@ -203,9 +207,9 @@ class graph_execution {
   }
 
  private:
-  [[nodiscard]] execution_plan plan_of(const std::string& algorithm) const {
+  [[nodiscard]] execution_plan plan_of(const std::string& algorithm) {
     const descriptor gpu = gpu_of(library_);
-    if (algorithm.empty()) return first_plan(graph_.self(), gpu, limits_);
+    if (algorithm.empty()) return first_plan(graph_.self(), gpu, limits_, &tried_);
     return replayed_plan(graph_.self(), gpu, limits_, algorithm);
   }
 
@@ -221,6 +225,7 @@ class graph_execution {
   std::vector<std::size_t> tensors_;
   std::map<std::int64_t, address> constants_;
   plan_limits limits_;
+  tried_plans tried_;  ///< on the way to the plan
   execution_plan plan_;
 };
 
