@@ -97,6 +97,18 @@ TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
   EXPECT_GT(host_launches, 0);
   passes.time_layers(*whole, clocks, limits);
   EXPECT_NEAR(clocks.seconds({0}).value(), 1e-6, 1e-9);
+  int readings = 0;
+  gpu::tells = [&] {
+    ++readings;
+    return std::map<std::string, double>{{"sm_mhz", 1900}};
+  };
+  for (const bool steady : {false, true}) {
+    readings = 0;
+    pass_limits again = limits;
+    again.steady_clocks = steady;
+    static_cast<void>(passes.time_chain(*whole, again));
+    EXPECT_EQ(readings > 2, steady) << "work precedes it until its clock is steady";
+  }
 }
 
 /// Rows of a program that measures on these backends.

@@ -215,8 +215,7 @@ TEST_F(GpuTiming, RecordingsAreFreed) {
 /// A row, and what visits it.
 class GpuVisit : public GpuTiming {
  protected:
-  result::measurement visited(timing_mode how, cache_state cache) {
-    device().set_timing(how);
+  std::unique_ptr<benchmark_case> case_in(cache_state cache) const {
     case_spec what{
         .name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
         .op = op::any(product),
@@ -227,10 +226,14 @@ class GpuVisit : public GpuTiming {
                   .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
             },
         .expected = reference::exact_value_of(product, op::pass::fwd)};
-    benchmark_case one(std::move(what), memory_);
-    one.prepare({});
+    auto row = std::make_unique<benchmark_case>(std::move(what), memory_);
+    row->prepare({});
+    return row;
+  }
+  result::measurement visited(timing_mode how, cache_state cache) {
+    device().set_timing(how);
     measurer passes(frequency_probe_of);
-    return passes.time_row(one, {.min_time = stopping_limits{}.min_time});
+    return passes.time_row(*case_in(cache), {.min_time = stopping_limits{}.min_time});
   }
 };
 
@@ -247,6 +250,29 @@ TEST_F(GpuVisit, TimesTheSameCallsInEachMode) {
                 how == timing_mode::graph && cache == cache_state::model);
       EXPECT_FALSE(row.disturbed());
     }
+  }
+}
+
+TEST_F(GpuVisit, IsAtASteadyClockOnlyWhereThatIsAskedFor) {
+  take(3e-6, 7e-6, 5e-6);
+  for (const timing_mode how : {timing_mode::stream, timing_mode::graph}) {
+    device().set_timing(how);
+    const std::unique_ptr<benchmark_case> row = case_in(cache_state::hot);
+    measurer passes(frequency_probe_of);
+    int readings = 0;
+    gpu::tells = [&] {
+      ++readings;
+      return std::map<std::string, double>{{"sm_mhz", 1900}};
+    };
+    const auto readings_of_a_pass = [&](bool steady) {
+      readings = 0;
+      static_cast<void>(
+          passes.time_row(*row, {.min_time = stopping_limits{}.min_time, .steady_clocks = steady}));
+      return readings;
+    };
+    readings_of_a_pass(false);  // the device is warm from here on
+    EXPECT_EQ(readings_of_a_pass(false), 2) << name(how) << ": before and after";
+    EXPECT_GT(readings_of_a_pass(true), 3) << name(how);
   }
 }
 
