@@ -228,16 +228,40 @@ TEST_F(Preparation, OfARowIsNoMoreWorkForTheHostInALargerBatch) {
   }
 }
 
+/// What the host does to make a chain of training steps, and the bytes of the chain.
+struct chain_work {
+  host_work host;
+  std::size_t bytes;
+};
+chain_work work_of_chain(const std::shared_ptr<run::device_context>& context,
+                         const std::string& model, std::int64_t batch, dtype type) {
+  const model::graph graph = model::load(model::find(model, LAYERBENCH_SHAPES_DIR), batch);
+  run::planned_step planned(model::step_of(graph, "training", type), {.type = type}, context, true);
+  const host_work before;
+  const std::size_t bytes = planned.make_chain(1)->bytes();
+  return {before.since(), bytes};
+}
+
 TEST_F(Preparation, OfAChainIsNoMoreWorkForTheHostInALargerBatch) {
-  const auto work = [&](std::int64_t batch) {
-    const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), batch);
-    run::planned_step planned(model::step_of(lenet, "training"), {}, context_, true);
-    const host_work before;
-    EXPECT_GT(planned.make_chain(1)->bytes(), 0U);
-    return before.since().copied;
-  };
-  work(2);  // compiles kernels
-  EXPECT_EQ(work(2), work(8));
+  for (const dtype type : {dtype::f32, dtype::bf16}) {
+    work_of_chain(context_, "lenet5", 2, type);  // compiles kernels
+    const host_work few = work_of_chain(context_, "lenet5", 2, type).host;
+    const host_work many = work_of_chain(context_, "lenet5", 8, type).host;
+    EXPECT_EQ(few.copied, many.copied) << name(type);
+    EXPECT_EQ(few.taken, many.taken) << name(type);
+  }
+}
+
+TEST_F(Preparation, OfAChainOfALargeModelIsNoWorkForTheHost) {
+  constexpr std::size_t weights = 138'357'544;  // of VGG-16
+  host_skips_work = true;
+  for (const std::int64_t batch : {1, 128}) {
+    const chain_work work = work_of_chain(context_, "vgg16", batch, dtype::bf16);
+    EXPECT_GT(work.bytes, weights * sizeof(float));
+    EXPECT_LT(work.host.copied, weights / 100) << batch;
+    EXPECT_LT(work.host.taken, weights / 100) << batch;
+  }
+  host_skips_work = false;
 }
 
 TEST_F(Preparation, VerifiesAPlanOnceForAllItsRows) {
