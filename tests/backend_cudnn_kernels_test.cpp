@@ -15,6 +15,8 @@
 #include <layerbench/backend/cudnn/activation.hpp>
 #include <layerbench/backend/cudnn/add.hpp>
 #include <layerbench/backend/cudnn/append.hpp>
+#include <layerbench/backend/cudnn/batchnorm.hpp>
+#include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
@@ -28,6 +30,7 @@
 #include <layerbench/backend/cudnn/reorder.hpp>
 #include <layerbench/backend/cudnn/rotary.hpp>
 #include <layerbench/backend/cudnn/slice.hpp>
+#include <layerbench/backend/cudnn/stream.hpp>
 #include <layerbench/backend/cudnn/transpose.hpp>
 #include <layerbench/backend/cudnn/update.hpp>
 #include <layerbench/backend/reference/plans.hpp>
@@ -150,6 +153,19 @@ TEST(Kernels, AddTheBiasOfTransposedConvolutions) {
   });
 }
 
+TEST(Kernels, OfStreamsAgreeWithTheReference) {
+  expect_right_in<op::stream>({fwd}, [](op::stream& o, dice& d) {
+    if (d.chance(3)) o.bytes = 8 * d.between(1, 40);  // up to one warp, and beyond
+  });
+  cublas::backend device(1);
+  using stream = plan<cublas::backend, op::stream>;
+  for (const auto& [bytes, text] :
+       {std::pair{512, "nvrtc_stream_read"}, std::pair{520, "cudaMemsetAsync+nvrtc_stream_read"}}) {
+    EXPECT_EQ(stream(device, {op::stream_kind::read, bytes}, {}).algorithm(), text);
+  }
+  EXPECT_EQ(stream(device, {op::stream_kind::copy, 8}, {}).algorithm(), "nvrtc_copy");
+}
+
 TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
   constexpr std::int64_t many = 5'000'001;  // past 2048 blocks of 256 threads for 8 each
   using enum op::update_rule;
@@ -166,6 +182,11 @@ TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
   expect_right(caches, {3, 1'000, {5}, 2'000}, {fwd, dtype::bf16}, false);
   device_for<op::rotary> turned(1);
   expect_right(turned, {2, 1'000, 40, 128}, {fwd, dtype::bf16}, false);
+  device_for<op::stream> streams(1);
+  for (const op::stream_kind kind :
+       {op::stream_kind::read, op::stream_kind::write, op::stream_kind::copy}) {
+    expect_right(streams, {kind, 2 * 4 * many}, {fwd, dtype::bf16}, false);
+  }
   device_for<op::update> updates(1);
   expect_right(updates, {.rule = accumulate, .sizes = {many}}, {fwd, dtype::bf16}, false);
   device_for<op::reorder> reorders(1);
@@ -193,6 +214,70 @@ TEST(Kernels, TakeManyTensorsInFewLaunches) {
     o.rule = op::update_rule::zero;
     expect_right(device, o, {fwd, dtype::f16});
   }
+}
+
+/// The launches of a call, which computes on memory that is never looked at.
+template <class Op>
+std::vector<host_grid> launches_of(const Op& o, const plan_request& request) {
+  cudnn::backend device(1);
+  const plan<cudnn::backend, Op> called(device, o, request);
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<address> places;
+  for (const plan_operand& operand : called.operands()) {
+    memory.emplace_back(operand.bytes);
+    places.push_back(memory.back().data());
+  }
+  memory.emplace_back(called.workspace_bytes());
+  host_grids.clear();
+  called.run(called.bind(places, memory.back().data()));
+  return std::exchange(host_grids, {});
+}
+
+TEST(Kernels, HaveBlocksByTheSizesOfTensors) {
+  op::update o{.rule = op::update_rule::momentum, .sizes = std::vector<std::int64_t>(161, 10)};
+  EXPECT_THAT(launches_of(o, {}), ::testing::SizeIs(4)) << "52 tensors in each";
+  o.sizes = std::vector<std::int64_t>(32, 10);
+  o.sizes[7] = 8'000'001;
+  const std::vector<host_grid> large = launches_of(o, {});
+  ASSERT_THAT(large, ::testing::SizeIs(1));
+  EXPECT_EQ(large[0].blocks.x, 489U + 31) << "16384 elements in each";
+  EXPECT_EQ(large[0].blocks.y, 1U);
+}
+
+TEST(Kernels, SumTheGradientOfABiasInParallel) {
+  using enum dtype;
+  const dims images{8, 64, 56, 56};
+  const auto sum = [&](dtype type, std::size_t most_bytes) {
+    cudnn::backend device(1);
+    const cudnn::bias_gradient gradient(device, images, type, true, most_bytes);
+    std::vector<float> from(static_cast<std::size_t>(elements(images)), 1.0F);
+    std::vector<float> to(64);
+    std::vector<std::byte> workspace(gradient.workspace_bytes());
+    EXPECT_LE(workspace.size(), most_bytes);
+    host_grids.clear();
+    gradient.run(nullptr, from.data(), to.data(), workspace.data());
+    if (type == f32) {
+      EXPECT_THAT(to, ::testing::Each(8 * 56 * 56));
+    }
+    return host_grids.front().blocks.x * host_grids.front().threads.x;
+  };
+  constexpr std::size_t enough = std::size_t{64} << 20U;
+  // 2^18 threads, as far as each has at least 4 terms of 16 bytes.
+  EXPECT_GE(sum(f32, enough), 16U * (8 * 56 * 56 / 4));
+  EXPECT_GE(sum(bf16, enough), 8U * (8 * 56 * 56 / 4));
+  EXPECT_GT(sum(f32, 64 * sizeof(float)), 0U) << "with room for one number per channel";
+  EXPECT_THROW(sum(f32, 63 * sizeof(float)), unsupported);
+}
+
+TEST(Kernels, OfBatchNormsRefuseMemoryThatPassesShare) {
+  cudnn::backend device(1);
+  using batchnorm = plan<cudnn::backend, op::batchnorm>;
+  const op::batchnorm o{.n = 1, .c = 2, .h = 3, .w = 3};
+  EXPECT_NO_THROW(batchnorm(device, o, {fwd_training}));
+  host_batchnorm_reserve = 64;
+  EXPECT_THROW(batchnorm(device, o, {fwd_training}), unsupported);
+  EXPECT_THROW(batchnorm(device, o, {bwd}), unsupported);
+  host_batchnorm_reserve = 0;
 }
 
 TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {

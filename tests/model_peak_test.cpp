@@ -84,6 +84,15 @@ TEST(Peak, UsesTheLastKnownCache) {
   EXPECT_EQ(unknown.size(), 4U);
 }
 
+TEST(Peak, OfAGpuHasStreamsOfItsL2AndOfMemory) {
+  const auto bytes = streams(peak_graph_of_gpu(50 * mib));
+  EXPECT_EQ(bytes.at("read_l2"), 25 * mib);
+  EXPECT_EQ(bytes.at("copy_memory"), 800 * mib);
+  EXPECT_EQ(bytes.at("call"), 64);
+  EXPECT_EQ(bytes.size(), 7U);
+  EXPECT_EQ(streams(peak_graph_of_gpu(0)).at("read_memory"), 256 * mib) << "listed without a GPU";
+}
+
 TEST(Peak, HasALargeGemmPerThread) {
   EXPECT_THAT(products(peak_of(1, 1)), ElementsAre("square_1024", "square_2048"));
   EXPECT_THAT(products(peak_of(1, 8)), ElementsAre("square_1024", "square_2048"));

@@ -64,11 +64,20 @@ double host_lrn_base(const cudnnLRNStruct& how, const host_tensor& x, const host
   return how.k + how.alpha / static_cast<double>(how.size) * squares;
 }
 
-/// Scratch memory that batch normalisation asks for, and whether it got it; it leaves numbers
-/// there.
+/// Scratch memory that batch normalisation asks for, and memory that its passes are to share.
 constexpr std::size_t host_batchnorm_scratch = 128;
-bool host_batchnorm_uses(cudnnBatchNormOps_t ops, void* scratch, std::size_t bytes) {
-  if (ops != CUDNN_BATCHNORM_OPS_BN || scratch == nullptr || bytes < host_batchnorm_scratch) {
+std::size_t host_batchnorm_reserve = 0;
+/// Its only mode is the faster one.
+cudnnStatus_t host_batchnorm_size(cudnnBatchNormMode_t mode, std::size_t size, std::size_t* bytes) {
+  *bytes = size;
+  return mode == CUDNN_BATCHNORM_SPATIAL_PERSISTENT ? CUDNN_STATUS_SUCCESS
+                                                    : CUDNN_STATUS_NOT_SUPPORTED;
+}
+/// Whether it got what it asked for; it leaves numbers in the scratch memory.
+bool host_batchnorm_uses(cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops, void* scratch,
+                         std::size_t bytes) {
+  if (mode != CUDNN_BATCHNORM_SPATIAL_PERSISTENT || ops != CUDNN_BATCHNORM_OPS_BN ||
+      scratch == nullptr || bytes < host_batchnorm_scratch) {
     return false;
   }
   std::memset(scratch, 0x3F, host_batchnorm_scratch);
@@ -185,39 +194,36 @@ cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t /*handle*/, cudnnSoftmaxAlgorit
 }
 
 cudnnStatus_t cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*ops*/,
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t /*ops*/,
     const cudnnTensorDescriptor_t /*x*/, const cudnnTensorDescriptor_t /*z*/,
     const cudnnTensorDescriptor_t /*y*/, const cudnnTensorDescriptor_t /*channels*/,
     const cudnnActivationDescriptor_t /*activation*/, std::size_t* bytes) {
-  *bytes = host_batchnorm_scratch;
-  return CUDNN_STATUS_SUCCESS;
+  return host_batchnorm_size(mode, host_batchnorm_scratch, bytes);
 }
 cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*ops*/,
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t /*ops*/,
     const cudnnTensorDescriptor_t /*x*/, const cudnnTensorDescriptor_t /*y*/,
     const cudnnTensorDescriptor_t /*dy*/, const cudnnTensorDescriptor_t /*dz*/,
     const cudnnTensorDescriptor_t /*dx*/, const cudnnTensorDescriptor_t /*channels*/,
     const cudnnActivationDescriptor_t /*activation*/, std::size_t* bytes) {
-  *bytes = host_batchnorm_scratch;
-  return CUDNN_STATUS_SUCCESS;
+  return host_batchnorm_size(mode, host_batchnorm_scratch, bytes);
 }
 cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t /*ops*/,
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t /*ops*/,
     const cudnnActivationDescriptor_t /*activation*/, const cudnnTensorDescriptor_t /*x*/,
     std::size_t* bytes) {
-  *bytes = 0;
-  return CUDNN_STATUS_SUCCESS;
+  return host_batchnorm_size(mode, host_batchnorm_reserve, bytes);
 }
 cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t ops,
-    const void* alpha, const void* beta, const cudnnTensorDescriptor_t x_of, const void* x_at,
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops, const void* alpha,
+    const void* beta, const cudnnTensorDescriptor_t x_of, const void* x_at,
     const cudnnTensorDescriptor_t /*z_of*/, const void* /*z_at*/,
     const cudnnTensorDescriptor_t y_of, void* y_at, const cudnnTensorDescriptor_t channels_of,
     const void* scale_at, const void* shift_at, double factor, void* running_mean_at,
     void* running_variance_at, double epsilon, void* mean_at, void* inverse_at,
     cudnnActivationDescriptor_t /*activation*/, void* scratch, std::size_t scratch_bytes,
     void* /*reserve*/, std::size_t /*reserve_bytes*/) {
-  if (!host_batchnorm_uses(ops, scratch, scratch_bytes)) return CUDNN_STATUS_BAD_PARAM;
+  if (!host_batchnorm_uses(mode, ops, scratch, scratch_bytes)) return CUDNN_STATUS_BAD_PARAM;
   const host_tensor x(*x_of, x_at);
   const host_tensor y(*y_of, y_at);
   const host_tensor scale(*channels_of, scale_at);
@@ -253,8 +259,8 @@ cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
   });
 }
 cudnnStatus_t cudnnBatchNormalizationBackwardEx(
-    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t /*mode*/, cudnnBatchNormOps_t ops,
-    const void* alpha, const void* beta, const void* alpha_parameters, const void* beta_parameters,
+    cudnnHandle_t /*handle*/, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops, const void* alpha,
+    const void* beta, const void* alpha_parameters, const void* beta_parameters,
     const cudnnTensorDescriptor_t x_of, const void* x_at, const cudnnTensorDescriptor_t /*y_of*/,
     const void* /*y_at*/, const cudnnTensorDescriptor_t dy_of, const void* dy_at,
     const cudnnTensorDescriptor_t /*dz_of*/, void* /*dz_at*/, const cudnnTensorDescriptor_t dx_of,
@@ -262,7 +268,7 @@ cudnnStatus_t cudnnBatchNormalizationBackwardEx(
     const void* /*shift_at*/, void* dscale_at, void* dshift_at, double /*epsilon*/,
     const void* mean_at, const void* inverse_at, cudnnActivationDescriptor_t /*activation*/,
     void* scratch, std::size_t scratch_bytes, void* /*reserve*/, std::size_t /*reserve_bytes*/) {
-  if (!host_batchnorm_uses(ops, scratch, scratch_bytes)) return CUDNN_STATUS_BAD_PARAM;
+  if (!host_batchnorm_uses(mode, ops, scratch, scratch_bytes)) return CUDNN_STATUS_BAD_PARAM;
   const host_tensor x(*x_of, x_at);
   const host_tensor dy(*dy_of, dy_at);
   const host_tensor dx(*dx_of, dx_at);

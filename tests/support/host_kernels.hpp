@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 #include <nvrtc.h>
@@ -32,6 +33,11 @@ const host_kernels& all();
 
 /// How many programs were compiled.
 inline int host_compilations = 0;
+/// Blocks and threads per block of each launch.
+struct host_grid {
+  dim3 blocks, threads;
+};
+inline std::vector<host_grid> host_grids;
 
 struct _nvrtcProgram {
   std::string source;
@@ -105,6 +111,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* result, cudaLibrary_t library, co
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
                              std::size_t shared, cudaStream_t /*stream*/) {
   if (shared != 0 || threads.x > 1024 || blocks.y > 65535) return cudaErrorInvalidConfiguration;
+  host_grids.push_back({blocks, threads});
   const auto bind = reinterpret_cast<host_kernel>(const_cast<void*>(kernel));
   return host_enqueue([blocks, threads, run = bind(arguments)] {
     gridDim = blocks;

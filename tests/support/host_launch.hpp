@@ -31,6 +31,7 @@ inline long long __double_as_longlong(double value) { return std::bit_cast<long 
 inline double __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline float atomicAdd(float* at, float value) { return std::exchange(*at, *at + value); }
 inline int atomicExch(int* at, int value) { return std::exchange(*at, value); }
 inline unsigned long long atomicMin(unsigned long long* at, unsigned long long value) {
   return std::exchange(*at, std::min(*at, value));

@@ -76,4 +76,11 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
   return result;
 }
 
+/// As peak_graph() for a GPU with `l2_bytes` of L2 cache, the only level that all its cores share;
+/// 0 if that is not known. Streams of memory are four times as long as there, so that neither the
+/// start of a kernel nor what is left in the cache counts.
+[[nodiscard]] inline graph peak_graph_of_gpu(std::int64_t l2_bytes) {
+  return peak_graph({0, l2_bytes, 0}, 4 * l2_bytes, 1);
+}
+
 }  // namespace layerbench::model

@@ -128,16 +128,22 @@ class suite_builder {
   /// types, and measured in the first.
   [[nodiscard]] model::graph peaks(const std::string& backend, const std::string& type,
                                    int threads) {
-    const int used = devices_.of(backend, threads)->device().threads();
-    const backend_entry& entry = *known_.find(backend);
-    const machine::used_caches caches =
-        host_caches(entry.binding != nullptr ? entry.binding() : binding_of(known_), used);
-    model::graph result = model::peak_graph(caches.equal_parts, caches.last_bytes, used);
+    const compute_device& device = devices_.of(backend, threads)->device();
+    model::graph result =
+        device.is_host()
+            ? host_peaks(*known_.find(backend), device.threads())
+            : model::peak_graph_of_gpu(static_cast<std::int64_t>(device.cache_bytes()));
     if (type != o_.dtypes.front()) {
       std::erase_if(result.layers,
                     [](const auto& item) { return item.op.name() != op::gemm::name; });
     }
     return result;
+  }
+
+  [[nodiscard]] model::graph host_peaks(const backend_entry& entry, int threads) const {
+    const machine::used_caches caches =
+        host_caches(entry.binding != nullptr ? entry.binding() : binding_of(known_), threads);
+    return model::peak_graph(caches.equal_parts, caches.last_bytes, threads);
   }
 
   /// Collectives of the sizes of a model's gradients, or those of a sweep; without either, of

@@ -3,3 +3,4 @@
 #pragma once
 
 #include <layerbench/backend/cublas/gemm.hpp>
+#include <layerbench/backend/cublas/stream.hpp>

@@ -312,6 +312,40 @@ extern "C" __global__ void layernorm(const number* src, number* dst, i64 rows, i
   }
 }
 
+// The sum of all numbers, added to dst, which is 0 before; a single warp sets it. Four independent
+// sums of each thread hide the latency of the loads.
+extern "C" __global__ void stream_read(const float* src, float* dst, i64 size) {
+  constexpr int loads = 4;
+  float sums[loads] = {};
+  const i64 groups = aligned(src) ? size / 4 : 0;
+  const auto add_group = [&](float& sum, const pack<float, 4>& values) {
+    sum += (values.at[0] + values.at[1]) + (values.at[2] + values.at[3]);
+  };
+  i64 i = first();
+  for (; i + (loads - 1) * stride() < groups; i += loads * stride()) {
+    pack<float, 4> values[loads];
+    for (int j = 0; j < loads; ++j) values[j] = load<4>(src + 4 * (i + j * stride()));
+    for (int j = 0; j < loads; ++j) add_group(sums[j], values[j]);
+  }
+  for (; i < groups; i += stride()) add_group(sums[0], load<4>(src + 4 * i));
+  for (i = 4 * groups + first(); i < size; i += stride()) sums[0] += src[i];
+  const float sum = warp_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  if (threadIdx.x % 32 != 0) return;
+  if (stride() == 32) *dst = sum;
+  else atomicAdd(dst, sum);
+}
+
+// All bytes are the most significant one of src, as op::stream::written_byte() has it.
+extern "C" __global__ void stream_write(const float* src, float* dst, i64 size) {
+  const float value = __uint_as_float((__float_as_uint(*src) >> 24) * 0x01010101U);
+  for_elements(size, aligned(dst), [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    pack<float, n> values;
+    for (int j = 0; j < n; ++j) values.at[j] = value;
+    store(dst + i, values);
+  });
+}
+
 extern "C" __global__ void add_bias(number* dst, const number* bias, i64 size, i64 channels,
                                     i64 pixels) {
   for (i64 i = first(); i < size; i += stride()) {

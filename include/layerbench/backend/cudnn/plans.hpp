@@ -23,5 +23,6 @@
 #include <layerbench/backend/cudnn/rotary.hpp>
 #include <layerbench/backend/cudnn/slice.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>
+#include <layerbench/backend/cudnn/stream.hpp>
 #include <layerbench/backend/cudnn/transpose.hpp>
 #include <layerbench/backend/cudnn/update.hpp>
