@@ -4,8 +4,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
+
+#include <layerbench/analysis/roofline/peaks.hpp>
 
 #include "support/bench.hpp"
 
@@ -222,6 +225,25 @@ TEST_F(FaultyGpu, StopsAfterAnIllegalAccessAndResumesWithoutThatPlan) {
   }
 }
 
+TEST_F(FaultyGpu, StopsAfterAnIllegalAccessInTimedCalls) {
+  environment_["SOFTWARE_GPU_FAULT_AFTER"] = "1";  // the call that is verified
+  const testing::outcome row = measure("illegal", {out_});
+  EXPECT_EQ(row.exit_code, 1) << row.err;
+  EXPECT_THAT(row.err, AllOf(HasSubstr("conv/fwd"), HasSubstr("--resume=" + directory_.results)));
+  EXPECT_TRUE(result::read(directory_.results).interrupted());
+  EXPECT_THAT(forbidden(), ::testing::IsEmpty()) << "its results were right";
+  std::filesystem::remove(directory_.results);
+  const testing::outcome chain = measure("illegal", {out_, "--chain"});
+  EXPECT_EQ(chain.exit_code, 1) << chain.err;
+  EXPECT_THAT(chain.err, HasSubstr("the chain of "));
+  const result::results kept = result::read(directory_.results);
+  EXPECT_TRUE(kept.interrupted());
+  ASSERT_EQ(kept.chains.size(), 1U);
+  EXPECT_FALSE(kept.chains.front().error.empty());
+  EXPECT_THAT(forbidden(), ::testing::IsEmpty()) << "several plans ran";
+  environment_.erase("SOFTWARE_GPU_FAULT_AFTER");
+}
+
 TEST_F(FaultyGpu, ChoosesNoPlanThatCannotBeRecorded) {
   const testing::outcome done = measure("unrecordable", {"--plans=measured", out_});
   EXPECT_EQ(done.exit_code, 0) << done.err;
@@ -235,6 +257,8 @@ TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
   environment_["CUBLASLT_HEURISTICS_CACHE_CAPACITY"] = "0";
   environment_["CUDNN_LOGINFO_DBG"] = "0";
   environment_["NCCL_ALGO"] = "Ring";
+  environment_["CUDA_MODULE_LOADING"] = "LAZY";
+  environment_["CUDA_VISIBLE_DEVICES"] = "0";
   const texts arguments{"--backend=cudnn", "--benchmark_filter=relu1",
                         "--benchmark_out=" + directory_.results};
   const testing::outcome done = bench("bench_model", arguments);
@@ -248,7 +272,9 @@ TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
                                           {"nvidia_driver_version", "580.1"},
                                           {"NVIDIA_TF32_OVERRIDE", "1"},
                                           {"CUBLASLT_HEURISTICS_CACHE_CAPACITY", "0"},
-                                          {"NCCL_ALGO", "Ring"}}) {
+                                          {"NCCL_ALGO", "Ring"},
+                                          {"CUDA_MODULE_LOADING", "LAZY"},
+                                          {"CUDA_VISIBLE_DEVICES", "0"}}) {
     EXPECT_TRUE(context.contains(field) && context.at(field) == value) << field;
   }
   EXPECT_FALSE(context.contains("CUDNN_LOGINFO_DBG")) << "changes no timing";
@@ -258,6 +284,27 @@ TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
   EXPECT_EQ(on_cpu.exit_code, 0) << on_cpu.err;
   const auto facts = result::read(directory_.path() / "cpu.json").context;
   EXPECT_FALSE(facts.contains("gpu") || facts.contains("NCCL_ALGO")) << "no row ran there";
+}
+
+TEST_F(Gpu, HasPeaksOfItsL2AndOfMemory) {
+  const result::results measured =
+      results("bench_peak", {"--backend=cudnn,cublas", "--benchmark_filter=^stream/"});
+  for (const result::measurement& row : measured.rows) {
+    EXPECT_TRUE(row.error.empty()) << row.name.text() << ": " << row.error;
+  }
+  const std::vector<analysis::peaks> all = analysis::peaks_in({&measured});
+  ASSERT_EQ(all.size(), 2U);
+  for (const analysis::peaks& one : all) {
+    EXPECT_GT(one.call, 0);
+    ASSERT_EQ(one.levels.size(), 2U) << one.backend;
+    EXPECT_EQ(one.levels[0].name, "l2");
+    EXPECT_EQ(one.levels[1].name, "memory");
+    for (const analysis::memory_level& level : one.levels) {
+      EXPECT_GT(level.read, 0);
+      EXPECT_GT(level.write, 0);
+      EXPECT_GT(level.copy, 0);
+    }
+  }
 }
 
 TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {

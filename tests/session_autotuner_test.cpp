@@ -64,6 +64,7 @@ struct layerbench::plan<toy, layerbench::op::activation>
     ++toy::calls[name_];
     if (toy::clocks.size() > 1) ++toy::calls_while_cold;
     if (name_ == "flaky" && toy::calls[name_] > 20) throw api_error("toy", "run", "flaky");
+    if (name_ == "large") throw not_enough_memory(2, 1);
     if (name_ == "broken" && toy::calls[name_] > 20) toy::lost = "illegal access";
     if (toy::lost) throw api_error("toy", "run", *toy::lost);
     const double end = run::now(run::clock::thread_cpu) + toy::seconds(name_);
@@ -141,6 +142,14 @@ TEST_F(Autotuner, RejectsWrongResults) {
   EXPECT_EQ(choice(measuring_), "quick");
   ASSERT_EQ(measuring_.notes().size(), 2U);
   EXPECT_THAT(measuring_.notes()[0], AllOf(mentions("wrong"), HasSubstr("dst")));
+}
+
+TEST_F(Autotuner, DropsAPlanWithoutMemory) {
+  toy::names = {"usual", "large", "quick"};
+  EXPECT_EQ(choice(measuring_), "quick");
+  ASSERT_EQ(measuring_.notes().size(), 2U);
+  EXPECT_THAT(measuring_.notes()[0], AllOf(mentions("large"), HasSubstr("memory")));
+  EXPECT_FALSE(measuring_.candidates().begin()->second[1].forbidden) << "it may fit later";
 }
 
 TEST_F(Autotuner, WarmsTheDeviceUpBeforeItMeasures) {

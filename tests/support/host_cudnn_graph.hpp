@@ -485,10 +485,17 @@ const host_state& host_engine_of(const host_state& plan) {
   return plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).part(CUDNN_ATTR_ENGINECFG_ENGINE);
 }
 
+/// Whether that engine makes an illegal access now: after as many calls as are to go well.
+bool host_breaks(const host_state& engine) {
+  static const char* const set = std::getenv("SOFTWARE_GPU_FAULT_AFTER");
+  static int good_calls = set == nullptr ? 0 : std::atoi(set);
+  return host_has_fault(engine, "illegal") && --good_calls < 0;
+}
+
 void host_execute(const host_state& plan, const host_state& pack, host_tensors tensors) {
   const host_state& engine = host_engine_of(plan);
   if (host_has_fault(engine, "wrong")) return;
-  if (host_has_fault(engine, "illegal")) host_fault = cudaErrorIllegalAddress;
+  if (host_breaks(engine)) host_fault = cudaErrorIllegalAddress;
   const auto bytes = plan.one<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   std::memset(pack.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE), 0xFF,
               static_cast<std::size_t>(bytes));
