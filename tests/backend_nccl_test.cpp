@@ -334,6 +334,12 @@ TEST_P(Gpus, RegisterTheirArraysWhereTheyAreToldTo) {
                    dtype::f32, "nccl:all_gather:in_place:registered");
   EXPECT_EQ(in_registered(), std::pair(true, false));
   EXPECT_TRUE(registered.empty());
+  const nccl::backend gpus(1);
+  nccl::buffer replaced = gpus.allocate(64);
+  replaced = gpus.allocate(128);  // the stand-in checks that no registered memory is freed
+  EXPECT_EQ(registered.size(), 1U);
+  replaced = {};
+  EXPECT_TRUE(registered.empty());
 }
 
 TEST_P(Gpus, RefuseAnotherNumberOfRanksAndOtherTypes) {

@@ -593,7 +593,7 @@ def kernel_factors(calls, case, overhead):
 
 
 def measure_overhead(options, results):
-    """Measures the models that nobody uses. Throws Failed."""
+    """Measures synthetic models. Throws Failed."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for model in (*map(overhead_models.tiny_model, overhead_models.BLOCKS),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""The models that tools/engines.py --overhead measures, as shape files. Nobody uses them."""
+"""The models that tools/engines.py --overhead measures, as shape files."""
 
 # Blocks of three layers in the models of tiny layers, which take about a microsecond each.
 BLOCKS = (10, 50)

@@ -276,10 +276,10 @@ def overheads(file):
 def kernel_factors(file):
     """A row per kind of kernel: the factors of each engine and number of threads."""
     known = json.loads((ROOT / file).read_text())["engine_overheads"]
-    kinds = sorted({kind for one in known for kind in one["kernel_factors"]})
+    kinds = sorted({kind for one in known for kind in one.get("kernel_factors", {})})
     return markdown(
         ["kind"] + [f"{one['engine']}, {one['threads']}" for one in known],
-        [[f"`{kind}`"] + [f"{one['kernel_factors'][kind]:.2f}" if kind in one["kernel_factors"]
+        [[f"`{kind}`"] + [f"{one['kernel_factors'][kind]:.2f}" if kind in one.get("kernel_factors", {})
                           else "-" for one in known] for kind in kinds])
 
 

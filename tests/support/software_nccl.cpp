@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -127,6 +128,8 @@ void CUDART_CB compute(void* work) {
   }
 }
 
+std::set<const void*> all_registered;  // with any communicator
+
 bool is_registered(const ncclComm& comm, const void* address) {
   const auto* place = static_cast<const char*>(address);
   auto after = comm.registered.upper_bound(place);
@@ -223,16 +226,22 @@ ncclResult_t ncclMemAlloc(void** result, std::size_t bytes) {
   return cudaMalloc(result, bytes) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 ncclResult_t ncclMemFree(void* memory) {
+  if (all_registered.contains(memory)) {
+    std::fputs("software_nccl: registered memory is freed\n", stderr);
+    std::abort();
+  }
   return cudaFree(memory) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* memory, std::size_t bytes,
                               void** handle) {
   comm->registered[static_cast<const char*>(memory)] = bytes;
+  all_registered.insert(memory);
   *handle = memory;
   return ncclSuccess;
 }
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle) {
   const bool known = comm->registered.erase(static_cast<const char*>(handle)) == 1;
+  all_registered.erase(handle);
   return known ? ncclSuccess : ncclInvalidArgument;
 }
 ncclResult_t ncclGroupStart() {

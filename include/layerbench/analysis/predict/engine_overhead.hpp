@@ -20,7 +20,7 @@
 #include <layerbench/result/measurement.hpp>
 
 /// What an engine's steps take beside the predicted calls, and how its kernels compare with those
-/// that were timed: measured once per machine on models that nobody uses (tools/engines.py
+/// that were timed: measured once per machine on synthetic models (tools/engines.py
 /// --overhead).
 namespace layerbench::analysis {
 

@@ -36,7 +36,7 @@ struct layer_time {
   std::vector<result::operand_traffic> traffic = {};  ///< its operands; empty: unknown
   std::vector<std::string> layers = {};       ///< of its calls, if known; `name` is the first one
   std::optional<analysis::roofs> roofs = {};  ///< nothing where peaks or operands are unknown
-  double kernel_factor = 1;  ///< how often as long an engine's kernel takes; not in `seconds`
+  double kernel_factor = 1;                   ///< time of an engine's kernel, relative to `seconds`
 
   [[nodiscard]] std::string call_name() const { return model::call_name(name, pass); }
 };

@@ -52,6 +52,15 @@ class buffer {
     cuda::check(ncclCommRegister(with.get(), raw, bytes, &handle), "ncclCommRegister");
     registration_ = {handle, deregister{std::move(with)}};
   }
+  buffer(buffer&&) = default;
+  /// Deregisters the old memory before it frees it.
+  buffer& operator=(buffer&& other) noexcept {
+    registration_ = std::move(other.registration_);
+    allocated_ = std::move(other.allocated_);
+    plain_ = std::move(other.plain_);
+    return *this;
+  }
+  ~buffer() = default;
   [[nodiscard]] void* data() const noexcept {
     return allocated_ ? allocated_.get() : plain_.data();
   }

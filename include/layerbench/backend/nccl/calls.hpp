@@ -68,6 +68,7 @@ class collective_calls {
   void place(std::vector<arrays> of_ranks) {
     arrays_ = std::move(of_ranks);
     graphs_.clear();
+    is_launched_ = false;
   }
 
   /// Gets ready for `calls` calls of run(): copies sources into place if the collective is in
@@ -86,6 +87,7 @@ class collective_calls {
   void run() {
     if (!recorded_) return enqueue();
     if (std::exchange(is_launched_, true)) return;
+    if (graphs_.empty()) throw error("calls run that were not recorded");
     for (const cuda::graph& item : graphs_) item.launch();
   }
 
@@ -118,8 +120,8 @@ class collective_calls {
     device_.synchronize();
   }
 
-  /// Captures calls, one graph per GPU. All ranks do at the same time: NCCL may connect them, and
-  /// registers the arrays with them.
+  /// Captures calls, one graph per GPU. All ranks record at the same time: NCCL may connect them,
+  /// and registers the arrays with them.
   void record(std::int64_t calls) {
     graphs_.clear();
     std::deque<cuda::capture> captures;

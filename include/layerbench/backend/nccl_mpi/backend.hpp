@@ -67,7 +67,7 @@ class backend : public nccl::backend {
     all().send({.what = what, .count = registers_buffers() ? 1 : 0, .library = mpi::library::nccl});
   }
 
-  /// Workers that wait in NCCL hear no command, so an error ends all ranks.
+  /// Workers that wait in NCCL receive no command, so an error ends all ranks.
   static nccl::membership members() {
     if (is_alone()) return all_gpus();
     send(mpi::command::kind::connect);
