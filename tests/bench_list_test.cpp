@@ -191,6 +191,7 @@ TEST(Help, HasEveryOption) {
                                              {"--during", {"bench_model"}},
                                              {"--collectives", {"bench_allreduce"}},
                                              {"--out-of-place", {"bench_allreduce"}},
+                                             {"--registered", {"bench_allreduce"}},
                                              {"--yes", {"bench_allreduce"}}};
   for (const std::string& program : testing::bench_programs) {
     const testing::outcome done = bench(program, {"--help"});

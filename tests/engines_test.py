@@ -89,6 +89,7 @@ class Run(unittest.TestCase):
         worker = worker or [sys.executable, str(self.folder / "worker.py")]
         code = (f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import engines; "
                 f"engines.WORKER = {worker!r}; engines.overhead_models.IMAGE = 16; "
+                "engines.overhead_models.MOST_CHANNELS = 128; engines.CLEAR = 0; "
                 "sys.exit(engines.main(sys.argv[1:]))")
         return [sys.executable, "-c", code, *map(str, arguments), "-o", str(self.file),
                 "--layerbench", TOOL]

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <cuda_runtime_api.h>
-
 #include <layerbench/backend/cublas/backend.hpp>
 #include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/op/stream.hpp>
