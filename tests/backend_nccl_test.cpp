@@ -18,6 +18,7 @@
 
 #include "support/host_cuda.hpp"
 #include "support/host_kernels.hpp"
+#include "support/nccl_calls.hpp"
 
 /// Collectives through NCCL against the reference formula, on a stand-in for the library between
 /// any number of GPUs whose memory is this program's. This program links none of the libraries.
@@ -28,39 +29,20 @@ struct ncclComm {
 
 namespace {
 
-enum class call { all_reduce, all_gather, reduce_scatter, broadcast, send, receive };
+using namespace nccl_calls;
 
-struct asked {
-  call what;
-  const void* from;
-  void* to;
-  std::size_t count;
-  ncclDataType_t type;
-  int rank;
-  int peer = 0;
-};
-using calls = std::vector<asked>;
 calls group;
 /// Memory of ncclMemAlloc, and that which a communicator knows, by first address.
-std::map<const char*, std::size_t> allocated;
-std::map<const char*, std::size_t> registered;
-bool has(const std::map<const char*, std::size_t>& blocks, const void* address) {
-  const auto* place = static_cast<const char*>(address);
-  auto after = blocks.upper_bound(place);
-  return after != blocks.begin() && place < (--after)->first + after->second;
-}
+blocks_of_memory allocated;
+blocks_of_memory registered;
 /// Calls whose arrays were registered, and whose were not.
 int calls_in_registered = 0;
 int calls_in_others = 0;
 
-std::size_t bytes_of(ncclDataType_t type) {
-  return type == ncclFloat32 ? 4 : type == ncclUint8 ? 1 : 2;
-}
-
 /// A copy of what the calls of the group read, so that all read before one writes.
 std::vector<char> read(const asked& item, std::size_t blocks = 1) {
   const auto* first = static_cast<const char*>(item.from);
-  return {first, first + blocks * item.count * bytes_of(item.type)};
+  return {first, first + blocks * bytes_of(item)};
 }
 void write(const asked& item, const std::vector<char>& bytes, std::size_t first = 0) {
   std::memcpy(static_cast<char*>(item.to) + first, bytes.data(), bytes.size());
@@ -92,7 +74,7 @@ std::vector<char> sum(const calls& of, std::size_t blocks = 1) {
 /// What the calls of a kind do. A rank has one, but for a send and a receive for each of its peers.
 void finish(const calls& of) {
   const auto ranks = static_cast<std::size_t>(host_gpus);
-  const std::size_t bytes = of.front().count * bytes_of(of.front().type);
+  const std::size_t bytes = bytes_of(of.front());
   std::vector<std::vector<char>> sources;
   switch (of.front().what) {
     case call::all_reduce: {
@@ -103,7 +85,7 @@ void finish(const calls& of) {
     case call::reduce_scatter: {
       const std::vector<char> all = sum(of, ranks);
       for (const asked& item : of) {
-        const auto block = all.begin() + item.rank * static_cast<std::ptrdiff_t>(bytes);
+        const auto block = all.begin() + item.comm->rank * static_cast<std::ptrdiff_t>(bytes);
         write(item, {block, block + static_cast<std::ptrdiff_t>(bytes)});
       }
       return;
@@ -123,10 +105,10 @@ void finish(const calls& of) {
     case call::receive: {
       std::map<std::pair<int, int>, std::vector<char>> sent;
       for (const asked& item : of) {
-        if (item.what == call::send) sent[{item.rank, item.peer}] = read(item);
+        if (item.what == call::send) sent[{item.comm->rank, item.peer}] = read(item);
       }
       for (const asked& item : of) {
-        if (item.what == call::receive) write(item, sent.at({item.peer, item.rank}));
+        if (item.what == call::receive) write(item, sent.at({item.peer, item.comm->rank}));
       }
     }
   }
@@ -135,20 +117,23 @@ void finish(const calls& of) {
 /// NCCL's condition on arrays that overlap: they are in place as its manual has it.
 void expect_no_overlap_but_in_place(const asked& item) {
   const auto ranks = static_cast<std::ptrdiff_t>(host_gpus);
-  const auto block = static_cast<std::ptrdiff_t>(item.count * bytes_of(item.type));
+  const auto block = static_cast<std::ptrdiff_t>(bytes_of(item));
   const auto* from = static_cast<const char*>(item.from);
   const auto* to = static_cast<const char*>(item.to);
   const auto* from_end = from + block * (item.what == call::reduce_scatter ? ranks : 1);
   const auto* to_end = to + block * (item.what == call::all_gather ? ranks : 1);
   if (from_end <= to || to_end <= from) return;
-  const std::ptrdiff_t own = item.rank * block;
+  const std::ptrdiff_t own = item.comm->rank * block;
   EXPECT_EQ(to - from, item.what == call::reduce_scatter ? own
                        : item.what == call::all_gather   ? -own
                                                          : 0);
 }
 
-ncclResult_t enqueue(const asked& item) {
+}  // namespace
+
+ncclResult_t nccl_calls::enqueue(const asked& item) {
   EXPECT_GT(item.count, 0U);
+  EXPECT_EQ(item.op, ncclSum);
   for (const void* array : {item.from, static_cast<const void*>(item.to)}) {
     if (array != nullptr) ++(has(registered, array) ? calls_in_registered : calls_in_others);
   }
@@ -161,14 +146,8 @@ ncclResult_t enqueue(const asked& item) {
   return ncclSuccess;
 }
 
-}  // namespace
-
 extern "C" {
 
-ncclResult_t ncclGetVersion(int* version) {
-  *version = 22809;
-  return ncclSuccess;
-}
 const char* ncclGetErrorString(ncclResult_t /*result*/) { return ""; }
 ncclResult_t ncclCommInitAll(ncclComm_t* result, int count, const int* /*devices*/) {
   for (int i = 0; i < count; ++i) result[i] = new ncclComm{i};
@@ -182,35 +161,9 @@ ncclResult_t ncclGroupStart() {
   group.clear();
   return ncclSuccess;
 }
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t /*stream*/) {
-  EXPECT_EQ(op, ncclSum);
-  return enqueue({call::all_reduce, from, to, count, type, comm->rank});
-}
-ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t /*stream*/) {
-  EXPECT_EQ(op, ncclSum);
-  return enqueue({call::reduce_scatter, from, to, count, type, comm->rank});
-}
-ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                           ncclComm_t comm, cudaStream_t /*stream*/) {
-  return enqueue({call::all_gather, from, to, count, type, comm->rank});
-}
-ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                           int root, ncclComm_t comm, cudaStream_t /*stream*/) {
-  return enqueue({call::broadcast, from, to, count, type, comm->rank, root});
-}
-ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
-                      ncclComm_t comm, cudaStream_t /*stream*/) {
-  return enqueue({call::send, from, nullptr, count, type, comm->rank, peer});
-}
-ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t /*stream*/) {
-  return enqueue({call::receive, nullptr, to, count, type, comm->rank, peer});
-}
 ncclResult_t ncclGroupEnd() {
   std::map<std::tuple<call, int, int>, int> calls;
-  for (const asked& item : group) ++calls[{item.what, item.rank, item.peer}];
+  for (const asked& item : group) ++calls[{item.what, item.comm->rank, item.peer}];
   const call what = group.front().what;
   const bool pairs = what == call::send || what == call::receive;
   const auto gpus = static_cast<std::size_t>(host_gpus);

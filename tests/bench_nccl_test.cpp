@@ -35,21 +35,20 @@ testing::environment with_gpus(int gpus, const testing::environment& changes = {
   return all;
 }
 
+/// Arguments that measure and verify a small model, before those of `arguments`.
+texts shortly(const testing::tiny_directory& directory, const texts& arguments) {
+  texts all{"--model=" + directory.model,          "--backend=nccl", "--benchmark_min_time=0.0001",
+            "--benchmark_repetitions=1",           "--max-time=0",   "--verify",
+            "--benchmark_out=" + directory.results};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return all;
+}
+
 class NcclRanks : public ::testing::TestWithParam<int> {
  protected:
-  texts shortly(const texts& arguments) const {
-    texts all{"--model=" + directory_.model,
-              "--backend=nccl",
-              "--benchmark_min_time=0.0001",
-              "--benchmark_repetitions=1",
-              "--max-time=0",
-              "--verify",
-              "--benchmark_out=" + directory_.results};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    return all;
-  }
   testing::outcome run(const texts& arguments, const testing::environment& changes = {}) {
-    return testing::run(LAYERBENCH_MPIEXEC, testing::started(GetParam(), shortly(arguments)),
+    return testing::run(LAYERBENCH_MPIEXEC,
+                        testing::started(GetParam(), shortly(directory_, arguments)),
                         with_gpus(GetParam(), changes));
   }
   /// What they measure, with each element of each rank verified.
@@ -65,6 +64,13 @@ class NcclRanks : public ::testing::TestWithParam<int> {
       EXPECT_THAT(row.name.text(), HasSubstr(fmt::format("/ranks:{}", GetParam())));
     }
     return found;
+  }
+  /// The stand-in refuses calls that are not as it insists on.
+  void expect_refused(const texts& arguments, const testing::environment& insisting,
+                      const std::string& reason) {
+    const testing::outcome done = run(arguments, insisting);
+    EXPECT_NE(done.exit_code, 0);
+    EXPECT_THAT(done.err, HasSubstr(reason));
   }
   testing::tiny_directory directory_;
 };
@@ -119,9 +125,7 @@ TEST_P(NcclRanks, ReplayGraphsOnEachGpu) {
   texts recorded = arguments;
   recorded.emplace_back("--timing=graph");
   measured(recorded, insisting);
-  const testing::outcome others = run(arguments, insisting);
-  EXPECT_NE(others.exit_code, 0);
-  EXPECT_THAT(others.err, HasSubstr("a call is not recorded"));
+  expect_refused(arguments, insisting, "a call is not recorded");
 }
 
 TEST_P(NcclRanks, RegisterTheArraysOfEachGpu) {
@@ -136,9 +140,7 @@ TEST_P(NcclRanks, RegisterTheArraysOfEachGpu) {
   }
   registered.emplace_back("--timing=graph");
   measured(registered, insisting);
-  const testing::outcome others = run(arguments, insisting);
-  EXPECT_NE(others.exit_code, 0);
-  EXPECT_THAT(others.err, HasSubstr("an array is not registered"));
+  expect_refused(arguments, insisting, "an array is not registered");
 }
 
 TEST_P(NcclRanks, AreMeasuredBesideThoseOfMpi) {
@@ -156,8 +158,8 @@ TEST_P(NcclRanks, AreMeasuredBesideThoseOfMpi) {
 
 TEST_P(NcclRanks, NeedAGpuEach) {
   const int gpus = GetParam() - 1;
-  const testing::outcome refused =
-      testing::run(LAYERBENCH_MPIEXEC, testing::started(GetParam(), shortly({})), with_gpus(gpus));
+  const testing::outcome refused = testing::run(
+      LAYERBENCH_MPIEXEC, testing::started(GetParam(), shortly(directory_, {})), with_gpus(gpus));
   EXPECT_EQ(refused.exit_code, 77) << refused.err;
   EXPECT_THAT(refused.err, AllOf(HasSubstr("backend nccl cannot run here"),
                                  HasSubstr(fmt::format("{} ranks", GetParam())),
@@ -171,7 +173,7 @@ TEST_P(NcclRanks, MayEachSeeTheirOwnGpuAlone) {
   for (int rank = 0; rank < GetParam(); ++rank) {
     if (rank > 0) all.emplace_back(":");
     all.insert(all.end(), {"-x", "SOFTWARE_FIRST_GPU=" + std::to_string(rank)});
-    const texts one = testing::started(1, shortly({"--collectives=" + all_kinds}));
+    const texts one = testing::started(1, shortly(directory_, {"--collectives=" + all_kinds}));
     all.insert(all.end(), one.begin(), one.end());
   }
   const testing::outcome done = testing::run(LAYERBENCH_MPIEXEC, all, with_gpus(1));
@@ -185,14 +187,7 @@ INSTANTIATE_TEST_SUITE_P(Few, NcclRanks, ::testing::Values(2, 3));
 TEST(Nccl, OfOneProcessNeedsNoLauncher) {
   const testing::tiny_directory directory;
   const testing::environment gpu{{"LD_LIBRARY_PATH", LAYERBENCH_SOFTWARE_GPU}};
-  texts arguments{"--backend=nccl",
-                  "--verify",
-                  "--model=" + directory.model,
-                  "--collectives=" + all_kinds,
-                  "--benchmark_min_time=0.0001",
-                  "--benchmark_repetitions=1",
-                  "--max-time=0",
-                  "--benchmark_out=" + directory.results};
+  texts arguments = shortly(directory, {"--collectives=" + all_kinds});
   const testing::outcome alone = testing::bench("bench_allreduce", arguments, gpu);
   EXPECT_EQ(alone.exit_code, 77) << "one rank sends nothing";
   EXPECT_THAT(alone.err, AllOf(HasSubstr("each GPU is a rank"), HasSubstr("mpirun -np N")));

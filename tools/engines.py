@@ -12,9 +12,10 @@
 
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
 separate process, on the same processors. A round times each engine and, by bench_model, the
-layers. Before that, the engines' results are compared. With --overhead, models of tools/overhead_models.py
-take the place of MODEL: what the engines take beside their calls, for each call and for each step,
-PyTorch for large results, and how long their kernels take beside those of bench_model.
+layers. Before that, the engines' results are compared. With --overhead, synthetic models take the
+place of MODEL: what the engines take beside their calls, for each call and for each step, what new
+memory for large results costs PyTorch, and how long the engines' kernels take beside those of
+bench_model.
 docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that

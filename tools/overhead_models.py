@@ -86,9 +86,9 @@ class Layers:
         self.add('lrn', {**size, 'size': 5})
         self.activation('hardswish', dims)
 
-    def texts(self, channels, pixels, after):
+    def texts(self, channels, image, after):
         """A block of a transformer's encoder, whose tokens are the pixels of images."""
-        image = int(pixels**0.5)
+        pixels = image * image
         self.add('transpose', {'dims': ['batch', channels, image, image], 'order': [0, 2, 1],
                                'view': ['batch', channels, pixels]}, [after])
         rows = ['batch', pixels]
@@ -113,7 +113,7 @@ def kernels_model():
         layers.images(size)
         if i == HALVINGS:
             break
-        text = channels, image * image, layers.all[-1]['name']
+        text = channels, image, layers.all[-1]['name']
         layers.add('pool', {'kind': 'max', **size, 'r': 3, 's': 3, 'stride': 2, 'pad': 1})
         image = (image + 1) // 2
         layers.activation('sigmoid', ['batch', channels, image, image])

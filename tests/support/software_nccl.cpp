@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,28 +21,18 @@
 
 #include <layerbench/backend/number_types.hpp>
 
+#include "nccl_calls.hpp"
+
 struct ncclComm {
   MPI_Comm all;
   int rank;
   int size;
-  std::map<const char*, std::size_t> registered;  ///< bytes by first address
+  nccl_calls::blocks_of_memory registered;
 };
 
 namespace {
 
-enum class call { all_reduce, all_gather, reduce_scatter, broadcast, send, receive };
-
-struct asked {
-  call what;
-  const void* from;
-  void* to;
-  std::size_t count;
-  ncclDataType_t type;
-  ncclComm_t comm;
-  cudaStream_t stream;
-  int peer = 0;  ///< or root
-};
-using calls = std::vector<asked>;
+using namespace nccl_calls;
 
 int group_depth = 0;
 calls group;
@@ -52,11 +41,6 @@ std::deque<calls> enqueued;  ///< kept, as a graph may run them again
 bool insists_on(std::string_view what) {
   const char* text = std::getenv("SOFTWARE_NCCL");
   return text != nullptr && std::string_view(text).find(what) != std::string_view::npos;
-}
-
-std::size_t bytes_of(const asked& item) {
-  const std::size_t element = item.type == ncclFloat32 ? 4 : item.type == ncclUint8 ? 1 : 2;
-  return item.count * element;
 }
 
 /// Those of all ranks.
@@ -130,16 +114,10 @@ void CUDART_CB compute(void* work) {
 
 std::set<const void*> all_registered;  // with any communicator
 
-bool is_registered(const ncclComm& comm, const void* address) {
-  const auto* place = static_cast<const char*>(address);
-  auto after = comm.registered.upper_bound(place);
-  return after != comm.registered.begin() && place < (--after)->first + after->second;
-}
-
 /// What is wrong with a call; empty if nothing is.
 std::string fault_of(const asked& item) {
   for (const void* array : {item.from, static_cast<const void*>(item.to)}) {
-    if (insists_on("registered") && array != nullptr && !is_registered(*item.comm, array))
+    if (insists_on("registered") && array != nullptr && !has(item.comm->registered, array))
       return "an array is not registered";
   }
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -157,15 +135,6 @@ ncclResult_t flush() {
                                                                     : ncclUnhandledCudaError;
 }
 
-ncclResult_t enqueue(const asked& item) {
-  if (const std::string fault = fault_of(item); !fault.empty()) {
-    std::fprintf(stderr, "software_nccl: %s\n", fault.c_str());
-    return ncclInvalidUsage;
-  }
-  group.push_back(item);
-  return group_depth > 0 ? ncclSuccess : flush();
-}
-
 ncclResult_t make(ncclComm_t* result, MPI_Comm among) {
   MPI_Comm all = MPI_COMM_NULL;
   MPI_Comm_dup(among, &all);
@@ -178,12 +147,17 @@ ncclResult_t make(ncclComm_t* result, MPI_Comm among) {
 
 }  // namespace
 
+ncclResult_t nccl_calls::enqueue(const asked& item) {
+  if (const std::string fault = fault_of(item); !fault.empty()) {
+    std::fprintf(stderr, "software_nccl: %s\n", fault.c_str());
+    return ncclInvalidUsage;
+  }
+  group.push_back(item);
+  return group_depth > 0 ? ncclSuccess : flush();
+}
+
 extern "C" {
 
-ncclResult_t ncclGetVersion(int* version) {
-  *version = 22809;
-  return ncclSuccess;
-}
 const char* ncclGetErrorString(ncclResult_t /*result*/) { return "refused by the stand-in"; }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   std::snprintf(id->internal, sizeof id->internal, "of process %d", static_cast<int>(getpid()));
@@ -249,29 +223,4 @@ ncclResult_t ncclGroupStart() {
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() { return --group_depth > 0 ? ncclSuccess : flush(); }
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                           ncclRedOp_t /*op*/, ncclComm_t comm, cudaStream_t stream) {
-  return enqueue({call::all_reduce, from, to, count, type, comm, stream});
-}
-ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                               ncclRedOp_t /*op*/, ncclComm_t comm, cudaStream_t stream) {
-  return enqueue({call::reduce_scatter, from, to, count, type, comm, stream});
-}
-ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return enqueue({call::all_gather, from, to, count, type, comm, stream});
-}
-ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                           int root, ncclComm_t comm, cudaStream_t stream) {
-  return enqueue({call::broadcast, from, to, count, type, comm, stream, root});
-}
-ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
-                      ncclComm_t comm, cudaStream_t stream) {
-  return enqueue({call::send, from, nullptr, count, type, comm, stream, peer});
-}
-ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t stream) {
-  return enqueue({call::receive, nullptr, to, count, type, comm, stream, peer});
-}
-
 }  // extern "C"

@@ -328,8 +328,13 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
                                    "--in-place",      "--phase",  "--optimizer", "--fused-update",
                                    "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes", "--timing"});
-  if (what.collective)
+  if (what.collective) {
     useless.insert(useless.end(), {"--threads", "--places", "--numa", "--plans"});
+    app.get_option("--timing")
+        ->description(
+            "How GPU calls are timed: single calls, in a stream, in a graph [stream]\n"
+            "--timing=graph");
+  }
   for (const char* item : useless) app.remove_option(app.get_option(item));
   if (what.peaks) {
     app.get_option("--threads")

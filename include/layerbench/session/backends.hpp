@@ -171,8 +171,8 @@ inline void register_buffers(const std::vector<std::string>& used, const registr
   return o;
 }
 
-/// How calls are timed on those of these backends that leave the choice; peaks, in a
-/// stream. Throws usage_error where something was asked for and none of them does.
+/// How calls are timed on those of these backends that leave the choice. Peaks are timed in a
+/// stream. Throws usage_error where something was asked for and none of them leaves it.
 [[nodiscard]] inline timing_mode timing_of(const options& o, const program& what,
                                            const std::vector<std::string>& used,
                                            const registry& known) {

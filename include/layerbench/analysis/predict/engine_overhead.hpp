@@ -20,8 +20,7 @@
 #include <layerbench/result/measurement.hpp>
 
 /// What an engine's steps take beside the predicted calls, and how its kernels compare with those
-/// that were timed: measured once per machine on synthetic models (tools/engines.py
-/// --overhead).
+/// that were timed: measured once per machine on synthetic models (tools/engines.py --overhead).
 namespace layerbench::analysis {
 
 namespace detail {
@@ -52,15 +51,27 @@ namespace detail {
   return overhead_conditions(wanted);
 }
 
+/// The value of a field in a canonical key, such as `64` of `c:64`; empty: it has its default.
+[[nodiscard]] inline std::string_view value_in(std::string_view key, std::string_view field) {
+  for (std::size_t begin = 0; begin < key.size();) {
+    const std::size_t end = std::min(key.find(',', begin), key.size());
+    const std::string_view part = key.substr(begin, end - begin);
+    if (part.starts_with(field) && part.substr(field.size()).starts_with(':')) {
+      return part.substr(field.size() + 1);
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
 /// Whether PyTorch allocates the result of a call. Its slices are views. Its activations are taken
 /// to overwrite their source where ours do, if they can at all. A manifest leaves out an
 /// overwritten source, so such a call begins with its result.
 [[nodiscard]] inline bool allocates(const layer_time& layer) {
   if (layer.op == "slice") return false;
-  constexpr std::array never_in_place{"kind:gelu,", "kind:sigmoid,", "kind:tanh,"};
+  constexpr std::array never_in_place{"gelu", "sigmoid", "tanh"};
   return !layer.traffic.front().written ||
-         std::ranges::any_of(never_in_place,
-                             [&](const char* kind) { return layer.key.starts_with(kind); });
+         std::ranges::find(never_in_place, value_in(layer.key, "kind")) != never_in_place.end();
 }
 
 /// Bytes of the allocated results that have at least `least` bytes each; nothing if the files do
@@ -77,19 +88,6 @@ namespace detail {
     }
   }
   return sum;
-}
-
-/// The value of a field in a canonical key, such as `64` of `c:64`; empty: it has its default.
-[[nodiscard]] inline std::string_view value_in(std::string_view key, std::string_view field) {
-  for (std::size_t begin = 0; begin < key.size();) {
-    const std::size_t end = std::min(key.find(',', begin), key.size());
-    const std::string_view part = key.substr(begin, end - begin);
-    if (part.starts_with(field) && part.substr(field.size()).starts_with(':')) {
-      return part.substr(field.size() + 1);
-    }
-    begin = end + 1;
-  }
-  return {};
 }
 
 [[nodiscard]] inline std::string conv_kernel(std::string_view key) {
@@ -115,8 +113,7 @@ namespace detail {
   return whole ? "pool_global" : fmt::format("pool_{}", value_in(key, "kind"));
 }
 
-/// The kind of kernel that a call needs. Engines differ from one kind to another, more than from
-/// one size to another.
+/// The kind of kernel that a call needs.
 [[nodiscard]] inline std::string kernel_of(std::string_view op, std::string_view key) {
   if (op == "conv") return conv_kernel(key);
   if (op == "gemm") return gemm_kernel(key);

@@ -91,11 +91,6 @@ class collective_calls {
     for (const cuda::graph& item : graphs_) item.launch();
   }
 
-  /// Where the result of a GPU begins.
-  [[nodiscard]] address result_of(std::size_t number) const {
-    return bytes_at(arrays_[number].to, result_offset(collective_, number_type_, rank(number)));
-  }
-
  private:
   [[nodiscard]] static std::byte* bytes_at(address memory, std::size_t offset) {
     return static_cast<std::byte*>(memory) + offset;
@@ -140,7 +135,7 @@ class collective_calls {
     cuda::check(ncclGroupStart(), "ncclGroupStart");
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       call(device_.local()[i], collective_.is_in_place() ? source_in_place(i) : arrays_[i].from,
-           result_of(i));
+           bytes_at(arrays_[i].to, result_offset(collective_, number_type_, rank(i))));
     }
     cuda::check(ncclGroupEnd(), "ncclGroupEnd");
     root_ = (root_ + 1) % device_.size();

@@ -62,11 +62,12 @@ class group_plan {
   }
   void download(std::size_t operand, address from, std::span<float> values) const {
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
-    const std::vector<arrays> all = arrays_of_ranks(from, from);
-    const collective_calls calls(device_, collective_, type_, recorded_, all);
-    for (std::size_t rank = 0; rank < rows(operand); ++rank) {
-      copy(stored.data(), operand == 0 ? all[rank].from : calls.result_of(rank), stored.size());
-      load_row(operands_[operand].logical, stored.data(), row_of(values, operand, rank));
+    for (std::size_t number = 0; number < rows(operand); ++number) {
+      const std::int64_t rank = device_.first() + static_cast<std::int64_t>(number);
+      const std::size_t begin = operand == 0 ? 0 : result_offset(collective_, type_, rank);
+      copy(stored.data(), static_cast<std::byte*>(address_of(number, operand, from)) + begin,
+           stored.size());
+      load_row(operands_[operand].logical, stored.data(), row_of(values, operand, number));
     }
   }
 
