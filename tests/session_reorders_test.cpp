@@ -128,6 +128,13 @@ TEST(Reorders, ConvertGradientsToTheLayoutOfTheirFilters) {
   }
 }
 
+TEST(Reorders, ConvertGradientsBeforeTheyAreSummed) {
+  for (const std::string order : {"abcd", "Abcd16a"}) {
+    EXPECT_THAT(reorders({.zeroed = true}, dtype::f32, std::pair{op::pass::bwd_weights, order}),
+                ::testing::Contains("conv2_weights_grad_diff_weights_reorder " + order + " acdb"));
+  }
+}
+
 TEST(Reorders, ConvertFiltersToTheLayoutOfAnotherPass) {
   EXPECT_THAT(reorders({}, dtype::f32, std::pair{op::pass::bwd_data, std::string("abcd")}),
               ElementsAre("conv2_bwd_data_weights_reorder acdb abcd"));

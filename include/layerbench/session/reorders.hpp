@@ -70,6 +70,7 @@ namespace detail {
 /// - Filters that training updates have the order of the first call that reads them, if that is
 ///   neither blocked nor padded. Other weights are row-major.
 /// - Updates are elementwise: weights and gradients may have any order, as long as it is the same.
+///   Sums of gradients have the order of their filters.
 /// - Where the library chooses the order of images, training reorders images to row-major for
 ///   layers that read rows of values, and their gradients back.
 class reorder_inserter {
@@ -82,14 +83,21 @@ class reorder_inserter {
       if (!step.writes(kept_tensor.tensor)) continue;
       const dims& extents = kept_tensor.logical.extents;
       const std::optional<stored> read = as_first_read(step, kept_tensor.tensor);
-      if (read) updated_filters_[kept_tensor.tensor] = *read;
+      if (read) parameters_[kept_tensor.tensor] = *read;
       written_[kept_tensor.tensor] = read.value_or(stored{extents, op::plain_order(extents)});
       flattens_ = planned.request().order == layout::any;
     }
     for (const model::call& call : step.calls) set_order_of_copies(call);
     for (model::kept_tensor& kept_tensor : result_.kept) {
       const std::optional<stored>& copy = written_[kept_tensor.tensor];
-      if (copy && !updated_filters_.contains(kept_tensor.tensor)) kept_tensor.order = copy->order;
+      if (copy && !parameters_.contains(kept_tensor.tensor)) kept_tensor.order = copy->order;
+    }
+    // A call that sums gradients does not name the filters; the update that reads the sum does.
+    for (const model::call& call : step.calls) {
+      for (std::size_t j = 0; j < call.tensors.size(); ++j) {
+        const std::optional<stored> known = as_parameter(call, call.tensors, j);
+        if (known) parameters_[call.tensors[j]] = *known;
+      }
     }
   }
 
@@ -141,7 +149,8 @@ class reorder_inserter {
   }
 
   /// How all operands of the parameter lie that operand `j` of an update belongs to: as its
-  /// filters, or, in sums of gradients, as the added gradient. Nothing for other calls.
+  /// filters. Where the filters' order is not known, a sum of gradients lies as the added gradient.
+  /// Nothing for other calls.
   [[nodiscard]] std::optional<stored> as_parameter(const model::call& of,
                                                    const std::vector<std::size_t>& tensors,
                                                    std::size_t j) const {
@@ -150,8 +159,8 @@ class reorder_inserter {
     const std::size_t operands = tensors.size() / sizes->sizes.size();
     const auto parameter = std::span(tensors).subspan(j / operands * operands, operands);
     for (const std::size_t tensor : parameter) {
-      const auto known = updated_filters_.find(tensor);
-      if (known != updated_filters_.end()) return known->second;
+      const auto known = parameters_.find(tensor);
+      if (known != parameters_.end()) return known->second;
     }
     if (sizes->rule != op::update_rule::accumulate) return std::nullopt;
     constexpr std::size_t gradient = 1;
@@ -233,10 +242,11 @@ class reorder_inserter {
 
   planned_calls& planned_;
   model::step result_;
-  std::vector<std::size_t> current_;               ///< tensors of the result, by tensor of the step
-  std::map<std::string, std::string> named_;       ///< keys of reorders, by name
-  std::vector<std::optional<stored>> written_;     ///< how the step's tensors lie, where known
-  std::map<std::size_t, stored> updated_filters_;  ///< as the first call reads them
+  std::vector<std::size_t> current_;            ///< tensors of the result, by tensor of the step
+  std::map<std::string, std::string> named_;    ///< keys of reorders, by name
+  std::vector<std::optional<stored>> written_;  ///< how the step's tensors lie, where known
+  /// How the tensors of updates lie, by tensor: as the first call reads the filters.
+  std::map<std::size_t, stored> parameters_;
   std::optional<stored> parameter_;  ///< how the operand lies that add() looks at, in updates
   bool flattens_ = false;            ///< reorders images that are read as rows of values
 };
