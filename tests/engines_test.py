@@ -118,6 +118,7 @@ class Run(unittest.TestCase):
             "prepare torch,openvino", "run torch 1", "run openvino 1",
             "round torch", "round openvino",
             f"{bench} --benchmark_repetitions=1 --benchmark_out={layers} --chain",
+            "profile torch 1", "profile openvino 1",
             "round openvino", f"{bench} --benchmark_repetitions=2 --resume={layers} --chain",
             "round torch", "profile torch 1", "profile openvino 1"])
         processors = engines.processors_for(1)
@@ -206,6 +207,14 @@ class Run(unittest.TestCase):
             engines.overheads_of(predictions, validation,
                                  {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
         self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
+
+    def test_layers_have_the_median_of_all_rounds(self):
+        profiles = [[{"name": "a", "layers": ["a"], "seconds": seconds},
+                     {"name": "b", "layers": [], "seconds": 4 - seconds}] for seconds in (1, 3, 2)]
+        profiles[1].reverse()
+        self.assertEqual(engines.middle_of(profiles),
+                         [{"name": "a", "layers": ["a"], "seconds": 2},
+                          {"name": "b", "layers": [], "seconds": 2}])
 
     def test_a_factor_is_of_kernels_that_are_clearly_slower_or_faster(self):
         def layer(kernel, predicted, engine, calls=1):

@@ -410,9 +410,19 @@ def prepare(options, shown, engines, folder, processors):
         worker.answer()
 
 
+def middle_of(profiles):
+    """An engine's layers with the median of their times in several profiles. Their names are
+    unique in a profile."""
+    seconds = {}
+    for layers in profiles:
+        for layer in layers:
+            seconds.setdefault(layer['name'], []).append(layer['seconds'])
+    return [{**layer, 'seconds': statistics.median(seconds[layer['name']])} for layer in profiles[0]]
+
+
 def measure(options, path, shown, threads, results):
-    """All rounds of one batch and number of threads, then the times of the engines' layers. `path`
-    is what bench_model knows the model by."""
+    """All rounds of one batch and number of threads, each with the times of the engines' layers at
+    its end. `path` is what bench_model knows the model by."""
     processors = processors_for(threads)
     model, batch = shown['model'], shown['batch']
     layers = layers_file(options, shown, threads)
@@ -429,6 +439,7 @@ def measure(options, path, shown, threads, results):
                     Worker(['run', name, engine, str(threads)], folder, processors))
                 results.add_engine(engine, workers[engine].answer())
             turns = [*options.engines, *(['bench_model'] if options.bench else [])]
+            profiles = {engine: [] for engine in options.engines}
             for number in range(options.rounds):
                 first = number % len(turns)  # what runs first in a round changes
                 for turn in turns[first:] + turns[:first]:
@@ -437,14 +448,15 @@ def measure(options, path, shown, threads, results):
                     else:
                         results.add_round(turn, results.case(turn, model, batch, threads),
                                           workers[turn].round(), threads)
+                for engine, answers in profiles.items():
+                    graph = [options.exec_graph] if engine == 'openvino' and options.exec_graph else []
+                    with Worker(['profile', name, engine, str(threads), *graph], folder,
+                                processors) as worker:
+                        answers.append(worker.answer()['layers'])
+                    # In each round, so that an interrupted run has them.
+                    results.layers[results.case(engine, model, batch, threads)] = middle_of(answers)
                 print(f'{model}, batch {batch}, {threads} threads: round {number + 1} of '
                       f'{options.rounds}', file=sys.stderr)
-        for engine in options.engines:
-            graph = [options.exec_graph] if options.exec_graph and engine == 'openvino' else []
-            with Worker(['profile', name, engine, str(threads), *graph], folder,
-                        processors) as worker:
-                results.layers[results.case(engine, model, batch, threads)] = worker.answer()[
-                    'layers']
 
 
 def fusion_plan(engine, shown, engine_layers, dtype='f32'):
