@@ -85,6 +85,7 @@ TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
                                             {"pool_max_gradient", 1, 1},
                                             {"concat", 1, 1},
                                             {"split", 1, 1},
+                                            {"transpose", 1, 1},
                                             {"multiply", 1, 1},
                                             {"append", 1, 1},
                                             {"rotary", 6, 2},

@@ -122,41 +122,87 @@ extern "C" __global__ void pool_max_gradient(const number* gradient, const signe
   });
 }
 
-// Extents in the order of the destination, slowest first, and the strides of the source along them.
-template <int N>
-struct axes_of {
-  i64 extents[N];
-  i64 strides[N];
+// A loop of a copy: its extent, and the steps along it in both tensors, in elements.
+struct copy_loop {
+  i64 extent, from_step, to_step;
+};
+// Elements of the destination follow each other along the last loop; those of the source along the
+// same one, or along the one before it.
+struct copy_loops {
+  copy_loop at[6];
 };
 
-template <int N, class Index>
-void reorder_by(const number* from, number* to, Index size, const axes_of<N>& o) {
-  for (i64 i = first(); i < static_cast<i64>(size); i += stride()) {
-    Index rest = static_cast<Index>(i);
-    i64 offset = 0;
-    for (int axis = N - 1; axis > 0; --axis) {
-      const Index extent = static_cast<Index>(o.extents[axis]);
-      offset += static_cast<i64>(rest % extent) * o.strides[axis];
-      rest /= extent;
-    }
-    to[i] = from[offset + static_cast<i64>(rest) * o.strides[0]];
-  }
-}
-
+struct copy_offsets {
+  i64 from, to;
+};
+// Where index i of the first N loops lies in both tensors.
 template <int N>
-void reorder_axes(const number* from, number* to, i64 size, const axes_of<N>& o) {
-  if (size <= 0x7FFFFFFF) {  // 32-bit division is several times faster
-    reorder_by(from, to, static_cast<unsigned>(size), o);
-  } else {
-    reorder_by(from, to, size, o);
+copy_offsets offsets_of(const copy_loops& o, i64 i, i64 size) {
+  copy_offsets all = {0, 0};
+  for (int loop = N - 1; loop >= 0; --loop) {
+    const i64 rest = quotient_of(i, o.at[loop].extent, size);
+    const i64 index = i - rest * o.at[loop].extent;
+    all.from += index * o.at[loop].from_step;
+    all.to += index * o.at[loop].to_step;
+    i = rest;
+  }
+  return all;
+}
+
+// Copies N elements at a time, which follow each other in both tensors.
+template <int N>
+void copy_runs(const number* from, number* to, i64 size, const copy_loops& o) {
+  const copy_loop last = o.at[5];
+  const i64 runs = last.extent / N;
+  for (i64 t = first(); t < size / N; t += stride()) {
+    const i64 rest = quotient_of(t, runs, size);
+    const i64 i = N * (t - rest * runs);
+    const copy_offsets begin = offsets_of<5>(o, rest, size);
+    store(to + begin.to + i * last.to_step, load<N>(from + begin.from + i * last.from_step));
   }
 }
 
-extern "C" __global__ void reorder(const number* from, number* to, i64 size, axes_of<4> o) {
-  reorder_axes(from, to, size, o);
+// Transposes tiles of N by N elements: N neighbours in the source become N lines of the
+// destination. Up to 4 neighbouring threads write one line, and the next 4 read on in the source, so
+// that most accesses fill sectors of 32 bytes.
+template <int N>
+void copy_tiles(const number* from, number* to, i64 size, const copy_loops& o) {
+  const copy_loop read = o.at[4];
+  const copy_loop written = o.at[5];
+  const i64 lines = read.extent / N;
+  const i64 tiles = written.extent / N;
+  const i64 near = tiles % 4 == 0 ? 4 : tiles % 2 == 0 ? 2 : 1;
+  for (i64 t = first(); t < size / (N * N); t += stride()) {
+    const i64 group = quotient_of(t, near, size);
+    const i64 column_group = quotient_of(group, lines, size);
+    const i64 rest = quotient_of(column_group, tiles / near, size);
+    const i64 i = N * (group - column_group * lines);
+    const i64 j = N * ((column_group - rest * (tiles / near)) * near + t - group * near);
+    const copy_offsets begin = offsets_of<4>(o, rest, size);
+    const number* source = from + begin.from + i + j * written.from_step;
+    number* target = to + begin.to + i * read.to_step + j;
+    pack<number, N> columns[N];
+    for (int k = 0; k < N; ++k) columns[k] = load<N>(source + k * written.from_step);
+    for (int k = 0; k < N; ++k) {
+      pack<number, N> line;
+      for (int l = 0; l < N; ++l) line.at[l] = columns[l].at[k];
+      store(target + k * read.to_step, line);
+    }
+  }
 }
-extern "C" __global__ void transpose(const number* from, number* to, i64 size, axes_of<6> o) {
-  reorder_axes(from, to, size, o);
+
+// `width` elements can be loaded and stored at once, if both tensors are aligned.
+extern "C" __global__ void transpose(const number* from, number* to, i64 size, copy_loops o,
+                                     int width) {
+  const bool in_tiles = o.at[5].from_step != 1;
+  if (!aligned(from) || !aligned(to)) width = 1;
+  if (width == lanes) {
+    in_tiles ? copy_tiles<lanes>(from, to, size, o) : copy_runs<lanes>(from, to, size, o);
+  } else if (width == lanes / 2) {
+    in_tiles ? copy_tiles<lanes / 2>(from, to, size, o) : copy_runs<lanes / 2>(from, to, size, o);
+  } else {
+    copy_runs<1>(from, to, size, o);
+  }
 }
 
 // Threads for groups of `lanes` channels of channels-last images: calls work(group, p, step), where

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <layerbench/backend/cudnn/legacy_api.hpp>
@@ -12,38 +14,67 @@
 
 namespace layerbench {
 
-/// A layerbench kernel, one thread per element in the order of the destination.
-template <>
-class plan<cudnn::backend, op::transpose> : public cudnn::direct_plan {
+namespace cudnn {
+
+/// A copy of all elements to other places, by a layerbench kernel. It moves up to 16 bytes at once:
+/// several elements that follow each other in both tensors, or tiles of several rows and columns.
+class copy_plan : public direct_plan {
  public:
-  plan(cudnn::backend& device, const op::transpose& o, const plan_request& request)
-      : direct_plan(device, o.operands(request.pass, request.type), request, "nvrtc_transpose"),
-        size_(elements(o.dims)),
-        kernel_(device.kernels().find(request.type, "transpose")) {
-    const op::transpose moved = request.pass == op::pass::bwd ? o.inverse() : o;
-    const std::vector<op::transpose::loop> loops = moved.loops(strides_of(0), strides_of(1));
-    if (loops.size() > axes_.extents.size()) throw unsupported("transposes have at most 6 loops");
-    std::size_t i = axes_.extents.size() - loops.size();
-    for (const auto& loop : loops) {
-      axes_.extents.at(i) = loop.extent;
-      axes_.strides.at(i++) = loop.src_step;
-    }
+  void run(const binding& bound) const {
+    kernel_.launch(stream(), grid_, bound[0], bound[1], size_, loops_, width_);
   }
 
-  void run(const binding& bound) const {
-    kernel_.launch(stream(), cuda::grid_for(size_), bound[0], bound[1], size_, axes_);
+ protected:
+  /// `layouts`: the request, or the orders of both operands.
+  template <class Layouts>
+  copy_plan(backend& device, std::vector<op::operand> logical, const Layouts& layouts, dtype type)
+      : direct_plan(device, std::move(logical), layouts, "nvrtc_transpose"),
+        lanes_(static_cast<int>(cuda::lanes_of(type))),
+        kernel_(device.kernels().find(type, "transpose")) {}
+
+  /// Sets the loops, which are in the order of the destination, slowest first.
+  void set_loops(std::vector<op::transpose::loop> loops) {
+    if (loops.size() > loops_.size()) throw unsupported("transposes have at most 6 loops");
+    // The kernel wants the loop along which the source is contiguous last, or just before the last.
+    const auto read = std::ranges::find(loops, 1, &op::transpose::loop::src_step);
+    if (read < loops.end() - 1) std::rotate(read, read + 1, loops.end() - 1);
+    std::ranges::copy(loops, loops_.end() - static_cast<std::ptrdiff_t>(loops.size()));
+    for (const op::transpose::loop& loop : loops) size_ *= loop.extent;
+    width_ = fits(lanes_) ? lanes_ : fits(lanes_ / 2) ? lanes_ / 2 : 1;
+    const bool in_tiles = loops_.back().src_step != 1;
+    grid_ = cuda::grid_for(size_ / (in_tiles ? width_ * width_ : width_));
   }
 
  private:
-  /// axes_of<6> of the kernel.
-  struct axes {
-    std::array<std::int64_t, 6> extents{1, 1, 1, 1, 1, 1};
-    std::array<std::int64_t, 6> strides{};
-  };
+  /// Whether all runs of `width` elements begin at multiples of it, in both tensors.
+  [[nodiscard]] bool fits(std::int64_t width) const {
+    return std::ranges::all_of(loops_, [&](const op::transpose::loop& loop) {
+      const auto fits_step = [&](std::int64_t step) {
+        return (step == 1 ? loop.extent : step) % width == 0;
+      };
+      return fits_step(loop.src_step) && fits_step(loop.dst_step);
+    });
+  }
 
-  std::int64_t size_;
+  int lanes_;
   cuda::kernel kernel_;
-  axes axes_;
+  std::int64_t size_ = 1;
+  int width_ = 1;
+  cuda::grid grid_{};
+  std::array<op::transpose::loop, 6> loops_{
+      {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
+};
+
+}  // namespace cudnn
+
+template <>
+class plan<cudnn::backend, op::transpose> : public cudnn::copy_plan {
+ public:
+  plan(cudnn::backend& device, const op::transpose& o, const plan_request& request)
+      : copy_plan(device, o.operands(request.pass, request.type), request, request.type) {
+    const op::transpose moved = request.pass == op::pass::bwd ? o.inverse() : o;
+    set_loops(moved.loops(strides_of(0), strides_of(1)));
+  }
 };
 
 static_assert(implements<cudnn::backend, op::transpose>);
