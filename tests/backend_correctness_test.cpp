@@ -100,8 +100,8 @@ bool is_known_gap(const op::activation& o, const plan_request& request) {
   return is_integer(request.type) && o.kind != op::activation_kind::relu;
 }
 
-/// Post-ops that oneDNN lacks: all but relu of a normalization, and additions of integers in other
-/// memory.
+/// Post-ops that oneDNN lacks: all but relu of a normalization, additions of integers in other
+/// memory, and some to depthwise convolutions of integers.
 template <class Op>
 bool is_post_op_gap(const Op& o, const plan_request& request) {
   if constexpr (requires { o.post; }) {
@@ -110,23 +110,16 @@ bool is_post_op_gap(const Op& o, const plan_request& request) {
     if constexpr (requires { o.addend_type; }) {
       integers = is_integer(dtype_of(o.addend_type, dtype_of(o.dst_type, request.type)));
     }
+    if constexpr (std::is_same_v<Op, op::conv>) {
+      const bool depthwise = o.groups == o.c && o.groups == o.k && o.c % 8 != 0;
+      integers = integers || (depthwise && is_integer(request.type));
+    }
     return integers && std::ranges::find(o.post, op::post_op::add) != o.post.end();
   }
   return false;
 }
 
 bool is_reference(const run::backend_entry& backend) { return backend.name == "reference"; }
-
-/// Whether this CPU's instructions let a backend compute in a 16-bit type.
-bool has_type(const run::backend_entry& backend, dtype type) {
-  if (is_reference(backend)) return true;
-  description facts;
-  backend.describe(facts);
-  const std::string isa = facts["onednn_isa"];
-  if (type == dtype::bf16) return isa.starts_with("avx512_core");
-  if (type == dtype::f16) return isa == "avx512_core_fp16" || isa == "avx512_core_amx";
-  return true;
-}
 
 struct tally {
   int drawn = 0;
@@ -198,7 +191,8 @@ class random_shapes : public ::testing::Test {
       return;
     }
     const bool has_none = is_integer(type) && !has_integers<Op> && !is_reference(backend);
-    EXPECT_GE(found.ran, has_none || !has_type(backend, type) ? 0 : wanted) << backend.name;
+    EXPECT_GE(found.ran, has_none || !testing::has_type(backend, type) ? 0 : wanted)
+        << backend.name;
   }
 
   static tally check(const run::backend_entry& backend, run::compute_device& device, dtype type,
@@ -242,7 +236,7 @@ class random_shapes : public ::testing::Test {
       const bool excused =
           !backend.on_host ||
           (!is_reference(backend) && (is_known_gap(o, request) || is_post_op_gap(o, request) ||
-                                      !has_type(backend, request.type)));
+                                      !testing::has_type(backend, request.type)));
       sum.failed += excused ? 0 : 1;
       EXPECT_TRUE(excused) << gap.what();
       return false;

@@ -58,6 +58,16 @@ TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
   }
 }
 
+TEST_F(fused_results, say_what_limits_integers_on_a_cpu_without_vnni) {
+  if (!testing::has_onednn) GTEST_SKIP() << "a build without oneDNN";
+  const testing::texts arguments{"--backend=onednn", "--dtype=s8"};
+  const testing::outcome limited =
+      testing::bench("bench_conv", testing::shortly(directory_.model, arguments),
+                     {{"ONEDNN_MAX_CPU_ISA", "AVX2"}});
+  EXPECT_EQ(limited.exit_code, 0) << limited.err;
+  EXPECT_THAT(limited.err, mentions("avx2", "VNNI"));
+}
+
 TEST_F(fused_results, may_have_integers) {
   for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
     SCOPED_TRACE(backend);

@@ -47,7 +47,7 @@ void train_everywhere(const model::graph& graph, const model::training& how, std
   EXPECT_GT(end_to_end.front(), 0.5 * guessing) << "it cannot know yet";
   EXPECT_LT(end_to_end.back(), std::min(guessing, 0.5 * end_to_end.front()))
       << "it has not learned";
-  testing::on_all_backends([&](const backend_entry& backend) {
+  testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
     if (backend.name == "reference" || !(on_gpus || backend.on_host)) return;
     if (!has_all_plans(backend, graph)) return;
     expect_alike(train(backend, graph, taught(how, kinds)).losses, end_to_end, 1e-3);
@@ -131,7 +131,7 @@ TEST(TrainingChain, OfAnEmbeddingTrainsAlikeOnAllBackends) {
   for (const dtype type : {dtype::f32, dtype::bf16}) {
     const lesson given = taught({.rule = op::update_rule::momentum, .rate = 0.05}, 3, type);
     const auto end_to_end = train(testing::reference_backend(), net, given).losses;
-    testing::on_all_backends([&](const backend_entry& backend) {
+    testing::on_all_backends(type, [&](const backend_entry& backend) {
       expect_alike(train(backend, net, given).losses, end_to_end, type == dtype::f32 ? 1e-3 : 0.1);
     });
   }
@@ -191,7 +191,7 @@ TEST(TrainingChain, OfATransformerBlockLearnsAlikeOnAllBackends) {
   const model::training how{.rule = op::update_rule::momentum, .rate = 0.05};
   train_everywhere(net, how, 3, false);  // cuDNN has attention in 16 bits alone
   const auto end_to_end = train(testing::reference_backend(), net, taught(how, 3)).losses;
-  testing::on_all_backends([&](const backend_entry& backend) {
+  testing::on_all_backends(dtype::bf16, [&](const backend_entry& backend) {
     if (backend.name == "cudnn") {
       EXPECT_TRUE(has_all_plans(backend, net));
     }
@@ -222,7 +222,7 @@ TEST(TrainingChain, In16BitsLearnsTheSame) {
   for (const bool fused : {false, true}) {
     const model::training how{op::update_rule::momentum, fused, 0.01};
     const auto end_to_end = train(testing::reference_backend(), net, taught(how, 3)).losses;
-    testing::on_all_backends([&](const backend_entry& backend) {
+    testing::on_all_backends(dtype::bf16, [&](const backend_entry& backend) {
       expect_alike(train(backend, net, taught(how, 3, dtype::bf16)).losses, end_to_end, 0.1);
     });
   }
@@ -240,7 +240,7 @@ TEST(TrainingChain, OfSeveralRanksSumsEveryGradient) {
       model::training together = alone;
       together.rate = alone.rate / 2;
       together.ranks = 2;
-      testing::on_all_backends([&](const backend_entry& backend) {
+      testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
         expect_alike(train(backend, net, taught(together, 2)).losses,
                      train(backend, net, taught(alone, 2)).losses, 1e-3);
       });
@@ -265,7 +265,7 @@ TEST(TrainingChain, OfSeveralRanksOverlapsAllReduces) {
   const model::graph lenet =
       model::load(model::find("lenet5", model::default_shapes_directory()), 2);
   lesson taught_together = taught({.rule = op::update_rule::sgd, .rate = 0.001, .ranks = 2}, 2);
-  testing::on_all_backends([&](const backend_entry& backend) {
+  testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
     late_collectives late;
     taught_together.beside = nullptr;
     const auto end_to_end = train(backend, lenet, taught_together).losses;

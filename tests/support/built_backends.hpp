@@ -19,6 +19,19 @@ inline const run::registry& built_backends() {
 }
 inline const run::backend_entry& reference_backend() { return *built_backends().find("reference"); }
 
+/// Whether the CPU's instructions let a backend compute in a type.
+inline bool has_type(const run::backend_entry& backend, dtype type) {
+  description facts;
+  backend.describe(facts);
+  const auto isa = facts.find("onednn_isa");
+  if (isa == facts.end()) return true;
+  if (type == dtype::bf16) return isa->second.starts_with("avx512_core");
+  if (type == dtype::f16) {
+    return isa->second == "avx512_core_fp16" || isa->second == "avx512_core_amx";
+  }
+  return true;
+}
+
 inline std::shared_ptr<run::device_context> make_context(const run::backend_entry& on,
                                                          int threads) {
   return std::make_shared<run::device_context>(on.make_device(threads));

@@ -26,11 +26,14 @@
 /// Chains that train.
 namespace layerbench::testing {
 
-/// Calls `work` with each backend of this build that trains and can run here.
-inline void on_all_backends(const std::function<void(const run::backend_entry&)>& work) {
+/// Calls `work` with each backend of this build that trains and can compute in the type here.
+inline void on_all_backends(dtype type,
+                            const std::function<void(const run::backend_entry&)>& work) {
   for (const run::backend_entry& backend : built_backends().backends) {
     if (const auto reason = backend.probe()) {
       std::cout << fmt::format("{} is left out: {}\n", backend.name, *reason);
+    } else if (!has_type(backend, type)) {
+      std::cout << fmt::format("{} is left out: no {} on this CPU\n", backend.name, name(type));
     } else if (backend.make_device(1)->implements_op(op::any(op::update{}))) {
       work(backend);
     }

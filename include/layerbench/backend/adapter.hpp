@@ -105,6 +105,11 @@ concept led_by_first_rank = has_ranks<B> && requires {
   { B::serve_first_rank() } -> std::same_as<bool>;
 };
 
+template <class B>
+concept has_integer_note = requires {
+  { B::integer_note() } -> std::same_as<std::optional<std::string>>;
+};
+
 template <memory M>
 class memory_of final : public device_memory {
  public:
@@ -439,6 +444,7 @@ template <backend B, op::operation... Ops>
   if constexpr (detail::led_by_first_rank<B>) {
     entry.serve_first_rank = [] { return B::serve_first_rank(); };
   }
+  if constexpr (detail::has_integer_note<B>) entry.integer_note = &B::integer_note;
   return entry;
 }
 

@@ -80,10 +80,10 @@ concept memory = requires(const M& block) {
 /// - `choose(number)`: there may be several devices; all that follows is on that one, from 0 on.
 ///   Throws unavailable where there is no such device.
 /// - `only_when_named = true`: another backend has its few ops as well, so programs that run whole
-/// models
-///   use it only where it is named.
+///   models use it only where it is named.
 /// - `waits = true`: its calls wait for others than this program's threads, so their CPU time says
 ///   nothing.
+/// - `integer_note()`: what limits timings and results of integers on this processor, or nothing.
 /// - `ranks()` and `more_ranks`: how many ranks it reaches, and how a user starts more.
 /// - `serve_first_rank()`: its ranks are processes. In all but the first it does what the first
 ///   says and returns true when that is done; in the first it returns false at once.

@@ -38,6 +38,8 @@ struct backend_entry {
   int (*ranks)() = nullptr;                        ///< null: all ranks are in this program
   std::string_view more_ranks = {};                ///< how a user starts more of them
   bool (*serve_first_rank)() = nullptr;            ///< null: its ranks are no processes
+  /// What limits its timings and results of integers on this processor, or nothing; null: nothing.
+  std::optional<std::string> (*integer_note)() = nullptr;
 };
 
 /// A backend that layerbench has and a build may lack, and the CMake option that builds it.

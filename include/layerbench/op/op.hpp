@@ -74,6 +74,7 @@ struct operand {
   dims kept_in = {};
   std::int64_t first = 0;       ///< where the part begins along that axis
   std::int64_t zero_point = 0;  ///< of integers
+  std::int64_t multiple = 1;    ///< test data of integers are multiples of it, as stored
   /// Of integers whose scale differs along an axis, such as weights with a scale per output
   /// channel: the axis.
   std::optional<std::size_t> channel_axis = {};

@@ -33,7 +33,7 @@ struct test_data {
   dtype type = dtype::f32;
   double low = 0;
   double width = 0;  ///< of the range
-  double scale = 1;  ///< of integers
+  double scale = 1;  ///< of integers, times their `multiple`
   double zero_point = 0;
   std::int64_t channels = 0;          ///< that have their own scales; mostly none
   std::int64_t channel_elements = 1;  ///< neighbours in one channel
@@ -46,7 +46,7 @@ struct test_data {
       : type(operand.type),
         low(operand.low),
         width(operand.high - operand.low),
-        scale(operand.scale),
+        scale(operand.scale * static_cast<double>(operand.multiple)),
         zero_point(static_cast<double>(operand.zero_point)),
         channels(operand.channel_axis ? operand.extents[*operand.channel_axis] : 0),
         channel_elements(operand.channel_elements()),

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -210,24 +209,18 @@ inline void note_ranks(const std::vector<std::string>& used, const registry& kno
   }
 }
 
-/// Notes CPUs without VNNI if rows of integers are asked for. There oneDNN multiplies in 16 bits,
-/// which is slower and may saturate.
+/// Notes what limits timings and results of integers, where these are asked for.
 inline void note_integers(const options& o, const std::vector<std::string>& used,
                           const registry& known, std::vector<std::string>& notes) {
-  static constexpr std::array<std::string_view, 4> without{"sse41", "avx", "avx2", "avx512_core"};
   const auto is_asked_for = [](const std::string& type) {
     return is_integer(dtype_from(type).value_or(dtype::f32));
   };
   if (std::ranges::none_of(o.dtypes, is_asked_for)) return;
   for (const backend_entry& entry : entries_of(used, known)) {
-    if (!entry.on_host || entry.probe()) continue;
-    description facts;
-    entry.describe(facts);
-    const auto isa = facts.find(fmt::format("{}_isa", entry.name));
-    if (isa == facts.end() || std::ranges::find(without, isa->second) == without.end()) continue;
-    notes.push_back(fmt::format(
-        "{}: this CPU ({}) lacks VNNI; integer timings do not apply to CPUs that have it",
-        entry.name, isa->second));
+    if (entry.integer_note == nullptr || entry.probe()) continue;
+    if (const auto note = entry.integer_note()) {
+      notes.push_back(fmt::format("{}: {}", entry.name, *note));
+    }
   }
 }
 

@@ -103,6 +103,26 @@ class backend : public host_memory {
     facts["onednn_threading"] = "omp";
   }
 
+  /// Whether products of integers are summed in 16 bits, as on CPUs without VNNI instructions. Then
+  /// two products may saturate, and weights for s8 sources are halved and rounded (oneDNN's
+  /// developer guide, Nuances of int8 Computations).
+  static bool sums_integers_in_16_bits() {
+    switch (dnnl_get_effective_cpu_isa()) {
+      case dnnl_cpu_isa_sse41:
+      case dnnl_cpu_isa_avx:
+      case dnnl_cpu_isa_avx2:
+      case dnnl_cpu_isa_avx512_core: return true;
+      default: return false;
+    }
+  }
+  static std::optional<std::string> integer_note() {
+    if (!sums_integers_in_16_bits()) return std::nullopt;
+    return fmt::format(
+        "this CPU ({}) lacks VNNI: integer timings do not apply to CPUs with VNNI, and results are "
+        "exact only for small weights",
+        isa_name(dnnl_get_effective_cpu_isa()));
+  }
+
   void activate() { omp_set_num_threads(threads_); }
   /// The thread count of this thread, for those who put it back after activate().
   static int max_threads() { return omp_get_max_threads(); }

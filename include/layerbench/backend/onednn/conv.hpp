@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include <layerbench/backend/onednn/primitive_sequence.hpp>
 #include <layerbench/op/conv.hpp>
 
@@ -46,6 +48,14 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
     auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
                           forward_attributes(o_.post, result_, o_.groups == 1 ? 1 : 3));
     set_forward(result, bias, o_.post, request);
+    // This implementation, which is for AVX2 and SSE4.1, adds wrong elements to the last channels.
+    const bool adds = std::ranges::find(o_.post, op::post_op::add) != o_.post.end();
+    const bool depthwise = o_.groups == o_.c && o_.groups == o_.k;
+    if (adds && depthwise && o_.c % 8 != 0 && algorithm().starts_with("jit_uni_int8:")) {
+      throw unsupported(
+          "oneDNN's jit_uni_int8 adds wrong elements after depthwise convolutions whose channels "
+          "are no multiple of 8");
+    }
   }
 
   void build_reordering(const onednn::backend& device, const plan_request& request) {

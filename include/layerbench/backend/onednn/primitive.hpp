@@ -174,6 +174,7 @@ class primitive_plan {
   void set_forward(Descriptor& descriptor, const dnnl::memory::desc& bias, const op::post_ops& post,
                    const plan_request& request) {
     select(descriptor, request.algorithm);
+    limit_weights();
     set_primitive(descriptor, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
                   {descriptor.src_desc(), descriptor.weights_desc(), bias, descriptor.dst_desc()},
                   post, integers({0, 1, operands_.size() - 1}));
@@ -310,6 +311,17 @@ class primitive_plan {
                           ? stored[i].get_size()
                           : plain(operand.logical.kept_in, stored[i].get_data_type()).get_size();
     }
+  }
+
+  /// Draws integer weights for which results are exact on CPUs without VNNI: even numbers, since
+  /// oneDNN halves them, of at most 62, since 2 * 255 * 62 fits into 16 bits.
+  void limit_weights() {
+    op::operand& weights = operands_[1].logical;
+    if (!is_integer(weights.type) || !backend::sums_integers_in_16_bits()) return;
+    constexpr double most = 62;
+    weights.multiple = 2;
+    weights.high = most * weights.scale;
+    weights.low = -weights.high;
   }
 
   template <class Visit>
