@@ -11,6 +11,7 @@
 
 #include <layerbench/backend/cudnn/attention.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
+#include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/backend/cudnn/layernorm.hpp>
 
 #include "support/h200.hpp"
@@ -119,6 +120,25 @@ TEST_F(attention_plans, OfOtherTypesAndSizesAreUnsupported) {
   o = {.q = 1, .k = 1, .d = 64};
   EXPECT_EQ(refusal(o, op::pass::fwd_training, dtype::bf16), "");
   EXPECT_THAT(refusal(o, op::pass::bwd, dtype::bf16), HasSubstr("one query and one key"));
+}
+
+class convolution_plans : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { load_driver(); }
+};
+
+TEST_F(convolution_plans, InEightBitsAreCompiled) {
+  const op::conv square{
+      .n = 32, .c = 64, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
+  op::conv fused = square;
+  fused.bias = true;
+  fused.post = {op::post_op::relu};
+  for (const op::conv& o : {square, fused}) {
+    const plan_request request{.type = dtype::f8_e4m3};
+    const cudnn::conv_graph graph(o, request);
+    const execution_plan plan = cudnn::first_plan(graph.self(), h200(), {request.type, gigabyte});
+    EXPECT_THAT(plan.notes(), ElementsAre(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+  }
 }
 
 class layernorm_gradients : public ::testing::TestWithParam<dtype> {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,7 +122,7 @@ TEST(Kernels, OfReordersAgreeWithTheReference) {
   });
 }
 
-/// How many threads a launch for `o` has, of 32 each time.
+/// Threads of the launch for `o`; a launch has a multiple of 32.
 unsigned threads_for(const op::reorder& o, dtype type) {
   device_for<op::reorder> device(1);
   host_grids.clear();
@@ -347,6 +349,21 @@ TEST(Kernels, TakeOperandsAnywhere) {
   }
 }
 
+TEST(Kernels, OfReordersTakeOperandsAnywhere) {
+  cudnn::backend device(1);
+  const plan<cudnn::backend, op::reorder> moved(device, {{2, 16, 4, 1}, "abcd", "acdb"}, {});
+  alignas(16) std::array<float, 300> memory{};
+  for (const std::size_t off : {0U, 1U, 2U, 3U}) {  // of 16 bytes
+    std::iota(memory.begin(), memory.end(), 0.0F);
+    moved.run(moved.bind(std::vector<address>{&memory.at(off), &memory.at(140 + off)}, nullptr));
+    for (std::size_t i = 0; i < 128; ++i) {
+      const std::size_t image = i / 64 * 64;
+      const std::size_t source = image + i % 16 * 4 + i % 64 / 16;
+      EXPECT_EQ(memory.at(140 + off + i), static_cast<float>(off + source)) << off << ' ' << i;
+    }
+  }
+}
+
 TEST(Kernels, AreCompiledOnceForEachTypeOfNumbers) {
   for (const dtype type : {dtype::f32, dtype::tf32, dtype::bf16, dtype::f16}) {
     for (int i = 0; i < 2; ++i) {
@@ -382,6 +399,31 @@ TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {
   using reorder = plan<cudnn::backend, op::reorder>;
   for (const std::string order : {"aBcd16b", "aBcd"}) {
     EXPECT_THROW(reorder(device, {{1, 16, 1, 1}, "abcd", order}, {}), unsupported) << order;
+  }
+}
+
+TEST(Convolutions, InEightBitsAgreeWithTheReference) {
+  device_for<op::conv> device(1);
+  dice d(3);
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    const auto o =
+        i % 2 == 0 ? testing::random_op<op::conv>(d) : testing::random_fused_op<op::conv>(d);
+    const plan_request request{fwd, dtype::f8_e4m3, d.pick({layout::nhwc, layout::any})};
+    SCOPED_TRACE(key(o));
+    std::unique_ptr<run::any_plan> plan;
+    try {
+      plan = device.plan(op::any(o), request);
+    } catch (const unsupported& gap) {
+      EXPECT_THAT(gap.what(), ::testing::HasSubstr("to a convolution")) << "a function";
+      continue;
+    }
+    EXPECT_EQ(plan->operands()[0].logical.type, dtype::f8_e4m3);
+    EXPECT_EQ(plan->operands().back().logical.type, dtype::bf16);
+    ASSERT_NO_THROW(run::verify(device, *plan, reference::exact_value_of(o, fwd), 1, true));
+  }
+  const op::any conv(op::conv{.n = 1, .c = 16, .h = 3, .w = 3, .k = 16});
+  for (const op::pass pass : {bwd_data, bwd_weights}) {
+    EXPECT_THROW(static_cast<void>(device.plan(conv, {pass, dtype::f8_e4m3})), unsupported);
   }
 }
 

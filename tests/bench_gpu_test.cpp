@@ -346,5 +346,24 @@ TEST_F(Gpu, MultipliesIn8BitsWhereTheLibraryCan) {
   }
 }
 
+TEST_F(Gpu, ConvolvesIn8BitsInInference) {
+  const std::string model = directory_.write("images.json", R"({"name": "images", "layers": [
+    {"name": "conv1", "op": "conv",
+     "shape": {"n": 2, "c": 16, "h": 5, "w": 5, "k": 32, "r": 3, "s": 3, "pad": 1, "bias": true}},
+    {"name": "conv2", "op": "conv",
+     "shape": {"n": 2, "c": 32, "h": 5, "w": 5, "k": 16, "r": 1, "s": 1}}]})");
+  const testing::outcome done =
+      bench("bench_conv", {"--model=" + model, "--backend=cudnn", "--dtype=f8_e4m3", "--verify",
+                           "--benchmark_out=" + directory_.results});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const auto rows = result::read(directory_.results).rows;
+  EXPECT_FALSE(rows.empty());
+  for (const result::measurement& row : rows) EXPECT_EQ(row.error, "");
+  const testing::outcome chained =
+      bench("bench_model", {"--model=" + model, "--backend=cudnn", "--dtype=f8_e4m3", "--chain"});
+  EXPECT_EQ(chained.exit_code, 2) << chained.err;
+  EXPECT_THAT(chained.err, AllOf(HasSubstr("--chain"), HasSubstr("f8_e4m3")));
+}
+
 }  // namespace bench_gpu_test
 }  // namespace layerbench

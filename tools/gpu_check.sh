@@ -267,7 +267,8 @@ check_plans() {
   start_tests training_chains session_tests "$session_tests"
 }
 
-# check_products DTYPE...: matrix products of $products_of by cuBLASLt, which lacks some of them in 8 bits.
+# check_products DTYPE...: matrix products of $products_of by cuBLASLt, in 8 bits also convolutions by cuDNN. The
+# libraries lack some of both in 8 bits.
 check_products() {
   local dtype list accept
   list=$(IFS=, && echo "${products_of[*]}")
@@ -276,6 +277,8 @@ check_products() {
     [[ $dtype != f8* ]] || accept=4
     start --accept "$accept" "products_$dtype" "$bin/bench_gemm" --backend=cublas --model="$list" --dtype="$dtype" \
       --batch=16 --verify --benchmark_repetitions=1 --max-time=0 --budget=BUDGET
+    ((accept == 0)) || start --accept "$accept" "convolutions_$dtype" "$bin/bench_conv" --backend=cudnn --model="$list" \
+      --dtype="$dtype" --batch=16 --benchmark_repetitions=1 --max-time=0 --budget=BUDGET
   done
 }
 

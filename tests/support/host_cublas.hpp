@@ -40,6 +40,8 @@ struct product {
   void* bias = nullptr;
   cudaDataType_t bias_type = CUDA_R_32F;
   std::int8_t fast = 0;  ///< partial sums keep 14 bits
+  const float* a_scale = nullptr;
+  const float* b_scale = nullptr;
 };
 
 template <class Opaque, class Meant>
@@ -109,7 +111,7 @@ struct factor {
 };
 
 /// Whether sizes fit, and of products in 8 bits all that the library demands.
-bool is_possible(const product& call, const factor& a, const factor& b, const void* addend,
+bool is_possible(const product& call, const factor& a, const factor& b,
                  const layout_of_matrix& added, const factor& result) {
   const bool fits =
       a.columns() == b.rows() && a.rows() == result.rows() && b.columns() == result.columns();
@@ -119,8 +121,8 @@ bool is_possible(const product& call, const factor& a, const factor& b, const vo
   };
   const bool biased = call.bias == nullptr || call.bias_type == CUDA_R_16BF;
   return fits && biased && call.compute == CUBLAS_COMPUTE_32F && call.a == CUBLAS_OP_T &&
-         call.b == CUBLAS_OP_N && addend == nullptr && added.type == CUDA_R_16BF &&
-         std::ranges::all_of(std::array{&a, &b, &result}, is_narrow);
+         call.b == CUBLAS_OP_N && added.type == CUDA_R_16BF && result.how.type == CUDA_R_16BF &&
+         std::ranges::all_of(std::array{&a, &b}, is_narrow);
 }
 
 /// Sums along the products' own sums, of the factor on one side.
@@ -151,12 +153,16 @@ void multiply(const product& call, const factor& a, const factor& b, const facto
       call.epilogue == CUBLASLT_EPILOGUE_RELU || call.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     for (std::int64_t j = 0; j < b.columns(); ++j) {
-      double sum = adds ? elements{call.bias, call.bias_type}.get(i) : 0;
+      double sum = 0;
       for (std::int64_t k = 0; k < a.columns(); ++k) {
         sum += a.at(i, k) * b.at(k, j);
         const bool is_added = k % 32 == 31;  // to the sum of what came before
         if (is_added && (call.fast != 0 || always_fast)) sum = with_14_bits(sum);
       }
+      for (const float* scale : {call.a_scale, call.b_scale}) {
+        if (scale != nullptr) sum *= *scale;
+      }
+      if (adds) sum += elements{call.bias, call.bias_type}.get(i);
       result.in.set(result.place(i, j), positive ? std::max(sum, 0.0) : sum);
     }
   }
@@ -224,6 +230,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t call,
   if (name == CUBLASLT_MATMUL_DESC_BIAS_POINTER) return store(of(call).bias, from, bytes);
   if (name == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) return store(of(call).bias_type, from, bytes);
   if (name == CUBLASLT_MATMUL_DESC_FAST_ACCUM) return store(of(call).fast, from, bytes);
+  if (name == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER) return store(of(call).a_scale, from, bytes);
+  if (name == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER) return store(of(call).b_scale, from, bytes);
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* built) {
@@ -293,7 +301,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
     const factor first = factor_of(a, a_how, described.a == CUBLAS_OP_T, i);
     const factor second = factor_of(b, b_how, described.b == CUBLAS_OP_T, i);
     const factor result = factor_of(d, d_how, false, i);
-    if (!is_possible(described, first, second, c, of(c_how), result)) {
+    if (c != d || !is_possible(described, first, second, of(c_how), result)) {
       return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     host_enqueue([=] {

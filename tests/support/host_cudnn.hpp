@@ -33,6 +33,9 @@ struct host_numbers {
     if (type == CUDNN_DATA_BFLOAT16) return float(static_cast<const layerbench::bf16*>(start)[i]);
     if (type == CUDNN_DATA_HALF) return double(static_cast<const layerbench::f16*>(start)[i]);
     if (type == CUDNN_DATA_INT32) return static_cast<const std::int32_t*>(start)[i];
+    if (type == CUDNN_DATA_FP8_E4M3) {
+      return float(static_cast<const layerbench::f8_e4m3*>(start)[i]);
+    }
     return static_cast<const float*>(start)[i];
   }
   void set(std::int64_t i, double value) const {

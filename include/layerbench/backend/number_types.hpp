@@ -82,8 +82,8 @@ inline void require_number(dtype type) {
   with_number(type, [](auto /*tag*/) {});
 }
 
-/// As with_number, also for 8-bit types, with which only libraries compute. An integer stands for a
-/// real number by the scale and zero point of its operand.
+/// As with_number, also for 8-bit types, with which only libraries compute. Such a number stands
+/// for a real one by the scale and zero point of its operand.
 template <class Visit>
 decltype(auto) with_stored_number(dtype type, Visit&& visit) {
   if (type == dtype::s8) return visit(std::int8_t{});
@@ -92,17 +92,18 @@ decltype(auto) with_stored_number(dtype type, Visit&& visit) {
   return with_number(type, visit);
 }
 
-/// The number in memory for a value of an element; `scale` is of integers.
+/// The number in memory for a value of an element; `scale` is of 8-bit types.
 template <class T>
 [[nodiscard]] T stored_as(float value, double scale) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(std::nearbyint(value / scale));
+  if constexpr (sizeof(T) == 1) value = static_cast<float>(value / scale);
   return static_cast<T>(value);
 }
 /// The inverse.
 template <class T>
 [[nodiscard]] float element_of(T stored, double scale) {
-  if constexpr (std::is_integral_v<T>) return static_cast<float>(stored * scale);
-  return static_cast<float>(stored);
+  const auto number = static_cast<float>(stored);
+  return sizeof(T) == 1 ? static_cast<float>(number * scale) : number;
 }
 
 }  // namespace layerbench

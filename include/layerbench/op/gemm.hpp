@@ -59,8 +59,7 @@ struct gemm {
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
   /// addends and dst m*n; with a leading extent `batch` where it is not 1, but for bias. The
   /// weights of a batch are activations, as in attention: nothing learned is stored per image.
-  /// Gradients alike. A bias in 8 bits would be too coarse: it is f32 beside integers, bf16 beside
-  /// f8_e4m3.
+  /// Gradients alike.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
       return batch == 1 ? dims{rows, columns} : dims{batch, rows, columns};
@@ -83,7 +82,7 @@ struct gemm {
       return all;
     }
     std::vector<operand> all{src, weights};
-    if (bias) all.push_back({"bias", {n}, role::weights, bias_type(type)});
+    if (bias) all.push_back({"bias", {n}, role::weights, type});
     all.push_back({"dst", matrix(m, n), role::destination, type});
     all.back().scale *= std::sqrt(static_cast<double>(k));
     quantize_operands(*this, b_transposed ? 0 : 1, all);
@@ -95,11 +94,6 @@ struct gemm {
     const std::int64_t macs = checked_product({p == pass::bwd ? 2 : 1, batch, m, n, k});
     const std::int64_t flops = checked_multiply(2, macs);
     return with_post_ops({macs, flops, flops}, post, {batch, m, n});
-  }
-
- private:
-  [[nodiscard]] static dtype bias_type(dtype type) {
-    return type == dtype::f8_e4m3 ? dtype::bf16 : type;
   }
 };
 

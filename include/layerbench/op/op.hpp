@@ -54,7 +54,7 @@ enum class role { source, weights, statistics, destination };
 
 /// One tensor of an op. Its name means the same tensor in every pass: the gradient of `src` is
 /// `diff_src`, and a backward pass reads under a forward name what the forward pass read or wrote.
-/// Test data is uniform in [low, high]. The real value of an integer element is
+/// Test data is uniform in [low, high]. The real value of an element of 8 bits is
 /// (stored - zero_point) * scale.
 struct operand {
   std::string_view name;
@@ -63,7 +63,7 @@ struct operand {
   dtype type;
   double low = -1;
   double high = 1;
-  double scale = 1.0 / 127;
+  double scale = type == dtype::f8_e4m3 ? 1 : 1.0 / 127;
   bool range_required = false;  ///< readers rely on values in [low, high]
   bool integral = false;        ///< all values are whole numbers, and results are exact
   /// Only the library can read it: it has no elements, and its plan alone knows its bytes.

@@ -13,7 +13,8 @@
 
 namespace layerbench::op {
 
-/// The data type of a tensor of an op that computes in another one; `same`: that of the op.
+/// The data type of a tensor of an op that computes in another one; `same`: that of the op, or bf16
+/// for factors in f8_e4m3.
 enum class tensor_type { same, f32, s8, u8 };
 
 }  // namespace layerbench::op
@@ -40,7 +41,8 @@ namespace layerbench::op {
 }
 
 // Help texts of the fields of an op with integers.
-inline constexpr std::string_view dst_type_help = "type of the result; same: that of the row";
+inline constexpr std::string_view dst_type_help =
+    "type of the result; same: that of the row, or bf16 where factors are f8_e4m3";
 inline constexpr std::string_view addend_type_help =
     "type of the tensors that post-ops add; same: that of the result";
 inline constexpr std::string_view channel_scales_help =
@@ -89,22 +91,31 @@ void validate_quantization(const Op& o) {
   }
 }
 
-/// Gives the operands of an op with integers their types, scales and zero points: `all` are src,
-/// weights, maybe a bias, and dst, in the type of the op. Inserts the added tensors. Integer
+/// The scale of src and weights in f8_e4m3. Test data from -1 to 1 is stored as at most 256; the
+/// type's largest number is 448. Division by a power of 2 does not round it.
+inline constexpr double f8_scale = 1.0 / 256;
+
+/// Gives the operands of an op with 8-bit numbers their types, scales and zero points: `all` are
+/// src, weights, maybe a bias, and dst, in the type of the op. Inserts the added tensors. Integer
 /// weights are s8, as all libraries want them, with a scale per element of `channel_axis` where the
-/// op says so; a bias beside integers is f32, since it is added before the sum is rounded.
+/// op says so; a bias beside integers is f32, since it is added before the sum is rounded. Bias and
+/// result of factors in f8_e4m3 are bf16, as engines have them.
 template <class Op>
 void quantize_operands(const Op& o, std::size_t channel_axis, std::vector<operand>& all) {
   operand& dst = all.back();
   const dtype type = dst.type;
-  dst.type = dtype_of(o.dst_type, type);
+  const bool is_f8 = type == dtype::f8_e4m3;
+  if (is_f8) all[0].scale = all[1].scale = f8_scale;
+  dst.type = dtype_of(o.dst_type, is_f8 ? dtype::bf16 : type);
   dst.zero_point = o.dst_zero.value;
   all[0].zero_point = o.src_zero.value;
   if (is_integer(type)) {
     all[1].type = dtype::s8;
     if (o.channel_scales) all[1].channel_axis = channel_axis;
-    const auto bias = std::ranges::find(all, "bias", &operand::name);
-    if (bias != all.end()) bias->type = dtype::f32;
+  }
+  const auto bias = std::ranges::find(all, "bias", &operand::name);
+  if (bias != all.end() && (is_integer(type) || is_f8)) {
+    bias->type = is_f8 ? dtype::bf16 : dtype::f32;
   }
   insert_addends(o.post, all, dtype_of(o.addend_type, dst.type));
 }

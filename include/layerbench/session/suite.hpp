@@ -288,6 +288,9 @@ class suite_builder {
   void add_chain(const configuration_settings& c, const std::shared_ptr<planned_step>& step,
                  const std::vector<model::primitive>& primitives,
                  data_parallel_group* beside = nullptr) {
+    if (!o_.chain.empty() && c.request.type == dtype::f8_e4m3) {
+      throw usage_error("--chain: not for f8_e4m3, since no call converts results in bf16 to it");
+    }
     const auto make = [step, beside, seed = o_.seed] {
       std::unique_ptr<chain> result = step->make_chain(seed);
       if (beside != nullptr) result->overlap(*beside);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -38,8 +37,8 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         product_(product_of(supported(o, request), request.pass)),
         a_(product_.a.stored, cublas::data_type(type_)),
         b_(product_.b.stored, cublas::data_type(type_)),
-        result_(product_.result, cublas::data_type(type_)),
-        addend_(product_.result, type_ == dtype::f8_e4m3 ? CUDA_R_16BF : cublas::data_type(type_)) {
+        result_(product_.result, cublas::data_type(logical(product_.output).type)) {
+    if (type_ == dtype::f8_e4m3) scale_.emplace(static_cast<float>(op::f8_scale), stream());
     choose(request.algorithm);
   }
 
@@ -65,16 +64,9 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return names;
   }
 
-  /// With fast accumulation about 14 bits of a partial sum are kept (DeepSeek-V3 Technical Report,
-  /// arXiv:2412.19437, 3.3.2, of Hopper). The mean square of partial sums is that of
-  /// run::expected_square_error().
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
-    if (fast_accumulation_ && operand == product_.output) {
-      const double squares = static_cast<double>(exact.terms + 1) *
-                             (2 * exact.value * exact.value + exact.squares) / 6;
-      exact.rounded_terms = std::ldexp(std::sqrt(squares), -14) / unit_roundoff(type_);
-    }
+    if (fast_accumulation_ && operand == product_.output) exact = fast_accumulated(operand, exact);
     const bool adds_bias =
         operand == product_.output && (product_.epilogue == CUBLASLT_EPILOGUE_BIAS ||
                                        product_.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS);
@@ -101,13 +93,11 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   void run(const binding& bound) const {
     constexpr float one = 1;
     constexpr float zero = 0;
-    address output = bound.addresses[product_.output];
-    // beta is 0, so the addend is not read; in 8 bits its type differs from that of the output.
-    const void* addend = type_ == dtype::f8_e4m3 ? nullptr : output;
+    address output = bound.addresses[product_.output];  // also C, which is not read since beta is 0
     cuda::check(
         cublasLtMatmul(library_, bound.call.get(), &one, bound.addresses[product_.a.operand],
-                       a_.get(), bound.addresses[product_.b.operand], b_.get(), &zero, addend,
-                       addend_.get(), output, result_.get(), &algorithm_.algo, bound.workspace,
+                       a_.get(), bound.addresses[product_.b.operand], b_.get(), &zero, output,
+                       result_.get(), output, result_.get(), &algorithm_.algo, bound.workspace,
                        algorithm_.workspaceSize, stream()),
         "cublasLtMatmul");
   }
@@ -215,6 +205,10 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
       result.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
                  cublas::data_type(logical(*product_.bias).type));
     }
+    if (scale_) {
+      result.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scale_->at());
+      result.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scale_->at());
+    }
     if (fast_accumulation) result.set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
     return result;
   }
@@ -226,7 +220,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     proposal_list all(count);
     int found = 0;
     cuda::check(cublasLtMatmulAlgoGetHeuristic(library_, call.get(), a_.get(), b_.get(),
-                                               addend_.get(), result_.get(), preference.get(),
+                                               result_.get(), result_.get(), preference.get(),
                                                static_cast<int>(count), all.data(), &found),
                 "cublasLtMatmulAlgoGetHeuristic");
     all.resize(static_cast<std::size_t>(found));
@@ -256,7 +250,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;
   cublas::matrix_layout result_;
-  cublas::matrix_layout addend_;  ///< layout of C, which cannot have 8 bits
+  std::optional<cuda::device_number> scale_;  ///< of both factors in 8 bits
   cublasLtMatmulHeuristicResult_t algorithm_{};
   bool fast_accumulation_ = false;  ///< CUBLASLT_MATMUL_DESC_FAST_ACCUM
 };

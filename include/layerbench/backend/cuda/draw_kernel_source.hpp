@@ -112,7 +112,7 @@ void store_element(void* to, i64 offset, int type, double scale, float value) {
   } else if (type == stored_f8_e4m3) {
     const float_format f8{448, 4, -6};
     static_cast<unsigned char*>(to)[offset] = static_cast<unsigned char>(
-        sign << 7 | encoded(fabs(rounded_to(f8, value, 1)), f8));
+        sign << 7 | encoded(fabs(rounded_to(f8, value / scale, 1)), f8));
   } else {
     static_cast<signed char*>(to)[offset] =
         static_cast<signed char>(static_cast<int>(rint(value / scale)));

@@ -47,6 +47,20 @@ namespace layerbench::cuda {
   return op::strides(extents, order);
 }
 
+/// A number in device memory, where libraries read scales.
+class device_number {
+ public:
+  device_number(float value, cudaStream_t target) {
+    check(cudaMemcpyAsync(memory_.data(), &value, sizeof value, cudaMemcpyDefault, target),
+          "cudaMemcpyAsync");
+    check(cudaStreamSynchronize(target), "cudaStreamSynchronize");
+  }
+  [[nodiscard]] address at() const { return memory_.data(); }
+
+ private:
+  buffer memory_{sizeof(float)};
+};
+
 /// Base class of the plans on NVIDIA GPUs: operands in device memory, in the requested order and
 /// without padding.
 class tensor_plan {
@@ -146,6 +160,22 @@ class tensor_plan {
     const double largest = std::max(std::abs(bias.low), std::abs(bias.high));
     exact.roundings = std::max<std::int64_t>(exact.roundings, 2);
     exact.rounded = std::max(exact.rounded, std::abs(exact.value) + largest);
+    return exact;
+  }
+
+  /// The error bound of an exact result in operand `output` whose products in f8_e4m3 add up with
+  /// fast accumulation. Then about 14 bits of a partial sum are kept (DeepSeek-V3 Technical Report,
+  /// arXiv:2412.19437, 3.3.2, of Hopper). The mean square of partial sums is that of
+  /// run::expected_square_error(). One instruction adds 32 products and truncates the sum.
+  /// Truncation errors do not cancel, so the error of a long sum grows with the number of
+  /// instructions, not with its square root.
+  template <class Sum>
+  [[nodiscard]] Sum fast_accumulated(std::size_t output, Sum exact) const {
+    constexpr double products = 32;
+    const auto terms = static_cast<double>(exact.terms);
+    const double squares = (terms + 1) * (2 * exact.value * exact.value + exact.squares) / 6;
+    const double partial_sums = std::sqrt(squares) * std::max(1.0, std::sqrt(terms) / products);
+    exact.rounded_terms = std::ldexp(partial_sums, -14) / unit_roundoff(logical(output).type);
     return exact;
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,19 +19,22 @@
 namespace layerbench::cudnn {
 
 /// Operation graph of a convolution, with the addition of its bias and with its post-ops, but
-/// without the gradient of the bias. The unique id of a tensor is the position of the operand.
-/// Throws unsupported.
+/// without the gradient of the bias. The unique id of a tensor is the position of the operand. In
+/// f8_e4m3 the sums are multiplied by the scale of each factor. Throws unsupported.
 class conv_graph : public operation_graph {
  public:
   conv_graph(const op::conv& o, const plan_request& request)
       : operation_graph(wrong_engines_of(o, request.pass)),
         request_(request),
         operands_(o.operands(request.pass, request.type)) {
+    if (has_scale() && request.pass != op::pass::fwd) {
+      throw unsupported("layerbench has cuDNN plans in f8_e4m3 for inference only");
+    }
     const std::vector<step> steps = steps_of(o, request.pass);
     // The result of step i, counted from the convolution; the last one is the destination.
     const auto result = [&](std::size_t i) {
       const std::size_t gradient = 2;
-      if (i < steps.size()) return intermediate(operands_.size() + i);
+      if (i < steps.size()) return intermediate(scale() + 1 + i);
       return tensor(request.pass == op::pass::fwd ? operands_.size() - 1 : gradient);
     };
     std::vector<descriptor> nodes;
@@ -40,6 +44,10 @@ class conv_graph : public operation_graph {
     }
     finalize(nodes);
   }
+
+  [[nodiscard]] bool has_scale() const { return request_.type == dtype::f8_e4m3; }
+  /// The tensor that has the scale of both factors.
+  [[nodiscard]] std::size_t scale() const { return operands_.size(); }
 
  private:
   /// Engines of cuDNN 9.19 that compute wrong results on an H100 where the padding of two opposite
@@ -60,10 +68,12 @@ class conv_graph : public operation_graph {
     pointwise function;
     std::optional<std::size_t> operand = {};
   };
-  /// What follows the convolution in the same call: the bias and the post-ops.
-  [[nodiscard]] static std::vector<step> steps_of(const op::conv& o, op::pass pass) {
+  /// What follows the convolution in the same call: scales, the bias and the post-ops.
+  [[nodiscard]] std::vector<step> steps_of(const op::conv& o, op::pass pass) const {
     std::vector<step> all;
     if (pass != op::pass::fwd) return all;
+    if (has_scale()) all.resize(2, {{CUDNN_POINTWISE_MUL}, scale()});
+    const auto after_scales = static_cast<std::ptrdiff_t>(all.size());
     std::size_t operand = 2;
     if (o.bias) all.push_back({{CUDNN_POINTWISE_ADD}, operand++});
     const bool adds_first = !o.post.empty() && op::is_addition(o.post.front());
@@ -75,7 +85,8 @@ class conv_graph : public operation_graph {
       }
     }
     // cuDNN has compiled kernels for the sum of two images and a bias in this order.
-    if (o.bias && adds_first) std::swap(all[0], all[1]);
+    const auto bias = all.begin() + after_scales;
+    if (o.bias && adds_first) std::iter_swap(bias, bias + 1);
     return all;
   }
   [[nodiscard]] static pointwise function_of(op::activation_kind kind) {
@@ -159,13 +170,19 @@ class conv_graph : public operation_graph {
     return pointwise_node(next.function, from, &operand, to);
   }
 
-  /// Descriptor of operand `position`; a bias is an image 1*k*1*1.
+  /// Descriptor of operand `position`, or of the scale; a bias is an image 1*k*1*1.
   [[nodiscard]] descriptor tensor(std::size_t position) const {
+    if (position == scale()) {
+      const dims ones(4, 1);
+      return operation_graph::tensor(position, ones, ones, CUDNN_DATA_FLOAT);
+    }
     const op::operand& operand = operands_[position];
     const dims& extents = operand.extents;
     const dims image = extents.size() == 1 ? dims{1, extents[0], 1, 1} : extents;
-    return operation_graph::tensor(position, image, cuda::strides(image, request_.order),
-                                   data_type(operand.type));
+    // Other ops have no plans in this type.
+    const cudnnDataType_t type =
+        operand.type == dtype::f8_e4m3 ? CUDNN_DATA_FP8_E4M3 : data_type(operand.type);
+    return operation_graph::tensor(position, image, cuda::strides(image, request_.order), type);
   }
   /// A result before the next function.
   [[nodiscard]] descriptor intermediate(std::size_t id) const {
