@@ -50,8 +50,8 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
 
   /// The functions of kernels that cuDNN compiles are approximations: errors of more than the
   /// bound of other libraries, in single elements and in the root mean square, were seen on an
-  /// H100. cuDNN does not say whether sums of f8_e4m3 use fast
-  /// accumulation, so the bound allows for it.
+  /// H100. cuDNN does not say whether sums of f8_e4m3 use fast accumulation, so the bound allows
+  /// for it.
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
     if (operand + 1 != operands().size()) return exact;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -72,8 +71,6 @@ class conv_graph : public operation_graph {
   [[nodiscard]] std::vector<step> steps_of(const op::conv& o, op::pass pass) const {
     std::vector<step> all;
     if (pass != op::pass::fwd) return all;
-    if (has_scale()) all.resize(2, {{CUDNN_POINTWISE_MUL}, scale()});
-    const auto after_scales = static_cast<std::ptrdiff_t>(all.size());
     std::size_t operand = 2;
     if (o.bias) all.push_back({{CUDNN_POINTWISE_ADD}, operand++});
     const bool adds_first = !o.post.empty() && op::is_addition(o.post.front());
@@ -85,8 +82,8 @@ class conv_graph : public operation_graph {
       }
     }
     // cuDNN has compiled kernels for the sum of two images and a bias in this order.
-    const auto bias = all.begin() + after_scales;
-    if (o.bias && adds_first) std::iter_swap(bias, bias + 1);
+    if (o.bias && adds_first) std::swap(all[0], all[1]);
+    if (has_scale()) all.insert(all.begin(), 2, {{CUDNN_POINTWISE_MUL}, scale()});
     return all;
   }
   [[nodiscard]] static pointwise function_of(op::activation_kind kind) {
