@@ -187,6 +187,29 @@ TEST_F(OperandRing, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
       << "one thread has nobody to tell";
 }
 
+TEST_F(OperandRing, OfMemoryThatOneThreadUsedNotLongAgoACopyIsEnough) {
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  operand_ring turns = turn(conv, read_before(touched));
+  make_calls(turns, 20);
+  EXPECT_THAT(places("activation", 0), IsEmpty());
+  const auto written = places("conv", 2);
+  for (std::size_t i = 1; i < written.size(); ++i) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(i - 1, written[i]))) << "one call ahead";
+  }
+}
+
+TEST_F(OperandRing, MemoryThatTheProducerOfASourceUsedIsWrittenBeforeItRuns) {
+  op_in_context how = read_before(0);
+  how.operands[0] = from_relu(0);
+  operand_ring turns = turn(conv, how);
+  make_calls(turns, 5);
+  const auto written = places("conv", 2);
+  ASSERT_THAT(recorder::calls, SizeIs(3 * 5)) << "what makes up for the step, relu and conv";
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(3 * i + 1, written[i]))) << "before relu " << i;
+  }
+}
+
 TEST_F(OperandRing, WeightsThatTheStepUpdatesAreWrittenBefore) {
   op_in_context how = read_before(0);
   how.footprint = 5 * (weights_bytes + 2 * tensor_bytes);

@@ -203,6 +203,29 @@ TEST_F(Reuse, ReusedMemoryIsThatOfActivationsNobodyReadsAnyMore) {
   EXPECT_EQ(state.operands.back().used->call, layer("bn2"));
 }
 
+TEST_F(Reuse, SmallTensorsInTheMemoryOfALargeOneTouchAPartOfIt) {
+  const auto conv = [](const char* name, int inputs, int outputs) {
+    return fmt::format(R"({{"name": "{}", "op": "conv", "shape": {{"n": 1, "c": {}, "h": 8,
+                           "w": 8, "k": {}, "r": 1, "s": 1}}}})",
+                       name, inputs, outputs);
+  };
+  const graph g = load(directory_.write(
+      "m.json", fmt::format(R"({{"name": "m", "layers": [{}, {}, {}, {}, {},
+          {{"name": "add", "op": "add", "after": ["small4", "small1"],
+            "shape": {{"dims": [1, 4, 8, 8]}}}}]}})",
+                            conv("large", 4, 64), conv("small1", 64, 4), conv("small2", 4, 4),
+                            conv("small3", 4, 4), conv("small4", 4, 4))));
+  const operand_bytes bytes = least_operand_bytes(dtype::f32);
+  const step reused = with_reused_memory(inference_step(g), bytes);
+  const std::size_t add = reused.calls.size() - 1;
+  EXPECT_EQ(reused.calls[2].tensors.back(), reused.calls[0].tensors.back());
+  // small2 was the last to read the result of small1. Then small3 and small4 touched the results of
+  // both, and their weights.
+  constexpr std::int64_t result = 4 * 8 * 8 * 4;
+  constexpr std::int64_t filter = 4 * 4 * 4;
+  EXPECT_EQ(step_memory(reused, bytes).state_of(add).operands[1].distance, 2 * (result + filter));
+}
+
 TEST_F(Reuse, ReusedMemoryKeepsAResultThatIsWrittenOverASource) {
   // `c` adds `a`, which b has read, in place; nobody reads the sum.
   const auto conv = [](const char* name, const char* after, const char* more) {

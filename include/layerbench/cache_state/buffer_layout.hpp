@@ -108,7 +108,7 @@ class buffer_layout_builder {
       const bool repeats_use = needs_last_use(history, i, recent, written);
       std::optional<setup_op> user;
       if (repeats_use) {
-        user = last_user(what.request, *history.last_use, plan_.operands()[i].bytes);
+        user = last_user(what.request, *history.last_use, plan_.operands()[i]);
       }
       if (user) layout_.touched_bytes += user->written_bytes() - plan_.operands()[i].bytes;
       layout_.slices.push_back(recent ? add_recent(what.request, history, i, written)
@@ -202,9 +202,15 @@ class buffer_layout_builder {
     return writer_matters() || 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
   }
 
-  /// A setup op for the last use of an operand, if there is a plan for it.
+  /// A setup op for the last use of an operand, if there is a plan for it. A copy suffices for
+  /// memory that the call writes, where it does not matter which core used it. The op would also
+  /// touch other memory, for a second time where it writes a source of the call, too.
   [[nodiscard]] std::optional<setup_op> last_user(plan_request request, const previous_use& use,
-                                                  std::size_t bytes) const {
+                                                  const plan_operand& operand) const {
+    const std::size_t bytes = operand.bytes;
+    if (operand.logical.role == op::role::destination && !writer_matters()) {
+      return setup_op(nullptr, 0, bytes, use.distance);
+    }
     request.pass = use.pass;
     auto plan = plan_or_null(device_, use.op, request);
     if (!plan) return std::nullopt;
@@ -216,7 +222,8 @@ class buffer_layout_builder {
     std::map<std::size_t, slice> known;
     for (const std::size_t operand : use.operands) known.emplace(operand, place);
     layout_.touched_bytes += user.reserve(layout_.rings, place, std::move(known));
-    layout_.setup_ops.push_back(std::move(user));
+    // Of equal distances this is the first: a producer may read what it used.
+    layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(user));
   }
 
   /// Whether the private caches may hold much of an operand, or it matters which core used it. Of a
@@ -240,7 +247,7 @@ class buffer_layout_builder {
     if (was_read && keeps_values && needs_its_user(history, i)) {
       // The caches hold what the reader left. Its producer may write past them, as a
       // normalization does that writes with non-temporal stores.
-      if (auto reader = last_user(request, *history.last_use, bytes)) {
+      if (auto reader = last_user(request, *history.last_use, plan_.operands()[i])) {
         const slice place = layout_.rings.add(buffer_kind::constants, reader->written_bytes());
         add_last_use(std::move(*reader), *history.last_use, place);
         return place;

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,10 +108,15 @@ class step_memory {
       }
     }
     for (const call& by : all.calls) {
-      std::vector<std::size_t>& tensors = touched_.emplace_back();
-      for (const std::size_t used : by.tensors) {
-        const std::vector<std::size_t> parts = all.parts_of(used);
-        tensors.insert(tensors.end(), parts.begin(), parts.end());
+      const std::vector<std::int64_t> sizes = bytes(by.op, by.pass);
+      std::map<std::size_t, std::int64_t>& touched = touched_.emplace_back();
+      for (std::size_t i = 0; i < by.tensors.size(); ++i) {
+        const std::vector<std::size_t> parts = all.parts_of(by.tensors[i]);
+        for (const std::size_t part : parts) {
+          std::int64_t& known = touched[part];
+          known = std::max(known,
+                           parts.size() == 1 ? std::min(sizes.at(i), bytes_[part]) : bytes_[part]);
+        }
       }
     }
     for (const std::int64_t byte : bytes_) footprint_ = checked_add(footprint_, byte);
@@ -182,20 +186,23 @@ class step_memory {
   }
 
   [[nodiscard]] bool touches(std::size_t call, std::size_t tensor) const {
-    return std::ranges::find(touched_[call], tensor) != touched_[call].end();
+    return touched_[call].contains(tensor);
   }
 
   /// Distinct bytes that the calls from `first` to the one before `end` touch. Positions past the
-  /// last call mean calls of the next step.
+  /// last call mean calls of the next step. Of a tensor in memory that a larger one had before,
+  /// each call touches a part.
   [[nodiscard]] std::int64_t touched_between(std::size_t first, std::size_t end) const {
-    std::set<std::size_t> seen;
-    std::int64_t bytes = 0;
+    std::map<std::size_t, std::int64_t> seen;
+    std::int64_t sum = 0;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::size_t tensor : touched_[i % touched_.size()]) {
-        if (seen.insert(tensor).second) bytes += bytes_[tensor];
+      for (const auto& [tensor, bytes] : touched_[i % touched_.size()]) {
+        std::int64_t& known = seen[tensor];
+        sum += std::max<std::int64_t>(0, bytes - known);
+        known = std::max(known, bytes);
       }
     }
-    return bytes;
+    return sum;
   }
 
   /// Nothing if the call uses the tensor only as a part of a packed tensor.
@@ -222,8 +229,9 @@ class step_memory {
   }
 
   const step& step_;
-  std::vector<std::int64_t> bytes_;                ///< of each tensor
-  std::vector<std::vector<std::size_t>> touched_;  ///< by each call: tensors, or parts of them
+  std::vector<std::int64_t> bytes_;  ///< of each tensor
+  /// The bytes that each call touches, by tensor or part of a packed one.
+  std::vector<std::map<std::size_t, std::int64_t>> touched_;
   std::int64_t footprint_ = 0;
   std::optional<std::int64_t> shared_bytes_ = {};  ///< of activations
 };
