@@ -107,6 +107,32 @@ INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, ::testing::Values(SIGINT, SIGTERM),
                            return instance.param == SIGINT ? "Int" : "Term";
                          });
 
+TEST(Turns, StopBeforeEachRound) {
+  const testing::tiny_directory directory;
+  testing::child running(
+      testing::bench_path("bench_model"),
+      testing::shortly(directory.model, {"--turns", "--benchmark_out=" + directory.results}));
+  int stops = 0;
+  for (; running.wait_for_stop(); ++stops) running.signal(SIGCONT);
+  EXPECT_EQ(running.wait().exit_code, 0);
+  EXPECT_EQ(stops, 3) << "the number of rounds";
+  EXPECT_THAT(rounds_of(result::read(directory.results)), SizeIs(3 * 6));
+}
+
+TEST(Turns, CanBeInterrupted) {
+  const testing::tiny_directory directory;
+  testing::child running(
+      testing::bench_path("bench_model"),
+      testing::shortly(directory.model, {"--turns", "--benchmark_out=" + directory.results}));
+  ASSERT_TRUE(running.wait_for_stop());
+  running.signal(SIGCONT);
+  ASSERT_TRUE(running.wait_for_stop());
+  running.signal(SIGINT);
+  running.signal(SIGCONT);
+  EXPECT_EQ(running.wait().exit_code, 130);
+  EXPECT_THAT(rounds_of(result::read(directory.results)), SizeIs(6)) << "of the first round";
+}
+
 /// Where whole results are already.
 class OlderFile : public ::testing::Test {
  protected:

@@ -17,6 +17,7 @@ namespace bench_results_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using testing::texts;
@@ -138,6 +139,17 @@ TEST(Results, SayWhereTheyComeFrom) {
   for (const char* name : {"device", "threads", "clock", "l1d_bytes", "l2_bytes", "l3_bytes",
                            "kernel", "OMP_PROC_BIND", "date", "host_name"}) {
     EXPECT_NE(result.context[name], "") << name;
+  }
+}
+
+TEST(Results, HaveSamplesAtAnySpeedOfTheProcessorsIfThatWasAskedFor) {
+  const testing::tiny_directory directory;
+  EXPECT_FALSE(directory.measure().context.contains("speed"));
+  const result::results any = directory.measure({"--speed=any"});
+  EXPECT_EQ(any.context.at("speed"), "any");
+  EXPECT_THAT(any.context.at("machine_check"), Not(HasSubstr("speed")));
+  for (const result::measurement& row : any.rows) {
+    EXPECT_EQ(row.counters.at("slowed"), 0) << row.name.text();
   }
 }
 

@@ -136,6 +136,10 @@ TEST_F(Refusal, OfTasksThatSlurmDoesNotConnect) {
   EXPECT_EQ(json::read_text(old_), "old");
 }
 
+TEST_F(Refusal, OfTurnsOfOneOfSeveralRanks) {
+  EXPECT_THAT(refused(2, {"--ranks", "--phase=training", "--turns"}).err, HasSubstr("--turns"));
+}
+
 TEST_F(Refusal, IsNotOfOneProcessInAJobOfSlurm) {
   for (const testing::environment& alone :
        {testing::slurm_batch(2), testing::slurm_allocation(2), testing::slurm_step(1)}) {

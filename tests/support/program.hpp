@@ -127,6 +127,16 @@ class child {
 
   void signal(int number) const { ::kill(id_, number); }
 
+  /// Waits until a signal has stopped it. Returns whether one has: false if it ended.
+  [[nodiscard]] bool wait_for_stop() const {
+    ::siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(id_), &info, WSTOPPED | WEXITED | WNOWAIT) < 0) {
+      if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "waitid");
+    }
+    if (info.si_code != CLD_STOPPED) return false;
+    return ::waitid(P_PID, static_cast<id_t>(id_), &info, WSTOPPED) == 0;
+  }
+
   /// Waits for its end.
   [[nodiscard]] outcome wait() {
     int status = 0;

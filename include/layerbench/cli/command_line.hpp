@@ -239,6 +239,16 @@ inline void add_measuring_options(CLI::App& app, options& o) {
           "longer the program says so [none]\n--budget=60",
           "LAYERBENCH_BUDGET")
       ->check(check_seconds);
+  add_one(app, "--speed", "SPEED", o.speed,
+          "Count samples at the usual speed of the processors, or at any, as programs do that know "
+          "nothing of it\n--speed=any",
+          "LAYERBENCH_SPEED")
+      ->check(one_of({"usual", "any"}))
+      ->capture_default_str();
+  app.add_flag("--turns", o.turns,
+               "Stop (SIGSTOP) before each round, until another program has had its turn and sends "
+               "SIGCONT")
+      ->envname("LAYERBENCH_TURNS");
   add_one(app, "--seed", "N", o.seed, "Seed of the test data and of the order of rows",
           "LAYERBENCH_SEED")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
@@ -329,7 +339,7 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
                                    "--zero-gradients"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes", "--timing"});
   if (what.collective) {
-    useless.insert(useless.end(), {"--threads", "--places", "--numa", "--plans"});
+    useless.insert(useless.end(), {"--threads", "--places", "--numa", "--plans", "--turns"});
     app.get_option("--timing")
         ->description(
             "How GPU calls are timed: single calls, in a stream, in a graph [stream]\n"

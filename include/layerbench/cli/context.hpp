@@ -81,6 +81,7 @@ inline void add_gpu_variables(description& facts) {
   }
   if (o.registered) facts["registered"] = "true";
   if (o.clocks != "burst") facts["clocks"] = o.clocks;
+  if (o.speed != "usual") facts["speed"] = o.speed;
   if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;

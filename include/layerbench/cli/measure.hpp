@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -60,16 +62,24 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
     throw device_lost(all.lost);
   }
   runner measuring(selected, selected_chains(o, all, selected), limits,
-                   {.seed = o.seed, .verify_every_output = o.verify});
+                   {.seed = o.seed, .verify_every_output = o.verify}, processor_times_now,
+                   o.speed == "any" ? any_speed : frequency_probe_of);
+  const auto take_turns = [&] {
+    if (o.turns) static_cast<void>(std::raise(SIGSTOP));
+  };
   const auto note_machine_state = [&] {
-    sink.set_machine_state(measuring.slow_share(), measuring.core_latency());
+    sink.set_machine_state(o.speed == "any" ? std::nullopt : measuring.slow_share(),
+                           measuring.core_latency());
   };
   const auto measured = [&] { return sink.results().rows.size() + sink.results().chains.size(); };
   const std::size_t before = measured();
-  const bool interrupted = measuring.run(sink.results(), [&] {
-    note_machine_state();
-    sink.checkpoint();
-  });
+  const bool interrupted = measuring.run(
+      sink.results(),
+      [&] {
+        note_machine_state();
+        sink.checkpoint();
+      },
+      take_turns);
   note_machine_state();
   const bool lost = !measuring.lost().empty();
   if (!interrupted && !lost && before > 0 && measured() == before) {

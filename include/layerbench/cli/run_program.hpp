@@ -170,6 +170,7 @@ inline exit_code check_machine(const suite& planned,
   if (!o.data_parallel) return nullptr;
   if (o.phase != "training")
     throw usage_error("--ranks: only training needs several; add --phase=training");
+  if (o.turns) throw usage_error("--ranks: the others would not stop; leave --turns out");
   if (!make)
     throw usage_error("--ranks: configure with -DLAYERBENCH_MPI=ON for ranks of one program");
   if (o.plans == "measured") {

@@ -111,10 +111,15 @@ inline void exercise_core(std::int64_t iterations) {
 
 using probe_maker = std::function<std::unique_ptr<frequency_probe>(compute_device&)>;
 
+/// A probe that finds every speed usual.
+[[nodiscard]] inline std::unique_ptr<frequency_probe> any_speed(compute_device& /*device*/) {
+  return std::make_unique<frequency_probe>([] { return 1.0; });
+}
+
 /// A probe of the processors that a device uses. For a device other than the host it finds every
 /// speed usual.
 [[nodiscard]] inline std::unique_ptr<frequency_probe> frequency_probe_of(compute_device& device) {
-  if (!device.is_host()) return std::make_unique<frequency_probe>([] { return 1.0; });
+  if (!device.is_host()) return any_speed(device);
   auto work = [&device, watch = stopwatch(device.threads())](std::int64_t iterations) mutable {
     device.activate();
     // Wakes the threads, and outlasts the 10 us in which integer work after vector work is slower.

@@ -49,11 +49,15 @@ class runner {
 
   /// Measures until all is done or the user interrupts; returns whether the user did. Adds to
   /// `results`, whose rows count as rounds of an earlier run. Calls `checkpoint` after rounds, and
-  /// within long ones, so often that it takes at most a twentieth of the time.
-  bool run(result::results& results, const std::function<void()>& checkpoint) {
+  /// within long ones, so often that it takes at most a twentieth of the time. Calls `before_round`
+  /// before each round.
+  bool run(
+      result::results& results, const std::function<void()>& checkpoint,
+      const std::function<void()>& before_round = [] {}) {
     const interrupt_guard guard;
     results_ = &results;
     checkpoint_ = &checkpoint;
+    before_round_ = &before_round;
     started_ = stopwatch::now();
     next_round_ = restore(results, queue_);
     for (configuration_group& group : queue_) {
@@ -222,6 +226,7 @@ class runner {
     const std::vector<scheduled_pass> order = order_of(group, round);
     if (order.empty()) return false;
     next_round_ = round + 1;
+    (*before_round_)();
     const auto before = read_processors_();
     const double start = stopwatch::now();
     const bool complete = run_passes(order, round);
@@ -398,6 +403,7 @@ class runner {
   processor_reader read_processors_;
   result::results* results_ = nullptr;
   const std::function<void()>* checkpoint_ = nullptr;
+  const std::function<void()>* before_round_ = nullptr;
   std::unique_ptr<progress> display_;
   std::vector<std::pair<result::configuration_name, std::string>> endings_;
   std::string lost_;  ///< see lost()
