@@ -192,6 +192,42 @@ TEST(Validate, PredictsByTheChosenCacheState) {
   EXPECT_THAT(validate(std::vector{file}, {.models = {}, .cache = "hot"}).cases, SizeIs(1));
 }
 
+/// The only step of an engine that took these seconds in its rounds, beside the calls of a and b.
+validated beside_an_engine(const std::vector<double>& a, const std::vector<double>& b,
+                           const std::vector<double>& seconds) {
+  const results calls = file_of_a_and_b(a, b);
+  results steps;
+  steps.file = "steps.json";
+  steps.context = calls.context;
+  configuration_name engine = net;
+  engine.backend = "openvino";
+  steps.chains = chain(engine, seconds);
+  const auto all = validate_engines(std::vector{calls}, std::vector{steps});
+  EXPECT_THAT(all, SizeIs(1));
+  EXPECT_THAT(all.at(0).pairs.cases, SizeIs(1));
+  return all.at(0).pairs.cases.at(0);
+}
+
+TEST(ValidateEngines, CountsTheQuieterHalfOfRoundsInTurns) {
+  // Disturbed were the calls in rounds 1 and 7, and the engine in rounds 3, 4 and 8.
+  const std::vector<double> a(10, 1);
+  const std::vector<double> b{10, 13, 10.2, 10, 10, 10.4, 9.8, 13, 10, 9.6};
+  const std::vector<double> engine{16.2, 16, 16, 20, 21, 16.4, 15.8, 16, 20, 15.6};
+  const validated v = beside_an_engine(a, b, engine);
+  EXPECT_DOUBLE_EQ(v.predicted.step->seconds, 12);
+  EXPECT_DOUBLE_EQ(v.measured.seconds, 16);
+  EXPECT_EQ(v.measured.rounds, 5);
+  EXPECT_EQ(v.predicted.rounds, 5);
+}
+
+TEST(ValidateEngines, CountsAllRoundsThatWereFewOrNotInTurns) {
+  const std::vector<double> five{1, 1, 1, 1, 1};
+  EXPECT_EQ(beside_an_engine(five, five, {9, 9, 9, 9, 18}).measured.rounds, 5);
+  const std::vector<double> six{1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(beside_an_engine(six, six, {9, 9, 9, 9, 9, 18}).measured.rounds, 3);
+  EXPECT_EQ(beside_an_engine(six, six, {9, 9, 9, 9, 9, 9, 18}).measured.rounds, 7);
+}
+
 TEST(Summary, IsOfTheErrorsSizesAndOfTheirMean) {
   const error_summary s = summarize({0.01, -0.04, 0.06, -0.02}).value();
   EXPECT_DOUBLE_EQ(s.mean_abs, 0.0325);

@@ -64,10 +64,15 @@ else:
               flush=True)
 """
 BENCH = "#!" + sys.executable + LOG + """
+import signal
 log(" ".join(["bench", *sys.argv[1:]]))
-if os.environ.get("TEST_FAULT") == "bench":
-    print("layerbench: no", file=sys.stderr)
-    sys.exit(3)
+rounds = next(int(one.split("=")[1]) for one in sys.argv if "repetitions" in one)
+for number in range(rounds):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    log("round bench")
+    if os.environ.get("TEST_FAULT") == "bench":
+        print("layerbench: no", file=sys.stderr)
+        sys.exit(3)
 """
 
 
@@ -113,18 +118,16 @@ class Run(unittest.TestCase):
                              "--rounds=2", "--bench", self.bench, "--bench-options=--chain")
         self.assertEqual(done.returncode, 0, done.stderr)
         layers = self.folder / "r_layers.json"
-        bench = "bench --model=lenet5 --batch=2 --threads=1 --dtype=f32 --max-time=0"
         self.assertEqual([what for what, _, _ in self.logged()], [
             "prepare torch,openvino", "run torch 1", "run openvino 1",
-            "round torch", "round openvino",
-            f"{bench} --benchmark_repetitions=1 --benchmark_out={layers} --chain",
-            "profile torch 1", "profile openvino 1",
-            "round openvino", f"{bench} --benchmark_repetitions=2 --resume={layers} --chain",
-            "round torch", "profile torch 1", "profile openvino 1"])
+            "bench --model=lenet5 --batch=2 --threads=1 --dtype=f32 --max-time=0 "
+            f"--benchmark_repetitions=2 --benchmark_out={layers} --turns --speed=any --chain",
+            "round torch", "round openvino", "round bench", "profile torch 1", "profile openvino 1",
+            "round openvino", "round bench", "round torch", "profile torch 1", "profile openvino 1"])
         processors = engines.processors_for(1)
         for what, own, variables in self.logged():
             self.assertEqual(own, processors, what)
-            self.assertEqual(variables, ["OMP_PROC_BIND"] if what.startswith("bench") else
+            self.assertEqual(variables, ["OMP_PROC_BIND"] if "bench" in what else
                              ["OMP_NUM_THREADS"], what)
 
     def test_the_result_file(self):

@@ -22,8 +22,8 @@ INPUTS = 4  # sets of random inputs
 # Of the largest result. Integers have 8 bits in each of many layers.
 TOLERANCE = {'f32': 1e-3, 's8': 0.3}
 WARM_UP = (0.5, 5)         # seconds and calls, both at least, before the first round
-WARM_UP_AGAIN = (0.1, 2)   # before the others: another program has used the caches
-ROUND = (0.5, 7)
+WARM_UP_AGAIN = (0.1, 1)   # before the others: another program has used the caches
+ROUND = (0.5, 3)
 PROFILED = 20              # calls
 NEEDS = {'torch': ('torch', 'numpy'), 'torch_compile': ('torch', 'numpy'),
          'onnxruntime': ('torch', 'onnx', 'onnxscript', 'onnxruntime', 'numpy'),

@@ -60,6 +60,7 @@ KEPT_MEMORY = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40)}
 CLEAR = 1.2       # smaller differences are those of the machine's conditions
 JOINED = 0.2      # a kernel that seems to take less is a part of another layer's
 STALL = 5e-4      # seconds
+PROFILES = 3      # rounds with one of each engine
 WAITING = 0.01    # processors that a waiting engine may use
 
 
@@ -101,7 +102,7 @@ def options_of(arguments):
     parser.add_argument('--dtype', choices=['f32', 's8'], default='f32',
                         help='data type; s8: quantized by the tools of the engines, weights and '
                         'activations; default: f32')
-    parser.add_argument('--rounds', type=int, default=7, metavar='N', help='default: 7')
+    parser.add_argument('--rounds', type=int, default=15, metavar='N', help='default: 15')
     parser.add_argument('--bench', metavar='FILE',
                         help='bench_model, which measures the layers in turns with the engines; '
                         'default: engines alone')
@@ -383,23 +384,44 @@ def layers_file(options, shown, threads):
     return path.with_name(f'{path.stem}_layers{suffix}.json')
 
 
-def bench_round(options, model, file, batch, processors, number):
-    """One more round of bench_model. Throws Failed with its exit code."""
-    command = [options.bench, f'--model={model}', f'--batch={batch}',
-               f'--threads={len(processors)}', f'--dtype={options.dtype}', '--max-time=0',
-               f'--benchmark_repetitions={number + 1}',
-               f'--benchmark_out={file}' if number == 0 else f'--resume={file}',
-               *options.bench_options]
-    process = start(command, processors, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        message = process.communicate()[1]
-    except KeyboardInterrupt:
-        process.send_signal(signal.SIGINT)  # it saves what it has
-        process.communicate()
-        raise
-    if process.returncode != 0:
-        raise Failed(f'{shlex.join(command)}: exit code {process.returncode}:\n{message[-2000:]}',
-                     process.returncode if process.returncode > 0 else 1)
+class Bench:
+    """A process of bench_model, which stops before each round. Its samples count at any speed of the
+    processors, since those of the engines do. Throws Failed with its exit code."""
+
+    def __init__(self, options, model, file, batch, processors):
+        self.command = [options.bench, f'--model={model}', f'--batch={batch}',
+                        f'--threads={len(processors)}', f'--dtype={options.dtype}', '--max-time=0',
+                        f'--benchmark_repetitions={options.rounds}', f'--benchmark_out={file}',
+                        '--turns', '--speed=any', *options.bench_options]
+        self.log = tempfile.TemporaryFile('w+', errors='replace')
+        self.process = start(self.command, processors, stdout=subprocess.DEVNULL, stderr=self.log)
+        self.code = None
+        self.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.code is None:
+            self.process.send_signal(signal.SIGINT)  # it saves what it has
+            self.process.send_signal(signal.SIGCONT)
+            self.process.wait()
+        self.log.close()
+
+    def wait(self):
+        """Waits until it stops or ends."""
+        status = os.waitpid(self.process.pid, os.WUNTRACED)[1]
+        if os.WIFSTOPPED(status):
+            return
+        self.code = self.process.returncode = os.waitstatus_to_exitcode(status)
+        if self.code != 0:
+            self.log.seek(0)
+            raise Failed(f'{shlex.join(self.command)}: exit code {self.code}:\n'
+                         f'{self.log.read()[-2000:]}', self.code if self.code > 0 else 1)
+
+    def round(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.wait()
 
 
 def prepare(options, shown, engines, folder, processors):
@@ -421,8 +443,8 @@ def middle_of(profiles):
 
 
 def measure(options, path, shown, threads, results):
-    """All rounds of one batch and number of threads, each with the times of the engines' layers at
-    its end. `path` is what bench_model knows the model by."""
+    """All rounds of one batch and number of threads, some with the times of the engines' layers at
+    their end. `path` is what bench_model knows the model by."""
     processors = processors_for(threads)
     model, batch = shown['model'], shown['batch']
     layers = layers_file(options, shown, threads)
@@ -439,21 +461,25 @@ def measure(options, path, shown, threads, results):
                     Worker(['run', name, engine, str(threads)], folder, processors))
                 results.add_engine(engine, workers[engine].answer())
             turns = [*options.engines, *(['bench_model'] if options.bench else [])]
+            bench = stack.enter_context(
+                Bench(options, path, layers, batch, processors)) if options.bench else None
             profiles = {engine: [] for engine in options.engines}
             for number in range(options.rounds):
                 first = number % len(turns)  # what runs first in a round changes
                 for turn in turns[first:] + turns[:first]:
                     if turn == 'bench_model':
-                        bench_round(options, path, layers, batch, processors, number)
+                        bench.round()
                     else:
                         results.add_round(turn, results.case(turn, model, batch, threads),
                                           workers[turn].round(), threads)
-                for engine, answers in profiles.items():
+                # Profiles are taken a few times only, since each takes a new process.
+                profiled = number % math.ceil(options.rounds / PROFILES) == 0
+                for engine, answers in profiles.items() if profiled else ():
                     graph = [options.exec_graph] if engine == 'openvino' and options.exec_graph else []
                     with Worker(['profile', name, engine, str(threads), *graph], folder,
                                 processors) as worker:
                         answers.append(worker.answer()['layers'])
-                    # In each round, so that an interrupted run has them.
+                    # Not at the end alone, so that an interrupted run has them.
                     results.layers[results.case(engine, model, batch, threads)] = middle_of(answers)
                 print(f'{model}, batch {batch}, {threads} threads: round {number + 1} of '
                       f'{options.rounds}', file=sys.stderr)

@@ -10,6 +10,8 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -172,6 +174,85 @@ namespace detail {
   return nullptr;
 }
 
+/// Whether a prediction may be from a row of this file.
+[[nodiscard]] inline bool has_file(const prediction& calls, const result::results& file) {
+  return std::ranges::find(calls.files, file.file) != calls.files.end();
+}
+
+/// The seconds of the predicted calls in each round; nothing if several files have them.
+[[nodiscard]] inline std::map<std::int64_t, double> calls_by_round(
+    const prediction& calls, std::span<const result::results> files) {
+  std::map<std::int64_t, double> rounds;
+  for (const result::results& file : files) {
+    if (!has_file(calls, file)) continue;
+    const bool is_second = !rounds.empty();
+    for (const result::measurement& row : file.rows) {
+      if (!row.error.empty() || row.name.configuration != calls.configuration ||
+          row.name.cache != calls.cache) {
+        continue;
+      }
+      if (is_second) return {};
+      const auto count = row.counters.find("count");
+      const double executions = count == row.counters.end() ? 1 : count->second;
+      rounds[row.round] += executions * estimated_seconds(row);
+    }
+  }
+  return rounds;
+}
+
+/// The rounds in which the calls and an engine's step took least, both together: half of all
+/// rounds. Others disturb a virtual machine for seconds, in which the one or the other ran. All
+/// rounds count (nothing is returned) if there are fewer than 6, or if both were not measured in
+/// turns.
+[[nodiscard]] inline std::optional<std::set<std::int64_t>> quiet_rounds(
+    const std::map<std::int64_t, double>& calls, const chain_rows& engine) {
+  constexpr std::size_t least = 6;
+  std::map<std::int64_t, double> steps;
+  for (const result::measurement* row : engine) {
+    if (row->error.empty()) steps.emplace(row->round, estimated_seconds(*row));
+  }
+  if (calls.size() < least ||
+      !std::ranges::equal(std::views::keys(calls), std::views::keys(steps))) {
+    return std::nullopt;
+  }
+  const auto median = [](const std::map<std::int64_t, double>& of) {
+    const auto values = std::views::values(of);
+    return stats::median(std::vector(values.begin(), values.end()));
+  };
+  const double usual_calls = median(calls);
+  const double usual_step = median(steps);
+  std::vector<std::pair<double, std::int64_t>> order;
+  for (const auto& [round, seconds] : calls) {
+    order.emplace_back(seconds / usual_calls + steps.at(round) / usual_step, round);
+  }
+  std::ranges::sort(order);
+  std::set<std::int64_t> quiet;
+  for (std::size_t i = 0; i < (order.size() + 1) / 2; ++i) quiet.insert(order[i].second);
+  return quiet;
+}
+
+[[nodiscard]] inline chain_rows rows_in(const std::set<std::int64_t>& rounds, chain_rows all) {
+  std::erase_if(all, [&](const auto* row) { return !rounds.contains(row->round); });
+  return all;
+}
+
+/// The prediction `of` from some rounds of its rows alone.
+[[nodiscard]] inline prediction predicted_in(const std::set<std::int64_t>& rounds,
+                                             const prediction& of,
+                                             std::span<const result::results> files,
+                                             const options& chosen) {
+  std::vector<result::results> some;
+  for (const result::results& file : files) {
+    if (!has_file(of, file)) continue;
+    some.push_back(file);
+    std::erase_if(some.back().rows, [&](const result::measurement& row) {
+      return row.name.configuration == of.configuration && !rounds.contains(row.round);
+    });
+  }
+  std::vector<prediction> all = predict(some, chosen);
+  return std::move(*std::ranges::find(all, of.configuration, &prediction::configuration));
+}
+
 /// Gives the layers of a case their times in an engine's profile. A node's time is that of the
 /// predicted call that has the first layer of the node; a call may have several joined layers.
 inline void add_profile(validated& entry, const std::vector<result::engine_node>& nodes) {
@@ -216,10 +297,7 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
     throw nothing_matched("no measured step of an engine; measure with tools/engines.py");
   }
   const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
-  std::vector<prediction> predictions = predict(files, used);
-  for (prediction& one : predictions) {  // these clocks are of the chains of `files`
-    for (layer_time& call : one.layers) call.chain_seconds.reset();
-  }
+  const std::vector<prediction> predictions = predict(files, used);
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<engine_validation> all;
   for (const group& alike : group_by_context(engines)) {
@@ -249,6 +327,13 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
           continue;
         }
         validated entry{predicted, *step};
+        if (const auto quiet =
+                detail::quiet_rounds(detail::calls_by_round(predicted, files), rows)) {
+          entry.predicted = detail::predicted_in(*quiet, predicted, files, used);
+          entry.measured = *detail::measured_step_of(detail::rows_in(*quiet, rows));
+        }
+        // These clocks are of the chains of `files`.
+        for (layer_time& call : entry.predicted.layers) call.chain_seconds.reset();
         if (!overheads.empty()) {
           const std::string reason =
               add_engine_overhead(entry.predicted, files, engine->engine, overheads);
