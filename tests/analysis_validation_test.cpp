@@ -195,7 +195,8 @@ TEST(Validate, PredictsByTheChosenCacheState) {
 /// The only step of an engine that took these seconds in its rounds, beside the calls of a and b.
 validated beside_an_engine(const std::vector<double>& a, const std::vector<double>& b,
                            const std::vector<double>& seconds) {
-  const results calls = file_of_a_and_b(a, b);
+  results calls = file_of_a_and_b(a, b);
+  calls.context["turns"] = "true";
   results steps;
   steps.file = "steps.json";
   steps.context = calls.context;
@@ -209,7 +210,7 @@ validated beside_an_engine(const std::vector<double>& a, const std::vector<doubl
 }
 
 TEST(ValidateEngines, CountsTheQuieterHalfOfRoundsInTurns) {
-  // Disturbed were the calls in rounds 1 and 7, and the engine in rounds 3, 4 and 8.
+  // The calls were disturbed in rounds 1 and 7, the engine in rounds 3, 4 and 8.
   const std::vector<double> a(10, 1);
   const std::vector<double> b{10, 13, 10.2, 10, 10, 10.4, 9.8, 13, 10, 9.6};
   const std::vector<double> engine{16.2, 16, 16, 20, 21, 16.4, 15.8, 16, 20, 15.6};
@@ -224,8 +225,14 @@ TEST(ValidateEngines, CountsAllRoundsThatWereFewOrNotInTurns) {
   const std::vector<double> five{1, 1, 1, 1, 1};
   EXPECT_EQ(beside_an_engine(five, five, {9, 9, 9, 9, 18}).measured.rounds, 5);
   const std::vector<double> six{1, 1, 1, 1, 1, 1};
-  EXPECT_EQ(beside_an_engine(six, six, {9, 9, 9, 9, 9, 18}).measured.rounds, 3);
   EXPECT_EQ(beside_an_engine(six, six, {9, 9, 9, 9, 9, 9, 18}).measured.rounds, 7);
+  EXPECT_EQ(beside_an_engine(six, five, {9, 9, 9, 9, 9, 18}).measured.rounds, 6)
+      << "the last round of the calls was interrupted";
+}
+
+TEST(ValidateEngines, CountsHalfOfTheLeastNumberOfRounds) {
+  const std::vector<double> six{1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(beside_an_engine(six, six, {9, 9, 9, 9, 9, 18}).measured.rounds, 3);
 }
 
 TEST(Summary, IsOfTheErrorsSizesAndOfTheirMean) {

@@ -116,7 +116,9 @@ TEST(Turns, StopBeforeEachRound) {
   for (; running.wait_for_stop(); ++stops) running.signal(SIGCONT);
   EXPECT_EQ(running.wait().exit_code, 0);
   EXPECT_EQ(stops, 3) << "the number of rounds";
-  EXPECT_THAT(rounds_of(result::read(directory.results)), SizeIs(3 * 6));
+  const result::results measured = result::read(directory.results);
+  EXPECT_THAT(rounds_of(measured), SizeIs(3 * 6));
+  EXPECT_EQ(measured.context.at("turns"), "true");
 }
 
 TEST(Turns, CanBeInterrupted) {

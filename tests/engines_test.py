@@ -66,7 +66,11 @@ else:
 BENCH = "#!" + sys.executable + LOG + """
 import signal
 log(" ".join(["bench", *sys.argv[1:]]))
-rounds = next(int(one.split("=")[1]) for one in sys.argv if "repetitions" in one)
+signal.signal(signal.SIGINT, lambda *_: (log("interrupted bench"), sys.exit(130)))
+rounds = [int(one.split("=")[1]) for one in sys.argv if "repetitions" in one][-1]
+if os.environ.get("TEST_FAULT") == "prepare bench":
+    log("round of preparation")
+    time.sleep(60)
 for number in range(rounds):
     os.kill(os.getpid(), signal.SIGSTOP)
     log("round bench")
@@ -129,6 +133,22 @@ class Run(unittest.TestCase):
             self.assertEqual(own, processors, what)
             self.assertEqual(variables, ["OMP_PROC_BIND"] if "bench" in what else
                              ["OMP_NUM_THREADS"], what)
+
+    def test_three_rounds_at_most_have_profiles(self):
+        self.assertEqual(self.run_tool("lenet5", "--threads=1", "--engines=torch",
+                                       "--rounds=7").returncode, 0)
+        after = [self.logged()[i - 1][0] for i, (what, _, _) in enumerate(self.logged())
+                 if what == "profile torch 1"]
+        self.assertEqual(after, ["round torch"] * 3)
+
+    def test_numbers_of_rounds_that_differ(self):
+        for more in (1, 9):
+            with self.subTest(more):
+                done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=3",
+                                     "--bench", self.bench,
+                                     f"--bench-options=--benchmark_repetitions={more}")
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("rounds than --rounds", done.stderr)
 
     def test_the_result_file(self):
         done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=3")
@@ -211,7 +231,7 @@ class Run(unittest.TestCase):
                                  {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
         self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
 
-    def test_layers_have_the_median_of_all_rounds(self):
+    def test_layers_have_the_median_of_several_profiles(self):
         profiles = [[{"name": "a", "layers": ["a"], "seconds": seconds},
                      {"name": "b", "layers": [], "seconds": 4 - seconds}] for seconds in (1, 3, 2)]
         profiles[1].reverse()
@@ -342,20 +362,31 @@ class Run(unittest.TestCase):
                 self.assertEqual(result["context"]["interrupted"], "1")
                 self.assertEqual(len(result["benchmarks"]), 10)
 
+    def interrupted(self, number, fault, turns, *arguments):
+        """The exit code of a run that gets a signal once the log has so many lines with `round`."""
+        self.log.unlink(missing_ok=True)
+        process = subprocess.Popen(
+            self.command("lenet5", "--threads=1", "--engines=torch", *arguments),
+            env=self.environment(fault), stderr=subprocess.DEVNULL)
+        while not self.log.exists() or self.log.read_text().count("round") < turns:
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        process.send_signal(number)
+        return process.wait(30)
+
     def test_an_interruption_keeps_what_was_measured(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
-                self.log.unlink(missing_ok=True)
-                process = subprocess.Popen(
-                    self.command("lenet5", "--threads=1", "--engines=torch"),
-                    env=self.environment("wait"), stderr=subprocess.DEVNULL)
-                while not self.log.exists() or self.log.read_text().count("round") < 2:
-                    self.assertIsNone(process.poll())
-                    time.sleep(0.05)
-                process.send_signal(number)
-                self.assertEqual(process.wait(30), 130)
+                self.assertEqual(self.interrupted(number, "wait", 2), 130)
                 self.assertEqual(self.result()["context"]["interrupted"], "1")
                 self.assertEqual(len(self.result()["benchmarks"]), 5)
+
+    def test_an_interruption_ends_bench_model(self):
+        for fault, turns in (("wait", 3), ("prepare bench", 1)):
+            with self.subTest(fault):
+                self.assertEqual(
+                    self.interrupted(signal.SIGINT, fault, turns, "--bench", self.bench), 130)
+                self.assertEqual(self.logged()[-1][0], "interrupted bench")
 
 
 class Numbers(unittest.TestCase):

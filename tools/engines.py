@@ -60,7 +60,7 @@ KEPT_MEMORY = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40)}
 CLEAR = 1.2       # smaller differences are those of the machine's conditions
 JOINED = 0.2      # a kernel that seems to take less is a part of another layer's
 STALL = 5e-4      # seconds
-PROFILES = 3      # rounds with one of each engine
+PROFILES = 3      # rounds that end with profiles of the engines, at most
 WAITING = 0.01    # processors that a waiting engine may use
 
 
@@ -396,16 +396,21 @@ class Bench:
         self.log = tempfile.TemporaryFile('w+', errors='replace')
         self.process = start(self.command, processors, stdout=subprocess.DEVNULL, stderr=self.log)
         self.code = None
-        self.wait()
 
     def __enter__(self):
+        try:
+            self.wait()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
         if self.code is None:
-            self.process.send_signal(signal.SIGINT)  # it saves what it has
-            self.process.send_signal(signal.SIGCONT)
-            self.process.wait()
+            os.kill(self.process.pid, signal.SIGINT)  # it saves what it has
+            with contextlib.suppress(Failed):  # of exit code 130
+                while self.code is None:
+                    self.round()
         self.log.close()
 
     def wait(self):
@@ -420,8 +425,14 @@ class Bench:
                          f'{self.log.read()[-2000:]}', self.code if self.code > 0 else 1)
 
     def round(self):
-        self.process.send_signal(signal.SIGCONT)
+        if self.code is not None:
+            raise Failed(f'{shlex.join(self.command)}: ended after fewer rounds than --rounds', 2)
+        os.kill(self.process.pid, signal.SIGCONT)  # send_signal() would hide why it ended
         self.wait()
+
+    def require_end(self):
+        if self.code is None:
+            raise Failed(f'{shlex.join(self.command)}: has more rounds than --rounds', 2)
 
 
 def prepare(options, shown, engines, folder, processors):
@@ -472,17 +483,19 @@ def measure(options, path, shown, threads, results):
                     else:
                         results.add_round(turn, results.case(turn, model, batch, threads),
                                           workers[turn].round(), threads)
-                # Profiles are taken a few times only, since each takes a new process.
+                # Few rounds have profiles, since each profile takes a new process.
                 profiled = number % math.ceil(options.rounds / PROFILES) == 0
                 for engine, answers in profiles.items() if profiled else ():
                     graph = [options.exec_graph] if engine == 'openvino' and options.exec_graph else []
                     with Worker(['profile', name, engine, str(threads), *graph], folder,
                                 processors) as worker:
                         answers.append(worker.answer()['layers'])
-                    # Not at the end alone, so that an interrupted run has them.
+                    # After each, so that an interrupted run has them.
                     results.layers[results.case(engine, model, batch, threads)] = middle_of(answers)
                 print(f'{model}, batch {batch}, {threads} threads: round {number + 1} of '
                       f'{options.rounds}', file=sys.stderr)
+            if bench:
+                bench.require_end()
 
 
 def fusion_plan(engine, shown, engine_layers, dtype='f32'):

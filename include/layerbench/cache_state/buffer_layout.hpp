@@ -115,8 +115,8 @@ class buffer_layout_builder {
                                       : add_old(i, written || repeats_use, user));
       if (user) add_last_use(std::move(*user), *history.last_use, layout_.slices[i]);
     }
-    // The op of the longest ago comes first; of equal ones the first source's, since its producer
-    // may overwrite that source.
+    // The op of the longest ago comes first; of equal producers the first source's, since it may
+    // overwrite that source.
     std::ranges::stable_sort(layout_.setup_ops, std::ranges::greater{}, &setup_op::distance);
     set_slots(what);
     set_eviction(what);
@@ -202,9 +202,9 @@ class buffer_layout_builder {
     return writer_matters() || 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
   }
 
-  /// A setup op for the last use of an operand, if there is a plan for it. A copy suffices for
-  /// memory that the call writes, where it does not matter which core used it. The op would also
-  /// touch other memory, for a second time where it writes a source of the call, too.
+  /// A setup op for the last use of an operand, if there is a plan for it. Where it does not matter
+  /// which core used a destination, a copy writes it: the op would touch more other memory, and
+  /// would run twice if it also produces a source.
   [[nodiscard]] std::optional<setup_op> last_user(plan_request request, const previous_use& use,
                                                   const plan_operand& operand) const {
     const std::size_t bytes = operand.bytes;
@@ -222,7 +222,7 @@ class buffer_layout_builder {
     std::map<std::size_t, slice> known;
     for (const std::size_t operand : use.operands) known.emplace(operand, place);
     layout_.touched_bytes += user.reserve(layout_.rings, place, std::move(known));
-    // Of equal distances this is the first: a producer may read what it used.
+    // At equal distances it comes before the producers of sources, whose results are more recent.
     layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(user));
   }
 

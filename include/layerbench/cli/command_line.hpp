@@ -240,15 +240,15 @@ inline void add_measuring_options(CLI::App& app, options& o) {
           "LAYERBENCH_BUDGET")
       ->check(check_seconds);
   add_one(app, "--speed", "SPEED", o.speed,
-          "Count samples at the usual speed of the processors, or at any, as programs do that know "
-          "nothing of it\n--speed=any",
+          "Speed of the processors at which samples count; usual: waits while they are slow, and "
+          "leaves slow samples out, any: all samples count, as in inference "
+          "engines\n--speed=any",
           "LAYERBENCH_SPEED")
       ->check(one_of({"usual", "any"}))
       ->capture_default_str();
   app.add_flag("--turns", o.turns,
-               "Stop (SIGSTOP) before each round, until another program has had its turn and sends "
-               "SIGCONT")
-      ->envname("LAYERBENCH_TURNS");
+               "Stop before each round (SIGSTOP) until another program sends SIGCONT, as "
+               "tools/engines.py does");
   add_one(app, "--seed", "N", o.seed, "Seed of the test data and of the order of rows",
           "LAYERBENCH_SEED")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))

@@ -82,6 +82,7 @@ inline void add_gpu_variables(description& facts) {
   if (o.registered) facts["registered"] = "true";
   if (o.clocks != "burst") facts["clocks"] = o.clocks;
   if (o.speed != "usual") facts["speed"] = o.speed;
+  if (o.turns) facts["turns"] = "true";
   if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;

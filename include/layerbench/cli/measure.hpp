@@ -54,9 +54,11 @@ namespace layerbench::run::detail {
 }
 
 /// Measures the selected rows and their chains into `sink`, which writes and prints them. Returns
-/// whether the user interrupted. Throws device_lost when what was measured is written.
+/// whether the user interrupted. `watch` leaves out the turns of other programs. Throws device_lost
+/// when what was measured is written.
 inline bool measure(const options& o, const suite& all, const stopping_limits& limits,
-                    const std::vector<benchmark_case*>& selected, result_sink& sink) {
+                    const std::vector<benchmark_case*>& selected, machine_watch& watch,
+                    result_sink& sink) {
   if (!all.lost.empty()) {
     sink.finish(/*interrupted=*/true);
     throw device_lost(all.lost);
@@ -65,7 +67,7 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
                    {.seed = o.seed, .verify_every_output = o.verify}, processor_times_now,
                    o.speed == "any" ? any_speed : frequency_probe_of);
   const auto take_turns = [&] {
-    if (o.turns) static_cast<void>(std::raise(SIGSTOP));
+    if (o.turns) watch.leave_out([] { static_cast<void>(std::raise(SIGSTOP)); });
   };
   const auto note_machine_state = [&] {
     sink.set_machine_state(o.speed == "any" ? std::nullopt : measuring.slow_share(),
@@ -138,7 +140,7 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   using detail::note;
   using detail::printable;
   using detail::result_sink;
-  const machine_watch watch(resources);
+  machine_watch watch(resources);
   result::results results;
   std::set<std::string> used;
   for (const benchmark_case* item : selected) used.insert(item->name().configuration.backend);
@@ -149,7 +151,8 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   result_sink sink(o, all, watch, selected, std::move(results));
   bool interrupted = false;
   try {
-    interrupted = detail::measure(o, all, detail::limits_of(o, what.whole_model()), selected, sink);
+    interrupted =
+        detail::measure(o, all, detail::limits_of(o, what.whole_model()), selected, watch, sink);
   } catch (const device_lost& e) {
     if (all.tuner) {
       for (const std::string& text : all.tuner->notes()) note("plan of " + text);

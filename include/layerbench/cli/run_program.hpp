@@ -170,7 +170,8 @@ inline exit_code check_machine(const suite& planned,
   if (!o.data_parallel) return nullptr;
   if (o.phase != "training")
     throw usage_error("--ranks: only training needs several; add --phase=training");
-  if (o.turns) throw usage_error("--ranks: the others would not stop; leave --turns out");
+  if (o.turns)
+    throw usage_error("--turns: would stop one of the ranks only; leave it out with --ranks");
   if (!make)
     throw usage_error("--ranks: configure with -DLAYERBENCH_MPI=ON for ranks of one program");
   if (o.plans == "measured") {

@@ -55,6 +55,17 @@ class machine_watch {
     own_ = now(clock::process_cpu);
   }
 
+  /// Waits, while what other programs do is no disturbance.
+  void leave_out(const std::function<void()>& wait) {
+    const auto before = machine::processor_times_of();
+    wait();
+    const auto after = machine::processor_times_of();
+    if (!begin_ || !before || !after) return;
+    begin_->busy += after->busy - before->busy;
+    begin_->idle += after->idle - before->idle;
+    begin_->stolen += after->stolen - before->stolen;
+  }
+
   /// Checks the machine now, with the disturbance since construction. For the parameters see
   /// machine::check().
   [[nodiscard]] std::vector<machine::check_result> check_results(

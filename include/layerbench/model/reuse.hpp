@@ -190,8 +190,8 @@ class step_memory {
   }
 
   /// Distinct bytes that the calls from `first` to the one before `end` touch. Positions past the
-  /// last call mean calls of the next step. Of a tensor in memory that a larger one had before,
-  /// each call touches a part.
+  /// last call mean calls of the next step. A call touches only a part of memory that a larger
+  /// tensor had before.
   [[nodiscard]] std::int64_t touched_between(std::size_t first, std::size_t end) const {
     std::map<std::size_t, std::int64_t> seen;
     std::int64_t sum = 0;
@@ -230,7 +230,7 @@ class step_memory {
 
   const step& step_;
   std::vector<std::int64_t> bytes_;  ///< of each tensor
-  /// The bytes that each call touches, by tensor or part of a packed one.
+  /// The bytes that each call touches, by tensor or by part of a packed tensor.
   std::vector<std::map<std::size_t, std::int64_t>> touched_;
   std::int64_t footprint_ = 0;
   std::optional<std::int64_t> shared_bytes_ = {};  ///< of activations

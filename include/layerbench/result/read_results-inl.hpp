@@ -151,7 +151,8 @@ LAYERBENCH_INLINE results parse(const std::string& text, const std::string& file
 LAYERBENCH_INLINE std::vector<std::string> differing_context(const results& a, const results& b) {
   static const std::set<std::string, std::less<>> varies{
       "date", "executable", "load_avg", "mhz_per_cpu", "command", "shape_files", "load_at_start",
-      "machine_check", "interrupted", "stopped", "cpu_scaling_enabled", "library_build_type",
+      "machine_check", "interrupted", "stopped", "turns", "cpu_scaling_enabled",
+      "library_build_type",
       "gpu_uuid",  // which of several equal ones
       // Of Google Benchmark, which may be another one: 1.9 has these, 1.7 has not.
       "aslr_enabled", "json_schema_version", "library_version"};

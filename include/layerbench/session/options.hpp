@@ -39,7 +39,7 @@ struct options {
   std::vector<std::string> caches;  ///< empty: model; hot for the rows of a sweep
   std::string timing;  ///< single, stream or graph, where a device has a choice; empty: default
   std::string clocks = "burst";  ///< or steady: work precedes each pass until clocks are steady
-  std::string speed = "usual";   ///< of processors at which samples count; or any
+  std::string speed = "usual";   ///< of the processors at which samples count: usual or any
   bool turns = false;            ///< stop before each round, so that other programs take turns
   std::string order = "nhwc";
   std::vector<std::string> fusions{std::string(model::no_fusion)};

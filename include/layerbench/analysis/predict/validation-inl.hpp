@@ -174,15 +174,17 @@ namespace detail {
   return nullptr;
 }
 
-/// Whether a prediction may be from a row of this file.
+/// Whether rows of this file may be in the prediction.
 [[nodiscard]] inline bool has_file(const prediction& calls, const result::results& file) {
   return std::ranges::find(calls.files, file.file) != calls.files.end();
 }
 
-/// The seconds of the predicted calls in each round; nothing if several files have them.
+/// The seconds of the predicted calls in each whole round; nothing if several files have them, or
+/// if they were not measured in turns.
 [[nodiscard]] inline std::map<std::int64_t, double> calls_by_round(
     const prediction& calls, std::span<const result::results> files) {
   std::map<std::int64_t, double> rounds;
+  std::map<std::int64_t, std::size_t> rows;
   for (const result::results& file : files) {
     if (!has_file(calls, file)) continue;
     const bool is_second = !rounds.empty();
@@ -191,25 +193,30 @@ namespace detail {
           row.name.cache != calls.cache) {
         continue;
       }
-      if (is_second) return {};
+      if (is_second || !file.context.contains("turns")) return {};
       const auto count = row.counters.find("count");
       const double executions = count == row.counters.end() ? 1 : count->second;
       rounds[row.round] += executions * estimated_seconds(row);
+      ++rows[row.round];
     }
   }
+  if (rows.empty()) return rounds;
+  // An interrupted run has a part of its last round.
+  const std::size_t most = std::ranges::max(std::views::values(rows));
+  std::erase_if(rounds, [&](const auto& round) { return rows.at(round.first) < most; });
   return rounds;
 }
 
-/// The rounds in which the calls and an engine's step took least, both together: half of all
-/// rounds. Others disturb a virtual machine for seconds, in which the one or the other ran. All
-/// rounds count (nothing is returned) if there are fewer than 6, or if both were not measured in
-/// turns.
+/// The quieter half of the rounds: those in which the calls and the engine's step together took
+/// least, each relative to its median. What disturbs a virtual machine for seconds may hit only one
+/// of them. Nothing (all rounds count) for fewer than 6 rounds, or if one has other rounds.
 [[nodiscard]] inline std::optional<std::set<std::int64_t>> quiet_rounds(
     const std::map<std::int64_t, double>& calls, const chain_rows& engine) {
   constexpr std::size_t least = 6;
   std::map<std::int64_t, double> steps;
   for (const result::measurement* row : engine) {
-    if (row->error.empty()) steps.emplace(row->round, estimated_seconds(*row));
+    if (!row->error.empty()) continue;
+    if (!steps.emplace(row->round, estimated_seconds(*row)).second) return std::nullopt;
   }
   if (calls.size() < least ||
       !std::ranges::equal(std::views::keys(calls), std::views::keys(steps))) {

@@ -162,8 +162,9 @@ struct engine_validation {
 /// Compares the predictions of `files` with the chains of `engines` (tools/engines.py), one entry
 /// per engine, in the order of the rows. A prediction of any backend is compared if model, phase,
 /// batch, tokens, context, data type, threads and device are those of the chain. The engines'
-/// overheads are added if there are `overheads`; steps without one are left out. Throws
-/// nothing_matched if `engines` have no chain, and what predict() throws.
+/// overheads are added if there are `overheads`; steps without one are left out. Of 6 rounds or
+/// more in turns, the quieter half counts. Throws nothing_matched if `engines` have no chain,
+/// and what predict() throws.
 [[nodiscard]] std::vector<engine_validation> validate_engines(
     std::span<const result::results> files, std::span<const result::results> engines,
     const options& chosen = {}, std::span<const result::results> overheads = {});
