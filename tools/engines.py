@@ -200,6 +200,12 @@ def start(command, processors, **how):
     return subprocess.Popen(command, text=True, preexec_fn=bind, **how)
 
 
+def end_of(log):
+    """The last part of what a process wrote."""
+    log.seek(0)
+    return log.read()[-2000:]
+
+
 class Worker:
     """A process of engine_worker.py."""
 
@@ -225,9 +231,8 @@ class Worker:
         """The next line. Throws Failed if it is an error, or the process has ended."""
         line = self.process.stdout.readline()
         if not line:
-            self.log.seek(0)
             raise Failed(f'{self.what}: ended with exit code {self.process.wait()}:\n'
-                         f'{self.log.read()[-2000:]}', 1)
+                         f'{end_of(self.log)}', 1)
         answer = json.loads(line)
         if 'error' in answer:
             raise Failed(answer['error'], answer['code'])
@@ -420,9 +425,8 @@ class Bench:
             return
         self.code = self.process.returncode = os.waitstatus_to_exitcode(status)
         if self.code != 0:
-            self.log.seek(0)
-            raise Failed(f'{shlex.join(self.command)}: exit code {self.code}:\n'
-                         f'{self.log.read()[-2000:]}', self.code if self.code > 0 else 1)
+            raise Failed(f'{shlex.join(self.command)}: exit code {self.code}:\n{end_of(self.log)}',
+                         self.code if self.code > 0 else 1)
 
     def round(self):
         if self.code is not None:

@@ -55,7 +55,7 @@ class machine_watch {
     own_ = now(clock::process_cpu);
   }
 
-  /// Waits, while what other programs do is no disturbance.
+  /// Calls `wait`; what other programs do meanwhile is no disturbance.
   void leave_out(const std::function<void()>& wait) {
     const auto before = machine::processor_times_of();
     wait();

@@ -114,8 +114,7 @@ class step_memory {
         const std::vector<std::size_t> parts = all.parts_of(by.tensors[i]);
         for (const std::size_t part : parts) {
           std::int64_t& known = touched[part];
-          known = std::max(known,
-                           parts.size() == 1 ? std::min(sizes.at(i), bytes_[part]) : bytes_[part]);
+          known = std::max(known, parts.size() == 1 ? sizes.at(i) : bytes_[part]);
         }
       }
     }
