@@ -60,12 +60,12 @@ run::op_in_context surroundings_of(run::planned_step& step, const model::primiti
   result.warm_shared_cache = !rotates && way != "no_settling";
   result.evict_private_caches = !rotates && way != "no_eviction";
   for (run::operand_history& operand : result.operands) {
-    if (rotates || way == "no_users") operand.last_use.reset();
+    if (rotates || way == "no_users") operand.uses.clear();
     if (rotates) operand.distance.reset();
     if (!operand.distance) continue;
     if (way != "no_producer") continue;
     operand.producer.reset();
-    operand.last_use.reset();
+    operand.uses.clear();
   }
   return result;
 }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -19,6 +21,7 @@ using namespace recorded;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::IsEmpty;
 using ::testing::Le;
@@ -162,7 +165,8 @@ TEST_F(OperandRing, OfWhatAProducerWritesBesideItsResultACopyIsEnough) {
 op_in_context read_before(std::int64_t distance) {
   constexpr std::int64_t footprint = 5 * (weights_bytes + 3 * tensor_bytes);
   op_in_context how{.cache = cache_state::model, .footprint = footprint, .operands = {{}, {}, {}}};
-  how.operands[2].last_use = {op::any(relu), op::pass::fwd, {0}, /*writes=*/false, distance};
+  how.operands[2].uses = {
+      {op::any(relu), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes, distance}};
   return how;
 }
 
@@ -210,11 +214,49 @@ TEST_F(OperandRing, MemoryThatTheProducerOfASourceUsedIsWrittenBeforeItRuns) {
   }
 }
 
+TEST_F(OperandRing, EachUseOfAPartOfADestinationsMemoryIsRepeated) {
+  op_in_context how = read_before(0);
+  const op::activation half{.kind = op::activation_kind::relu, .dims = {1, 32, 8, 8}};
+  const op::add twice{{1, 128, 8, 8}};
+  how.operands[2].uses = {
+      {op::any(half), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes / 2, 0},
+      {op::any(twice), op::pass::fwd, {1}, /*writes=*/false, 2 * tensor_bytes, 0}};
+  device_context shared(device_of(2));
+  plan_ = shared.device().plan(op::any(conv), {});
+  operand_ring turns(shared, *plan_, how, 1);
+  recorder::calls.clear();
+  make_calls(turns, 10);
+  const auto written = places("conv", 2);
+  EXPECT_EQ(places("add", 1), written);
+  std::vector<std::string_view> users;
+  for (const recorder::call& call : recorder::calls) {
+    if (std::ranges::find(call.operands, written[0]) != call.operands.end()) {
+      users.push_back(call.op);
+    }
+  }
+  ASSERT_THAT(users, SizeIs(Ge(3)));
+  users.resize(3);
+  EXPECT_THAT(users, ElementsAre("add", "activation", "conv")) << "the latest comes last";
+  for (const std::byte* other : written) {
+    if (other != written[0]) {
+      EXPECT_GE(std::abs(other - written[0]), std::ptrdiff_t{2 * tensor_bytes});
+    }
+  }
+  operand_ring alone = turn(conv, how);
+  recorder::copies.clear();
+  make_calls(alone, 1);
+  EXPECT_THAT(places("add", 1), SizeIs(written.size())) << "one thread needs no users";
+  const std::pair<std::size_t, address> last(recorder::copies.back().first,
+                                             places("conv", 2).back());
+  EXPECT_EQ(std::ranges::count(recorder::copies, last), 2) << "copies do";
+}
+
 TEST_F(OperandRing, WeightsThatTheStepUpdatesAreWrittenBefore) {
   op_in_context how = read_before(0);
   how.footprint = 5 * (weights_bytes + 2 * tensor_bytes);
-  how.operands[2].last_use.reset();
-  how.operands[1].last_use = {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, 300'000};
+  how.operands[2].uses.clear();
+  how.operands[1].uses = {
+      {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, tensor_bytes, 300'000}};
   device_context shared(device_of(2));
   plan_ = shared.device().plan(op::any(conv), {});
   operand_ring turns(shared, *plan_, how, 1);

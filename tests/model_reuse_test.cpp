@@ -174,19 +174,20 @@ TEST_F(Reuse, MostlyNewRowsOfACacheAreFresh) {
 }
 
 TEST_F(Reuse, WrittenMemoryHasAPreviousUser) {
-  const std::optional<last_use> result = state_of("conv2").operands[2].used;
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->call, layer("bn2")) << "of the step before";
-  EXPECT_THAT(result->operands, ::testing::ElementsAre(0));
-  EXPECT_FALSE(result->writes);
-  EXPECT_LT(result->distance, step_.footprint() - weights - tensor + 1);
-  EXPECT_GT(result->distance, step_.footprint() / 2);
-  const std::optional<last_use> in_place = state_of("relu2").operands[0].used;
-  ASSERT_TRUE(in_place);
-  EXPECT_EQ(in_place->call, layer("bn2"));
-  EXPECT_TRUE(in_place->writes);
-  EXPECT_EQ(in_place->distance, 0);
-  EXPECT_FALSE(state_of("conv2").operands[1].used) << "no other layer uses these weights";
+  const std::vector<previous_use> result = state_of("conv2").operands[2].uses;
+  ASSERT_THAT(result, ::testing::SizeIs(1));
+  EXPECT_EQ(result.front().call, layer("bn2")) << "of the step before";
+  EXPECT_THAT(result.front().operands, ::testing::ElementsAre(0));
+  EXPECT_FALSE(result.front().writes);
+  EXPECT_LT(result.front().distance, step_.footprint() - weights - tensor + 1);
+  EXPECT_GT(result.front().distance, step_.footprint() / 2);
+  const std::vector<previous_use> in_place = state_of("relu2").operands[0].uses;
+  ASSERT_THAT(in_place, ::testing::SizeIs(1));
+  EXPECT_EQ(in_place.front().call, layer("bn2"));
+  EXPECT_TRUE(in_place.front().writes);
+  EXPECT_EQ(in_place.front().distance, 0);
+  EXPECT_THAT(state_of("conv2").operands[1].uses, ::testing::IsEmpty())
+      << "no other layer uses these weights";
 }
 
 TEST_F(Reuse, ReusedMemoryIsThatOfActivationsNobodyReadsAnyMore) {
@@ -199,16 +200,37 @@ TEST_F(Reuse, ReusedMemoryIsThatOfActivationsNobodyReadsAnyMore) {
   EXPECT_EQ(step_memory(reused, bytes).state_of(0).shared_bytes, 5 * tensor);
   EXPECT_FALSE(state_of("conv3").shared_bytes) << "each has its own";
   const call_state state = step_memory(reused, bytes).state_of(layer("conv3"));
-  ASSERT_TRUE(state.operands.back().used);
-  EXPECT_EQ(state.operands.back().used->call, layer("bn2"));
+  ASSERT_FALSE(state.operands.back().uses.empty());
+  EXPECT_EQ(state.operands.back().uses.front().call, layer("bn2"));
+}
+
+/// A layer that turns 8x8 pixels with `inputs` channels into such with `outputs` channels.
+std::string conv(const char* name, int inputs, int outputs) {
+  return fmt::format(R"({{"name": "{}", "op": "conv", "shape": {{"n": 1, "c": {}, "h": 8,
+                         "w": 8, "k": {}, "r": 1, "s": 1}}}})",
+                     name, inputs, outputs);
+}
+
+TEST_F(Reuse, MemoryHasOlderUsesWhereLaterOnesTouchedLess) {
+  const graph g = load(directory_.write(
+      "m.json", fmt::format(R"({{"name": "m", "layers": [{}, {}, {}, {}, {}, {}]}})",
+                            conv("large", 4, 64), conv("small1", 64, 4), conv("small2", 4, 4),
+                            conv("small3", 4, 4), conv("medium", 4, 32), conv("last", 32, 4))));
+  const operand_bytes bytes = least_operand_bytes(dtype::f32);
+  const step reused = with_reused_memory(inference_step(g), bytes);
+  const std::vector<previous_use> uses =
+      step_memory(reused, bytes).state_of(4).operands.back().uses;
+  // small2 wrote, and small3 read, a part of what `large` wrote and small1 read before.
+  constexpr std::int64_t channel = 8 * 8 * 4;
+  ASSERT_THAT(uses, ::testing::SizeIs(2));
+  EXPECT_EQ(uses[0].call, 3U);
+  EXPECT_EQ(uses[0].bytes, 4 * channel);
+  EXPECT_EQ(uses[1].call, 1U);
+  EXPECT_EQ(uses[1].bytes, 64 * channel);
+  EXPECT_GT(uses[1].distance, uses[0].distance);
 }
 
 TEST_F(Reuse, SmallTensorsInTheMemoryOfALargeOneTouchAPartOfIt) {
-  const auto conv = [](const char* name, int inputs, int outputs) {
-    return fmt::format(R"({{"name": "{}", "op": "conv", "shape": {{"n": 1, "c": {}, "h": 8,
-                           "w": 8, "k": {}, "r": 1, "s": 1}}}})",
-                       name, inputs, outputs);
-  };
   const graph g = load(directory_.write(
       "m.json", fmt::format(R"({{"name": "m", "layers": [{}, {}, {}, {}, {},
           {{"name": "add", "op": "add", "after": ["small4", "small1"],

@@ -74,6 +74,12 @@ class buffer_layout_builder {
   [[nodiscard]] buffer_layout result() && { return std::move(layout_); }
 
  private:
+  /// A setup op that repeats a use of an operand's memory, and its operands that lie there.
+  struct repeated_use {
+    setup_op op;
+    std::vector<std::size_t> operands;
+  };
+
   static constexpr std::size_t small_bytes = 65536;
 
   /// Bytes to touch between two uses of weights.
@@ -105,15 +111,13 @@ class buffer_layout_builder {
       untouched_bytes_ += plan_.operands()[i].bytes - plan_.operands()[i].touched_bytes();
       const bool recent = is_recent(history, i);
       const bool written = is_written(what, i);
-      const bool repeats_use = needs_last_use(history, i, recent, written);
-      std::optional<setup_op> user;
-      if (repeats_use) {
-        user = last_user(what.request, *history.last_use, plan_.operands()[i]);
-      }
-      if (user) layout_.touched_bytes += user->written_bytes() - plan_.operands()[i].bytes;
-      layout_.slices.push_back(recent ? add_recent(what.request, history, i, written)
-                                      : add_old(i, written || repeats_use, user));
-      if (user) add_last_use(std::move(*user), *history.last_use, layout_.slices[i]);
+      std::vector<repeated_use> uses = uses_of(what.request, history, i, recent, written);
+      std::size_t bytes = plan_.operands()[i].bytes;
+      for (const repeated_use& use : uses) bytes = std::max(bytes, use.op.written_bytes());
+      layout_.touched_bytes += bytes - plan_.operands()[i].bytes;
+      layout_.slices.push_back(recent ? add_recent(what.request, history, i, bytes, written)
+                                      : add_old(i, bytes, written || !uses.empty()));
+      for (repeated_use& use : uses) repeat(std::move(use), layout_.slices[i]);
     }
     // The op of the longest ago comes first; of equal producers the first source's, since it may
     // overwrite that source.
@@ -156,13 +160,12 @@ class buffer_layout_builder {
     }
   }
 
-  /// Reserves memory for an operand that was last used one turn of the ring ago, or by `user`,
-  /// which may have used more of it. `changes`: the call, or a setup op, writes it.
-  slice add_old(std::size_t i, bool changes, const std::optional<setup_op>& user) {
+  /// Reserves `bytes` for an operand that was last used one turn of the ring ago, or by a setup op,
+  /// which may use more of them. `changes`: the call, or a setup op, writes it.
+  slice add_old(std::size_t i, std::size_t bytes, bool changes) {
     const plan_operand& operand = plan_.operands()[i];
     if (op::needs_values(operand.logical))
       return layout_.rings.add(buffer_kind::own, operand.bytes);
-    const std::size_t bytes = user ? user->written_bytes() : operand.bytes;
     const op::role role = operand.logical.role;
     const bool kept = !operand.logical.kept_in.empty();  // from step to step, as weights are
     const bool learned = kept || (role != op::role::destination && role != op::role::source);
@@ -181,18 +184,33 @@ class buffer_layout_builder {
            plan_.operands()[i].logical.role == op::role::destination;
   }
 
-  /// Whether a setup op has to repeat an operand's last use. In models that the last-level cache
+  /// The setup ops that repeat the uses of an operand before the call, the latest first. The latest
+  /// use of what is no destination counts for all of it.
+  [[nodiscard]] std::vector<repeated_use> uses_of(const plan_request& request,
+                                                  const operand_history& history, std::size_t i,
+                                                  bool recent, bool written) const {
+    const plan_operand& operand = plan_.operands()[i];
+    std::vector<repeated_use> found;
+    for (const previous_use& use : history.uses) {
+      if (!needs_use(use, operand, recent, written)) continue;
+      if (auto repeated = repeated_use_of(request, use, operand)) {
+        found.push_back(std::move(*repeated));
+      }
+      if (operand.logical.role != op::role::destination) break;
+    }
+    return found;
+  }
+
+  /// Whether a setup op has to repeat a use of an operand. In models that the last-level cache
   /// holds the coherence protocol costs time: a core that writes what other cores have read first
   /// invalidates their copies, which takes several times as long as the write. A core that reads
   /// what another core wrote fetches it from there. And what was used not long ago is still cached,
   /// in any model: so is memory that another activation used before. Not of opaque operands: their
   /// last use would read what no forward pass wrote.
-  [[nodiscard]] bool needs_last_use(const operand_history& history, std::size_t i, bool recent,
-                                    bool written) const {
-    const plan_operand& operand = plan_.operands()[i];
-    if (cache_ != cache_state::model || !history.last_use) return false;
+  [[nodiscard]] bool needs_use(const previous_use& use, const plan_operand& operand, bool recent,
+                               bool written) const {
+    if (cache_ != cache_state::model) return false;
     if (op::needs_values(operand.logical) || operand.logical.opaque) return false;
-    const previous_use& use = *history.last_use;
     const bool cached = reuse_bytes_ <= device_.cache_bytes();
     if (!cached) {
       return operand.logical.role == op::role::destination &&
@@ -202,28 +220,31 @@ class buffer_layout_builder {
     return writer_matters() || 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
   }
 
-  /// A setup op for the last use of an operand, if there is a plan for it. Where it does not matter
-  /// which core used a destination, a copy writes it: the op would touch more other memory, and
-  /// would run twice if it also produces a source.
-  [[nodiscard]] std::optional<setup_op> last_user(plan_request request, const previous_use& use,
-                                                  const plan_operand& operand) const {
-    const std::size_t bytes = operand.bytes;
+  /// A setup op for a use of an operand, if there is a plan for it. Where it does not matter which
+  /// core used a destination, a copy writes it: the op would touch more other memory, and would run
+  /// twice if it also produces a source.
+  [[nodiscard]] std::optional<repeated_use> repeated_use_of(plan_request request,
+                                                            const previous_use& use,
+                                                            const plan_operand& operand) const {
     if (operand.logical.role == op::role::destination && !writer_matters()) {
-      return setup_op(nullptr, 0, bytes, use.distance);
+      const std::size_t bytes = std::min(use.bytes, operand.bytes);
+      return repeated_use{setup_op(nullptr, 0, bytes, use.distance), {}};
     }
     request.pass = use.pass;
     auto plan = plan_or_null(device_, use.op, request);
     if (!plan) return std::nullopt;
-    return setup_op(std::move(plan), use.operands.front(), bytes, use.distance);
+    const std::size_t output = use.operands.front();
+    const std::size_t bytes = std::min(operand.bytes, plan->operands()[output].bytes);
+    return repeated_use{setup_op(std::move(plan), output, bytes, use.distance), use.operands};
   }
 
-  /// Adds a setup op that repeats the last use of an operand at `place`.
-  void add_last_use(setup_op user, const previous_use& use, slice place) {
+  /// Adds a setup op that repeats a use of an operand at `place`.
+  void repeat(repeated_use use, slice place) {
     std::map<std::size_t, slice> known;
     for (const std::size_t operand : use.operands) known.emplace(operand, place);
-    layout_.touched_bytes += user.reserve(layout_.rings, place, std::move(known));
+    layout_.touched_bytes += use.op.reserve(layout_.rings, place, std::move(known));
     // At equal distances it comes before the producers of sources, whose results are more recent.
-    layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(user));
+    layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(use.op));
   }
 
   /// Whether the private caches may hold much of an operand, or it matters which core used it. Of a
@@ -237,19 +258,19 @@ class buffer_layout_builder {
     return !mostly_evicted && (cached || writer_matters());
   }
 
-  /// Reserves memory for an operand that the step used not long before the call, and adds the setup
-  /// op that used it. `changes`: the call writes it.
+  /// Reserves `least_bytes` or more for an operand that the step used not long before the call, and
+  /// adds the setup op that used it. `changes`: the call writes it.
   slice add_recent(plan_request request, const operand_history& history, std::size_t i,
-                   bool changes) {
-    const std::size_t bytes = plan_.operands()[i].bytes;
-    const bool was_read = history.last_use && !history.last_use->writes;
+                   std::size_t least_bytes, bool changes) {
+    const bool was_read = !history.uses.empty() && !history.uses.front().writes;
     const bool keeps_values = !changes && !plan_.operands()[i].logical.opaque;
     if (was_read && keeps_values && needs_its_user(history, i)) {
       // The caches hold what the reader left. Its producer may write past them, as a
       // normalization does that writes with non-temporal stores.
-      if (auto reader = last_user(request, *history.last_use, plan_.operands()[i])) {
-        const slice place = layout_.rings.add(buffer_kind::constants, reader->written_bytes());
-        add_last_use(std::move(*reader), *history.last_use, place);
+      if (auto reader = repeated_use_of(request, history.uses.front(), plan_.operands()[i])) {
+        const slice place = layout_.rings.add(buffer_kind::constants,
+                                              std::max(least_bytes, reader->op.written_bytes()));
+        repeat(std::move(*reader), place);
         return place;
       }
     }
@@ -262,8 +283,10 @@ class buffer_layout_builder {
       plan = plan_or_null(device_, *history.producer, request);
     }
     if (plan && !is_result(*plan, history.producer_output)) plan.reset();
-    setup_op producer(std::move(plan), history.producer_output, bytes, *history.distance);
-    const slice output = layout_.rings.add(buffer_kind::activations, producer.written_bytes());
+    setup_op producer(std::move(plan), history.producer_output, plan_.operands()[i].bytes,
+                      *history.distance);
+    const slice output = layout_.rings.add(buffer_kind::activations,
+                                           std::max(least_bytes, producer.written_bytes()));
     layout_.touched_bytes += producer.reserve(layout_.rings, output);
     layout_.setup_ops.push_back(std::move(producer));
     return output;

@@ -13,12 +13,13 @@
 
 namespace layerbench::run {
 
-/// The last call before this one that used an operand's memory.
+/// A call before this one that used an operand's memory.
 struct previous_use {
   op::any op;
   op::pass pass;
   std::vector<std::size_t> operands;  ///< of that call, which lie in this memory
   bool writes;                        ///< whether that call writes one of them
+  std::size_t bytes;                  ///< used of the memory, from its first byte
   std::int64_t distance;              ///< bytes that the step touches between the two calls
 };
 
@@ -32,7 +33,8 @@ struct operand_history {
   std::size_t producer_output = 0;  ///< the producer's operand that is this one
   /// An earlier operand of this call that lies in the same memory.
   std::optional<std::size_t> same_as = {};
-  std::optional<previous_use> last_use = {};
+  /// The latest first; those before it only if they used bytes that no later one did.
+  std::vector<previous_use> uses = {};
 };
 
 /// An op and its place in a model's step, from which the state of the caches follows.

@@ -20,11 +20,12 @@
 /// uses of the same bytes (the reuse distance). It decides where the caches hold an operand.
 namespace layerbench::model {
 
-/// The previous use of a call's memory by another call, perhaps of the step before.
-struct last_use {
+/// A previous use of a call's memory by another call, perhaps of the step before.
+struct previous_use {
   std::size_t call;
   std::vector<std::size_t> operands;  ///< the operands of that call in this memory
   bool writes;                        ///< one of them is a destination
+  std::int64_t bytes;                 ///< touched, from the memory's first one
   std::int64_t distance;              ///< bytes touched since
 };
 
@@ -38,7 +39,8 @@ struct operand_state {
   std::optional<std::size_t> writer = {};   ///< the last writer, a call of the same step
   std::size_t written_as = 0;               ///< the operand of the last writer
   std::optional<std::size_t> same_as = {};  ///< the operand of the call that it overwrites
-  std::optional<last_use> used = {};
+  /// The latest first; those before it only if they touched bytes that no later one did.
+  std::vector<previous_use> uses = {};
 };
 
 /// The state of a call's operands when it runs in its step.
@@ -136,15 +138,14 @@ class step_memory {
       const std::size_t i = found.operands.size();
       operand_state state{operand.role, {}};
       const std::size_t tensor = step_.parts_of(of.tensors[i]).back();
-      if (const auto user = last_user(tensor, call)) {
-        state.distance = touched_between(*user, call);
-        if (*user > 0) state.used = use_by(*user - 1, tensor, *state.distance);
-        find_writer(tensor, *user, state);
-      } else if (const auto later = later_user(tensor, call)) {
-        const std::int64_t distance = touched_between(*later, call + step_.calls.size());
-        state.used = use_by(*later - 1, tensor, distance);
-        if (operand.role != op::role::destination) state.distance = distance;
+      const std::size_t before = step_.calls.size();  // calls of the step before come first
+      if (const auto user = last_user(tensor, before + call, call)) {
+        if (*user >= before) find_writer(tensor, *user - before, state);
+        if (*user >= before || operand.role != op::role::destination) {
+          state.distance = touched_between(*user, before + call);
+        }
       }
+      state.uses = uses_before(tensor, call);
       const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
       const bool written = operand.role == op::role::destination;
       if (written && static_cast<std::size_t>(first) < i) {
@@ -168,20 +169,38 @@ class step_memory {
   }
 
  private:
-  /// One more than the position of the last call before `call` that uses the tensor; 0 for the
-  /// writer of the model's input. Nothing if there is none.
-  [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t call) const {
-    while (call > 0 && !touches(call - 1, tensor)) --call;
-    if (call == 0 && tensor >= step_.inputs) return std::nullopt;
-    return call;
-  }
-
-  /// The same among the calls after `call`, which used the tensor in the previous step.
-  [[nodiscard]] std::optional<std::size_t> later_user(std::size_t tensor, std::size_t call) const {
-    for (std::size_t i = step_.calls.size(); i-- > call + 1;) {
-      if (touches(i, tensor)) return i + 1;
+  /// One more than the position of the last call before position `end`, but after `call` of the
+  /// step before, that uses the tensor; the first position of this step for the writer of the
+  /// model's input. Positions count from the first call of the step before. Nothing if there is
+  /// none.
+  [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t end,
+                                                     std::size_t call) const {
+    for (; end > call + 1; --end) {
+      if (writes_input(tensor, end) || touches((end - 1) % step_.calls.size(), tensor)) return end;
     }
     return std::nullopt;
+  }
+
+  /// Whether the model's input is written just before a position.
+  [[nodiscard]] bool writes_input(std::size_t tensor, std::size_t position) const {
+    return position == step_.calls.size() && tensor < step_.inputs;
+  }
+
+  [[nodiscard]] std::vector<previous_use> uses_before(std::size_t tensor, std::size_t call) const {
+    const std::int64_t all = touched_[call].at(tensor);
+    const std::size_t end = step_.calls.size() + call;
+    std::vector<previous_use> uses;
+    std::int64_t known = 0;
+    std::optional<std::size_t> user = end + 1;
+    while (known < all && (user = last_user(tensor, *user - 1, call))) {
+      if (writes_input(tensor, *user)) break;
+      const std::size_t by = (*user - 1) % step_.calls.size();
+      const std::int64_t bytes = touched_[by].at(tensor);
+      if (bytes <= known) continue;
+      known = bytes;
+      if (auto use = use_by(by, tensor, touched_between(*user, end))) uses.push_back(*use);
+    }
+    return uses;
   }
 
   [[nodiscard]] bool touches(std::size_t call, std::size_t tensor) const {
@@ -205,10 +224,11 @@ class step_memory {
   }
 
   /// Nothing if the call uses the tensor only as a part of a packed tensor.
-  [[nodiscard]] std::optional<last_use> use_by(std::size_t call, std::size_t tensor,
-                                               std::int64_t distance) const {
+  [[nodiscard]] std::optional<previous_use> use_by(std::size_t call, std::size_t tensor,
+                                                   std::int64_t distance) const {
     const model::call& by = step_.calls[call];
-    last_use found{call, {}, step_.written_as(by, tensor).has_value(), distance};
+    previous_use found{
+        call, {}, step_.written_as(by, tensor).has_value(), touched_[call].at(tensor), distance};
     for (std::size_t i = 0; i < by.tensors.size(); ++i) {
       if (by.tensors[i] == tensor) found.operands.push_back(i);
     }

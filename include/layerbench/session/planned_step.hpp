@@ -54,10 +54,10 @@ class planned_step {
       operand_history& history = result.operands.emplace_back();
       history.distance = state.distance;
       history.same_as = state.same_as;
-      if (state.used) {
-        const model::call& user = step_.calls[state.used->call];
-        history.last_use = {user.op, user.pass, state.used->operands, state.used->writes,
-                            state.used->distance};
+      for (const model::previous_use& use : state.uses) {
+        const model::call& user = step_.calls[use.call];
+        history.uses.push_back({user.op, user.pass, use.operands, use.writes,
+                                static_cast<std::size_t>(use.bytes), use.distance});
       }
       if (!state.writer) continue;
       const model::call& producer = step_.calls[*state.writer];
