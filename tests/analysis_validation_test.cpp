@@ -184,6 +184,20 @@ TEST(Validate, ComparesWithUndisturbedRounds) {
       << "two undisturbed ones are too few";
 }
 
+TEST(Validate, ComparesTheQuieterHalfOfRoundsInTurnsDisturbedOrNot) {
+  results file =
+      file_of_a_and_b(std::vector<double>(10, 1), {10, 30, 9.5, 10, 10.5, 30, 10, 10, 10, 10});
+  file.chains = chain(net, {11.7, 12, 11.8, 13, 12.2, 12, 11.9, 14, 12.4, 14});
+  for (const std::size_t i : {4U, 8U}) file.chains[i].counters["disturbed"] = 1;
+  EXPECT_EQ(only_case({file}).measured.rounds, 10U);
+  file.context["turns"] = "true";
+  const validated v = only_case({file});
+  EXPECT_DOUBLE_EQ(v.measured.seconds, 12) << "the mean of rounds 0, 2, 4, 6, 8";
+  EXPECT_DOUBLE_EQ(v.predicted.step->seconds, 12);
+  EXPECT_EQ(v.measured.rounds, 5U);
+  EXPECT_TRUE(v.disturbed()) << "it says so";
+}
+
 TEST(Validate, PredictsByTheChosenCacheState) {
   results file = file_of({12});
   const auto model = testing::in_state(rounds(net, "a", "k:1", {2}), "");

@@ -83,97 +83,6 @@ using chain_rows = std::vector<const result::measurement*>;
                        disturbed / static_cast<double>(rounds)};
 }
 
-/// The prediction of a step that sends gradients while it computes, from the contention measured in
-/// `files`. Throws error if they have none, and what graph_of() and overlapped() throw.
-[[nodiscard]] inline prediction overlapped_prediction(prediction sequential, const group& files,
-                                                      const options& chosen) {
-  const auto known = contention_of(sequential.configuration, files, chosen.cache);
-  if (!known) {
-    throw error("no contention: rows of its backward part during all-reduces are missing");
-  }
-  const model::graph graph = graph_of(sequential.configuration, files, chosen);
-  return overlapped(std::move(sequential), known->factors, graph, training_of(files));
-}
-
-/// Adds a case to `all`: to the validated ones if possible, else to those left out.
-inline void validate_case(const result::configuration_name& configuration, const chain_rows& rows,
-                          const std::vector<planned_configuration>& cases, const timings& measured,
-                          const group& files, const options& chosen, validation& all) {
-  const auto planned = std::ranges::find(cases, without_all_reduces(configuration),
-                                         &planned_configuration::configuration);
-  const auto leave_out = [&](std::string reason) {
-    all.left_out.push_back({configuration, {}, std::move(reason)});
-    for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
-  };
-  const std::optional<measured_step> step = measured_step_of(rows);
-  if (!step) return leave_out("the chain failed: " + rows.front()->error);
-  if (planned == cases.end()) return leave_out("no manifest has the case");
-  prediction predicted = predict_configuration(*planned, measured, files, chosen);
-  if (!predicted.step) {
-    return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
-  }
-  if (!configuration.contended()) {
-    all.cases.push_back({std::move(predicted), *step});
-    return;
-  }
-  try {
-    all.cases.push_back({overlapped_prediction(std::move(predicted), files, chosen), *step});
-  } catch (const error& e) {
-    leave_out(e.what());
-  }
-}
-
-}  // namespace detail
-
-LAYERBENCH_INLINE validation validate(std::span<const result::results> files,
-                                      const options& chosen) {
-  if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
-    throw nothing_matched(
-        "no measured step to validate against: the files have no rows chain/...; measure with "
-        "bench_model --chain");
-  }
-  detail::require_rounds(group_of(files));
-  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
-  const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
-  validation all;
-  for (const group& alike : group_by_context(files)) {
-    timings measured;
-    for (const result::results* file : alike) measured.add(*file);
-    const std::vector<planned_configuration> cases = planned_configurations(alike);
-    for (const auto& [configuration, rows] : detail::chains(alike)) {
-      if (!is_chosen(configuration, chosen, choices)) continue;
-      detail::validate_case(configuration, rows, cases, measured, alike, used, all);
-    }
-  }
-  return all;
-}
-
-namespace detail {
-
-/// Whether an engine's chain ran the step that was predicted, on as many threads. Names of backends
-/// differ, and so may layouts, which engines choose themselves.
-[[nodiscard]] inline bool same_step(const prediction& predicted,
-                                    const result::configuration_name& chain, std::int64_t threads) {
-  const result::configuration_name& own = predicted.configuration;
-  const auto conditions = [](const result::configuration_name& of) {
-    return std::tuple(of.model, of.phase(), of.dtype, of.batch, of.ranks(), of.count("tokens"),
-                      of.count("context"));
-  };
-  return conditions(own) == conditions(chain) && predicted.threads == threads;
-}
-
-/// The profile of an engine's case, if it names layers of the model; else null.
-[[nodiscard]] inline const std::vector<result::engine_node>* profile_of(
-    const result::configuration_name& configuration, const group& files) {
-  for (const result::results* file : files) {
-    const auto found = file->engine_layers.find(configuration.text());
-    if (found == file->engine_layers.end()) continue;
-    const auto is_known = [](const result::engine_node& node) { return !node.layers.empty(); };
-    if (std::ranges::any_of(found->second, is_known)) return &found->second;
-  }
-  return nullptr;
-}
-
 /// Whether rows of this file may be in the prediction.
 [[nodiscard]] inline bool has_file(const prediction& calls, const result::results& file) {
   return std::ranges::find(calls.files, file.file) != calls.files.end();
@@ -207,14 +116,14 @@ namespace detail {
   return rounds;
 }
 
-/// The quieter half of the rounds: those in which the calls and the engine's step together took
+/// The quieter half of the rounds: those in which the calls and the measured step together took
 /// least, each relative to its median. What disturbs a virtual machine for seconds may hit only one
 /// of them. Nothing (all rounds count) for fewer than 6 rounds, or if one has other rounds.
 [[nodiscard]] inline std::optional<std::set<std::int64_t>> quiet_rounds(
-    const std::map<std::int64_t, double>& calls, const chain_rows& engine) {
+    const std::map<std::int64_t, double>& calls, const chain_rows& measured) {
   constexpr std::size_t least = 6;
   std::map<std::int64_t, double> steps;
-  for (const result::measurement* row : engine) {
+  for (const result::measurement* row : measured) {
     if (!row->error.empty()) continue;
     if (!steps.emplace(row->round, estimated_seconds(*row)).second) return std::nullopt;
   }
@@ -238,26 +147,131 @@ namespace detail {
   return quiet;
 }
 
-[[nodiscard]] inline chain_rows rows_in(const std::set<std::int64_t>& rounds, chain_rows all) {
-  std::erase_if(all, [&](const auto* row) { return !rounds.contains(row->round); });
+/// Takes both sides of a pair from its quiet rounds alone. A round counts for both of them there,
+/// so disturbed rows count, too; their share stays that of all rounds.
+inline void keep_quiet_rounds(validated& pair, const chain_rows& measured,
+                              std::span<const result::results> files, const options& chosen) {
+  const prediction all = pair.predicted;
+  const auto quiet = quiet_rounds(calls_by_round(all, files), measured);
+  if (!quiet) return;
+  std::vector<result::results> some;
+  for (const result::results& file : files) {
+    if (!has_file(all, file)) continue;
+    some.push_back(file);
+    std::vector<result::measurement>& rows = some.back().rows;
+    std::erase_if(rows, [&](const result::measurement& row) {
+      return row.name.configuration == all.configuration && !quiet->contains(row.round);
+    });
+    for (result::measurement& row : rows) row.counters.erase("disturbed");
+  }
+  std::vector<result::measurement> steps;
+  for (const result::measurement* row : measured) {
+    if (!quiet->contains(row->round)) continue;
+    steps.push_back(*row);
+    steps.back().counters.erase("disturbed");
+  }
+  chain_rows rows;
+  for (const result::measurement& step : steps) rows.push_back(&step);
+  std::vector<prediction> again = predict(some, chosen);
+  pair.predicted =
+      std::move(*std::ranges::find(again, all.configuration, &prediction::configuration));
+  pair.predicted.disturbed = all.disturbed;
+  const double disturbed = pair.measured.disturbed;
+  pair.measured = *measured_step_of(rows);
+  pair.measured.disturbed = disturbed;
+}
+
+/// The prediction of a step that sends gradients while it computes, from the contention measured in
+/// `files`. Throws error if they have none, and what graph_of() and overlapped() throw.
+[[nodiscard]] inline prediction overlapped_prediction(prediction sequential, const group& files,
+                                                      const options& chosen) {
+  const auto known = contention_of(sequential.configuration, files, chosen.cache);
+  if (!known) {
+    throw error("no contention: rows of its backward part during all-reduces are missing");
+  }
+  const model::graph graph = graph_of(sequential.configuration, files, chosen);
+  return overlapped(std::move(sequential), known->factors, graph, training_of(files));
+}
+
+/// Adds a case to `all`: to the validated ones if possible, else to those left out.
+inline void validate_case(const result::configuration_name& configuration, const chain_rows& rows,
+                          const std::vector<planned_configuration>& cases, const timings& measured,
+                          const group& files, std::span<const result::results> every,
+                          const options& chosen, validation& all) {
+  const auto planned = std::ranges::find(cases, without_all_reduces(configuration),
+                                         &planned_configuration::configuration);
+  const auto leave_out = [&](std::string reason) {
+    all.left_out.push_back({configuration, {}, std::move(reason)});
+    for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
+  };
+  const std::optional<measured_step> step = measured_step_of(rows);
+  if (!step) return leave_out("the chain failed: " + rows.front()->error);
+  if (planned == cases.end()) return leave_out("no manifest has the case");
+  prediction predicted = predict_configuration(*planned, measured, files, chosen);
+  if (!predicted.step) {
+    return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
+  }
+  if (!configuration.contended()) {
+    all.cases.push_back({std::move(predicted), *step});
+    keep_quiet_rounds(all.cases.back(), rows, every, chosen);
+    return;
+  }
+  try {
+    all.cases.push_back({overlapped_prediction(std::move(predicted), files, chosen), *step});
+  } catch (const error& e) {
+    leave_out(e.what());
+  }
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE validation validate(std::span<const result::results> files,
+                                      const options& chosen) {
+  if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
+    throw nothing_matched(
+        "no measured step to validate against: the files have no rows chain/...; measure with "
+        "bench_model --chain");
+  }
+  detail::require_rounds(group_of(files));
+  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
+  const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
+  validation all;
+  for (const group& alike : group_by_context(files)) {
+    timings measured;
+    for (const result::results* file : alike) measured.add(*file);
+    const std::vector<planned_configuration> cases = planned_configurations(alike);
+    for (const auto& [configuration, rows] : detail::chains(alike)) {
+      if (!is_chosen(configuration, chosen, choices)) continue;
+      detail::validate_case(configuration, rows, cases, measured, alike, files, used, all);
+    }
+  }
   return all;
 }
 
-/// The prediction `of` from some rounds of its rows alone.
-[[nodiscard]] inline prediction predicted_in(const std::set<std::int64_t>& rounds,
-                                             const prediction& of,
-                                             std::span<const result::results> files,
-                                             const options& chosen) {
-  std::vector<result::results> some;
-  for (const result::results& file : files) {
-    if (!has_file(of, file)) continue;
-    some.push_back(file);
-    std::erase_if(some.back().rows, [&](const result::measurement& row) {
-      return row.name.configuration == of.configuration && !rounds.contains(row.round);
-    });
+namespace detail {
+
+/// Whether an engine's chain ran the step that was predicted, on as many threads. Names of backends
+/// differ, and so may layouts, which engines choose themselves.
+[[nodiscard]] inline bool same_step(const prediction& predicted,
+                                    const result::configuration_name& chain, std::int64_t threads) {
+  const result::configuration_name& own = predicted.configuration;
+  const auto conditions = [](const result::configuration_name& of) {
+    return std::tuple(of.model, of.phase(), of.dtype, of.batch, of.ranks(), of.count("tokens"),
+                      of.count("context"));
+  };
+  return conditions(own) == conditions(chain) && predicted.threads == threads;
+}
+
+/// The profile of an engine's case, if it names layers of the model; else null.
+[[nodiscard]] inline const std::vector<result::engine_node>* profile_of(
+    const result::configuration_name& configuration, const group& files) {
+  for (const result::results* file : files) {
+    const auto found = file->engine_layers.find(configuration.text());
+    if (found == file->engine_layers.end()) continue;
+    const auto is_known = [](const result::engine_node& node) { return !node.layers.empty(); };
+    if (std::ranges::any_of(found->second, is_known)) return &found->second;
   }
-  std::vector<prediction> all = predict(some, chosen);
-  return std::move(*std::ranges::find(all, of.configuration, &prediction::configuration));
+  return nullptr;
 }
 
 /// Gives the layers of a case their times in an engine's profile. A node's time is that of the
@@ -334,11 +348,7 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
           continue;
         }
         validated entry{predicted, *step};
-        if (const auto quiet =
-                detail::quiet_rounds(detail::calls_by_round(predicted, files), rows)) {
-          entry.predicted = detail::predicted_in(*quiet, predicted, files, used);
-          entry.measured = *detail::measured_step_of(detail::rows_in(*quiet, rows));
-        }
+        detail::keep_quiet_rounds(entry, rows, files, used);
         // These clocks are of the chains of `files`.
         for (layer_time& call : entry.predicted.layers) call.chain_seconds.reset();
         if (!overheads.empty()) {
