@@ -204,11 +204,21 @@ TEST_F(Reuse, ReusedMemoryIsThatOfActivationsNobodyReadsAnyMore) {
   EXPECT_EQ(state.operands.back().uses.front().call, layer("bn2"));
 }
 
-/// A layer that turns 8x8 pixels with `inputs` channels into such with `outputs` channels.
+/// A convolution of 8x8 pixels from `inputs` to `outputs` channels.
 std::string conv(const char* name, int inputs, int outputs) {
   return fmt::format(R"({{"name": "{}", "op": "conv", "shape": {{"n": 1, "c": {}, "h": 8,
                          "w": 8, "k": {}, "r": 1, "s": 1}}}})",
                      name, inputs, outputs);
+}
+
+TEST_F(Reuse, TheInputOfTheLastLayerIsFreshAndItsResultIsNot) {
+  const graph g = load(directory_.write(
+      "m.json", fmt::format(R"({{"name": "m", "layers": [{}]}})", conv("only", 4, 4))));
+  const step one = inference_step(g);
+  const call_state state = step_memory(one, least_operand_bytes(dtype::f32)).state_of(0);
+  EXPECT_EQ(state.operands.front().distance, 0);
+  EXPECT_THAT(state.operands.front().uses, ::testing::IsEmpty());
+  EXPECT_FALSE(state_of("add").operands.back().distance) << "relu3 of the step before used it";
 }
 
 TEST_F(Reuse, MemoryHasOlderUsesWhereLaterOnesTouchedLess) {

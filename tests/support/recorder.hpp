@@ -32,6 +32,7 @@ inline std::vector<call> calls;
 inline std::vector<std::size_t> threads_worked;
 /// Where copies went, by the number of calls before.
 inline std::vector<std::pair<std::size_t, address>> copies;
+inline std::vector<std::size_t> copied_bytes;  ///< by each of them
 
 struct backend : reference::backend {
   static constexpr std::string_view name = "recorder";
@@ -56,6 +57,7 @@ struct backend : reference::backend {
   static void copy(address to, const void* from, std::size_t bytes) {
     reference::backend::copy(to, from, bytes);
     copies.emplace_back(calls.size(), to);
+    copied_bytes.push_back(bytes);
   }
 };
 
@@ -94,6 +96,7 @@ class OperandRing : public ::testing::Test {
     recorder::calls.clear();
     recorder::threads_worked.clear();
     recorder::copies.clear();
+    recorder::copied_bytes.clear();
   }
 
   static std::unique_ptr<compute_device> device_of(int threads) {

@@ -74,10 +74,11 @@ class buffer_layout_builder {
   [[nodiscard]] buffer_layout result() && { return std::move(layout_); }
 
  private:
-  /// A setup op that repeats a use of an operand's memory, and its operands that lie there.
+  /// A setup op that repeats a use of an operand's memory.
   struct repeated_use {
     setup_op op;
-    std::vector<std::size_t> operands;
+    std::size_t bytes;                  ///< of the memory that it uses
+    std::vector<std::size_t> operands;  ///< its operands that lie there
   };
 
   static constexpr std::size_t small_bytes = 65536;
@@ -113,7 +114,7 @@ class buffer_layout_builder {
       const bool written = is_written(what, i);
       std::vector<repeated_use> uses = uses_of(what.request, history, i, recent, written);
       std::size_t bytes = plan_.operands()[i].bytes;
-      for (const repeated_use& use : uses) bytes = std::max(bytes, use.op.written_bytes());
+      for (const repeated_use& use : uses) bytes = std::max(bytes, use.bytes);
       layout_.touched_bytes += bytes - plan_.operands()[i].bytes;
       layout_.slices.push_back(recent ? add_recent(what.request, history, i, bytes, written)
                                       : add_old(i, bytes, written || !uses.empty()));
@@ -160,8 +161,8 @@ class buffer_layout_builder {
     }
   }
 
-  /// Reserves `bytes` for an operand that was last used one turn of the ring ago, or by a setup op,
-  /// which may use more of them. `changes`: the call, or a setup op, writes it.
+  /// Reserves `bytes` for an operand that was last used one turn of the ring ago, or by setup ops,
+  /// which may use more than the operand has. `changes`: the call, or a setup op, writes it.
   slice add_old(std::size_t i, std::size_t bytes, bool changes) {
     const plan_operand& operand = plan_.operands()[i];
     if (op::needs_values(operand.logical))
@@ -184,19 +185,20 @@ class buffer_layout_builder {
            plan_.operands()[i].logical.role == op::role::destination;
   }
 
-  /// The setup ops that repeat the uses of an operand before the call, the latest first. The latest
-  /// use of what is no destination counts for all of it.
+  /// The setup ops that repeat the uses of an operand before the call, the latest first. Of sources
+  /// and weights only the latest use is repeated.
   [[nodiscard]] std::vector<repeated_use> uses_of(const plan_request& request,
                                                   const operand_history& history, std::size_t i,
                                                   bool recent, bool written) const {
     const plan_operand& operand = plan_.operands()[i];
+    const bool repeats_all = operand.logical.role == op::role::destination;
     std::vector<repeated_use> found;
     for (const previous_use& use : history.uses) {
+      if (&use != &history.uses.front() && !repeats_all) break;
       if (!needs_use(use, operand, recent, written)) continue;
       if (auto repeated = repeated_use_of(request, use, operand)) {
         found.push_back(std::move(*repeated));
       }
-      if (operand.logical.role != op::role::destination) break;
     }
     return found;
   }
@@ -206,7 +208,7 @@ class buffer_layout_builder {
   /// invalidates their copies, which takes several times as long as the write. A core that reads
   /// what another core wrote fetches it from there. And what was used not long ago is still cached,
   /// in any model: so is memory that another activation used before. Not of opaque operands: their
-  /// last use would read what no forward pass wrote.
+  /// users would read what no forward pass wrote.
   [[nodiscard]] bool needs_use(const previous_use& use, const plan_operand& operand, bool recent,
                                bool written) const {
     if (cache_ != cache_state::model) return false;
@@ -228,14 +230,16 @@ class buffer_layout_builder {
                                                             const plan_operand& operand) const {
     if (operand.logical.role == op::role::destination && !writer_matters()) {
       const std::size_t bytes = std::min(use.bytes, operand.bytes);
-      return repeated_use{setup_op(nullptr, 0, bytes, use.distance), {}};
+      return repeated_use{setup_op(nullptr, 0, bytes, use.distance), bytes, {}};
     }
     request.pass = use.pass;
     auto plan = plan_or_null(device_, use.op, request);
     if (!plan) return std::nullopt;
-    const std::size_t output = use.operands.front();
-    const std::size_t bytes = std::min(operand.bytes, plan->operands()[output].bytes);
-    return repeated_use{setup_op(std::move(plan), output, bytes, use.distance), use.operands};
+    std::size_t used = 0;
+    for (const std::size_t i : use.operands) used = std::max(used, plan->operands()[i].bytes);
+    return repeated_use{setup_op(std::move(plan), use.operands.front(),
+                                 std::min(operand.bytes, used), use.distance),
+                        used, use.operands};
   }
 
   /// Adds a setup op that repeats a use of an operand at `place`.
@@ -268,8 +272,8 @@ class buffer_layout_builder {
       // The caches hold what the reader left. Its producer may write past them, as a
       // normalization does that writes with non-temporal stores.
       if (auto reader = repeated_use_of(request, history.uses.front(), plan_.operands()[i])) {
-        const slice place = layout_.rings.add(buffer_kind::constants,
-                                              std::max(least_bytes, reader->op.written_bytes()));
+        const slice place =
+            layout_.rings.add(buffer_kind::constants, std::max(least_bytes, reader->bytes));
         repeat(std::move(*reader), place);
         return place;
       }

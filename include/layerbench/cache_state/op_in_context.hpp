@@ -33,7 +33,7 @@ struct operand_history {
   std::size_t producer_output = 0;  ///< the producer's operand that is this one
   /// An earlier operand of this call that lies in the same memory.
   std::optional<std::size_t> same_as = {};
-  /// The latest first; those before it only if they used bytes that no later one did.
+  /// The latest first. An older use is listed only if it used bytes that no later one did.
   std::vector<previous_use> uses = {};
 };
 

@@ -34,9 +34,8 @@ namespace layerbench::run {
 ///      have written, so that the last-level cache holds what it holds in an endless loop of steps.
 ///
 /// Before each timed call, untimed, set_up():
-///   2. runs the setup ops of longer ago: those that write, or last used, an operand of this call
-///   or
-///      of one a few calls ahead, as far ahead as in the model;
+///   2. runs the setup ops of longer ago: those that write, or used, an operand of this call or of
+///      one a few calls ahead, as far ahead as in the model;
 ///   3. waits until the call is due, where a turn of the ring should last as long as a step;
 ///   4. evicts the private caches, as the other layers of the step do;
 ///   5. runs the setup ops of a short time ago, such as the layer before, whose results the private

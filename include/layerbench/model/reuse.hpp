@@ -25,7 +25,7 @@ struct previous_use {
   std::size_t call;
   std::vector<std::size_t> operands;  ///< the operands of that call in this memory
   bool writes;                        ///< one of them is a destination
-  std::int64_t bytes;                 ///< touched, from the memory's first one
+  std::int64_t bytes;                 ///< touched, from the start of the memory
   std::int64_t distance;              ///< bytes touched since
 };
 
@@ -39,7 +39,7 @@ struct operand_state {
   std::optional<std::size_t> writer = {};   ///< the last writer, a call of the same step
   std::size_t written_as = 0;               ///< the operand of the last writer
   std::optional<std::size_t> same_as = {};  ///< the operand of the call that it overwrites
-  /// The latest first; those before it only if they touched bytes that no later one did.
+  /// The latest first. An older use is listed only if it touched bytes that no later one did.
   std::vector<previous_use> uses = {};
 };
 
@@ -138,12 +138,12 @@ class step_memory {
       const std::size_t i = found.operands.size();
       operand_state state{operand.role, {}};
       const std::size_t tensor = step_.parts_of(of.tensors[i]).back();
-      const std::size_t before = step_.calls.size();  // calls of the step before come first
-      if (const auto user = last_user(tensor, before + call, call)) {
-        if (*user >= before) find_writer(tensor, *user - before, state);
-        if (*user >= before || operand.role != op::role::destination) {
-          state.distance = touched_between(*user, before + call);
-        }
+      if (const auto user = last_user(tensor, call)) {
+        state.distance = touched_between(*user, call);
+        find_writer(tensor, *user, state);
+      } else if (const auto later = later_user(tensor, call);
+                 later && operand.role != op::role::destination) {
+        state.distance = touched_between(*later, call + step_.calls.size());
       }
       state.uses = uses_before(tensor, call);
       const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
@@ -169,36 +169,36 @@ class step_memory {
   }
 
  private:
-  /// One more than the position of the last call before position `end`, but after `call` of the
-  /// step before, that uses the tensor; the first position of this step for the writer of the
-  /// model's input. Positions count from the first call of the step before. Nothing if there is
-  /// none.
-  [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t end,
-                                                     std::size_t call) const {
-    for (; end > call + 1; --end) {
-      if (writes_input(tensor, end) || touches((end - 1) % step_.calls.size(), tensor)) return end;
+  /// One more than the position of the last call before `call` that uses the tensor; 0 for the
+  /// writer of the model's input. Nothing if there is none.
+  [[nodiscard]] std::optional<std::size_t> last_user(std::size_t tensor, std::size_t call) const {
+    while (call > 0 && !touches(call - 1, tensor)) --call;
+    if (call == 0 && tensor >= step_.inputs) return std::nullopt;
+    return call;
+  }
+
+  /// The same among the calls after `call`, which used the tensor in the previous step.
+  [[nodiscard]] std::optional<std::size_t> later_user(std::size_t tensor, std::size_t call) const {
+    for (std::size_t i = step_.calls.size(); i-- > call + 1;) {
+      if (touches(i, tensor)) return i + 1;
     }
     return std::nullopt;
   }
 
-  /// Whether the model's input is written just before a position.
-  [[nodiscard]] bool writes_input(std::size_t tensor, std::size_t position) const {
-    return position == step_.calls.size() && tensor < step_.inputs;
-  }
-
+  /// Uses of a tensor by other calls before `call`, in this step or the one before. Only its writer
+  /// comes before the first call that uses the model's input.
   [[nodiscard]] std::vector<previous_use> uses_before(std::size_t tensor, std::size_t call) const {
     const std::int64_t all = touched_[call].at(tensor);
-    const std::size_t end = step_.calls.size() + call;
+    const std::size_t calls = step_.calls.size();
+    const std::size_t end = calls + call;  // the position of `call` behind the step before
     std::vector<previous_use> uses;
     std::int64_t known = 0;
-    std::optional<std::size_t> user = end + 1;
-    while (known < all && (user = last_user(tensor, *user - 1, call))) {
-      if (writes_input(tensor, *user)) break;
-      const std::size_t by = (*user - 1) % step_.calls.size();
-      const std::int64_t bytes = touched_[by].at(tensor);
-      if (bytes <= known) continue;
-      known = bytes;
-      if (auto use = use_by(by, tensor, touched_between(*user, end))) uses.push_back(*use);
+    for (std::size_t i = end; i-- > call + 1 && known < all;) {
+      if (i < calls && tensor < step_.inputs) break;
+      const std::size_t by = i % calls;
+      if (!touches(by, tensor) || touched_[by].at(tensor) <= known) continue;
+      known = touched_[by].at(tensor);
+      if (auto use = use_by(by, tensor, touched_between(i + 1, end))) uses.push_back(*use);
     }
     return uses;
   }

@@ -83,63 +83,71 @@ using chain_rows = std::vector<const result::measurement*>;
                        disturbed / static_cast<double>(rounds)};
 }
 
-/// Whether rows of this file may be in the prediction.
-[[nodiscard]] inline bool has_file(const prediction& calls, const result::results& file) {
-  return std::ranges::find(calls.files, file.file) != calls.files.end();
+[[nodiscard]] inline timings timings_of(const group& files) {
+  timings all;
+  for (const result::results* file : files) all.add(*file);
+  return all;
 }
 
-/// The seconds of the predicted calls in each whole round; nothing if several files have them, or
-/// if they were not measured in turns.
-[[nodiscard]] inline std::map<std::int64_t, double> calls_by_round(
-    const prediction& calls, std::span<const result::results> files) {
+[[nodiscard]] inline bool is_call_of(const prediction& predicted, const result::measurement& row) {
+  return row.error.empty() && row.name.configuration == predicted.configuration &&
+         row.name.cache == predicted.cache;
+}
+
+/// The only file that has rows of a predicted case, if they were measured in turns; else null.
+[[nodiscard]] inline const result::results* file_in_turns(const prediction& predicted,
+                                                          const group& files) {
+  const result::results* found = nullptr;
+  for (const result::results* file : files) {
+    const auto is_call = [&](const auto& row) { return is_call_of(predicted, row); };
+    if (std::ranges::none_of(file->rows, is_call)) continue;
+    if (found != nullptr) return nullptr;
+    found = file;
+  }
+  return found != nullptr && found->context.contains("turns") ? found : nullptr;
+}
+
+/// The seconds of the predicted calls in each whole round.
+[[nodiscard]] inline std::map<std::int64_t, double> calls_by_round(const prediction& predicted,
+                                                                   const result::results& file) {
   std::map<std::int64_t, double> rounds;
   std::map<std::int64_t, std::size_t> rows;
-  for (const result::results& file : files) {
-    if (!has_file(calls, file)) continue;
-    const bool is_second = !rounds.empty();
-    for (const result::measurement& row : file.rows) {
-      if (!row.error.empty() || row.name.configuration != calls.configuration ||
-          row.name.cache != calls.cache) {
-        continue;
-      }
-      if (is_second || !file.context.contains("turns")) return {};
-      const auto count = row.counters.find("count");
-      const double executions = count == row.counters.end() ? 1 : count->second;
-      rounds[row.round] += executions * estimated_seconds(row);
-      ++rows[row.round];
-    }
+  std::size_t most = 0;
+  for (const result::measurement& row : file.rows) {
+    if (!is_call_of(predicted, row)) continue;
+    const auto count = row.counters.find("count");
+    const double executions = count == row.counters.end() ? 1 : count->second;
+    rounds[row.round] += executions * estimated_seconds(row);
+    most = std::max(most, ++rows[row.round]);
   }
-  if (rows.empty()) return rounds;
   // An interrupted run has a part of its last round.
-  const std::size_t most = std::ranges::max(std::views::values(rows));
   std::erase_if(rounds, [&](const auto& round) { return rows.at(round.first) < most; });
   return rounds;
 }
 
-/// The quieter half of the rounds: those in which the calls and the measured step together took
-/// least, each relative to its median. What disturbs a virtual machine for seconds may hit only one
-/// of them. Nothing (all rounds count) for fewer than 6 rounds, or if one has other rounds.
-[[nodiscard]] inline std::optional<std::set<std::int64_t>> quiet_rounds(
+/// The quieter half of the rounds that both sides have: those in which the calls and the measured
+/// step together took least, each relative to its median. What disturbs a virtual machine for
+/// seconds may hit only one of them. Nothing (all rounds count) for fewer than 6 rounds.
+[[nodiscard]] inline std::set<std::int64_t> quiet_rounds(
     const std::map<std::int64_t, double>& calls, const chain_rows& measured) {
   constexpr std::size_t least = 6;
-  std::map<std::int64_t, double> steps;
+  std::vector<std::int64_t> rounds;
+  std::vector<double> of_calls;
+  std::vector<double> of_steps;
   for (const result::measurement* row : measured) {
-    if (!row->error.empty()) continue;
-    if (!steps.emplace(row->round, estimated_seconds(*row)).second) return std::nullopt;
+    const auto same = calls.find(row->round);
+    if (!row->error.empty() || same == calls.end()) continue;
+    if (std::ranges::find(rounds, row->round) != rounds.end()) return {};
+    rounds.push_back(row->round);
+    of_calls.push_back(same->second);
+    of_steps.push_back(estimated_seconds(*row));
   }
-  if (calls.size() < least ||
-      !std::ranges::equal(std::views::keys(calls), std::views::keys(steps))) {
-    return std::nullopt;
-  }
-  const auto median = [](const std::map<std::int64_t, double>& of) {
-    const auto values = std::views::values(of);
-    return stats::median(std::vector(values.begin(), values.end()));
-  };
-  const double usual_calls = median(calls);
-  const double usual_step = median(steps);
+  if (rounds.size() < least) return {};
+  const double usual_calls = stats::median(of_calls);
+  const double usual_step = stats::median(of_steps);
   std::vector<std::pair<double, std::int64_t>> order;
-  for (const auto& [round, seconds] : calls) {
-    order.emplace_back(seconds / usual_calls + steps.at(round) / usual_step, round);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    order.emplace_back(of_calls[i] / usual_calls + of_steps[i] / usual_step, rounds[i]);
   }
   std::ranges::sort(order);
   std::set<std::int64_t> quiet;
@@ -147,38 +155,54 @@ using chain_rows = std::vector<const result::measurement*>;
   return quiet;
 }
 
-/// Takes both sides of a pair from its quiet rounds alone. A round counts for both of them there,
-/// so disturbed rows count, too; their share stays that of all rounds.
-inline void keep_quiet_rounds(validated& pair, const chain_rows& measured,
-                              std::span<const result::results> files, const options& chosen) {
-  const prediction all = pair.predicted;
-  const auto quiet = quiet_rounds(calls_by_round(all, files), measured);
-  if (!quiet) return;
-  std::vector<result::results> some;
-  for (const result::results& file : files) {
-    if (!has_file(all, file)) continue;
-    some.push_back(file);
-    std::vector<result::measurement>& rows = some.back().rows;
-    std::erase_if(rows, [&](const result::measurement& row) {
-      return row.name.configuration == all.configuration && !quiet->contains(row.round);
-    });
-    for (result::measurement& row : rows) row.counters.erase("disturbed");
+/// A prediction and the measured step, both of their quiet rounds if `calls`, the file that has the
+/// rows, is not null. A quiet round counts even if it is marked as disturbed, so that both sides
+/// have the same rounds; `disturbed` remains the share of all rounds.
+[[nodiscard]] inline validated compared(const planned_configuration& planned, prediction predicted,
+                                        const measured_step& step, const chain_rows& rows,
+                                        const result::results* calls, const group& files,
+                                        const options& chosen) {
+  validated pair{std::move(predicted), step};
+  if (calls == nullptr) return pair;
+  const std::set<std::int64_t> quiet = quiet_rounds(calls_by_round(pair.predicted, *calls), rows);
+  if (quiet.empty()) return pair;
+  const auto in_quiet_rounds = [&](const result::measurement& row) {
+    return quiet.contains(row.round);
+  };
+  const auto as_undisturbed = [](result::measurement row) {
+    row.counters.erase("disturbed");
+    return row;
+  };
+  timings measured;
+  for (const result::results* file : files) {
+    result::results part;
+    for (const result::measurement& row : file->rows) {
+      const bool own = row.name.configuration == pair.predicted.configuration;
+      if (own && !in_quiet_rounds(row)) continue;
+      part.rows.push_back(own ? as_undisturbed(row) : row);
+    }
+    measured.add(part);
   }
+  prediction of_quiet_rounds = predict_configuration(planned, measured, files, chosen);
+  if (!of_quiet_rounds.step) return pair;  // a layer failed in them
+  of_quiet_rounds.disturbed = pair.predicted.disturbed;
+  pair.predicted = std::move(of_quiet_rounds);
   std::vector<result::measurement> steps;
-  for (const result::measurement* row : measured) {
-    if (!quiet->contains(row->round)) continue;
-    steps.push_back(*row);
-    steps.back().counters.erase("disturbed");
+  for (const result::measurement* row : rows) {
+    if (in_quiet_rounds(*row)) steps.push_back(as_undisturbed(*row));
   }
-  chain_rows rows;
-  for (const result::measurement& step : steps) rows.push_back(&step);
-  std::vector<prediction> again = predict(some, chosen);
-  pair.predicted =
-      std::move(*std::ranges::find(again, all.configuration, &prediction::configuration));
-  pair.predicted.disturbed = all.disturbed;
-  const double disturbed = pair.measured.disturbed;
-  pair.measured = *measured_step_of(rows);
-  pair.measured.disturbed = disturbed;
+  chain_rows quiet_steps;
+  for (const result::measurement& row : steps) quiet_steps.push_back(&row);
+  pair.measured = *measured_step_of(quiet_steps);
+  pair.measured.disturbed = step.disturbed;
+  return pair;
+}
+
+/// Whether a file has all rows of a chain.
+[[nodiscard]] inline bool has_chain(const result::results& file, const chain_rows& rows) {
+  return std::ranges::all_of(rows, [&](const result::measurement* row) {
+    return std::ranges::any_of(file.chains, [&](const auto& own) { return &own == row; });
+  });
 }
 
 /// The prediction of a step that sends gradients while it computes, from the contention measured in
@@ -196,8 +220,7 @@ inline void keep_quiet_rounds(validated& pair, const chain_rows& measured,
 /// Adds a case to `all`: to the validated ones if possible, else to those left out.
 inline void validate_case(const result::configuration_name& configuration, const chain_rows& rows,
                           const std::vector<planned_configuration>& cases, const timings& measured,
-                          const group& files, std::span<const result::results> every,
-                          const options& chosen, validation& all) {
+                          const group& files, const options& chosen, validation& all) {
   const auto planned = std::ranges::find(cases, without_all_reduces(configuration),
                                          &planned_configuration::configuration);
   const auto leave_out = [&](std::string reason) {
@@ -212,8 +235,10 @@ inline void validate_case(const result::configuration_name& configuration, const
     return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
   }
   if (!configuration.contended()) {
-    all.cases.push_back({std::move(predicted), *step});
-    keep_quiet_rounds(all.cases.back(), rows, every, chosen);
+    const result::results* calls = file_in_turns(predicted, files);
+    if (calls != nullptr && !has_chain(*calls, rows)) calls = nullptr;
+    all.cases.push_back(
+        compared(*planned, std::move(predicted), *step, rows, calls, files, chosen));
     return;
   }
   try {
@@ -237,12 +262,11 @@ LAYERBENCH_INLINE validation validate(std::span<const result::results> files,
   const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
   validation all;
   for (const group& alike : group_by_context(files)) {
-    timings measured;
-    for (const result::results* file : alike) measured.add(*file);
+    const timings measured = detail::timings_of(alike);
     const std::vector<planned_configuration> cases = planned_configurations(alike);
     for (const auto& [configuration, rows] : detail::chains(alike)) {
       if (!is_chosen(configuration, chosen, choices)) continue;
-      detail::validate_case(configuration, rows, cases, measured, alike, files, used, all);
+      detail::validate_case(configuration, rows, cases, measured, alike, used, all);
     }
   }
   return all;
@@ -260,6 +284,29 @@ namespace detail {
                       of.count("context"));
   };
   return conditions(own) == conditions(chain) && predicted.threads == threads;
+}
+
+/// A case of comparable files, and its prediction.
+struct predicted_case {
+  planned_configuration planned;
+  group files;
+  prediction predicted;
+};
+
+[[nodiscard]] inline std::vector<predicted_case> predicted_cases(
+    std::span<const result::results> files, const options& chosen) {
+  require_rounds(group_of(files));
+  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
+  std::vector<predicted_case> all;
+  for (const group& alike : group_by_context(files)) {
+    const timings measured = timings_of(alike);
+    for (planned_configuration& planned : configurations_of(alike, choices)) {
+      prediction predicted = predict_configuration(planned, measured, alike, chosen);
+      all.push_back({std::move(planned), alike, std::move(predicted)});
+    }
+  }
+  if (all.empty()) throw nothing_matched("nothing to predict: " + list_configurations(files));
+  return all;
 }
 
 /// The profile of an engine's case, if it names layers of the model; else null.
@@ -318,7 +365,7 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
     throw nothing_matched("no measured step of an engine; measure with tools/engines.py");
   }
   const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
-  const std::vector<prediction> predictions = predict(files, used);
+  const std::vector<detail::predicted_case> cases = detail::predicted_cases(files, used);
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<engine_validation> all;
   for (const group& alike : group_by_context(engines)) {
@@ -339,7 +386,7 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
       const std::int64_t threads = detail::threads(configuration, alike);
       const std::vector<result::engine_node>* nodes = detail::profile_of(configuration, alike);
       bool found = false;
-      for (const prediction& predicted : predictions) {
+      for (const auto& [planned, its_files, predicted] : cases) {
         if (!detail::same_step(predicted, configuration, threads)) continue;
         if (detail::device_of(predicted, files) != alike.front()->device()) continue;
         found = true;
@@ -347,8 +394,9 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
           leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
           continue;
         }
-        validated entry{predicted, *step};
-        detail::keep_quiet_rounds(entry, rows, files, used);
+        validated entry =
+            detail::compared(planned, predicted, *step, rows,
+                             detail::file_in_turns(predicted, its_files), its_files, used);
         // These clocks are of the chains of `files`.
         for (layer_time& call : entry.predicted.layers) call.chain_seconds.reset();
         if (!overheads.empty()) {
