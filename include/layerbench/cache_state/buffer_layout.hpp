@@ -272,8 +272,9 @@ class buffer_layout_builder {
       // The caches hold what the reader left. Its producer may write past them, as a
       // normalization does that writes with non-temporal stores.
       if (auto reader = repeated_use_of(request, history.uses.front(), plan_.operands()[i])) {
-        const slice place =
-            layout_.rings.add(buffer_kind::constants, std::max(least_bytes, reader->bytes));
+        const std::size_t bytes = std::max(least_bytes, reader->bytes);
+        layout_.touched_bytes += bytes - least_bytes;
+        const slice place = layout_.rings.add(buffer_kind::constants, bytes);
         repeat(std::move(*reader), place);
         return place;
       }

@@ -185,8 +185,8 @@ class step_memory {
     return std::nullopt;
   }
 
-  /// Uses of a tensor by other calls before `call`, in this step or the one before. Only its writer
-  /// comes before the first call that uses the model's input.
+  /// Uses of a tensor by other calls before `call`, in this step or the one before. The model's
+  /// input is written between steps, so its uses in the step before do not count.
   [[nodiscard]] std::vector<previous_use> uses_before(std::size_t tensor, std::size_t call) const {
     const std::int64_t all = touched_[call].at(tensor);
     const std::size_t calls = step_.calls.size();

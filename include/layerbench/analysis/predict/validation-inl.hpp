@@ -127,7 +127,8 @@ using chain_rows = std::vector<const result::measurement*>;
 
 /// The quieter half of the rounds that both sides have: those in which the calls and the measured
 /// step together took least, each relative to its median. What disturbs a virtual machine for
-/// seconds may hit only one of them. Nothing (all rounds count) for fewer than 6 rounds.
+/// seconds may hit only one of them. Nothing for fewer than 6 rounds, or if a round occurs twice:
+/// then all undisturbed rounds count.
 [[nodiscard]] inline std::set<std::int64_t> quiet_rounds(
     const std::map<std::int64_t, double>& calls, const chain_rows& measured) {
   constexpr std::size_t least = 6;
@@ -177,7 +178,7 @@ using chain_rows = std::vector<const result::measurement*>;
   for (const result::results* file : files) {
     result::results part;
     for (const result::measurement& row : file->rows) {
-      const bool own = row.name.configuration == pair.predicted.configuration;
+      const bool own = file == calls && row.name.configuration == pair.predicted.configuration;
       if (own && !in_quiet_rounds(row)) continue;
       part.rows.push_back(own ? as_undisturbed(row) : row);
     }

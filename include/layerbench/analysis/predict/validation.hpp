@@ -147,10 +147,10 @@ struct validation {
 };
 
 /// Validates the predictions of all cases that have an end-to-end run. Each group of files with the
-/// same context is validated on its own. Of 6 rounds or more that were measured in turns with other
-/// programs, the quieter half counts, on both sides. Of `chosen` only models, phase, cache state
-/// and the directory of shape files count. Throws nothing_matched if no file has an end-to-end run,
-/// and what predict() throws.
+/// same context is validated on its own. If the chain ran in turns with other programs, in the
+/// process of its layers, the quieter half of 6 common rounds or more counts. Of `chosen` only
+/// models, phase, cache state and the directory of shape files count. Throws nothing_matched if no
+/// file has an end-to-end run, and what predict() throws.
 [[nodiscard]] validation validate(std::span<const result::results> files,
                                   const options& chosen = {});
 
@@ -161,10 +161,11 @@ struct engine_validation {
 };
 
 /// Compares the predictions of `files` with the chains of `engines` (tools/engines.py), one entry
-/// per engine, in the order of the rows. Counts the same rounds as validate(). A prediction of any
-/// backend is compared if model, phase, batch, tokens, context, data type, threads and device are
-/// those of the chain. The engines' overheads are added if there are `overheads`; steps without one
-/// are left out. Throws nothing_matched if `engines` have no chain, and what predict() throws.
+/// per engine, in the order of the rows. Of rounds in turns the quieter half counts, as in
+/// validate(). A prediction of any backend is compared if model, phase, batch, tokens, context,
+/// data type, threads and device are those of the chain. The engines' overheads are added if there
+/// are `overheads`; steps without one are left out. Throws nothing_matched if `engines` have no
+/// chain, and what predict() throws.
 [[nodiscard]] std::vector<engine_validation> validate_engines(
     std::span<const result::results> files, std::span<const result::results> engines,
     const options& chosen = {}, std::span<const result::results> overheads = {});
