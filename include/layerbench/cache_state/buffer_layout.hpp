@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -193,8 +194,8 @@ class buffer_layout_builder {
     const plan_operand& operand = plan_.operands()[i];
     const bool repeats_all = operand.logical.role == op::role::destination;
     std::vector<repeated_use> found;
-    for (const previous_use& use : history.uses) {
-      if (&use != &history.uses.front() && !repeats_all) break;
+    for (const previous_use& use :
+         history.uses | std::views::take(repeats_all ? history.uses.size() : 1)) {
       if (!needs_use(use, operand, recent, written)) continue;
       if (auto repeated = repeated_use_of(request, use, operand)) {
         found.push_back(std::move(*repeated));

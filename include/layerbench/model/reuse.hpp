@@ -138,14 +138,18 @@ class step_memory {
       const std::size_t i = found.operands.size();
       operand_state state{operand.role, {}};
       const std::size_t tensor = step_.parts_of(of.tensors[i]).back();
+      state.uses = uses_before(tensor, call);
+      const auto distance = [&](std::size_t user, std::size_t end) {
+        const bool known = !state.uses.empty() && state.uses.front().call + 1 == user;
+        return known ? state.uses.front().distance : touched_between(user, end);
+      };
       if (const auto user = last_user(tensor, call)) {
-        state.distance = touched_between(*user, call);
+        state.distance = distance(*user, call);
         find_writer(tensor, *user, state);
       } else if (const auto later = later_user(tensor, call);
                  later && operand.role != op::role::destination) {
-        state.distance = touched_between(*later, call + step_.calls.size());
+        state.distance = distance(*later, call + step_.calls.size());
       }
-      state.uses = uses_before(tensor, call);
       const auto first = std::ranges::find(of.tensors, of.tensors[i]) - of.tensors.begin();
       const bool written = operand.role == op::role::destination;
       if (written && static_cast<std::size_t>(first) < i) {

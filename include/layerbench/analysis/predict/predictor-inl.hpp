@@ -283,6 +283,29 @@ LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& 
   return result;
 }
 
+namespace detail {
+
+LAYERBENCH_INLINE timings timings_of(const group& files) {
+  timings all;
+  for (const result::results* file : files) all.add(*file);
+  return all;
+}
+
+LAYERBENCH_INLINE std::vector<predicted_case> predicted_cases(
+    const group& files, const std::vector<model_choice>& choices, const options& chosen) {
+  const timings measured = timings_of(files);
+  std::vector<predicted_case> cases;
+  for (planned_configuration& planned : configurations_of(files, choices)) {
+    if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
+    prediction predicted =
+        predict_configuration(chosen_parts(planned, chosen), measured, files, chosen);
+    cases.push_back({std::move(planned), files, std::move(predicted)});
+  }
+  return cases;
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE bool is_chosen(const result::configuration_name& configuration,
                                  const options& chosen, std::span<const model_choice> choices) {
   if (!chosen.phase.empty() && configuration.phase() != chosen.phase) return false;
@@ -298,15 +321,11 @@ LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::result
   std::vector<prediction> predictions;
   for (const group& alike : group_by_context(files)) {
     detail::text_lengths texts(chosen);
-    timings measured;
-    for (const result::results* file : alike) measured.add(*file);
     const std::vector<peaks> known = detail::peaks_for(alike, chosen);
-    for (const planned_configuration& planned : configurations_of(alike, choices)) {
-      if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
-      predictions.push_back(
-          predict_configuration(detail::chosen_parts(planned, chosen), measured, alike, chosen));
-      set_limits(predictions.back(), known);
-      predictions.back().text = texts.of(planned, alike);
+    for (auto& [planned, its_files, predicted] : detail::predicted_cases(alike, choices, chosen)) {
+      set_limits(predicted, known);
+      predicted.text = texts.of(planned, its_files);
+      predictions.push_back(std::move(predicted));
     }
   }
   if (predictions.empty())

@@ -69,6 +69,20 @@ void require_rounds(const group& files);
 [[nodiscard]] std::optional<std::filesystem::path> given_path(
     const result::configuration_name& configuration, const group& its_files, const options& chosen);
 
+[[nodiscard]] timings timings_of(const group& files);
+
+/// A case of comparable files, and its prediction.
+struct predicted_case {
+  planned_configuration planned;
+  group files;
+  prediction predicted;
+};
+
+/// The chosen cases of comparable files.
+[[nodiscard]] std::vector<predicted_case> predicted_cases(const group& files,
+                                                          const std::vector<model_choice>& choices,
+                                                          const options& chosen);
+
 }  // namespace detail
 
 /// Predicts one case from the timings measured in `files`.

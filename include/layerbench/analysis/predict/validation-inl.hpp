@@ -10,7 +10,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <span>
 #include <sstream>
@@ -81,12 +80,6 @@ using chain_rows = std::vector<const result::measurement*>;
   const double disturbed = static_cast<double>(step.disturbed.size());
   return measured_step{sum.seconds, sum.sampling_low, sum.sampling_high, rounds,
                        disturbed / static_cast<double>(rounds)};
-}
-
-[[nodiscard]] inline timings timings_of(const group& files) {
-  timings all;
-  for (const result::results* file : files) all.add(*file);
-  return all;
 }
 
 [[nodiscard]] inline bool is_call_of(const prediction& predicted, const result::measurement& row) {
@@ -287,29 +280,6 @@ namespace detail {
   return conditions(own) == conditions(chain) && predicted.threads == threads;
 }
 
-/// A case of comparable files, and its prediction.
-struct predicted_case {
-  planned_configuration planned;
-  group files;
-  prediction predicted;
-};
-
-[[nodiscard]] inline std::vector<predicted_case> predicted_cases(
-    std::span<const result::results> files, const options& chosen) {
-  require_rounds(group_of(files));
-  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
-  std::vector<predicted_case> all;
-  for (const group& alike : group_by_context(files)) {
-    const timings measured = timings_of(alike);
-    for (planned_configuration& planned : configurations_of(alike, choices)) {
-      prediction predicted = predict_configuration(planned, measured, alike, chosen);
-      all.push_back({std::move(planned), alike, std::move(predicted)});
-    }
-  }
-  if (all.empty()) throw nothing_matched("nothing to predict: " + list_configurations(files));
-  return all;
-}
-
 /// The profile of an engine's case, if it names layers of the model; else null.
 [[nodiscard]] inline const std::vector<result::engine_node>* profile_of(
     const result::configuration_name& configuration, const group& files) {
@@ -366,8 +336,13 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
     throw nothing_matched("no measured step of an engine; measure with tools/engines.py");
   }
   const options used{.models = chosen.models, .shapes = chosen.shapes, .cache = chosen.cache};
-  const std::vector<detail::predicted_case> cases = detail::predicted_cases(files, used);
+  detail::require_rounds(group_of(files));
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
+  std::vector<detail::predicted_case> cases;
+  for (const group& alike : group_by_context(files)) {
+    std::ranges::move(detail::predicted_cases(alike, choices, used), std::back_inserter(cases));
+  }
+  if (cases.empty()) throw nothing_matched("nothing to predict: " + list_configurations(files));
   std::vector<engine_validation> all;
   for (const group& alike : group_by_context(engines)) {
     for (const auto& [configuration, rows] : detail::chains(alike)) {
