@@ -93,6 +93,24 @@ TEST(Chain, TakesTheMemoryThatItsPlansSay) {
   }
 }
 
+TEST(Step, SaysWhichCallUsedTheMemoryOfAnOperand) {
+  const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
+  testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
+    planned_step planned(model::inference_step(lenet), {}, testing::make_context(backend, 1),
+                         /*reordered=*/false, /*reuses_memory=*/true);
+    int last_used_by_the_producer = 0;
+    for (const model::primitive& of : model::primitives(planned.step())) {
+      const op_in_context how = planned.in_context(of, cache_state::model);
+      const std::vector<previous_use>& source = how.operands.front().uses;
+      const std::vector<previous_use>& result = how.operands.back().uses;
+      if (source.empty() || result.empty()) continue;
+      EXPECT_EQ(source.front().call + 1, of.calls.front()) << "LeNet-5 is a chain of layers";
+      last_used_by_the_producer += source.front().call == result.front().call ? 1 : 0;
+    }
+    EXPECT_GT(last_used_by_the_producer, 3);
+  });
+}
+
 class memory_test : public testing::work_queue_test {
  protected:
   result::results result_;

@@ -40,7 +40,8 @@ TEST_F(OperandRing, ASourceIsWrittenByItsProducerJustBefore) {
 TEST_F(OperandRing, ASourceThatAnotherCallReadIsReadByThatCallAgain) {
   const op::pool pool{.n = 1, .c = 64, .h = 8, .w = 8, .r = 2, .s = 2, .stride = {2, 2}};
   op_in_context context = after_relu(8 << 20);
-  context.operands[0].uses = {{op::any(pool), op::pass::fwd, {0}, /*writes=*/false, SIZE_MAX, 0}};
+  context.operands[0].uses = {
+      {0, op::any(pool), op::pass::fwd, {0}, /*writes=*/false, SIZE_MAX, 0}};
   operand_ring turns = turn(conv, context);
   make_calls(turns, 30);
   EXPECT_EQ(places("conv", 0), places("pool", 0));

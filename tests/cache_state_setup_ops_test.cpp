@@ -38,6 +38,17 @@ TEST_F(OperandRing, AnInPlaceOpWritesItsSource) {
   EXPECT_EQ(places("activation", 0), places("conv", 2));
 }
 
+TEST_F(OperandRing, TheProducerOfASourceThatTheCallOverwritesRunsOnce) {
+  op_in_context how = after_relu(900'000);
+  how.operands = {from_conv(0), {.distance = 0, .same_as = 0}};
+  how.operands[0].uses = {{0, op::any(conv), op::pass::fwd, {2}, /*writes=*/true, tensor_bytes, 0}};
+  device_context shared(device_of(2));
+  plan_ = shared.device().plan(op::any(relu), {});
+  operand_ring turns(shared, *plan_, how, 1);
+  make_calls(turns, 10);
+  EXPECT_THAT(places("conv", 2), SizeIs(10));
+}
+
 TEST_F(OperandRing, AProducerReadsWhatNobodyWrites) {
   op_in_context how = after_relu(8 << 20);
   operand_ring turns = turn(conv, how);
@@ -166,7 +177,7 @@ op_in_context read_before(std::int64_t distance) {
   constexpr std::int64_t footprint = 5 * (weights_bytes + 3 * tensor_bytes);
   op_in_context how{.cache = cache_state::model, .footprint = footprint, .operands = {{}, {}, {}}};
   how.operands[2].uses = {
-      {op::any(relu), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes, distance}};
+      {0, op::any(relu), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes, distance}};
   return how;
 }
 
@@ -202,16 +213,125 @@ TEST_F(OperandRing, OfMemoryThatOneThreadUsedNotLongAgoACopyIsEnough) {
   }
 }
 
-TEST_F(OperandRing, MemoryThatTheProducerOfASourceUsedIsWrittenBeforeItRuns) {
-  op_in_context how = read_before(0);
-  how.operands[0] = from_relu(0);
-  operand_ring turns = turn(conv, how);
-  make_calls(turns, 5);
-  const auto written = places("conv", 2);
-  ASSERT_THAT(recorder::calls, SizeIs(3 * 5)) << "what makes up for the step, relu and conv";
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_THAT(recorder::copies, Contains(Pair(3 * i + 1, written[i]))) << "before relu " << i;
+/// A convolution whose source a relu wrote so many bytes ago, which read the memory that the
+/// convolution writes.
+op_in_context after_reader(std::int64_t distance) {
+  op_in_context how = read_before(distance);
+  how.operands[0] = from_relu(distance);
+  how.operands[0].uses = {
+      {0, op::any(relu), op::pass::fwd, {1}, /*writes=*/true, tensor_bytes, distance}};
+  return how;
+}
+
+TEST_F(OperandRing, AProducerReadsItsSourceInTheMemoryThatTheCallWrites) {
+  for (const int threads : {1, 2}) {
+    device_context context(device_of(threads));
+    plan_ = context.device().plan(op::any(conv), {});
+    operand_ring turns(context, *plan_, after_reader(0), 1);
+    recorder::calls.clear();
+    recorder::copies.clear();
+    make_calls(turns, 5);
+    const auto written = places("conv", 2);
+    EXPECT_EQ(places("activation", 0), written);
+    EXPECT_EQ(places("activation", 1), places("conv", 0));
+    ASSERT_THAT(written, SizeIs(5));
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_THAT(recorder::copies, Contains(Pair(2 * i, written[i]))) << "before relu " << i;
+    }
   }
+
+  op_in_context another = after_reader(0);
+  another.operands[0].uses.front().call = 1;
+  operand_ring apart = turn(conv, another);
+  recorder::calls.clear();
+  make_calls(apart, 5);
+  ASSERT_THAT(places("activation", 0), Not(IsEmpty()));
+  EXPECT_THAT(places("activation", 0), Each(Not(::testing::AnyOfArray(places("conv", 2)))))
+      << "another call used it";
+}
+
+TEST_F(OperandRing, AProducerReadsInTheMemoryOfTheCallThatComesLater) {
+  constexpr std::int64_t touched = weights_bytes + 3 * tensor_bytes;
+  device_context shared(device_of(2));
+  plan_ = shared.device().plan(op::any(conv), {});
+  operand_ring turns(shared, *plan_, after_reader(touched), 1);
+  make_calls(turns, 20);
+  const auto written = places("conv", 2);
+  const auto sources = places("conv", 0);
+  const auto read = places("activation", 0);
+  const auto results = places("activation", 1);
+  ASSERT_THAT(read, SizeIs(written.size()));
+  for (std::size_t i = 1; i < written.size(); ++i) {
+    EXPECT_EQ(read[i - 1], written[i]);
+    EXPECT_EQ(results[i - 1], sources[i]);
+  }
+  for (const std::byte* place : read) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(::testing::_, place)));
+  }
+}
+
+TEST_F(OperandRing, AProducersSourceMayBeLargerThanTheResultInItsMemory) {
+  const op::pool pool{.n = 1, .c = 64, .h = 8, .w = 8, .r = 2, .s = 2, .stride = {2, 2}};
+  const op::activation small{.kind = op::activation_kind::relu, .dims = {1, 64, 4, 4}};
+  const auto use_of = [&](std::size_t operand) {
+    return previous_use{0, op::any(pool), op::pass::fwd, {operand}, operand == 1, tensor_bytes, 0};
+  };
+  op_in_context how{
+      .cache = cache_state::model,
+      .footprint = 8 << 20,
+      .operands = {{.distance = 0, .producer = op::any(pool), .producer_output = 1, .uses = {}},
+                   {}}};
+  how.operands[0].uses = {use_of(1)};
+  how.operands[1].uses = {use_of(0)};
+  operand_ring turns = turn(small, how);
+  make_calls(turns, 5);
+  const auto written = places("pool", 0);
+  ASSERT_THAT(written, SizeIs(5));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    EXPECT_THAT(places("activation", 1), Contains(written[i]));
+    if (i == 0) continue;
+    EXPECT_GE(std::abs(written[i] - written[0]), std::ptrdiff_t{tensor_bytes});
+  }
+  for (std::size_t i = 0; i < recorder::copies.size(); ++i) {
+    if (recorder::copies[i].second == written.back()) {
+      EXPECT_EQ(recorder::copied_bytes[i], tensor_bytes);
+    }
+  }
+}
+
+TEST_F(OperandRing, WhatCoresHoldOfADestinationIsReadBeforeInLargerModels) {
+  for (const bool held : {true, false}) {
+    recorder::calls.clear();
+    recorder::copies.clear();
+    op_in_context how = read_before(held ? 0 : 200'000);
+    how.footprint = 8 << 20;
+    device_context shared(device_of(2));
+    plan_ = shared.device().plan(op::any(conv), {});
+    operand_ring turns(shared, *plan_, how, 1);
+    make_calls(turns, 40);
+    const std::byte* const last = places("conv", 2).back();
+    EXPECT_EQ(::testing::Value(places("activation", 0), Contains(last)), held);
+    EXPECT_EQ(::testing::Value(recorder::copies, Contains(Pair(::testing::_, last))), !held);
+  }
+}
+
+TEST_F(OperandRing, MemoryOfUsersThatNeedCertainValuesIsOnlyWritten) {
+  op_in_context how = read_before(0);
+  constexpr std::size_t variance = 4;
+  const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
+  how.operands[2].uses = {{0, op::any(norm), op::pass::fwd, {variance}, /*writes=*/false, 256, 0}};
+  device_context shared(device_of(2));
+  plan_ = shared.device().plan(op::any(conv), {});
+  operand_ring turns(shared, *plan_, how, 1);
+  make_calls(turns, 5);
+  EXPECT_THAT(places("batchnorm", variance), IsEmpty());
+  for (const std::byte* place : places("conv", 2)) {
+    EXPECT_THAT(recorder::copies, Contains(Pair(::testing::_, place)));
+  }
+  how.operands[2].uses.front().operands = {0};
+  operand_ring read(shared, *plan_, how, 1);
+  make_calls(read, 5);
+  EXPECT_THAT(places("batchnorm", 0), SizeIs(5));
 }
 
 TEST_F(OperandRing, EachUseOfAPartOfADestinationsMemoryIsRepeated) {
@@ -219,8 +339,8 @@ TEST_F(OperandRing, EachUseOfAPartOfADestinationsMemoryIsRepeated) {
   const op::activation half{.kind = op::activation_kind::relu, .dims = {1, 32, 8, 8}};
   const op::add twice{{1, 128, 8, 8}};
   how.operands[2].uses = {
-      {op::any(half), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes / 2, 0},
-      {op::any(twice), op::pass::fwd, {1}, /*writes=*/false, 2 * tensor_bytes, 0}};
+      {1, op::any(half), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes / 2, 0},
+      {0, op::any(twice), op::pass::fwd, {1}, /*writes=*/false, 2 * tensor_bytes, 0}};
   device_context shared(device_of(2));
   plan_ = shared.device().plan(op::any(conv), {});
   operand_ring turns(shared, *plan_, how, 1);
@@ -259,8 +379,8 @@ TEST_F(OperandRing, OlderUsesOfWeightsAreNotRepeated) {
   how.operands[2].uses.clear();
   const op::activation half{.kind = op::activation_kind::relu, .dims = {1, 32, 8, 8}};
   how.operands[1].uses = {
-      {op::any(half), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes / 2, 300'000},
-      {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, tensor_bytes, 400'000}};
+      {1, op::any(half), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes / 2, 300'000},
+      {0, op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, tensor_bytes, 400'000}};
   device_context shared(device_of(2));
   plan_ = shared.device().plan(op::any(conv), {});
   operand_ring turns(shared, *plan_, how, 1);
@@ -273,7 +393,7 @@ TEST_F(OperandRing, WeightsThatTheStepUpdatesAreWrittenBefore) {
   how.footprint = 5 * (weights_bytes + 2 * tensor_bytes);
   how.operands[2].uses.clear();
   how.operands[1].uses = {
-      {op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, tensor_bytes, 300'000}};
+      {0, op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, tensor_bytes, 300'000}};
   device_context shared(device_of(2));
   plan_ = shared.device().plan(op::any(conv), {});
   operand_ring turns(shared, *plan_, how, 1);

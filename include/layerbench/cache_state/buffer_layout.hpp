@@ -78,8 +78,9 @@ class buffer_layout_builder {
   /// A setup op that repeats a use of an operand's memory.
   struct repeated_use {
     setup_op op;
-    std::size_t bytes;                  ///< of the memory that it uses
-    std::vector<std::size_t> operands;  ///< its operands that lie there
+    std::size_t bytes;        ///< of the memory that the use takes
+    const previous_use& use;  ///< in a history that must outlive this
+    bool user_runs;           ///< as this op or as one that is known; else this op is a copy
   };
 
   static constexpr std::size_t small_bytes = 65536;
@@ -121,6 +122,7 @@ class buffer_layout_builder {
                                       : add_old(i, bytes, written || !uses.empty()));
       for (repeated_use& use : uses) repeat(std::move(use), layout_.slices[i]);
     }
+    for (setup_op& op : layout_.setup_ops) layout_.touched_bytes += op.reserve(layout_.rings);
     // The op of the longest ago comes first; of equal producers the first source's, since it may
     // overwrite that source.
     std::ranges::stable_sort(layout_.setup_ops, std::ranges::greater{}, &setup_op::distance);
@@ -214,42 +216,75 @@ class buffer_layout_builder {
                                bool written) const {
     if (cache_ != cache_state::model) return false;
     if (op::needs_values(operand.logical) || operand.logical.opaque) return false;
+    const bool is_destination = operand.logical.role == op::role::destination;
+    if (!is_destination && recent && use.writes) return false;  // that one runs as the producer
     const bool cached = reuse_bytes_ <= device_.cache_bytes();
     if (!cached) {
-      return operand.logical.role == op::role::destination &&
-             2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
+      return is_destination && 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
     }
     if (!written) return writer_matters() && use.writes && !recent && operand.bytes > small_bytes;
     return writer_matters() || 2 * static_cast<std::size_t>(use.distance) <= reuse_bytes_;
   }
 
-  /// A setup op for a use of an operand, if there is a plan for it. Where it does not matter which
-  /// core used a destination, a copy writes it: the op would touch more other memory, and would run
-  /// twice if it also produces a source.
+  /// The setup op that repeats the call that made a use, or null.
+  [[nodiscard]] static auto* that_repeats(auto& setup_ops, const previous_use& use) {
+    const auto found =
+        std::ranges::find_if(setup_ops, [&](const setup_op& op) { return op.repeats(use); });
+    return found == setup_ops.end() ? nullptr : &*found;
+  }
+
+  /// The setup op for a use of an operand: the user. Nothing if the user cannot run. Of a
+  /// destination it is a copy instead, where one of these holds:
+  /// - A known setup op, mostly the producer of a source, repeats the user already. That one gets
+  ///   the memory, and the copy keeps it from reading results of the call.
+  /// - It does not matter which core used the memory. The user would touch more other memory.
+  /// - The user cannot run.
   [[nodiscard]] std::optional<repeated_use> repeated_use_of(plan_request request,
                                                             const previous_use& use,
                                                             const plan_operand& operand) const {
-    if (operand.logical.role == op::role::destination && !writer_matters()) {
-      const std::size_t bytes = std::min(use.bytes, operand.bytes);
-      return repeated_use{setup_op(nullptr, 0, bytes, use.distance), bytes, {}};
+    const bool written = operand.logical.role == op::role::destination;
+    const auto copy_of = [&](std::size_t bytes, bool user_runs) {
+      return repeated_use{setup_op(nullptr, 0, bytes, use.distance), bytes, use, user_runs};
+    };
+    const setup_op* const known = written ? that_repeats(layout_.setup_ops, use) : nullptr;
+    std::unique_ptr<any_plan> plan;
+    if (!known && (!written || user_matters(use))) {
+      request.pass = use.pass;
+      plan = plan_or_null(device_, use.op, request);
     }
-    request.pass = use.pass;
-    auto plan = plan_or_null(device_, use.op, request);
-    if (!plan) return std::nullopt;
+    const any_plan* const user = known ? known->plan() : plan.get();
+    const auto needs_values = [&](std::size_t i) {
+      return op::needs_values(user->operands()[i].logical);
+    };
+    if (!user || std::ranges::any_of(use.operands, needs_values)) {
+      if (!written) return std::nullopt;
+      return copy_of(std::min(use.bytes, operand.bytes), false);
+    }
     std::size_t used = 0;
-    for (const std::size_t i : use.operands) used = std::max(used, plan->operands()[i].bytes);
+    for (const std::size_t i : use.operands) used = std::max(used, user->operands()[i].bytes);
+    if (known) return copy_of(used, true);
     return repeated_use{setup_op(std::move(plan), use.operands.front(),
-                                 std::min(operand.bytes, used), use.distance),
-                        used, use.operands};
+                                 std::min(operand.bytes, used), use.distance, use.call),
+                        used, use, true};
+  }
+
+  /// Whether it matters which core used a destination: on several threads, where the last-level
+  /// cache holds the model or the private caches still hold what was used.
+  [[nodiscard]] bool user_matters(const previous_use& use) const {
+    return writer_matters() || (device_.threads() > 1 && in_private_caches(use.distance));
   }
 
   /// Adds a setup op that repeats a use of an operand at `place`.
-  void repeat(repeated_use use, slice place) {
-    std::map<std::size_t, slice> known;
-    for (const std::size_t operand : use.operands) known.emplace(operand, place);
-    layout_.touched_bytes += use.op.reserve(layout_.rings, place, std::move(known));
+  void repeat(repeated_use repeated, slice place) {
+    const previous_use& use = repeated.use;
+    if (repeated.user_runs) {
+      setup_op* const user =
+          repeated.op.plan() ? &repeated.op : that_repeats(layout_.setup_ops, use);
+      for (const std::size_t operand : use.operands) user->place(operand, place);
+    }
+    repeated.op.place_output(place);
     // At equal distances it comes before the producers of sources, whose results are more recent.
-    layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(use.op));
+    layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(repeated.op));
   }
 
   /// Whether the private caches may hold much of an operand, or it matters which core used it. Of a
@@ -289,11 +324,13 @@ class buffer_layout_builder {
       plan = plan_or_null(device_, *history.producer, request);
     }
     if (plan && !is_result(*plan, history.producer_output)) plan.reset();
-    setup_op producer(std::move(plan), history.producer_output, plan_.operands()[i].bytes,
-                      *history.distance);
+    const bool producer_used_it_last = !history.uses.empty() && history.uses.front().writes;
+    setup_op producer(
+        std::move(plan), history.producer_output, plan_.operands()[i].bytes, *history.distance,
+        producer_used_it_last ? std::optional(history.uses.front().call) : std::nullopt);
     const slice output = layout_.rings.add(buffer_kind::activations,
                                            std::max(least_bytes, producer.written_bytes()));
-    layout_.touched_bytes += producer.reserve(layout_.rings, output);
+    producer.place_output(output);
     layout_.setup_ops.push_back(std::move(producer));
     return output;
   }
@@ -324,7 +361,8 @@ class buffer_layout_builder {
     constexpr std::size_t destination = 1;
     setup_op padding(plan_or_null(device_, op::any(relu), {}), destination, half,
                      setup_op::max_distance);
-    padding.reserve(layout_.rings, layout_.rings.add(buffer_kind::updated, half));
+    padding.place_output(layout_.rings.add(buffer_kind::updated, half));
+    padding.reserve(layout_.rings);
     layout_.touched_bytes += missing;
     layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(padding));
   }

@@ -32,7 +32,8 @@ class device_context {
   /// memory, which caches keep for long. Constants are random numbers of magnitude 1/4 to 2 in
   /// every floating-point type. Updated memory begins as such numbers, but positive. Calls must
   /// read activations only after a write: results of results grow without bounds, and the bits of
-  /// another data type may be numbers on which processors are slow.
+  /// another data type may be numbers on which processors are slow. Setup ops whose results nobody
+  /// reads may do otherwise.
   [[nodiscard]] address memory(buffer_kind kind, std::size_t bytes, bool hot) {
     return pools_.at(static_cast<std::size_t>(kind)).at(hot ? 1 : 0).get(*device_, bytes);
   }

@@ -15,6 +15,7 @@ namespace layerbench::run {
 
 /// A call before this one that used an operand's memory.
 struct previous_use {
+  std::size_t call;  ///< its position in the step
   op::any op;
   op::pass pass;
   std::vector<std::size_t> operands;  ///< of that call, which lie in this memory

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/forward_results.hpp>
 #include <layerbench/cache_state/device_context.hpp>
+#include <layerbench/cache_state/op_in_context.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
 
@@ -47,12 +49,20 @@ class setup_op {
   static constexpr std::int64_t max_distance = INT64_MAX;
 
   /// A null plan copies `bytes`. `output` is the plan's operand that the call uses, the first
-  /// `bytes` of it; `distance` is how many bytes the step touches between this op and the call.
+  /// `bytes` of it; `distance` is how many bytes the step touches between this op and the call, and
+  /// `repeated` the position in the step of the call that it repeats, if any.
   setup_op(std::unique_ptr<any_plan> plan, std::size_t output, std::size_t bytes,
-           std::int64_t distance)
-      : plan_(std::move(plan)), output_(output), bytes_(bytes), distance_(distance) {}
+           std::int64_t distance, std::optional<std::size_t> repeated = {})
+      : plan_(std::move(plan)),
+        output_(output),
+        bytes_(bytes),
+        distance_(distance),
+        repeated_(repeated) {}
 
-  /// Bytes that the call uses.
+  /// Null: the op is a copy.
+  [[nodiscard]] const any_plan* plan() const { return plan_.get(); }
+
+  /// Bytes of the call's memory that it uses.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::int64_t distance() const { return distance_; }
   [[nodiscard]] bool runs_first() const { return distance_ == max_distance; }
@@ -62,14 +72,23 @@ class setup_op {
     return plan_ ? std::max(bytes_, plan_->operands()[output_].bytes) : bytes_;
   }
 
-  /// Reserves memory in `rings` for all operands but the output, which lies at `output`, and those
-  /// that `known` has slices for. Nobody writes the reserved sources. Returns the bytes reserved.
-  std::size_t reserve(ring_buffers& rings, slice output, std::map<std::size_t, slice> known = {}) {
+  /// Whether it runs the op of the call that made this use.
+  [[nodiscard]] bool repeats(const previous_use& use) const {
+    return plan_ && repeated_ == use.call;
+  }
+
+  /// Sets where an operand lies in the call's slot, unless it was set before.
+  void place(std::size_t operand, slice at) { placed_.emplace(operand, at); }
+  void place_output(slice at) { place(output_, at); }
+
+  /// Reserves memory in `rings` for the operands that have no place. The output must have one.
+  /// Nobody writes the reserved sources. Returns the bytes reserved.
+  std::size_t reserve(ring_buffers& rings) {
     if (!plan_) {
-      slices_ = {rings.add(buffer_kind::constants, bytes_), output};
+      slices_ = {rings.add(buffer_kind::constants, bytes_), placed_.at(output_)};
       return bytes_;
     }
-    known.emplace(output_, output);
+    std::map<std::size_t, slice> known = placed_;
     std::size_t reserved = 0;
     for (std::size_t i = 0; i < plan_->operands().size(); ++i) {
       const auto source = overwritten_by(*plan_, i);
@@ -131,8 +150,10 @@ class setup_op {
   std::size_t output_;
   std::size_t bytes_;
   std::int64_t distance_;
+  std::optional<std::size_t> repeated_;
   std::int64_t lead_ = 0;
   double lead_fraction_ = 0;
+  std::map<std::size_t, slice> placed_ = {};  ///< by place()
   std::vector<slice> slices_;  ///< of the plan's operands; of a copy: source and destination
   std::shared_ptr<device_memory> workspace_;
   std::unique_ptr<bound_plan> bound_;

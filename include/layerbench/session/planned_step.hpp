@@ -56,7 +56,7 @@ class planned_step {
       history.same_as = state.same_as;
       for (const model::previous_use& use : state.uses) {
         const model::call& user = step_.calls[use.call];
-        history.uses.push_back({user.op, user.pass, use.operands, use.writes,
+        history.uses.push_back({use.call, user.op, user.pass, use.operands, use.writes,
                                 static_cast<std::size_t>(use.bytes), use.distance});
       }
       if (!state.writer) continue;

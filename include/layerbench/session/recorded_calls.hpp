@@ -115,8 +115,8 @@ class recorded_calls {
     call_graph_->launch();
   }
 
-  /// Half of the bytes that `n` calls touch, without those of their setup ops, which read as much
-  /// as they write.
+  /// Half of the bytes that `n` calls touch, without those of their setup ops, which read about
+  /// as much as they write.
   [[nodiscard]] std::size_t half_of_calls(std::int64_t n) const {
     const std::size_t all = calls_.call_bytes();
     const std::size_t set_up = std::min(all, 2 * calls_.setup_bytes());
