@@ -299,7 +299,8 @@ class Run(unittest.TestCase):
         factors = overhead["kernel_factors"]
         self.assertEqual({"pool_max", "pool_average", "pool_global", "conv", "conv_1x1",
                           "conv_depthwise", "conv_grouped", "gemm", "gemm_one_row",
-                          "gemm_few_rows", "batchnorm", "lrn"} - set(factors), set())
+                          "gemm_few_rows", "batchnorm", "batchnorm_small",
+                          "lrn"} - set(factors), set())
         with_it = json.loads(subprocess.check_output(
             [TOOL, "predict", self.folder / "r_layers_kernels.json", "--as=torch",
              f"--engine-overhead={self.file}", "--format=json"]))["predictions"][0]

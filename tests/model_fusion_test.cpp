@@ -244,6 +244,19 @@ TEST_F(fusion, sets_fields_of_all_layers_of_an_op) {
   EXPECT_THROW(static_cast<void>(step_of(result, "training")), usage_error);
 }
 
+TEST_F(fusion, sets_fields_unless_others_have_certain_values) {
+  const graph result = fused_by("pytorch_one_thread", load_named("resnet50"));
+  int apart = 0;
+  for (const layer& one : result.layers) {
+    const auto* conv = one.op.get<op::conv>();
+    if (conv == nullptr) continue;
+    const bool product = conv->r == 1 && conv->s == 1 && conv->stride == pair{1, 1};
+    EXPECT_EQ(conv->reorders, !product) << one.name;
+    apart += product ? 1 : 0;
+  }
+  EXPECT_THAT(apart, ::testing::AllOf(::testing::Gt(20), ::testing::Lt(53)));
+}
+
 TEST_F(fusion, gives_tensors_of_steps_in_s8_their_types) {
   const graph g = model_of({conv("a", ""), relu("r", "\"a\""), conv("e", "\"r\""),
                             conv("b", "\"e\""), add("sum", "\"b\", \"r\""), relu("s", "\"sum\""),
@@ -356,6 +369,13 @@ TEST_F(fusion, files_are_checked) {
               testing::HasWord("/rules/0/set/0"));
   EXPECT_THAT(error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "set": []}]})"),
               testing::HasWord("/rules/0/set"));
+  const auto error_of_unless = [&](const std::string& text) {
+    return error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "set": ["reorders"], "unless": )" +
+                    text + "}]}");
+  };
+  EXPECT_THAT(error_of_unless(R"({"window": 1})"), testing::HasWord("window"));
+  EXPECT_THAT(error_of_unless(R"({"r": "1x"})"), testing::HasWord("/rules/0/unless/r"));
+  EXPECT_THAT(error_of_unless("{}"), testing::HasWord("/rules/0/unless"));
   const auto error_of_int8 = [&](const std::string& text) {
     return error_of(R"({"name": "p", "rules": [{"ops": ["conv"], "then": [["relu"]]}], "int8": )" +
                     text + "}");

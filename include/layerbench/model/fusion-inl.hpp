@@ -27,6 +27,7 @@
 #include <layerbench/op/batchnorm.hpp>
 #include <layerbench/op/post_ops.hpp>
 #include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::model {
 
@@ -75,20 +76,35 @@ inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"}
 
 /// Reads a rule that sets fields of ops.
 [[nodiscard]] inline fusion_rule read_setting(const json::cursor& at, const op::catalog& catalog) {
-  at.check_keys({"ops", "set"}, {"ops", "set"});
+  at.check_keys({"ops", "set", "unless"}, {"ops", "set"});
   std::vector<std::string_view> ops;
   for (const op::entry& entry : catalog) ops.push_back(entry.name);
   fusion_rule rule;
   rule.ops = read_known(at["ops"], ops);
   std::vector<std::string_view> flags(settings.begin(), settings.end());  // that all ops have
   for (const std::string& name : rule.ops) {
-    const record_fields fields =
-        std::ranges::find(catalog, name, &op::entry::name)->default_fields();
+    record_fields fields = std::ranges::find(catalog, name, &op::entry::name)->default_fields();
     std::erase_if(flags,
                   [&](std::string_view flag) { return find_field(fields, flag) == nullptr; });
+    if (!at.has("unless")) continue;
+    const json::cursor unless = at["unless"];
+    for (record_field& field : fields) field.required = false;
+    json::read_fields(unless, {}, fields);
+    std::erase_if(fields, [&](const record_field& field) { return !unless.has(field.name); });
+    if (fields.empty()) unless.fail("has no field");
+    rule.unless = std::move(fields);
   }
   rule.sets = read_known(at["set"], flags);
   return rule;
+}
+
+/// Whether a rule that sets fields applies to an op with these.
+[[nodiscard]] inline bool applies(const fusion_rule& rule, const record_fields& fields) {
+  const auto has = [&](const record_field& wanted) {
+    return json::write_value(find_field(fields, wanted.name)->value) ==
+           json::write_value(wanted.value);
+  };
+  return rule.unless.empty() || !std::ranges::all_of(rule.unless, has);
 }
 
 /// Reads a rule that joins layers. `ops` are those with post-ops.
@@ -144,6 +160,7 @@ inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"}
     bool changed = false;
     for (const fusion_rule& rule : plan.rules) {
       if (std::ranges::find(rule.ops, one.op.name()) == rule.ops.end()) continue;
+      if (!applies(rule, fields)) continue;
       for (const std::string& flag : rule.sets) {
         std::ranges::find(fields, flag, &record_field::name)->value = true;
         changed = true;

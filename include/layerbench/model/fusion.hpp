@@ -26,8 +26,9 @@ struct fusion_rule {
   /// folded into weights and bias, `add`, `activation`, or the kind of an activation.
   std::vector<std::vector<std::string>> then = {};
   std::vector<std::string> sets = {};  ///< optional fields of `ops` that are true or false
-  bool repeat = false;                 ///< the last stage takes in as many layers as there are
-  bool in_place = false;  ///< an addition overwrites a source that no later layer reads
+  record_fields unless = {};  ///< not set where these fields, if there are any, have these values
+  bool repeat = false;        ///< the last stage takes in as many layers as there are
+  bool in_place = false;      ///< an addition overwrites a source that no later layer reads
 };
 
 struct fusion_plan {

@@ -188,11 +188,16 @@ template <class Record>
   return validated(at, [&] { return record_of<Record>(fields); });
 }
 
+/// JSON form of a field.
+[[nodiscard]] inline value write_value(const field_value& any_type) {
+  return detail::to_value(any_type);
+}
+
 /// JSON form of a record: required fields and those that differ from their default.
 [[nodiscard]] inline value write_fields(const record_fields& fields) {
   value out = value::object();
   for (const record_field& f : fields) {
-    if (f.required || !f.is_default) out[std::string(f.name)] = detail::to_value(f.value);
+    if (f.required || !f.is_default) out[std::string(f.name)] = write_value(f.value);
   }
   return out;
 }

@@ -98,13 +98,21 @@ namespace detail {
   return point && value_in(key, "stride").empty() ? "conv_1x1" : "conv";
 }
 
+/// Of a whole number as text.
+[[nodiscard]] inline bool below_ten(std::string_view number) { return number.size() < 2; }
+
 [[nodiscard]] inline std::string gemm_kernel(std::string_view key) {
   if (!value_in(key, "batch").empty()) return "gemm_batched";
-  // Libraries switch between kernels for a few rows and for many; where exactly differs.
-  constexpr std::size_t digits_of_many = 2;
   const std::string_view rows = value_in(key, "m");
   if (rows == "1") return "gemm_one_row";
-  return rows.size() < digits_of_many ? "gemm_few_rows" : "gemm";
+  // Libraries switch between kernels for a few rows and for many; where exactly differs.
+  return below_ten(rows) ? "gemm_few_rows" : "gemm";
+}
+
+/// PyTorch's kernel loops over the pixels of an image, so it is slow where there are few.
+[[nodiscard]] inline std::string batchnorm_kernel(std::string_view key) {
+  const bool few = below_ten(value_in(key, "h")) && below_ten(value_in(key, "w"));
+  return few ? "batchnorm_small" : "batchnorm";
 }
 
 [[nodiscard]] inline std::string pool_kernel(std::string_view key) {
@@ -118,6 +126,7 @@ namespace detail {
   if (op == "conv") return conv_kernel(key);
   if (op == "gemm") return gemm_kernel(key);
   if (op == "pool") return pool_kernel(key);
+  if (op == "batchnorm") return batchnorm_kernel(key);
   if (op == "activation") return fmt::format("activation_{}", value_in(key, "kind"));
   return std::string(op);
 }
