@@ -409,7 +409,7 @@ def one_call_figure():
     steps = [("setup ops", "write what was", "written earlier", 110, "#dbe9f6"),
              ("pacing", "wait until the", "call is due", 100, "#eeeeee"),
              ("eviction", "of the private", "caches", 105, "#eeeeee"),
-             ("producers", "write recent", "sources", 105, "#dbe9f6"),
+             ("setup ops", "of what was", "used last", 105, "#dbe9f6"),
              ("eviction", "of the instruc-", "tion cache", 105, "#eeeeee"),
              ("the call", "with its operands", "as in the model", 130, "#f9d9a8")]
     x = 40

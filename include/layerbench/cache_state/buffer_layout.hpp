@@ -80,7 +80,7 @@ class buffer_layout_builder {
     setup_op op;
     std::size_t bytes;        ///< of the memory that the use takes
     const previous_use& use;  ///< in a history that must outlive this
-    bool user_runs;           ///< as this op or as one that is known; else this op is a copy
+    bool user_runs;           ///< as this op, or as a known one behind this copy
   };
 
   static constexpr std::size_t small_bytes = 65536;
@@ -233,12 +233,13 @@ class buffer_layout_builder {
     return found == setup_ops.end() ? nullptr : &*found;
   }
 
-  /// The setup op for a use of an operand: the user. Nothing if the user cannot run. Of a
-  /// destination it is a copy instead, where one of these holds:
+  /// The setup op for a use of an operand: the user. Nothing if the user cannot run, or needs
+  /// certain values in this memory. Of a destination it is a copy instead, where one of these
+  /// holds:
   /// - A known setup op, mostly the producer of a source, repeats the user already. That one gets
   ///   the memory, and the copy keeps it from reading results of the call.
   /// - It does not matter which core used the memory. The user would touch more other memory.
-  /// - The user cannot run.
+  /// - The user cannot run, or needs certain values in this memory.
   [[nodiscard]] std::optional<repeated_use> repeated_use_of(plan_request request,
                                                             const previous_use& use,
                                                             const plan_operand& operand) const {

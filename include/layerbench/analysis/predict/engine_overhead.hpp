@@ -37,7 +37,7 @@ namespace detail {
 }
 
 /// The conditions under which an overhead fits a case. A fused call has the overhead of any call,
-/// so the fusion plan is none of them.
+/// so the fusion plan is none of them, though kernel factors may depend on it.
 [[nodiscard]] inline std::string overhead_conditions(const prediction& p) {
   result::engine_overhead wanted{"",
                                  p.configuration.backend,
@@ -98,7 +98,7 @@ namespace detail {
   return point && value_in(key, "stride").empty() ? "conv_1x1" : "conv";
 }
 
-/// Of a whole number as text.
+/// Whether a whole number, as text, is below ten or missing.
 [[nodiscard]] inline bool below_ten(std::string_view number) { return number.size() < 2; }
 
 [[nodiscard]] inline std::string gemm_kernel(std::string_view key) {
