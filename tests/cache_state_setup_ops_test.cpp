@@ -42,9 +42,7 @@ TEST_F(OperandRing, TheProducerOfASourceThatTheCallOverwritesRunsOnce) {
   op_in_context how = after_relu(900'000);
   how.operands = {from_conv(0), {.distance = 0, .same_as = 0}};
   how.operands[0].uses = {{0, op::any(conv), op::pass::fwd, {2}, /*writes=*/true, tensor_bytes, 0}};
-  device_context shared(device_of(2));
-  plan_ = shared.device().plan(op::any(relu), {});
-  operand_ring turns(shared, *plan_, how, 1);
+  operand_ring turns = turn(relu, how, shared_);
   make_calls(turns, 10);
   EXPECT_THAT(places("conv", 2), SizeIs(10));
 }
@@ -185,9 +183,8 @@ TEST_F(OperandRing, WhatSeveralThreadsWriteIsReadBeforeByWhoReadItInTheModel) {
   constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
   for (const std::size_t lead : {1U, 3U}) {
     recorder::calls.clear();
-    device_context shared(device_of(2));
-    plan_ = shared.device().plan(op::any(conv), {});
-    operand_ring turns(shared, *plan_, read_before(static_cast<std::int64_t>(lead * touched)), 1);
+    operand_ring turns =
+        turn(conv, read_before(static_cast<std::int64_t>(lead * touched)), shared_);
     make_calls(turns, 20);
     const auto read = places("activation", 0);
     const auto written = places("conv", 2);
@@ -224,10 +221,8 @@ op_in_context after_reader(std::int64_t distance) {
 }
 
 TEST_F(OperandRing, AProducerReadsItsSourceInTheMemoryThatTheCallWrites) {
-  for (const int threads : {1, 2}) {
-    device_context context(device_of(threads));
-    plan_ = context.device().plan(op::any(conv), {});
-    operand_ring turns(context, *plan_, after_reader(0), 1);
+  for (device_context* const context : {&memory_, &shared_}) {
+    operand_ring turns = turn(conv, after_reader(0), *context);
     recorder::calls.clear();
     recorder::copies.clear();
     make_calls(turns, 5);
@@ -252,9 +247,7 @@ TEST_F(OperandRing, AProducerReadsItsSourceInTheMemoryThatTheCallWrites) {
 
 TEST_F(OperandRing, AProducerReadsInTheMemoryOfTheCallThatComesLater) {
   constexpr std::int64_t touched = weights_bytes + 3 * tensor_bytes;
-  device_context shared(device_of(2));
-  plan_ = shared.device().plan(op::any(conv), {});
-  operand_ring turns(shared, *plan_, after_reader(touched), 1);
+  operand_ring turns = turn(conv, after_reader(touched), shared_);
   make_calls(turns, 20);
   const auto written = places("conv", 2);
   const auto sources = places("conv", 0);
@@ -305,9 +298,7 @@ TEST_F(OperandRing, WhatCoresHoldOfADestinationIsReadBeforeInLargerModels) {
     recorder::copies.clear();
     op_in_context how = read_before(held ? 0 : 200'000);
     how.footprint = 8 << 20;
-    device_context shared(device_of(2));
-    plan_ = shared.device().plan(op::any(conv), {});
-    operand_ring turns(shared, *plan_, how, 1);
+    operand_ring turns = turn(conv, how, shared_);
     make_calls(turns, 40);
     const std::byte* const last = places("conv", 2).back();
     EXPECT_EQ(::testing::Value(places("activation", 0), Contains(last)), held);
@@ -320,16 +311,14 @@ TEST_F(OperandRing, MemoryOfUsersThatNeedCertainValuesIsOnlyWritten) {
   constexpr std::size_t variance = 4;
   const op::batchnorm norm{.n = 1, .c = 64, .h = 8, .w = 8};
   how.operands[2].uses = {{0, op::any(norm), op::pass::fwd, {variance}, /*writes=*/false, 256, 0}};
-  device_context shared(device_of(2));
-  plan_ = shared.device().plan(op::any(conv), {});
-  operand_ring turns(shared, *plan_, how, 1);
+  operand_ring turns = turn(conv, how, shared_);
   make_calls(turns, 5);
   EXPECT_THAT(places("batchnorm", variance), IsEmpty());
   for (const std::byte* place : places("conv", 2)) {
     EXPECT_THAT(recorder::copies, Contains(Pair(::testing::_, place)));
   }
   how.operands[2].uses.front().operands = {0};
-  operand_ring read(shared, *plan_, how, 1);
+  operand_ring read = turn(conv, how, shared_);
   make_calls(read, 5);
   EXPECT_THAT(places("batchnorm", 0), SizeIs(5));
 }
@@ -341,9 +330,7 @@ TEST_F(OperandRing, EachUseOfAPartOfADestinationsMemoryIsRepeated) {
   how.operands[2].uses = {
       {1, op::any(half), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes / 2, 0},
       {0, op::any(twice), op::pass::fwd, {1}, /*writes=*/false, 2 * tensor_bytes, 0}};
-  device_context shared(device_of(2));
-  plan_ = shared.device().plan(op::any(conv), {});
-  operand_ring turns(shared, *plan_, how, 1);
+  operand_ring turns = turn(conv, how, shared_);
   recorder::calls.clear();
   make_calls(turns, 10);
   const auto written = places("conv", 2);
@@ -381,9 +368,7 @@ TEST_F(OperandRing, OlderUsesOfWeightsAreNotRepeated) {
   how.operands[1].uses = {
       {1, op::any(half), op::pass::fwd, {0}, /*writes=*/false, tensor_bytes / 2, 300'000},
       {0, op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, tensor_bytes, 400'000}};
-  device_context shared(device_of(2));
-  plan_ = shared.device().plan(op::any(conv), {});
-  operand_ring turns(shared, *plan_, how, 1);
+  operand_ring turns = turn(conv, how, shared_);
   make_calls(turns, 10);
   EXPECT_THAT(places("activation", 1), Each(Not(::testing::AnyOfArray(places("conv", 1)))));
 }
@@ -394,9 +379,7 @@ TEST_F(OperandRing, WeightsThatTheStepUpdatesAreWrittenBefore) {
   how.operands[2].uses.clear();
   how.operands[1].uses = {
       {0, op::any(relu), op::pass::fwd, {0, 1}, /*writes=*/true, tensor_bytes, 300'000}};
-  device_context shared(device_of(2));
-  plan_ = shared.device().plan(op::any(conv), {});
-  operand_ring turns(shared, *plan_, how, 1);
+  operand_ring turns = turn(conv, how, shared_);
   make_calls(turns, 20);
   const auto used = places("conv", 1);
   EXPECT_EQ(places("activation", 0), places("activation", 1));

@@ -105,12 +105,14 @@ class OperandRing : public ::testing::Test {
   }
 
   device_context memory_{device_of(1)};
+  device_context shared_{device_of(2)};  ///< of two threads
   std::unique_ptr<any_plan> plan_;
 
-  operand_ring turn(const auto& op, const op_in_context& how) {
-    plan_ = memory_.device().plan(op::any(op), how.request);
-    return {memory_, *plan_, how, 1};
+  operand_ring turn(const auto& op, const op_in_context& how, device_context& context) {
+    plan_ = context.device().plan(op::any(op), how.request);
+    return {context, *plan_, how, 1};
   }
+  operand_ring turn(const auto& op, const op_in_context& how) { return turn(op, how, memory_); }
 
   /// Where operand `operand` of the op lay in each of so many calls.
   static std::vector<std::byte*> places(std::string_view op, std::size_t operand) {

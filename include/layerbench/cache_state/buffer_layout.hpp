@@ -303,12 +303,12 @@ class buffer_layout_builder {
   /// adds the setup op that used it. `changes`: the call writes it.
   slice add_recent(plan_request request, const operand_history& history, std::size_t i,
                    std::size_t least_bytes, bool changes) {
-    const bool was_read = !history.uses.empty() && !history.uses.front().writes;
+    const previous_use* const last = history.uses.empty() ? nullptr : &history.uses.front();
     const bool keeps_values = !changes && !plan_.operands()[i].logical.opaque;
-    if (was_read && keeps_values && needs_its_user(history, i)) {
+    if (last && !last->writes && keeps_values && needs_its_user(history, i)) {
       // The caches hold what the reader left. Its producer may write past them, as a
       // normalization does that writes with non-temporal stores.
-      if (auto reader = repeated_use_of(request, history.uses.front(), plan_.operands()[i])) {
+      if (auto reader = repeated_use_of(request, *last, plan_.operands()[i])) {
         const std::size_t bytes = std::max(least_bytes, reader->bytes);
         layout_.touched_bytes += bytes - least_bytes;
         const slice place = layout_.rings.add(buffer_kind::constants, bytes);
@@ -325,10 +325,9 @@ class buffer_layout_builder {
       plan = plan_or_null(device_, *history.producer, request);
     }
     if (plan && !is_result(*plan, history.producer_output)) plan.reset();
-    const bool producer_used_it_last = !history.uses.empty() && history.uses.front().writes;
-    setup_op producer(
-        std::move(plan), history.producer_output, plan_.operands()[i].bytes, *history.distance,
-        producer_used_it_last ? std::optional(history.uses.front().call) : std::nullopt);
+    setup_op producer(std::move(plan), history.producer_output, plan_.operands()[i].bytes,
+                      *history.distance,
+                      last && last->writes ? std::optional(last->call) : std::nullopt);
     const slice output = layout_.rings.add(buffer_kind::activations,
                                            std::max(least_bytes, producer.written_bytes()));
     producer.place_output(output);
