@@ -309,6 +309,18 @@ TEST_F(reordering_convolutions, agree_with_the_reference_on_two_threads) {
   agree(dtype::f32, some, 2);
 }
 
+// As PyTorch's oneDNN with ONEDNN_VERBOSE=1 says: not brdgmm_dw, which is for inference only.
+TEST(reordering_convolution, has_the_algorithms_of_training) {
+  const op::any conv(op::conv{
+      .n = 1, .c = 32, .h = 56, .w = 56, .k = 32, .r = 3, .s = 3, .groups = 32, .reorders = true});
+  for (const run::backend_entry& backend : testing::built_backends().backends) {
+    if (backend.name != "onednn") continue;
+    const auto device = backend.make_device(1);
+    const std::string algorithm = device->plan(conv, {.order = layout::nchw})->algorithm();
+    EXPECT_EQ(algorithm.find("brdgmm"), std::string::npos) << algorithm;
+  }
+}
+
 TEST(reordering_convolution, is_made_again_by_its_algorithm_and_has_no_integers) {
   const op::any conv(op::conv{.n = 1, .c = 32, .h = 8, .w = 8, .k = 32, .reorders = true});
   for (const run::backend_entry& backend : testing::built_backends().backends) {

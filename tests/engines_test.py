@@ -105,7 +105,7 @@ class Run(unittest.TestCase):
 
     def environment(self, fault=""):
         return {**os.environ, "TEST_LOG": str(self.log), "TEST_FAULT": fault,
-                "OMP_PROC_BIND": "close"}
+                "OMP_PROC_BIND": "close", "MALLOC_ARENA_MAX": "1"}
 
     def run_tool(self, *arguments, fault="", worker=None):
         return subprocess.run(self.command(*arguments, worker=worker), capture_output=True, text=True,
@@ -167,8 +167,9 @@ class Run(unittest.TestCase):
         self.assertAlmostEqual(rows[0]["wall_s"], 2 * rows[0]["cpu_s"])
         context = result["context"]
         self.assertEqual([context[key] for key in ("threads", "torch_version", "torch_settings",
-                                                   "interrupted", "layerbench_schema")],
-                         ["1", "1.2", "some", "0", "1"])
+                                                   "interrupted", "layerbench_schema",
+                                                   "MALLOC_ARENA_MAX")],
+                         ["1", "1.2", "some", "0", "1", "1"])
         self.assertIn("0.000 s of processor time in 3.0 s", context["torch_waiting"])
         self.assertEqual(result["engine_layers"]["inference/torch/f32/lenet5/batch:1"][0]["layers"],
                          ["conv1"])

@@ -48,6 +48,8 @@ JOINING = {'openvino': 'OpenVINO', 'onnxruntime': 'ONNX Runtime'}
 WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_worker.py')]
 # Of OpenMP and MKL: one library's binding would be that of all others.
 THREAD_VARIABLES = ('OMP_', 'GOMP_', 'KMP_', 'MKL_')
+# Of glibc: they change where results lie and how memory is copied, in the engines and in bench_model.
+MEMORY_VARIABLES = ('MALLOC_', 'GLIBC_TUNABLES')
 PREEMPTED = 0.1   # share of a round's time from which on it is disturbed
 # Ops with which a fused call begins, and those that it takes in (docs/formats.md, fusion plans).
 FUSING = ('conv', 'deconv', 'gemm', 'add', 'batchnorm')
@@ -334,7 +336,9 @@ class Results:
             'command': shlex.join(sys.argv), 'device': processor_name(),
             'kernel': platform.release(), 'python_version': platform.python_version(),
             'clock': 'process CPU time for 1 thread, else wall time',
-            'engine_environment': 'OMP_NUM_THREADS; no other OMP_* GOMP_* KMP_* MKL_*'}
+            'engine_environment': 'OMP_NUM_THREADS; no other OMP_* GOMP_* KMP_* MKL_*',
+            **{name: value for name, value in os.environ.items()
+               if name.startswith(MEMORY_VARIABLES)}}
         if len(options.threads) == 1:
             self.context['threads'] = str(options.threads[0])
 

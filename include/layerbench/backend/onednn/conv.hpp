@@ -12,8 +12,8 @@ namespace layerbench {
 /// Convolution by one of oneDNN's direct algorithms. Weights are in the library's order, packed
 /// once for inference. One that `reorders` gets them row-major and packs them in each call, as
 /// PyTorch does without a compiler (aten/src/ATen/native/mkldnn/Conv.cpp and ideep's
-/// convolution_forward). In nchw it also brings the image into the library's order and the result
-/// back.
+/// convolution_forward): in nchw it also brings the image into the library's order and the result
+/// back, and asks oneDNN for the algorithms of training, as PyTorch does even in inference.
 template <>
 class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
  public:
@@ -70,7 +70,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
       image_ = onednn::any(image_.get_dims(), request.type);
       result_ = onednn::any(result_.get_dims(), request.type);
     }
-    auto chosen = forward(device, dnnl::prop_kind::forward_inference, bias, attributes());
+    auto chosen = forward(device, dnnl::prop_kind::forward_training, bias, attributes());
     if (request.order == layout::any) {  // as the library chose
       src = chosen.src_desc();
       dst = chosen.dst_desc();
