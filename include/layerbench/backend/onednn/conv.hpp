@@ -12,8 +12,8 @@ namespace layerbench {
 /// Convolution by one of oneDNN's direct algorithms. Weights are in the library's order, packed
 /// once for inference. One that `reorders` gets them row-major and packs them in each call, as
 /// PyTorch does without a compiler (aten/src/ATen/native/mkldnn/Conv.cpp and ideep's
-/// convolution_forward): in nchw it also brings the image into the library's order and the result
-/// back, and asks oneDNN for the algorithms of training, as PyTorch does even in inference.
+/// convolution_forward). It asks oneDNN for forward_training, as PyTorch does even in inference. In
+/// nchw it also brings the image into the library's order and the result back.
 template <>
 class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
  public:
