@@ -89,7 +89,7 @@ def check_tutorial(build):
                               check=False)
         if done.returncode != 0:
             failures.append(f"tutorial.md: exit code {done.returncode}: {done.stderr[-2000:]}")
-        for file in ("mine_layers", "mine_prediction", "mine_chain", "mine_peaks"):
+        for file in ("tutorial_layers", "tutorial_prediction", "tutorial_chain", "tutorial_peaks"):
             if not os.path.exists(f"{folder}/build/{file}.json"):
                 failures.append(f"tutorial.md: leaves no build/{file}.json")
 

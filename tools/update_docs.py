@@ -145,7 +145,7 @@ def accuracy():
                      f"{100 * statistics.mean(bool(case['covered']) for case in cases):.0f} %",
                      percent(mean(magnitudes(case["naive_error"] for case in cases)), "")])
     return markdown(["", "cases", "mean", "median", "worst", "measured step inside the interval",
-                     "mean of plain loops"], rows)
+                     "mean of hot loops"], rows)
 
 
 def errors(*names):

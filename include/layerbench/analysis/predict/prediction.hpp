@@ -50,8 +50,8 @@ enum class interval_method {
 
 /// The relative error of sums of `cache:model` timings that 95 % of models stay within: twice the
 /// root mean square error of the undisturbed cases of docs/method.md, 1.5 %, without the 0.8 %
-/// that sampling explains. Sums of hot timings have no such error, because they are a lower bound
-/// of the step and not an estimate.
+/// that sampling explains. The error of sums of hot timings is not known: they are usually
+/// too low.
 struct protocol_error {
   static constexpr double relative = 0.025;
 };
