@@ -75,6 +75,29 @@ TEST(PeaksIn, AreOfTheFastestRound) {
   EXPECT_DOUBLE_EQ(peaks_in({&file}).front().levels.at(1).write, 5e9);
 }
 
+/// The start of a call, which both streams contain, cancels.
+TEST(PeaksIn, AreOfTheDifferenceToAPartOfAStream) {
+  results file = peak_file();
+  for (const std::string kind : {"read", "write", "copy"}) {
+    result::measurement part = file.rows.front();
+    part.name.op = "stream";
+    part.name.layer = kind + "_l2_part";
+    part.seconds = 4e-6;
+    part.counters = {{"bytes", 1.5e5}};
+    file.rows.push_back(part);
+  }
+  const peaks of = peaks_in({&file}).front();
+  ASSERT_THAT(of.levels, SizeIs(2));
+  EXPECT_DOUBLE_EQ(of.levels[0].capacity, 1e6);
+  EXPECT_DOUBLE_EQ(of.levels[0].read, 3.5e5 / 7e-6);
+  EXPECT_DOUBLE_EQ(of.levels[0].write, 3.5e5 / 17e-6);
+  EXPECT_DOUBLE_EQ(of.levels[1].read, 10e9) << "has no part";
+  for (result::measurement& row : file.rows) {
+    if (row.name.layer == "read_l2_part") row.seconds = 1.1e-5;
+  }
+  EXPECT_DOUBLE_EQ(peaks_in({&file}).front().levels.at(0).read, 50e9) << "it took as long";
+}
+
 TEST(PeaksIn, LeavesOutRowsThatFailed) {
   results file = peak_file();
   for (result::measurement& row : file.rows) {

@@ -86,11 +86,22 @@ TEST(Peak, UsesTheLastKnownCache) {
 
 TEST(Peak, OfAGpuHasStreamsOfItsL2AndOfMemory) {
   const auto bytes = streams(peak_graph_of_gpu(50 * mib));
-  EXPECT_EQ(bytes.at("read_l2"), 25 * mib);
+  EXPECT_EQ(bytes.at("read_l2"), 25 * mib / 2);
+  EXPECT_EQ(bytes.at("read_l2_part"), 25 * mib / 8);
   EXPECT_EQ(bytes.at("copy_memory"), 800 * mib);
   EXPECT_EQ(bytes.at("call"), 64);
-  EXPECT_EQ(bytes.size(), 7U);
+  EXPECT_EQ(bytes.size(), 10U);
   EXPECT_EQ(streams(peak_graph_of_gpu(0)).at("read_memory"), 256 * mib) << "listed without a GPU";
+}
+
+TEST(Peak, OfAGpuHasProductsThatFillItInAllTypes) {
+  const graph of = peak_graph_of_gpu(50 * mib);
+  EXPECT_THAT(products(of), ElementsAre("square_4096", "square_8192"));
+  for (const layer& item : of.layers) {
+    const auto* product = item.op.get<op::gemm>();
+    const bool fits = product == nullptr || product->b_transposed;
+    EXPECT_TRUE(fits) << item.name << ": cuBLAS has no other in 8 bits";
+  }
 }
 
 TEST(Peak, HasALargeGemmPerThread) {

@@ -31,8 +31,8 @@ using peak_rows = std::map<std::string, const result::measurement*, std::less<>>
   return found == row.counters.end() ? 0 : found->second;
 }
 
-/// Adds the bandwidth of stream `name` (<kind>_<level>); `seconds` excludes the overhead of a call.
-inline void add_stream(peaks& to, const std::string& name, double bytes, double seconds) {
+/// Adds the bandwidth of stream `name` (<kind>_<level>) of `bytes`.
+inline void add_stream(peaks& to, const std::string& name, double bytes, double bandwidth) {
   const std::size_t end = name.find('_');
   const auto kind = from_name<op::stream_kind>(name.substr(0, end));
   if (!kind || end == std::string::npos) return;
@@ -45,10 +45,22 @@ inline void add_stream(peaks& to, const std::string& name, double bytes, double 
     known = to.levels.insert(to.levels.end(), {level, capacity});
   }
   switch (*kind) {
-    case op::stream_kind::read: known->read = bytes / seconds; break;
-    case op::stream_kind::write: known->write = bytes / seconds; break;
-    case op::stream_kind::copy: known->copy = bytes / seconds; break;
+    case op::stream_kind::read: known->read = bandwidth; break;
+    case op::stream_kind::write: known->write = bandwidth; break;
+    case op::stream_kind::copy: known->copy = bandwidth; break;
   }
+}
+
+/// Bytes per second of a stream beyond its part, or beyond an empty call if it has no part that
+/// took less time; 0 if the empty call took as long.
+[[nodiscard]] inline double bandwidth(const std::string& name, const result::measurement& row,
+                                      const peak_rows& rows, double call_seconds) {
+  const double bytes = counter(row, "bytes");
+  const auto part = rows.find(name + std::string(model::peak_part));
+  if (part != rows.end() && row.seconds > part->second->seconds) {
+    return (bytes - counter(*part->second, "bytes")) / (row.seconds - part->second->seconds);
+  }
+  return row.seconds > call_seconds ? bytes / (row.seconds - call_seconds) : 0;
 }
 
 inline void add_rows(peaks& to, const peak_rows& rows) {
@@ -57,8 +69,9 @@ inline void add_rows(peaks& to, const peak_rows& rows) {
   for (const auto& [name, row] : rows) {
     if (row->name.op == op::gemm::name) {
       to.flops = std::max(to.flops, counter(*row, "flops_exact") / row->seconds);
-    } else if (name != model::peak_call && row->seconds > to.call) {
-      add_stream(to, name, counter(*row, "bytes"), row->seconds - to.call);
+    } else if (name != model::peak_call && !name.ends_with(model::peak_part)) {
+      const double rate = bandwidth(name, *row, rows, to.call);
+      if (rate > 0) add_stream(to, name, counter(*row, "bytes"), rate);
     }
   }
   std::ranges::sort(to.levels, {}, &memory_level::capacity);
