@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <cublasLt.h>
@@ -151,14 +152,19 @@ void multiply(const product& call, const factor& a, const factor& b, const facto
       call.epilogue == CUBLASLT_EPILOGUE_BIAS || call.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
   const bool positive =
       call.epilogue == CUBLASLT_EPILOGUE_RELU || call.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  const bool is_narrow = call.a_scale != nullptr;
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     for (std::int64_t j = 0; j < b.columns(); ++j) {
       double sum = 0;
+      double part = 0;  // that the tensor cores add up; in 8 bits they keep 14 bits of it
       for (std::int64_t k = 0; k < a.columns(); ++k) {
-        sum += a.at(i, k) * b.at(k, j);
+        part += a.at(i, k) * b.at(k, j);
         const bool is_added = k % 32 == 31;  // to the sum of what came before
-        if (is_added && (call.fast != 0 || always_fast)) sum = with_14_bits(sum);
+        if (is_added && is_narrow) part = with_14_bits(part);
+        const bool is_promoted = k % 128 == 127 && call.fast == 0 && !always_fast;
+        if (is_promoted) sum += std::exchange(part, 0.0);
       }
+      sum += part;
       for (const float* scale : {call.a_scale, call.b_scale}) {
         if (scale != nullptr) sum *= *scale;
       }

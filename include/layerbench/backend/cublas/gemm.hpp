@@ -66,7 +66,10 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
 
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
-    if (fast_accumulation_ && operand == product_.output) exact = fast_accumulated(operand, exact);
+    if (type_ == dtype::f8_e4m3 && operand == product_.output) {
+      exact = fast_accumulation_ ? fast_accumulated(operand, exact)
+                                 : accumulated_in_parts(operand, exact);
+    }
     const bool adds_bias =
         operand == product_.output && (product_.epilogue == CUBLASLT_EPILOGUE_BIAS ||
                                        product_.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS);
