@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -32,6 +35,10 @@ namespace {
 using namespace nccl_calls;
 
 calls group;
+bool group_is_open = false;
+/// Whether the next call fails, and the number of the GPU that has no memory.
+bool call_fails = false;
+int full_gpu = -1;
 /// Memory of ncclMemAlloc, and that which a communicator knows, by first address.
 blocks_of_memory allocated;
 blocks_of_memory registered;
@@ -132,6 +139,7 @@ void expect_no_overlap_but_in_place(const asked& item) {
 }  // namespace
 
 ncclResult_t nccl_calls::enqueue(const asked& item) {
+  if (std::exchange(call_fails, false)) return ncclSystemError;
   EXPECT_GT(item.count, 0U);
   EXPECT_EQ(item.op, ncclSum);
   for (const void* array : {item.from, static_cast<const void*>(item.to)}) {
@@ -158,10 +166,13 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 ncclResult_t ncclGroupStart() {
+  EXPECT_FALSE(std::exchange(group_is_open, true)) << "calls would wait for its end";
   group.clear();
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
+  group_is_open = false;
+  if (group.empty()) return ncclSuccess;
   std::map<std::tuple<call, int, int>, int> calls;
   for (const asked& item : group) ++calls[{item.what, item.comm->rank, item.peer}];
   const call what = group.front().what;
@@ -173,7 +184,7 @@ ncclResult_t ncclGroupEnd() {
   return ncclSuccess;
 }
 ncclResult_t ncclMemAlloc(void** result, std::size_t bytes) {
-  if (cudaMalloc(result, bytes) != cudaSuccess) return ncclUnhandledCudaError;
+  if (host_gpu == full_gpu || cudaMalloc(result, bytes) != cudaSuccess) return ncclSystemError;
   allocated[static_cast<const char*>(*result)] = bytes;
   return ncclSuccess;
 }
@@ -280,9 +291,12 @@ TEST_P(Gpus, RegisterTheirArraysWhereTheyAreToldTo) {
   calls_in_registered = calls_in_others = 0;
   expect_agreement(op::allreduce{4096, GetParam()}, dtype::f32, "nccl:allreduce");
   EXPECT_EQ(in_registered(), std::pair(false, true));
+  ::unsetenv("NCCL_SINGLE_PROC_MEM_REG_ENABLE");
   const registering all;
   calls_in_registered = calls_in_others = 0;
   expect_agreement(op::allreduce{4096, GetParam()}, dtype::f32, "nccl:allreduce:registered");
+  EXPECT_STREQ(std::getenv("NCCL_SINGLE_PROC_MEM_REG_ENABLE"), "1") << "or NCCL copies";
+  ::unsetenv("NCCL_SINGLE_PROC_MEM_REG_ENABLE");
   expect_agreement(op::collective{op::collective_kind::all_gather, 4096, GetParam(), true},
                    dtype::f32, "nccl:all_gather:in_place:registered");
   EXPECT_EQ(in_registered(), std::pair(true, false));
@@ -293,6 +307,74 @@ TEST_P(Gpus, RegisterTheirArraysWhereTheyAreToldTo) {
   EXPECT_EQ(registered.size(), 1U);
   replaced = {};
   EXPECT_TRUE(registered.empty());
+}
+
+TEST_P(Gpus, AddUpAgainAfterACallThatFailed) {
+  device gpus(1);
+  const op::allreduce o{4096, GetParam()};
+  const auto plan = gpus.plan(op::any(o), {});
+  const auto expected = reference::exact_value_of(o, op::pass::fwd);
+  call_fails = true;
+  EXPECT_THROW(run::verify(gpus, *plan, expected, 1, true), api_error);
+  EXPECT_FALSE(group_is_open);
+  EXPECT_NO_THROW(run::verify(gpus, *plan, expected, 1, true));
+}
+
+/// Rows of all sizes and types are prepared before the first is timed.
+TEST_P(Gpus, ShareTheArraysOfAllPlans) {
+  const auto bytes_on_gpus = [] {
+    std::size_t bytes = 0;
+    for (const auto& [first, size] : host_gpu_blocks) bytes += size;
+    return bytes;
+  };
+  device gpus(1);
+  gpus.activate();  // makes the backend, which has memory itself
+  const std::size_t before = bytes_on_gpus();
+  std::vector<std::unique_ptr<run::any_plan>> plans;
+  const auto add = [&](std::int64_t bytes, dtype type) {
+    plans.push_back(gpus.plan(op::any(op::allreduce{bytes, GetParam()}), {.type = type}));
+  };
+  add(1024, dtype::f32);
+  const auto from = gpus.allocate(1024);
+  const auto to = gpus.allocate(1024);
+  const auto bound = plans.front()->bind(std::vector<address>{from->data(), to->data()}, nullptr);
+  bound->run();
+  for (const dtype type : {dtype::f32, dtype::bf16, dtype::f16}) {
+    for (const std::int64_t bytes : {512, 8192, 4096}) add(bytes, type);
+  }
+  const auto others = static_cast<std::size_t>(GetParam() - 1);
+  EXPECT_EQ(bytes_on_gpus() - before, 2 * 1024 + others * 2 * 8192);
+  bound->run();  // in the arrays that are there now
+  const op::allreduce first{1024, GetParam()};
+  EXPECT_NO_THROW(
+      run::verify(gpus, *plans.front(), reference::exact_value_of(first, op::pass::fwd), 1, true));
+}
+
+TEST(TwoGpus, KeepTheFirstOneWhereTheOtherHasNoMemory) {
+  host_gpus = 2;
+  const registering all;
+  device gpus(1);
+  const op::allreduce small{1024, 2};
+  const auto plan = gpus.plan(op::any(small), {});
+  full_gpu = 1;
+  EXPECT_THROW(static_cast<void>(gpus.plan(op::any(op::allreduce{4096, 2}), {})), api_error);
+  EXPECT_EQ(host_gpu, 0);
+  full_gpu = -1;
+  EXPECT_NO_THROW(
+      run::verify(gpus, *plan, reference::exact_value_of(small, op::pass::fwd), 1, true))
+      << "its arrays were freed";
+}
+
+TEST(TwoGpus, AreRefusedWhereLaunchesWait) {
+  host_gpus = 2;
+  ::setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  EXPECT_TRUE(nccl::backend::probe().has_value());
+  host_gpus = 1;
+  EXPECT_FALSE(nccl::backend::probe().has_value());
+  host_gpus = 2;
+  ::setenv("CUDA_LAUNCH_BLOCKING", "0", 1);
+  EXPECT_FALSE(nccl::backend::probe().has_value());
+  ::unsetenv("CUDA_LAUNCH_BLOCKING");
 }
 
 TEST_P(Gpus, RefuseAnotherNumberOfRanksAndOtherTypes) {

@@ -181,6 +181,23 @@ TEST_P(NcclRanks, MayEachSeeTheirOwnGpuAlone) {
   EXPECT_THAT(result::read(directory_.results).rows, SizeIs(15));
 }
 
+/// The workers are in NCCL and wait for calls that the leader does not make.
+TEST_P(NcclRanks, EndTogetherWhereTheLeaderLosesItsGpu) {
+  const texts measuring = shortly(directory_, {"--benchmark_repetitions=50"});
+  // 402 events calibrate the stopwatch, then come those of rows. After an even number the next one
+  // begins a timing, when the workers are in NCCL already.
+  texts all{"--timeout", "120", "-x", "SOFTWARE_GPU_EVENTS=600"};
+  const texts leader = testing::started(1, measuring);
+  const texts workers = testing::started(GetParam() - 1, measuring);
+  all.insert(all.end(), leader.begin(), leader.end());
+  all.emplace_back(":");
+  all.insert(all.end(), workers.begin(), workers.end());
+  const testing::outcome done = testing::run(LAYERBENCH_MPIEXEC, all, with_gpus(GetParam()));
+  EXPECT_NE(done.exit_code, 0);
+  EXPECT_THAT(done.err, HasSubstr("layerbench: rank 0: "));
+  EXPECT_TRUE(result::read(directory_.results).interrupted());
+}
+
 INSTANTIATE_TEST_SUITE_P(Few, NcclRanks, ::testing::Values(2, 3));
 
 /// Without a launcher, one process has all GPUs.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -227,6 +228,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* result, unsigned /*flags*/) {
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return host_free(event); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {
+  static int good_events = host_number("SOFTWARE_GPU_EVENTS", INT_MAX);
+  if (--good_events < 0) host_fault = cudaErrorIllegalAddress;
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const double milliseconds = events_count_work
                                   ? 1e3 * host_seconds

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -109,8 +112,21 @@ class backend : public cuda::backend {
     return none || cudaGetDeviceCount(&count) != cudaSuccess ? 1 : std::max(1, count);
   }
 
-  /// Whether memory is registered from now on.
-  static void register_buffers(bool registers = true) { registers_ = registers; }
+  /// Also refuses CUDA_LAUNCH_BLOCKING with several GPUs. A launch then returns when its kernel
+  /// ends, and NCCL's kernels end when those of all GPUs run, which are launched later.
+  static std::optional<std::string> probe() noexcept {
+    if (auto reason = cuda::backend::probe()) return reason;
+    const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+    if (ranks() == 1 || blocking == nullptr || std::string_view(blocking) == "0") return {};
+    return "CUDA_LAUNCH_BLOCKING is set, and one process has several GPUs; unset it";
+  }
+
+  /// Whether memory is registered from now on. Unless told to, NCCL does not register memory for
+  /// NVLink SHARP where a process has several ranks (its release notes).
+  static void register_buffers(bool registers = true) {
+    registers_ = registers;
+    if (registers) static_cast<void>(::setenv("NCCL_SINGLE_PROC_MEM_REG_ENABLE", "1", 0));
+  }
   static bool registers_buffers() { return registers_; }
 
   explicit backend(int threads) : backend(threads, all_gpus()) {}
@@ -148,8 +164,34 @@ class backend : public cuda::backend {
   template <class Work>
   void on(std::size_t number, Work&& work) const {
     cuda::check(cudaSetDevice(static_cast<int>(number)), "cudaSetDevice");
-    work();
+    try {
+      work();
+    } catch (...) {
+      static_cast<void>(cudaSetDevice(device()));
+      throw;
+    }
     activate();
+  }
+
+  /// Gives each GPU of this process but the first a source and a result of at least so many bytes.
+  /// All plans share them, since rows of all sizes and types are prepared at once. Growing moves
+  /// them, and after a failure there are none, so plans reserve before each use. Throws api_error.
+  void reserve(const std::array<std::size_t, 2>& bytes) const {
+    others_.resize(ranks_.size() - 1);
+    for (std::size_t number = 1; number < ranks_.size(); ++number) {
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        array_of_all_plans& kept = others_[number - 1].at(i);
+        if (bytes.at(i) <= kept.bytes) continue;
+        synchronize();
+        kept = {};  // frees the old one first
+        on(number, [&] { kept.memory = allocate(bytes.at(i), number); });
+        kept.bytes = bytes.at(i);
+      }
+    }
+  }
+  /// The source (0) or the result (1) of GPU `number`, not the first.
+  [[nodiscard]] address array(std::size_t number, std::size_t which) const {
+    return others_.at(number - 1).at(which).memory.data();
   }
 
  protected:
@@ -174,11 +216,17 @@ class backend : public cuda::backend {
   }
 
  private:
+  struct array_of_all_plans {
+    buffer memory;
+    std::size_t bytes = 0;
+  };
+
   inline static bool registers_ = false;
 
   std::vector<rank> ranks_;
   int first_;
   int size_;
+  mutable std::vector<std::array<array_of_all_plans, 2>> others_;  ///< of GPUs 1, 2...
 };
 
 static_assert(layerbench::backend<backend>);

@@ -49,6 +49,26 @@ struct arrays {
   return static_cast<std::size_t>(rank * o.block(type)) * traits(type).bytes;
 }
 
+/// A group of NCCL's calls. After an error the destructor ends it: otherwise later calls would join
+/// the open group and never run.
+class call_group {
+ public:
+  call_group() { cuda::check(ncclGroupStart(), "ncclGroupStart"); }
+  call_group(const call_group&) = delete;
+  call_group& operator=(const call_group&) = delete;
+  ~call_group() {
+    if (is_open_) static_cast<void>(ncclGroupEnd());
+  }
+  /// Enqueues the calls. Throws api_error.
+  void end() {
+    is_open_ = false;
+    cuda::check(ncclGroupEnd(), "ncclGroupEnd");
+  }
+
+ private:
+  bool is_open_ = true;
+};
+
 /// The calls of a collective that the GPUs of this process make, in the same arrays. All processes
 /// make the same calls.
 class collective_calls {
@@ -132,12 +152,12 @@ class collective_calls {
 
   /// Enqueues one call on all GPUs of this process.
   void enqueue() {
-    cuda::check(ncclGroupStart(), "ncclGroupStart");
+    call_group group;
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       call(device_.local()[i], collective_.is_in_place() ? source_in_place(i) : arrays_[i].from,
            bytes_at(arrays_[i].to, result_offset(collective_, number_type_, rank(i))));
     }
-    cuda::check(ncclGroupEnd(), "ncclGroupEnd");
+    group.end();
     root_ = (root_ + 1) % device_.size();
   }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,7 +20,7 @@ namespace layerbench {
 namespace nccl {
 
 /// A collective of the GPUs of this process, of which the first is rank 0. The bound operands are
-/// those of rank 0; the plan owns the memory of the other ranks of this process, on their GPUs.
+/// those of rank 0; the backend has the arrays of the other ranks of this process, on their GPUs.
 class group_plan {
  public:
   /// Throws unsupported unless there is one GPU per rank, and for types that NCCL lacks.
@@ -32,12 +31,7 @@ class group_plan {
     }
     static_cast<void>(nccl::type_of(o, request.type));
     operands_ = operands_of_rank(o, request);
-    for (std::size_t number = 1; number < device_.local().size(); ++number) {
-      device_.on(number, [&] {
-        other_ranks_.push_back({device_.allocate(operands_[0].bytes, number),
-                                device_.allocate(operands_[1].bytes, number)});
-      });
-    }
+    reserve();
   }
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
@@ -50,9 +44,10 @@ class group_plan {
   /// `values`: those of all ranks, in the order of ranks. Fills the results of the other ranks with
   /// NaN, as far as the type has one: verification fails unless the collective writes them.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
+    reserve();
     const std::vector<std::byte> not_a_number(operands_[1].bytes, std::byte{0xFF});
-    for (const auto& own : other_ranks_) {
-      copy(own[1].data(), not_a_number.data(), not_a_number.size());
+    for (std::size_t number = 1; number < device_.local().size(); ++number) {
+      copy(device_.array(number, 1), not_a_number.data(), not_a_number.size());
     }
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
     for (std::size_t rank = 0; rank < rows(operand); ++rank) {
@@ -73,14 +68,17 @@ class group_plan {
 
   struct binding {
     collective_calls calls;
+    arrays first_rank;
     std::int64_t announced_calls = 0;  ///< calls left for which prepare() has copied the input
   };
   [[nodiscard]] binding bind(std::span<const address> places, address /*workspace*/) const {
-    return {collective_calls(device_, collective_, type_, recorded_,
-                             arrays_of_ranks(places[0], places[1]))};
+    reserve();
+    const arrays first_rank{places[0], places[1]};
+    return {collective_calls(device_, collective_, type_, recorded_, arrays_of_ranks(first_rank)),
+            first_rank};
   }
-  void place(binding& bound, std::span<const address> places) const {
-    bound.calls.place(arrays_of_ranks(places[0], places[1]));
+  static void place(binding& bound, std::span<const address> places) {
+    bound.first_rank = {places[0], places[1]};
     bound.announced_calls = 0;
   }
 
@@ -94,14 +92,18 @@ class group_plan {
   }
 
  protected:
-  static void prepare(binding& bound, std::int64_t warm_up, std::int64_t calls) {
+  /// A later plan may have moved the arrays of the other ranks.
+  void prepare(binding& bound, std::int64_t warm_up, std::int64_t calls) const {
+    reserve();
     bound.announced_calls = calls;
+    bound.calls.place(arrays_of_ranks(bound.first_rank));
     bound.calls.prepare(warm_up, calls);
   }
   [[nodiscard]] const op::collective& collective() const { return collective_; }
   [[nodiscard]] bool is_recorded() const { return recorded_; }
 
  private:
+  void reserve() const { device_.reserve({operands_[0].bytes, operands_[1].bytes}); }
   /// Ranks of this process that have a row of the operand, and the row of one of them.
   [[nodiscard]] std::size_t rows(std::size_t operand) const {
     return std::min(static_cast<std::size_t>(operands_[operand].logical.extents[0]),
@@ -115,12 +117,12 @@ class group_plan {
   }
 
   [[nodiscard]] address address_of(std::size_t rank, std::size_t operand, address first) const {
-    return rank == 0 ? first : other_ranks_[rank - 1].at(operand).data();
+    return rank == 0 ? first : device_.array(rank, operand);
   }
-  [[nodiscard]] std::vector<arrays> arrays_of_ranks(address from, address to) const {
+  [[nodiscard]] std::vector<arrays> arrays_of_ranks(const arrays& first) const {
     std::vector<arrays> all;
     for (std::size_t rank = 0; rank < device_.local().size(); ++rank) {
-      all.push_back({address_of(rank, 0, from), address_of(rank, 1, to)});
+      all.push_back({address_of(rank, 0, first.from), address_of(rank, 1, first.to)});
     }
     return all;
   }
@@ -137,7 +139,6 @@ class group_plan {
   dtype type_;
   bool recorded_;
   std::vector<plan_operand> operands_;
-  std::vector<std::array<buffer, 2>> other_ranks_;  ///< src and dst of ranks 1, 2...
 };
 
 }  // namespace nccl

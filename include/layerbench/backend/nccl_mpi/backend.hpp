@@ -55,9 +55,12 @@ class backend : public nccl::backend {
   explicit backend(int threads) : nccl::backend(threads, members()) {}
   backend(const backend&) = delete;
   backend& operator=(const backend&) = delete;
-  /// NCCL destroys a communicator when all of its ranks do.
+  /// NCCL destroys a communicator when all of its ranks do. If the leader's GPU is lost, the
+  /// workers wait in NCCL and receive no command, so all ranks are ended.
   ~backend() {
-    if (!is_alone()) send(mpi::command::kind::disconnect);
+    if (is_alone()) return;
+    if (const auto lost = lasting_error()) all().abort_all(*lost);
+    send(mpi::command::kind::disconnect);
   }
 
  private:
