@@ -118,6 +118,27 @@ TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
   EXPECT_THAT(none, ::testing::IsEmpty());
 }
 
+/// NVML's power, energy and UUID are those of the whole GPU.
+TEST(Gpu, ThatIsASliceSaysNothingOfTheOthers) {
+  void* library = ::dlopen(LAYERBENCH_FAKE_NVML, RTLD_NOW);
+  auto* const divide =
+      reinterpret_cast<void (*)(unsigned)>(::dlsym(library, "divide_for_the_test"));
+  divide(1);
+  const cuda::nvml divided("0000:3B:00.0", LAYERBENCH_FAKE_NVML);
+  EXPECT_TRUE(divided.is_divided());
+  description facts;
+  divided.describe(facts);
+  EXPECT_EQ(facts["gpu_mig_mode"], "1");
+  EXPECT_FALSE(facts.contains("gpu_uuid"));
+  const auto counters = divided.read();
+  EXPECT_FALSE(counters.contains("power_w") || counters.contains("energy_j"));
+  EXPECT_TRUE(counters.contains("sm_mhz"));
+  divide(0);
+  cudaUUID_t own{};
+  for (int i = 0; i < 16; ++i) own.bytes[i] = static_cast<char>(0x11 * i);
+  EXPECT_EQ(cuda::uuid_text(own), "00112233-4455-6677-8899-aabbccddeeff");
+}
+
 TEST(Gpu, IsTheOneThatWasChosen) {
   host_gpus = 2;
   gpu::choose(1);

@@ -260,6 +260,7 @@ TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
   environment_["CUDNN_LOGINFO_DBG"] = "0";
   environment_["NCCL_ALGO"] = "Ring";
   environment_["CUDA_MODULE_LOADING"] = "LAZY";
+  environment_["CUDA_LAUNCH_BLOCKING"] = "0";
   environment_["CUDA_VISIBLE_DEVICES"] = "0";
   const texts arguments{"--backend=cudnn", "--benchmark_filter=relu1",
                         "--benchmark_out=" + directory_.results};
@@ -276,6 +277,7 @@ TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
                                           {"CUBLASLT_HEURISTICS_CACHE_CAPACITY", "0"},
                                           {"NCCL_ALGO", "Ring"},
                                           {"CUDA_MODULE_LOADING", "LAZY"},
+                                          {"CUDA_LAUNCH_BLOCKING", "0"},
                                           {"CUDA_VISIBLE_DEVICES", "0"}}) {
     EXPECT_TRUE(context.contains(field) && context.at(field) == value) << field;
   }
@@ -292,7 +294,7 @@ TEST_F(Gpu, HasPeaksOfItsL2AndOfMemory) {
   const testing::outcome done =
       testing::bench("bench_peak",
                      {"--backend=cudnn,cublas", "--benchmark_filter=^stream/", "--threads=1",
-                      "--benchmark_min_time=0.0001", "--benchmark_repetitions=1",
+                      "--benchmark_min_time=0.0001", "--benchmark_repetitions=5", "--max-time=0",
                       "--benchmark_out=" + directory_.results},
                      environment_);
   ASSERT_EQ(done.exit_code, 0) << done.err;

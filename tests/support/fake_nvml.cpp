@@ -10,6 +10,7 @@ namespace {
 
 int users = 0;
 int gpu = 0;
+unsigned mig_mode = 0;
 
 }  // namespace
 
@@ -24,6 +25,7 @@ int nvmlShutdown() {
   return 0;
 }
 int users_of_the_test() { return users; }
+void divide_for_the_test(unsigned mode) { mig_mode = mode; }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* place, void** found) {
   if (std::strcmp(place, "0000:3B:00.0") != 0) return 6;
   *found = &gpu;
@@ -62,7 +64,7 @@ int nvmlDeviceGetMaxClockInfo(void* /*of*/, int which, unsigned* value) {
   return 0;
 }
 int nvmlDeviceGetMigMode(void* /*of*/, unsigned* now, unsigned* later) {
-  *now = 0;
+  *now = mig_mode;
   *later = 1;
   return 0;
 }

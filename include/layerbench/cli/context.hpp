@@ -41,8 +41,8 @@ inline void add_gpu_variables(description& facts) {
     const std::string_view text = *variable;
     const std::size_t equals = std::min(text.find('='), text.size() - 1);
     const std::string_view name = text.substr(0, equals);
-    constexpr std::array<std::string_view, 3> names{"NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES",
-                                                    "CUDA_MODULE_LOADING"};
+    constexpr std::array<std::string_view, 4> names{"NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES",
+                                                    "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"};
     const bool of_a_library =
         name.starts_with("CUBLASLT_") || name.starts_with("CUDNN_") || name.starts_with("NCCL_");
     if (!of_a_library && std::ranges::find(names, name) == names.end()) continue;

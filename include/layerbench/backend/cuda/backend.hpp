@@ -56,7 +56,9 @@ class backend {
     facts["cuda_version"] = version_text(runtime_version());
     facts["cuda_clock"] = "events in the stream";
     facts["cuda_compiled_version"] = version_text(CUDART_VERSION);
-    nvml(bus_id_of(current_device())).describe(facts);
+    const nvml managed(bus_id_of(current_device()));
+    managed.describe(facts);
+    if (managed.is_divided()) facts["gpu_uuid"] = "MIG-" + gpu.uuid;
   }
 
   void activate() const { check(cudaSetDevice(device_), "cudaSetDevice"); }

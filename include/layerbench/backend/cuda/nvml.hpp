@@ -27,7 +27,17 @@ class nvml {
     if (init == nullptr || find == nullptr || init() != success) return;
     session_.reset(library_.get());
     if (find(bus_id.c_str(), &gpu_) != success) gpu_ = nullptr;
+    unsigned pending = 0;
+    const auto mig_mode = function<int(void*, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
+    unsigned mode = 0;
+    if (gpu_ != nullptr && mig_mode != nullptr && mig_mode(gpu_, &mode, &pending) == success)
+      mig_mode_ = mode;
   }
+
+  /// Whether the GPU is divided into slices (MIG), of which a program sees one. NVML's values are
+  /// of the whole GPU: power, energy and UUID are left out; clocks, temperature and throttle
+  /// reasons stay.
+  [[nodiscard]] bool is_divided() const { return mig_mode_ == 1U; }
 
   /// The current counters (docs/formats.md), without those that the GPU does not report. `energy_j`
   /// counts from when the driver was loaded.
@@ -43,10 +53,12 @@ class nvml {
     };
     add("sm_mhz", query<unsigned>("nvmlDeviceGetClockInfo", sm_clock));
     add("mem_mhz", query<unsigned>("nvmlDeviceGetClockInfo", memory_clock));
-    add("power_w", query<unsigned>("nvmlDeviceGetPowerUsage"), 1e-3);
     add("temperature_c", query<unsigned>("nvmlDeviceGetTemperature", gpu_sensor));
-    const auto used = query<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
-    if (used) counters["energy_j"] = 1e-3 * static_cast<double>(*used);
+    if (!is_divided()) {
+      add("power_w", query<unsigned>("nvmlDeviceGetPowerUsage"), 1e-3);
+      const auto used = query<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
+      if (used) counters["energy_j"] = 1e-3 * static_cast<double>(*used);
+    }
     auto reasons = query<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
     if (!reasons) {  // renamed in newer drivers
       reasons = query<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons");
@@ -79,11 +91,9 @@ class nvml {
     add("gpu_max_sm_mhz", query<unsigned>("nvmlDeviceGetMaxClockInfo", sm_clock));
     add("gpu_max_mem_mhz", query<unsigned>("nvmlDeviceGetMaxClockInfo", memory_clock));
     add("gpu_persistence_mode", query<unsigned>("nvmlDeviceGetPersistenceMode"));
-    unsigned mig = 0;
-    unsigned pending = 0;
-    const auto mig_mode = function<int(void*, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
-    if (mig_mode != nullptr && mig_mode(gpu_, &mig, &pending) == success) add("gpu_mig_mode", mig);
-    add_text("gpu_uuid", function<int(void*, char*, unsigned)>("nvmlDeviceGetUUID"), gpu_);
+    add("gpu_mig_mode", mig_mode_);
+    if (!is_divided())
+      add_text("gpu_uuid", function<int(void*, char*, unsigned)>("nvmlDeviceGetUUID"), gpu_);
     add_text("nvidia_driver_version", function<int(char*, unsigned)>("nvmlSystemGetDriverVersion"));
   }
 
@@ -125,6 +135,7 @@ class nvml {
   std::unique_ptr<void, closer> library_;
   std::unique_ptr<void, shutdown> session_;  ///< the library, once it is initialized
   void* gpu_ = nullptr;
+  std::optional<unsigned> mig_mode_;
 };
 
 }  // namespace layerbench::cuda
