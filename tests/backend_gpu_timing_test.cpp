@@ -86,6 +86,11 @@ TEST_F(GpuTiming, RecordsHotCallsOnTheSameOperands) {
   EXPECT_EQ(host_launches, before + 3) << "nothing comes before it";
 }
 
+TEST_F(GpuTiming, EnqueuesNoMoreCallsThanAStreamTakes) {
+  device().set_timing(timing_mode::stream);
+  EXPECT_EQ(turn({}).most_calls(), 400);
+}
+
 TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
   operand_ring cold = turn({.cache = cache_state::cold});
   stopwatch watch = stopwatch_of(device());

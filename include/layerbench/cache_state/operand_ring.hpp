@@ -199,6 +199,9 @@ class operand_ring {
 
  private:
   static constexpr std::int64_t bind_limit = 64;
+  /// Most calls of a sample in the stream of a GPU. It takes about a thousand launches, and a call
+  /// may have two; then the program blocks, and the time to enqueue would be measured.
+  static constexpr std::int64_t queue_limit = 400;
   /// Seconds after which two hosts had evicted all unused memory (docs/method.md).
   static constexpr double longest_turn = 0.025;
 
@@ -236,6 +239,8 @@ class operand_ring {
     most_calls_ = moves || one_call ? most_bound_ : INT64_MAX;
     const timing_mode how = context_.device().timing();
     if (how == timing_mode::single) most_calls_ = 1;
+    if (how == timing_mode::stream && context_.device().clock() != nullptr)
+      most_calls_ = std::min(most_calls_, queue_limit);
     if (how == timing_mode::graph) most_calls_ = moves ? std::min(slots(), bind_limit) : bind_limit;
   }
 
