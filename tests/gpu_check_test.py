@@ -112,8 +112,8 @@ class GpuCheck(unittest.TestCase):
         self.assertLessEqual({"device_properties.txt", "backends.txt", "machine.txt", "system.txt"},
                              files["describe"].keys())
         self.assertLessEqual({"inference_lenet5_f32_batch1.json", "training_lenet5_f32_batch1.json",
-                              "graph_training_lenet5_f32_batch1.json", "product.json",
-                              "verified_inference_lenet5_f32.json", "verified_training_lenet5_f32.json"},
+                              "product.json", "verified_inference_lenet5_f32.json",
+                              "verified_training_lenet5_f32.json"},
                              files["first-ten-minutes"].keys())
         self.assertIn("inference_lenet5_f32_batch1.json", files["inference"])
         self.assertIn("training_lenet5_f32_batch1.json", files["training"])
@@ -134,7 +134,7 @@ class GpuCheck(unittest.TestCase):
 
         summary = (self.results / "summary.txt").read_text()
         self.assertIn(summary, out)
-        for name in ("inference_inference", "training_training", "first-ten-minutes_graph_training"):
+        for name in ("inference_inference", "training_training", "first-ten-minutes_training"):
             self.assertRegex(summary, rf"\n{name}\n(.*\n)+?\| lenet5")
 
     def test_a_step_that_is_interrupted_keeps_its_results(self):

@@ -380,9 +380,8 @@ first_ten_minutes() {
   # What a part leaves of its time is the next one's.
   deadline=$((deadline + budget))
   model=${models[0]} dtype=${dtypes[0]} batch=${batches[0]}
-  time_model 3 inference "$model" "$dtype" "$batch" "inference_${model}_${dtype}_batch$batch"
-  time_model 2 training "$model" "$dtype" "$batch" "training_${model}_${dtype}_batch$batch"
-  time_model 1 training "$model" "$dtype" "$batch" "graph_training_${model}_${dtype}_batch$batch" --timing=graph
+  time_model 2 inference "$model" "$dtype" "$batch" "inference_${model}_${dtype}_batch$batch"
+  time_model 1 training "$model" "$dtype" "$batch" "training_${model}_${dtype}_batch$batch"
   deadline=$((deadline + budget))
   time_product
   compare_torch product models
@@ -402,11 +401,11 @@ unpack() {
 }
 
 # validate_files COMMAND...: calls it with a name and the result files that have it, which are the
-# timings of a step, a phase and a kind of timing: validate merges files.
+# timings of a step and a phase: validate merges files.
 validate_files() {
   local folder_of phase files
   for folder_of in "$work/unpacked"/*/; do
-    for phase in inference training graph_training; do
+    for phase in inference training; do
       mapfile -t files < <(find "$folder_of" -maxdepth 1 -name "${phase}_*_batch*.json" | sort)
       ((!${#files[@]})) || "$@" "$(basename "$folder_of")_$phase" "${files[@]}"
     done
