@@ -31,6 +31,8 @@ inline constexpr std::string_view peak_part = "_part";
 
 namespace detail {
 
+inline constexpr std::int64_t line = 64;  ///< bytes of a cache line
+
 inline void add_peak(graph& to, const std::string& name, op::any op) {
   to.layers.push_back({name, std::move(op), {model_input}});
 }
@@ -53,7 +55,6 @@ inline void add_streams(graph& to, std::string_view level, std::int64_t bytes) {
 /// An almost empty call, and the streams of each level.
 inline void add_all_streams(graph& to, const std::array<std::int64_t, 3>& cached,
                             std::int64_t last_bytes, int threads) {
-  constexpr std::int64_t line = 64;
   add_peak(to, std::string(peak_call), op::any(op::stream{op::stream_kind::read, line * threads}));
   std::int64_t before = cached.front();
   for (std::size_t i = 1; i < cached.size(); ++i) {
@@ -105,7 +106,7 @@ inline void add_all_streams(graph& to, const std::array<std::int64_t, 3>& cached
   detail::add_products(result, 4096, /*b_transposed=*/true);
   const std::int64_t kept = l2_bytes / 2;
   detail::add_all_streams(result, {0, kept, 0}, 4 * l2_bytes, 1);
-  const std::int64_t part = kept / peak_share / 4 / 64 * 64;
+  const std::int64_t part = kept / peak_share / 4 / detail::line * detail::line;
   if (part > 0) detail::add_streams(result, fmt::format("l2{}", peak_part), part);
   return result;
 }

@@ -58,7 +58,7 @@ class backend {
     facts["cuda_compiled_version"] = version_text(CUDART_VERSION);
     const nvml managed(bus_id_of(current_device()));
     managed.describe(facts);
-    if (managed.is_divided()) facts["gpu_uuid"] = "MIG-" + gpu.uuid;
+    if (managed.is_divided()) facts["gpu_uuid"] = "MIG-" + uuid_of(current_device());
   }
 
   void activate() const { check(cudaSetDevice(device_), "cudaSetDevice"); }

@@ -56,9 +56,9 @@ struct properties {
   int multiprocessors;
   std::size_t l2_bytes;
   std::size_t memory_bytes;
-  std::string uuid;  ///< such as "01234567-89ab-cdef-0123-456789abcdef"; of a MIG slice its own
 };
 
+/// Such as "01234567-89ab-cdef-0123-456789abcdef".
 [[nodiscard]] inline std::string uuid_text(const cudaUUID_t& uuid) {
   std::string text;
   for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
@@ -72,12 +72,15 @@ struct properties {
 [[nodiscard]] inline properties properties_of(int number) {
   cudaDeviceProp all{};
   check(cudaGetDeviceProperties(&all, number), "cudaGetDeviceProperties");
-  return {static_cast<const char*>(all.name),
-          10 * all.major + all.minor,
-          all.multiProcessorCount,
-          static_cast<std::size_t>(all.l2CacheSize),
-          all.totalGlobalMem,
-          uuid_text(all.uuid)};
+  return {static_cast<const char*>(all.name), 10 * all.major + all.minor, all.multiProcessorCount,
+          static_cast<std::size_t>(all.l2CacheSize), all.totalGlobalMem};
+}
+
+/// UUID of GPU `number`; that of the slice if the GPU is divided (MIG). Throws api_error.
+[[nodiscard]] inline std::string uuid_of(int number) {
+  cudaDeviceProp all{};
+  check(cudaGetDeviceProperties(&all, number), "cudaGetDeviceProperties");
+  return uuid_text(all.uuid);
 }
 
 /// PCI bus id of GPU `number`, such as "0000:3B:00.0". Throws api_error.

@@ -171,26 +171,24 @@ class tensor_plan {
   /// instructions, not with its square root.
   template <class Sum>
   [[nodiscard]] Sum fast_accumulated(std::size_t output, Sum exact) const {
-    constexpr double products = 32;
-    const auto terms = static_cast<double>(exact.terms);
-    const double squares = (terms + 1) * (2 * exact.value * exact.value + exact.squares) / 6;
-    const double partial_sums = std::sqrt(squares) * std::max(1.0, std::sqrt(terms) / products);
-    exact.rounded_terms = std::ldexp(partial_sums, -14) / unit_roundoff(logical(output).type);
-    return exact;
+    return accumulated_in_parts(output, exact, std::max(1.0, static_cast<double>(exact.terms)));
   }
 
-  /// As fast_accumulated(), where each part of 128 products (as in CUTLASS) is added to a sum in
-  /// f32. The squares of P parts add up to value^2 / P + (1 - 1 / P) squares on average. Near 0,
-  /// where this error shows, parts have both signs, so their errors are taken as independent.
+  /// As fast_accumulated(), where the sum of each `part` products is added to one in f32;
+  /// CUTLASS adds up 128. The squares of P parts add up to value^2 / P + (1 - 1 / P) squares on
+  /// average. Near 0, where this error shows, parts have both signs, so their errors are taken as
+  /// independent.
   template <class Sum>
-  [[nodiscard]] Sum accumulated_in_parts(std::size_t output, Sum exact) const {
-    constexpr double products = 128;
+  [[nodiscard]] Sum accumulated_in_parts(std::size_t output, Sum exact, double part = 128) const {
+    constexpr double products = 32;
     const auto terms = static_cast<double>(exact.terms);
-    const double parts = std::max(1.0, terms / products);
+    const double parts = std::max(1.0, terms / part);
+    const double summed = std::min(terms, part);
     const double squares =
-        (std::min(terms, products) + 1) *
-        (2 * exact.value * exact.value / parts + (3 - 2 / parts) * exact.squares) / 6;
-    exact.rounded_terms = std::ldexp(std::sqrt(squares), -14) / unit_roundoff(logical(output).type);
+        (summed + 1) * (2 * exact.value * exact.value / parts + (3 - 2 / parts) * exact.squares) /
+        6;
+    const double partial_sums = std::sqrt(squares) * std::max(1.0, std::sqrt(summed) / products);
+    exact.rounded_terms = std::ldexp(partial_sums, -14) / unit_roundoff(logical(output).type);
     return exact;
   }
 

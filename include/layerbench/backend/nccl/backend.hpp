@@ -173,7 +173,7 @@ class backend : public cuda::backend {
     activate();
   }
 
-  /// Gives each GPU of this process but the first a source and a result of at least so many bytes.
+  /// Gives each GPU of this process but the first a source and a result of at least `bytes` each.
   /// All plans share them, since rows of all sizes and types are prepared at once. Growing moves
   /// them, and after a failure there are none, so plans reserve before each use. Throws api_error.
   void reserve(const std::array<std::size_t, 2>& bytes) const {
