@@ -117,6 +117,27 @@ TEST_F(OperandRing, ActivationsComeBackSoonerWhereTheyShareMemory) {
   EXPECT_NEAR(static_cast<double>(turns.ring_bytes()), 20.0 * touched, 20.0 * 2 * 4096);
 }
 
+TEST_F(OperandRing, ActivationsComeBackAsSoonAsTheModelUsesTheirMemory) {
+  constexpr std::size_t touched = weights_bytes + 3 * tensor_bytes;
+  const op::pool pool{.n = 1, .c = 64, .h = 8, .w = 8, .r = 2, .s = 2, .stride = {2, 2}};
+  const auto slots_with = [&](std::int64_t distance) {
+    op_in_context how = after_relu(20 * touched);
+    how.shared_bytes = 20 * tensor_bytes;
+    how.operands.resize(3);
+    how.operands[2].uses = {
+        {0, op::any(pool), op::pass::fwd, {0}, /*writes=*/false, SIZE_MAX, distance}};
+    operand_ring turns = turn(conv, how);
+    recorder::calls.clear();
+    make_calls(turns, 30);
+    const auto written = places("conv", 2);
+    EXPECT_GE(turns.slots(), 10) << "of weights";
+    return std::set(written.begin(), written.end()).size();
+  };
+  EXPECT_EQ(slots_with(touched / 2), 1U);
+  EXPECT_EQ(slots_with(3 * touched / 2), 2U);
+  EXPECT_EQ(slots_with(19 * touched), 10U) << "no more than the memory has";
+}
+
 TEST_F(OperandRing, AModelThatFitsOneCallStaysInPlace) {
   operand_ring turns = turn(conv, after_relu(1000));
   make_calls(turns, 5);

@@ -337,23 +337,32 @@ class buffer_layout_builder {
 
   /// Sets the numbers of slots. A ring is a whole number of slots, so that each thread finds the
   /// memory that it touched itself one turn before. Where all activations of a step share memory,
-  /// their ring is as long as that memory. A setup op that no call of the model has touches the
-  /// bytes that the rings then lack, an equal share before each call.
+  /// their ring is only as long as the oldest use that matters. A longer ring would use each slot
+  /// once per step, and some last-level caches keep only what is used more often. A setup op that
+  /// no call of the model has touches the bytes that the rings then lack, an equal share before
+  /// each call.
   void set_slots(const op_in_context& what) {
     layout_.slots =
         std::max<std::size_t>(1, reuse_bytes_ / (layout_.touched_bytes + untouched_bytes_));
     layout_.activation_slots = layout_.slots;
     const std::size_t written = layout_.rings.slot_bytes(buffer_kind::activations);
+    // Bytes that a call has to touch beside its own where that many slots hold activations.
+    const auto missing_with = [&](std::size_t activation_slots) {
+      constexpr std::size_t page = 4096;
+      const std::size_t touched = layout_.slots * layout_.touched_bytes;
+      const std::size_t again = (layout_.slots - activation_slots) * written;
+      const std::size_t distinct = touched - std::min(touched, again);
+      return (reuse_bytes_ - std::min(reuse_bytes_, distinct)) / layout_.slots / page * page;
+    };
     if (cache_ == cache_state::model && what.shared_bytes && written > 0) {
-      layout_.activation_slots = std::clamp<std::size_t>(
+      const auto most = std::clamp<std::size_t>(
           static_cast<std::size_t>(*what.shared_bytes) / written, 1, layout_.slots);
+      const std::size_t oldest = oldest_use(what);
+      std::size_t& slots = layout_.activation_slots = 1;
+      while (slots < most && slots * (layout_.touched_bytes + missing_with(slots)) <= oldest)
+        ++slots;
     }
-    constexpr std::size_t page = 4096;
-    const std::size_t touched = layout_.slots * layout_.touched_bytes;
-    const std::size_t again = (layout_.slots - layout_.activation_slots) * written;
-    const std::size_t all = touched - std::min(touched, again);
-    const std::size_t missing =
-        (reuse_bytes_ - std::min(reuse_bytes_, all)) / layout_.slots / page * page;
+    const std::size_t missing = missing_with(layout_.activation_slots);
     if (missing == 0 || (cache_ != cache_state::model && untouched_bytes_ == 0)) return;
     const std::size_t half = missing / 2;  // the op reads one half and writes the other
     const op::activation relu{op::activation_kind::relu,
@@ -365,6 +374,23 @@ class buffer_layout_builder {
     padding.reserve(layout_.rings);
     layout_.touched_bytes += missing;
     layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(padding));
+  }
+
+  /// Bytes since the oldest use that the ring of activations must represent: of memory that lies in
+  /// it, or a use that a setup op repeats.
+  [[nodiscard]] std::size_t oldest_use(const op_in_context& what) const {
+    std::int64_t oldest = 0;
+    for (const setup_op& op : layout_.setup_ops) oldest = std::max(oldest, op.distance());
+    const operand_history unknown;
+    for (std::size_t i = 0; i < plan_.operands().size(); ++i) {
+      if (layout_.slices[i].kind != buffer_kind::activations) continue;
+      const operand_history& history = i < what.operands.size() ? what.operands[i] : unknown;
+      if (history.same_as || overwritten_by(plan_, i)) continue;
+      if (!history.distance && history.uses.empty()) return reuse_bytes_;
+      oldest = std::max(oldest, history.distance.value_or(0));
+      for (const previous_use& use : history.uses) oldest = std::max(oldest, use.distance);
+    }
+    return static_cast<std::size_t>(oldest);
   }
 
   /// Whether the operand was used too short a time ago for a turn of the ring to represent it.
