@@ -18,8 +18,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-import engines  # noqa: E402 pylint: disable=wrong-import-position
 import engine_worker  # noqa: E402 pylint: disable=wrong-import-position
+import engines  # noqa: E402 pylint: disable=wrong-import-position
 
 TOOL = BENCH_MODEL = None
 # In the log: what ran, on which processors, with which variables of OpenMP.
@@ -231,6 +231,14 @@ class Run(unittest.TestCase):
             engines.overheads_of(predictions, validation,
                                  {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
         self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
+
+    def test_events_of_compiled_pytorch_are_of_a_library(self):
+        for event, library in (("aten::mkldnn_convolution", "oneDNN"),
+                               ("aten::_slow_conv2d_forward", "MKL"), ("aten::addmm", "MKL"),
+                               ("mkl::_mkl_linear", "MKL"), ("aten::max_pool2d", "PyTorch"),
+                               ("## Call CompiledFxGraph f5fdgd ##", "compiled code"),
+                               ("TorchDynamo Cache Lookup", "PyTorch")):
+            self.assertEqual(engine_worker.library_of(event), library)
 
     def test_layers_have_the_median_of_several_profiles(self):
         profiles = [[{"name": "a", "layers": ["a"], "seconds": seconds},

@@ -167,6 +167,27 @@ TEST(Validate, HoldsLayersAgainstTheProfileOfAnEngine) {
   EXPECT_THAT(tool({"validate", unnamed, "--engine", torch}).out, mentions("no times by layer"));
 }
 
+TEST(Validate, SaysWhichLibrariesAnEngineUsesIfItsProfileNamesNoLayers) {
+  const testing::temporary_directory scratch;
+  const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();
+  json::value file = json::value::parse(engine_rows("torch", 2));
+  const json::value none = json::value::array();
+  file["engine_layers"]["inference/torch/f32/tiny/batch:2"] = {
+      {{"name", "a"}, {"type", "oneDNN"}, {"layers", none}, {"seconds", 0.002}},
+      {{"name", "b"}, {"type", "MKL"}, {"layers", none}, {"seconds", 0.0005}},
+      {{"name", "c"}, {"type", "oneDNN"}, {"layers", none}, {"seconds", 0.0001}}};
+  const std::string torch = scratch.write("torch.json", file.dump()).string();
+  const json::value all =
+      json::value::parse(tool({"validate", ours, "--engine", torch, "--format", "json"}).out);
+  const json::value& pair = all.at("engines").at(0).at("cases").at(0);
+  EXPECT_DOUBLE_EQ(pair.at("profile_seconds"), 0.0026);
+  EXPECT_EQ(pair.at("in_no_layer").at(0).at("type"), "oneDNN");
+  EXPECT_DOUBLE_EQ(pair.at("in_no_layer").at(0).at("seconds"), 0.0021);
+  EXPECT_FALSE(pair.contains("ops")) << "they have no times";
+  EXPECT_THAT(tool({"validate", ours, "--engine", torch}).out,
+              mentions("oneDNN 2.100, MKL 0.5000", "83 % of its step"));
+}
+
 TEST(Validate, RefusesAWrongProfileOfAnEngine) {
   const testing::temporary_directory scratch;
   const std::string ours = scratch.write("r.json", file_of(layers).dump()).string();

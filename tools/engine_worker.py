@@ -119,6 +119,18 @@ class Torch:
                  'seconds': statistics.median(seconds[layer.name])} for layer in self.model.layers]
 
 
+def library_of(event):
+    """The library whose code takes the time of an event of torch.profiler, by the event's name.
+    PyTorch's `slow_conv2d` and its products (`addmm`, `mm`, `bmm`) compute with MKL."""
+    if 'mkldnn' in event or 'onednn' in event:
+        return 'oneDNN'
+    if 'slow_conv2d' in event or 'mkl' in event or event.split('::')[-1] in ('addmm', 'mm', 'bmm'):
+        return 'MKL'
+    if 'CompiledFxGraph' in event or event.startswith('graph_'):
+        return 'compiled code'
+    return 'PyTorch'
+
+
 class TorchCompile(Torch):
     """PyTorch with torch.compile."""
 
@@ -134,7 +146,7 @@ class TorchCompile(Torch):
             for _ in range(PROFILED):
                 self.step()
         # The compiler's code has no names of layers.
-        return [{'name': event.key, 'type': '', 'layers': [],
+        return [{'name': event.key, 'type': library_of(event.key), 'layers': [],
                  'seconds': event.self_cpu_time_total / PROFILED / 1e6}
                 for event in profile.key_averages() if event.self_cpu_time_total > 0]
 

@@ -280,29 +280,30 @@ namespace detail {
   return conditions(own) == conditions(chain) && predicted.threads == threads;
 }
 
-/// The profile of an engine's case, if it names layers of the model; else null.
+/// The profile of an engine's case; null if there is none.
 [[nodiscard]] inline const std::vector<result::engine_node>* profile_of(
     const result::configuration_name& configuration, const group& files) {
   for (const result::results* file : files) {
     const auto found = file->engine_layers.find(configuration.text());
-    if (found == file->engine_layers.end()) continue;
-    const auto is_known = [](const result::engine_node& node) { return !node.layers.empty(); };
-    if (std::ranges::any_of(found->second, is_known)) return &found->second;
+    if (found != file->engine_layers.end() && !found->second.empty()) return &found->second;
   }
   return nullptr;
 }
 
-/// Gives the layers of a case their times in an engine's profile. A node's time is that of the
-/// predicted call that has the first layer of the node; a call may have several joined layers.
+/// Gives the layers of a case their times in an engine's profile, if it names layers. A node's time
+/// is that of the predicted call that has the first layer of the node; a call may have several
+/// joined layers.
 inline void add_profile(validated& entry, const std::vector<result::engine_node>& nodes) {
+  const auto names_layers = [](const result::engine_node& node) { return !node.layers.empty(); };
+  const bool by_layer = std::ranges::any_of(nodes, names_layers);
   const auto is_unnamed = [](const layer_time& call) {
     return call.layers.empty() && call.count > 1;
   };
-  entry.has_unnamed_layers = std::ranges::any_of(entry.predicted.layers, is_unnamed);
+  entry.has_unnamed_layers = by_layer && std::ranges::any_of(entry.predicted.layers, is_unnamed);
   if (entry.has_unnamed_layers) return;
   std::map<std::string, layer_time*, std::less<>> calls;  // by layer
   for (layer_time& call : entry.predicted.layers) {
-    call.chain_seconds = 0;
+    if (by_layer) call.chain_seconds = 0;
     for (const std::string& joined : call.layers.empty() ? std::vector{call.name} : call.layers) {
       std::istringstream names(joined);
       for (std::string name; std::getline(names, name, '+');) calls.emplace(name, &call);

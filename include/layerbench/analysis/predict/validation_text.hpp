@@ -158,8 +158,8 @@ namespace detail {
 
 namespace detail {
 
-/// What an engine's profile says of a case: times by op, the layers that differ most, and what the
-/// engine does in no layer. Empty if there is none that names layers.
+/// An engine's profile of a case: times by op, the layers that differ most, and nodes of no layer.
+/// If it names no layers: times by type of node. Empty without a profile.
 [[nodiscard]] inline std::string profile_text(const validated& of, const std::string& engine) {
   if (of.has_unnamed_layers) {
     return headline(of.predicted) +
@@ -179,11 +179,15 @@ namespace detail {
   for (const auto& [kind, seconds] : of.in_no_layer) {
     others.push_back(fmt::format("{} {}", kind, format::milliseconds(seconds)));
   }
+  const std::string profile =
+      fmt::format("by the profile of {}, which adds up to {:.0f} % of its step:\n", engine,
+                  100 * *of.profiled / of.measured.seconds);
+  if (of.ops().empty()) {
+    return fmt::format("{}, ms {}  {}\n", headline(of.predicted), profile, fmt::join(others, ", "));
+  }
   return fmt::format(
-      "{}, ms predicted / by the profile of {}, which adds up to {:.0f} % of its step:\n"
-      "  by op: {}\n  furthest apart: {}\n{}",
-      headline(of.predicted), engine, 100 * *of.profiled / of.measured.seconds, list(of.ops()),
-      list(farthest(of.layers())),
+      "{}, ms predicted / {}  by op: {}\n  furthest apart: {}\n{}", headline(of.predicted), profile,
+      list(of.ops()), list(farthest(of.layers())),
       others.empty() ? "" : fmt::format("  in no layer: {}\n", fmt::join(others, ", ")));
 }
 
