@@ -91,7 +91,7 @@ const std::vector<permission> other_headers{
     {"fcntl.h", {""}},
     {"dlfcn.h", {"backend/cuda/"}},
     {"sched.h", {"topology/this_machine.hpp"}},
-    {"spawn.h", {"tools/"}},
+    {"spawn.h", {"base/child_process.hpp"}},
     {"time.h", {""}},
     {"unistd.h", {""}}};
 

@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
-#include <layerbench/base/error.hpp>
+#include <layerbench/base/child_process.hpp>
 
 /// Child processes of the tool.
 namespace layerbench::tool {
@@ -30,24 +27,13 @@ invocation invocation_of(const std::vector<std::string>& line);
 /// The path of the program of a command. Throws usage_error if no executable is found.
 std::string find_program(const invocation& of);
 
-/// A status of wait(2) as text: "exit code 3", "signal 11 (Segmentation fault)".
-std::string status_text(int status);
-
-/// The exit code of a failed program if it is one of the shared exit codes, else `failure`.
-exit_code exit_code_of(int status);
-
 /// The last lines of a file, at most `most`.
 std::vector<std::string> last_lines(const std::filesystem::path& file, std::size_t most);
 
-/// Runs programs one after another. During its lifetime SIGINT and SIGTERM are passed on to the
-/// running program, and end the tool only when that program has ended.
+/// Runs programs one after another. During its lifetime the signals of child_starter are passed on
+/// to the running program, and end the tool only when that program has ended.
 class process_runner {
  public:
-  process_runner();
-  process_runner(const process_runner&) = delete;
-  process_runner& operator=(const process_runner&) = delete;
-  ~process_runner();
-
   /// Runs `what` with `more` arguments and an empty stdin, and returns its status of wait(2). Its
   /// stderr goes to the file `errors` and its stdout is discarded; if `errors` is empty, both go to
   /// the tool's stderr. Throws usage_error and error if it cannot be run.
@@ -57,11 +43,7 @@ class process_runner {
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
  private:
-  [[nodiscard]] ::pid_t start(const invocation& what, const std::vector<std::string>& more,
-                              const std::string& errors) const;
-
-  ::sigset_t waited_for_{};
-  ::sigset_t before_{};
+  child_starter starter_;
   bool interrupted_ = false;
 };
 
