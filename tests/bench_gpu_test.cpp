@@ -1,10 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <gmock/gmock.h>
 
@@ -322,6 +327,82 @@ TEST_F(Gpu, KeepsToTheWorkspaceThatItMayTake) {
       "bench_conv",
       {"--backend=cudnn", "--dtype=bf16", "--workspace-limit=0", "--benchmark_filter=conv1"});
   EXPECT_THAT(all.rows.front().label.algorithm, StartsWith("eng31"));
+}
+
+/// Several GPUs that are measured at once.
+class AllGpus : public Gpu {
+ protected:
+  AllGpus() { environment_["SOFTWARE_GPUS"] = "2"; }
+  /// The result file of a GPU.
+  std::string file(int number) {
+    return (directory_.path() / fmt::format("r_device{}.json", number)).string();
+  }
+  texts with_files(texts arguments) {
+    arguments.insert(arguments.end(),
+                     {"--backend=cudnn", "--device=all", "--benchmark_filter=relu1",
+                      "--benchmark_out=" + (directory_.path() / "r.json").string()});
+    return arguments;
+  }
+};
+
+TEST_F(AllGpus, HaveAResultFileEach) {
+  const testing::outcome done = bench("bench_model", with_files({}));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("relu1")) << "the first one's rows";
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() / "r.json"));
+  for (const int number : {0, 1}) {
+    const result::results one = result::read(file(number));
+    EXPECT_THAT(one.context.at("command"), HasSubstr(fmt::format("--device={} ", number)));
+    EXPECT_EQ(one.context.at("places"), "none") << "differing places could not be compared";
+    EXPECT_EQ(one.rows.size(), 1U);
+  }
+}
+
+TEST_F(AllGpus, DoNotStopForOneThatFails) {
+  std::filesystem::create_directory(file(1));
+  const testing::outcome done = bench("bench_model", with_files({}));
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, ContainsRegex("device 1: layerbench: .*is a directory"));
+  EXPECT_THAT(done.err, HasSubstr("device 1 ended with exit code 2"));
+  EXPECT_EQ(result::read(file(0)).rows.size(), 1U);
+}
+
+TEST_F(AllGpus, KeepWhatTheyMeasuredIfInterruptedAndGoOnLater) {
+  testing::child running(
+      testing::bench_path("bench_model"),
+      testing::shortly(directory_.model, with_files({"--benchmark_min_time=0.001",
+                                                     "--benchmark_repetitions=1000000"})),
+      environment_);
+  const auto both_have_files = [&] {
+    return std::filesystem::exists(file(0)) && std::filesystem::exists(file(1));
+  };
+  for (int i = 0; i < 60'000 && !both_have_files(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  running.signal(SIGTERM);
+  EXPECT_EQ(running.wait().exit_code, 130);
+  const auto interrupted = [&](int number) {
+    return result::read(file(number)).context.at("interrupted");
+  };
+  ASSERT_TRUE(both_have_files());
+  EXPECT_EQ(interrupted(0) + interrupted(1), "11");
+  const std::string all = (directory_.path() / "r.json").string();
+  const testing::outcome resumed =
+      bench("bench_model",
+            {"--backend=cudnn", "--device=all", "--benchmark_filter=relu1", "--resume=" + all});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(interrupted(0) + interrupted(1), "00");
+}
+
+TEST_F(AllGpus, NeedSeparateFilesAndABackendOfGpus) {
+  const auto refused = [&](const texts& arguments) {
+    const testing::outcome done = bench("bench_model", arguments);
+    EXPECT_EQ(done.exit_code, 2) << done.err;
+    return done.err;
+  };
+  EXPECT_THAT(refused({"--backend=cudnn", "--device=all"}), HasSubstr("--benchmark_out"));
+  EXPECT_THAT(refused({"--backend=cudnn,reference", "--device=all", "--benchmark_out=r.json"}),
+              HasSubstr("reference has one device"));
+  EXPECT_THAT(refused({"--backend=cudnn", "--device=some"}), HasSubstr("'some'"));
 }
 
 TEST(GpuCheck, SaysWhatIsWrongBeforeItBuilds) {

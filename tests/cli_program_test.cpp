@@ -92,6 +92,7 @@ struct several : reference::backend {
   using backend::backend;
   static inline int chosen = 0;
   static void choose(int number) { chosen = number; }
+  static int devices() { return 4; }
 };
 
 TEST(ADevice, IsOfTheBackendsThatHaveSeveral) {

@@ -152,6 +152,17 @@ TEST(Affinity, OfTwoCachesFillsTheLargerPartFirst) {
   EXPECT_THAT(threads_of_domains(of, mask), ElementsAre(1, 6, 8));
 }
 
+TEST(Shares, AreOfWholeNeighbouringCores) {
+  const topology of = two_sockets();
+  const auto shares = shares_of_cores(of, of.processors(), 8);
+  ASSERT_THAT(shares, SizeIs(8));
+  EXPECT_THAT(shares.front(), ElementsAreArray(range(0, 16)));
+  EXPECT_THAT(shares.back(), ElementsAreArray(range(112, 16)));
+  EXPECT_THAT(shares_of_cores(of, range(2, 6), 2), ElementsAre(range(2, 4), range(6, 2)));
+  EXPECT_THAT(shares_of_cores(of, {0, 1}, 2), ElementsAre(range(0, 2), range(0, 2)))
+      << "one core has no shares";
+}
+
 TEST(Sweeps, HaveGoodPlacesForEachNumberOfThreads) {
   const topology of = two_sockets();
   const processor_list order = processors_in_order(of, of.processors(), {1, 2, 4, 12, 100});

@@ -74,7 +74,10 @@ concept has_telemetry = requires(B& device) {
 };
 
 template <class B>
-concept has_devices = requires { B::choose(1); };
+concept has_devices = requires {
+  B::choose(1);
+  B::devices();
+};
 
 template <class B>
 concept is_only_when_named = requires { requires B::only_when_named; };
@@ -433,7 +436,10 @@ template <backend B, op::operation... Ops>
                       .has_graphs = detail::has_graphs<B>,
                       .only_when_named = detail::is_only_when_named<B>};
   if constexpr (detail::has_binding<B>) entry.binding = &B::binding;
-  if constexpr (detail::has_devices<B>) entry.choose_device = [](int number) { B::choose(number); };
+  if constexpr (detail::has_devices<B>) {
+    entry.choose_device = [](int number) { B::choose(number); };
+    entry.devices = [] { return B::devices(); };
+  }
   if constexpr (detail::registers_buffers<B>) {
     entry.register_buffers = [] { B::register_buffers(); };
   }

@@ -34,6 +34,7 @@ struct backend_entry {
   bool only_when_named = false;  ///< programs that run whole models use it only where it is named
   machine::thread_binding (*binding)() = nullptr;  ///< null: its threads are not this program's
   void (*choose_device)(int number) = nullptr;     ///< null: there is one device
+  int (*devices)() = nullptr;                      ///< how many there are; null: one
   void (*register_buffers)() = nullptr;            ///< null: its library registers no memory
   int (*ranks)() = nullptr;                        ///< null: all ranks are in this program
   std::string_view more_ranks = {};                ///< how a user starts more of them

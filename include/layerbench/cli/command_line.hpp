@@ -144,9 +144,14 @@ inline void add_form_options(CLI::App& app, options& o) {
            "LAYERBENCH_IN_PLACE")
       ->check(one_of({"activation", "add", "none"}))
       ->capture_default_str();
-  add_one(app, "--device", "N", o.device, "Number of the device; a CPU is 0", "LAYERBENCH_DEVICE")
-      ->check(whole_number(0, 1023))
-      ->capture_default_str();
+  add_one(
+      app, "--device", "N|all", o.device,
+      "Number of the device (a CPU is 0), or all: every GPU at the same time, one process and one "
+      "result file per GPU; needs --benchmark_out\n--device=all --benchmark_out=r.json",
+      "LAYERBENCH_DEVICE")
+      ->check(check_device)
+      ->capture_default_str()
+      ->take_last();
   add_one(app, "--workspace-limit", "SIZE", o.workspace_limit,
           "Scratch memory that a plan may use [4GiB]\n--workspace-limit=64MiB",
           "LAYERBENCH_WORKSPACE_LIMIT")
@@ -259,7 +264,8 @@ inline void add_measuring_options(CLI::App& app, options& o) {
   add_one(app, "--resume", "FILE", o.resume,
           "Continue this result file; results go there, too, unless --benchmark_out is "
           "given\n--resume=r.json",
-          "LAYERBENCH_RESUME");
+          "LAYERBENCH_RESUME")
+      ->take_last();
   app.add_flag("--wide", o.wide, "Whole row names in the table, also the parts that all rows have");
 }
 

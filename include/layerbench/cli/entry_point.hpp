@@ -11,6 +11,7 @@
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/cli/all_devices.hpp>
 #include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/threads.hpp>
@@ -61,7 +62,10 @@ inline void require_all_ranks_of(const registry& known) {
     parsed = parse_options(argc, argv, what, known);
     exit_code code = exit_code::done;  // nothing parsed: --help or --version said it all
     if (parsed) {
-      code = run_program(*parsed, argv[0], what, known, after, make_ranks);
+      const bool lists = parsed->list || parsed->list_tests || parsed->list_backends;
+      code = parsed->on_all_devices() && !lists
+                 ? measure_on_all_devices(*parsed, argc, argv, what, known)
+                 : run_program(*parsed, argv[0], what, known, after, make_ranks);
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw error("writing to stdout failed; the output is truncated");

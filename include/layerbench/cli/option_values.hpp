@@ -35,6 +35,13 @@ namespace layerbench::run::detail {
   return {check, fmt::format("{} to {}", least, most)};
 }
 
+/// A number of a device, or `all`.
+[[nodiscard]] inline std::string check_device(const std::string& text) {
+  constexpr int most = 1023;
+  if (text == "all" || whole_number(0, most)(text).empty()) return {};
+  return fmt::format("'{}' is neither a number from 0 to {} nor all", text, most);
+}
+
 /// One of `names`.
 [[nodiscard]] inline CLI::Validator one_of(std::vector<std::string> names) {
   const std::string shown = fmt::format("{{{}}}", fmt::join(names, ","));

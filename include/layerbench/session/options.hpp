@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,9 +50,9 @@ struct options {
       model::usually_in_place().end()};  ///< ops that write over their source
   std::int64_t ranks = 2;                ///< of backends whose ranks are all in this process
   std::vector<std::string> collectives{"all_reduce"};  ///< kinds of op::collective
-  bool registered = false;  ///< collectives in memory that is registered with the library
-  bool yes = false;         ///< run collectives although one rank sends nothing
-  int device = 0;
+  bool registered = false;   ///< collectives in memory that is registered with the library
+  bool yes = false;          ///< run collectives although one rank sends nothing
+  std::string device = "0";  ///< number, or all
   std::size_t workspace_limit = plan_request{}.workspace_limit;  ///< bytes
   std::string plans = "heuristic";                               ///< or measured, or a result file
   std::string shapes = model::default_shapes_directory();
@@ -84,6 +85,10 @@ struct options {
   std::string command;      ///< the command line, as a shell reads it
   std::map<std::string, std::string>
       variables;  ///< by option: the environment variable that set it
+
+  [[nodiscard]] bool on_all_devices() const { return device == "all"; }
+  /// 0 for all.
+  [[nodiscard]] int device_number() const { return std::atoi(device.c_str()); }
 
   [[nodiscard]] model::training training() const {
     model::training how{.rule = from_name<op::update_rule>(optimizer).value()};

@@ -504,7 +504,7 @@ inline void require_reusable_memory(const options& o) {
   const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);
   detail::note_integers(o, backends, known, all.notes);
   if (!o.list && !o.list_tests) {
-    detail::choose_device(o.device, backends, known);
+    detail::choose_device(o.device_number(), backends, known);
     if (o.registered) detail::register_buffers(backends, known);
     // Ranks must have the same plans, so none of them may replace the library's choice.
     if (ranks == nullptr || o.plans != "heuristic") {

@@ -103,6 +103,24 @@ namespace detail {
   return counts;
 }
 
+/// Splits the usable processors into `count` shares of neighbouring cores, equal up to one core.
+/// Where there are fewer cores, each share has all processors.
+[[nodiscard]] inline std::vector<processor_list> shares_of_cores(const topology& of,
+                                                                 const processor_list& usable,
+                                                                 std::size_t count) {
+  std::vector<processor_list> cores;
+  for (const core& one : of.cores) {
+    if (intersect(one.processors, usable)) cores.push_back(detail::within(one.processors, usable));
+  }
+  if (cores.size() < count) return {count, usable};
+  std::vector<processor_list> shares(count);
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    processor_list& share = shares[i * count / cores.size()];
+    share.insert(share.end(), cores[i].begin(), cores[i].end());
+  }
+  return shares;
+}
+
 /// All usable processors in the order in which threads should have them: the first N are the best
 /// ones for N threads, for each N of `threads`, or of threads_of_domains() if there are none. They
 /// are on different cores while there are any, and on one last-level cache, node or package if they

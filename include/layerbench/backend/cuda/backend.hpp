@@ -41,6 +41,8 @@ class backend {
     throw unavailable(fmt::format("GPU {} cannot be used here: cudaSetDevice: {}", number,
                                   status_traits<cudaError_t>::text(status)));
   }
+  /// Number of GPUs; 0 where none can be used.
+  static int devices() noexcept { return device_count(); }
   static int processors() noexcept { return 1; }
   static int threads_used(int /*offered*/) noexcept { return 1; }
 

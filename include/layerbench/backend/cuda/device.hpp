@@ -32,6 +32,14 @@ namespace layerbench::cuda {
   return cudaRuntimeGetVersion(&version) == cudaSuccess ? version : 0;
 }
 
+/// Number of GPUs; 0 where none can be used.
+[[nodiscard]] inline int device_count() noexcept {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  static_cast<void>(cudaGetLastError());  // otherwise a later call reports this error again
+  return 0;
+}
+
 /// Why no GPU can be used, with the status of the run time; nullopt if one can.
 [[nodiscard]] inline std::optional<std::string> unavailable_reason() noexcept {
   int count = 0;

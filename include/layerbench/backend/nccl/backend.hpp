@@ -106,11 +106,7 @@ class backend : public cuda::backend {
   void record() = delete;                   ///< plans do, since all ranks must record the same
 
   /// Number of GPUs; 1 without a GPU, where rows can still be listed.
-  static int ranks() {
-    int count = 0;
-    const bool none = cuda::unavailable_reason().has_value();
-    return none || cudaGetDeviceCount(&count) != cudaSuccess ? 1 : std::max(1, count);
-  }
+  static int ranks() { return std::max(1, devices()); }
 
   /// Also refuses CUDA_LAUNCH_BLOCKING with several GPUs. A launch then returns when its kernel
   /// ends, and NCCL's kernels end when those of all GPUs run, which are launched later.

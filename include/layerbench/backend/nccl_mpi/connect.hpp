@@ -34,10 +34,8 @@ struct gpu_of_rank {
 
 /// Makes the GPU of this rank the current device. Throws unavailable without one.
 inline void choose_gpu() {
-  int count = 0;
   if (const auto reason = cuda::unavailable_reason()) throw unavailable(*reason);
-  cuda::check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
-  cuda::backend::choose(mpi::rank_group::all().rank_on_host() % count);
+  cuda::backend::choose(mpi::rank_group::all().rank_on_host() % cuda::backend::devices());
 }
 
 /// Sends the leader the GPU of this rank. Returns those of all ranks to the leader.
