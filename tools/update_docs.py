@@ -264,6 +264,22 @@ def engines(pattern, engine):
                      *(f"{title} %" for title in titles)], rows)
 
 
+def libraries(pattern, engine):
+    """A row per case: the shares of an engine's profile that each library's code takes, as means over
+    the files of `pattern`. For engines whose profile names no layers."""
+    found = {}
+    for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
+        for of in json.loads(file.read_text())["engines"]:
+            for case in of["cases"] if of["engine"] == engine else []:
+                shares = {node["type"]: node["seconds"] / case["profile_seconds"]
+                          for node in case["in_no_layer"]}
+                found.setdefault(case_name(case, shown=()), []).append(shares)
+    names = sorted({name for runs in found.values() for shares in runs for name in shares})
+    return markdown(["case", *(f"{name} %" for name in names)],
+                    [[case, *(f"{100 * mean(shares.get(name, 0) for shares in runs):.0f}"
+                              for name in names)] for case, runs in found.items()])
+
+
 def overheads(file):
     """A row per engine and number of threads: what it takes beside its calls."""
     known = json.loads((ROOT / file).read_text())["engine_overheads"]
@@ -468,7 +484,7 @@ def imports(file):
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
-          "engines": engines, "bare_loops": bare_loops, "overheads": overheads,
+          "engines": engines, "libraries": libraries, "bare_loops": bare_loops, "overheads": overheads,
           "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions}
 
