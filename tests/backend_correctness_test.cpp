@@ -92,8 +92,10 @@ bool is_known_gap(const op::lrn& o, const plan_request& request) {
                                                              : o.c % 16 != 0 || o.size > 5);
   return request.pass == op::pass::bwd && (wrong || o.size == 1);
 }
+/// Recurrent layers in f16 need more than the instructions for f16 of a processor without AMX.
 bool is_known_gap(const op::rnn& o, const plan_request& request) {
   return is_integer(request.type) || (o.layers > 1 && o.bidirectional && !o.unfused) ||
+         (request.type == dtype::f16 && !o.unfused) ||
          (request.pass == op::pass::bwd && request.type != dtype::f32);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {
@@ -199,7 +201,7 @@ class random_shapes : public ::testing::Test {
                      int shapes, draw drawn_by) {
     dice d(41);
     tally sum;
-    while (sum.ran < shapes && sum.drawn < 3 * shapes) {
+    while (sum.ran < shapes && sum.drawn < 4 * shapes) {
       const Op o = drawn_by(d);
       const std::vector<op::pass> passes = op::passes(o);
       const op::pass drawn = passes[static_cast<std::size_t>(

@@ -123,7 +123,7 @@ TEST_F(Decoding, DoesNotOverwriteACacheThatAnActivationReads) {
 
 TEST_F(Decoding, HasARowOfAnAppendWithoutACacheForEachSlot) {
   const auto memory = testing::make_context(testing::reference_backend(), 1);
-  constexpr std::size_t footprint = std::size_t{1} << 28U;
+  const auto footprint = static_cast<std::int64_t>(2 * memory->device().cache_bytes());
   for (const cache_state state : {cache_state::model, cache_state::cold, cache_state::hot}) {
     const op::append o{.n = 1, .tokens = 1, .context = {4095}, .columns = 256};
     const auto plan = memory->device().plan(op::any(o), {});
