@@ -231,20 +231,24 @@ def cases(*names):
                      "rounds", "disturbed"], rows)
 
 
+def engine_cases(pattern, engine):
+    """The cases of an engine in the files of `pattern`, file by file."""
+    for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
+        for of in json.loads(file.read_text())["engines"]:
+            if of["engine"] == engine:
+                yield from of["cases"]
+
+
 def engines(pattern, engine):
     """A row per case: the calls that were timed, the prediction for the engine, and its step, as means
     over the files of `pattern`; the differences of both in each file; then the means, the largest and
     the mean of the differences. The text above the table has the plan and the memory, which all cases
     share."""
     found = {}  # by case, from each file
-    for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
-        for of in json.loads(file.read_text())["engines"]:
-            for case in of["cases"] if of["engine"] == engine else []:
-                overhead = case.get("overhead_seconds", 0)
-                alone = case["predicted_seconds"] - overhead
-                calls = {**case, "predicted_seconds": alone,
-                         "error": alone / case["measured_seconds"] - 1}
-                found.setdefault(case_name(case, shown=()), []).append((calls, case))
+    for case in engine_cases(pattern, engine):
+        alone = case["predicted_seconds"] - case.get("overhead_seconds", 0)
+        calls = {**case, "predicted_seconds": alone, "error": alone / case["measured_seconds"] - 1}
+        found.setdefault(case_name(case, shown=()), []).append((calls, case))
     # Without an engine's terms the prediction is the calls alone.
     shown = (0, 1) if any(case.get("overhead_seconds") for runs in found.values()
                           for _, case in runs) else (0,)
@@ -268,12 +272,10 @@ def libraries(pattern, engine):
     """A row per case: the shares of an engine's profile that each library's code takes, as means over
     the files of `pattern`. For engines whose profile names no layers."""
     found = {}
-    for file in sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file"):
-        for of in json.loads(file.read_text())["engines"]:
-            for case in of["cases"] if of["engine"] == engine else []:
-                shares = {node["type"]: node["seconds"] / case["profile_seconds"]
-                          for node in case["in_no_layer"]}
-                found.setdefault(case_name(case, shown=()), []).append(shares)
+    for case in engine_cases(pattern, engine):
+        shares = {node["type"]: node["seconds"] / case["profile_seconds"]
+                  for node in case["in_no_layer"]}
+        found.setdefault(case_name(case, shown=()), []).append(shares)
     names = sorted({name for runs in found.values() for shares in runs for name in shares})
     return markdown(["case", *(f"{name} %" for name in names)],
                     [[case, *(f"{100 * mean(shares.get(name, 0) for shares in runs):.0f}"
@@ -484,8 +486,8 @@ def imports(file):
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
-          "engines": engines, "libraries": libraries, "bare_loops": bare_loops, "overheads": overheads,
-          "kernel_factors": kernel_factors,
+          "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
+          "overheads": overheads, "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions}
 
 
