@@ -31,20 +31,6 @@ std::string_view variable_name(std::string_view word) {
   return std::ranges::all_of(name, fits) ? name : "";
 }
 
-/// The tool's environment with the variables of `what`; the last one of a name counts.
-std::vector<std::string> environment_of(const invocation& what) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
-  for (const std::string& variable : what.variables) {
-    const std::string_view name = variable_name(variable);
-    std::erase_if(all, [&](std::string_view word) {
-      return word.starts_with(name) && word.substr(name.size()).starts_with('=');
-    });
-    all.push_back(variable);
-  }
-  return all;
-}
-
 /// The directories in which programs without a directory are searched.
 std::string search_path(const invocation& of) {
   const char* const inherited = std::getenv("PATH");
@@ -107,7 +93,8 @@ int process_runner::run(const invocation& what, const std::vector<std::string>& 
     output.discard(STDOUT_FILENO);
     output.send(STDERR_FILENO, errors);
   }
-  const ::pid_t id = starter_.start(find_program(what), words, environment_of(what), output);
+  const ::pid_t id =
+      starter_.start(find_program(what), words, environment_with(what.variables), output);
   for (;;) {
     const int signal = starter_.next_signal();
     if (signal != SIGCHLD) {

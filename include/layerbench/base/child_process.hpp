@@ -37,6 +37,20 @@ namespace layerbench {
   return failure;
 }
 
+/// This program's environment with `variables` (NAME=VALUE), of which the last one of a name
+/// counts.
+[[nodiscard]] inline std::vector<std::string> environment_with(
+    const std::vector<std::string>& variables) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  for (const std::string& variable : variables) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(all, [&](const std::string& word) { return word.starts_with(name); });
+    all.push_back(variable);
+  }
+  return all;
+}
+
 /// Where the stdout and stderr of a child go. Its stdin is empty.
 class child_output {
  public:

@@ -70,20 +70,6 @@ namespace detail {
   return count;
 }
 
-/// The environment of the programs, without the places of this program's threads: threads may run
-/// on all processors of their program's share.
-[[nodiscard]] inline std::vector<std::string> environment_of_programs() {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (!text.starts_with("OMP_PROC_BIND=") && !text.starts_with("OMP_PLACES=")) {
-      all.emplace_back(text);
-    }
-  }
-  all.emplace_back("OMP_PROC_BIND=false");
-  return all;
-}
-
 /// Copies a program's stderr to that of this one, with `device N: ` before each line.
 class labelled_stderr {
  public:
@@ -214,7 +200,9 @@ class device_programs {
   const int count = detail::devices_for(o, what, known);
   const std::vector<machine::processor_list> shares = machine::shares_of_cores(
       machine::this_machine(), binding_of(known).processors(), static_cast<std::size_t>(count));
-  const std::vector<std::string> variables = detail::environment_of_programs();
+  // Threads may run on all processors of their share, not on the places of this program's threads.
+  std::vector<std::string> variables = environment_with({"OMP_PROC_BIND=false"});
+  std::erase_if(variables, [](const std::string& one) { return one.starts_with("OMP_PLACES="); });
   for (int device = 0; device < count; ++device) {
     std::vector<std::string> words(argv, argv + argc);
     words.push_back(fmt::format("--device={}", device));
