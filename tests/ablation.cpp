@@ -12,7 +12,8 @@
 // again        the same once more: how far two ways differ by noise
 // no_producer  sources are copied to their place just before the call, by no producer
 // no_eviction  the cores' own caches are not filled with something else before
-// no_settling  the rings are not read before each pass
+// no_settling  the rings are not read before each pass, nor results after each call, and no call
+//              waits
 // no_users     nobody uses before what is written last
 // no_pacing    a turn of the rings takes as long as it takes
 // rotate       none of these: all operands move round the rings

@@ -192,6 +192,47 @@ TEST_F(OperandRing, SettlingReadsTheRingsInModelsThatTheLastCacheKeepsAPartOf) {
   EXPECT_THAT(recorder::threads_worked, SizeIs(1)) << "but nothing else comes before the call";
 }
 
+TEST_F(OperandRing, ResultsAreReadOnceAfterACallWhereTheLlcMayKeepThem) {
+  const auto set_up = [](operand_ring& turns) {
+    recorder::threads_worked.clear();
+    turns.set_up(1);
+    return recorder::threads_worked.size();
+  };
+  const auto reads_of = [&](const op_in_context& how) {
+    operand_ring turns = turn(conv, how);
+    const std::size_t first = set_up(turns);
+    EXPECT_EQ(set_up(turns), first) << "no call was made";
+    turns.call(1);
+    const std::size_t after_call = set_up(turns);
+    turns.call(1);
+    turns.warm_shared_cache();
+    EXPECT_EQ(set_up(turns), first) << "later steps used the caches";
+    return after_call - first;
+  };
+  op_in_context shares = after_relu(2 << 20);
+  shares.shared_bytes = 1 << 20;
+  EXPECT_EQ(reads_of(after_relu(2 << 20)), 1U);
+  EXPECT_EQ(reads_of(shares), 0U) << "the model writes their memory again";
+  EXPECT_EQ(reads_of(after_relu(4 << 16)), 0U) << "private caches keep them";
+  EXPECT_EQ(reads_of(after_relu(64 << 20)), 0U) << "no cache keeps them";
+}
+
+TEST_F(OperandRing, ResultsAreTheActivationsThatACallWrites) {
+  operand_ring turns = turn(conv, after_relu(2 << 20));
+  make_calls(turns, 3);
+  const std::vector<memory_range> results = turns.results_of(1);
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_EQ(results.front().start, places("conv", 2).at(1));
+  EXPECT_EQ(results.front().bytes, plan_->operands()[2].bytes);
+}
+
+TEST(TurnsThatWarm, TouchTwiceTheSizeOfTheCache) {
+  EXPECT_EQ(turns_that_warm(100, 25), 9U);
+  EXPECT_EQ(turns_that_warm(100, 150), 2U);
+  EXPECT_EQ(turns_that_warm(100, 1000), 1U);
+  EXPECT_EQ(turns_that_warm(0, 1), 1U) << "without a cache";
+}
+
 TEST_F(OperandRing, ATurnOfTheRingsTakesAsLongAsAStepWhereOthersEvictInTheMeantime) {
   constexpr double step = 0.02;  // seconds
   operand_ring turns = turn(conv, after_relu(2 << 20));

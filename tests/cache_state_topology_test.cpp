@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <gmock/gmock.h>
@@ -46,14 +47,15 @@ using testing::two_sockets;
 
 /// The layout of a convolution with operands of 208 KiB on such a machine, with that many threads.
 buffer_layout layout_on(const topology& of, int threads, cache_state state,
-                        std::int64_t footprint = 0) {
+                        std::int64_t footprint = 0, std::optional<std::int64_t> shared_bytes = {}) {
   layerbench_elsewhere::machine = of;
   layerbench_elsewhere::places = testing::bound(of, {threads});
   backend_device<layerbench_elsewhere, op::conv, op::activation> device(threads);
   const op::conv conv{
       .n = 1, .c = 64, .h = 16, .w = 16, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
   const auto plan = device.plan(op::any(conv), {});
-  return buffer_layout_of(device, *plan, {.cache = state, .footprint = footprint});
+  return buffer_layout_of(device, *plan,
+                          {.cache = state, .footprint = footprint, .shared_bytes = shared_bytes});
 }
 std::int64_t ring_bytes(const buffer_layout& of) {
   return static_cast<std::int64_t>(of.slots * of.touched_bytes);
@@ -67,6 +69,15 @@ void expect_rings(const topology& of, int threads, std::int64_t last, std::int64
   const buffer_layout model = layout_on(of, threads, cache_state::model, std::int64_t{1} << 40);
   EXPECT_NEAR(static_cast<double>(ring_bytes(model)), static_cast<double>(4 * last), call);
   EXPECT_EQ(static_cast<std::int64_t>(model.private_eviction_bytes), 4 * private_bytes);
+}
+
+TEST(Rings, WaitForAStepUnlessItsActivationsShareMemory) {
+  const auto model = [](std::int64_t footprint, std::optional<std::int64_t> shared_bytes = {}) {
+    return layout_on(two_sockets(), 1, cache_state::model, footprint, shared_bytes);
+  };
+  EXPECT_TRUE(model(40 * mib).paced);
+  EXPECT_FALSE(model(40 * mib, 20 * mib).paced);
+  EXPECT_FALSE(model(65 * mib).paced) << "more than twice the LLC";
 }
 
 TEST(Rings, AreAsLongAsTheCachesOfTheThreadsOfTwoSockets) {

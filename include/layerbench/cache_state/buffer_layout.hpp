@@ -33,7 +33,10 @@ struct buffer_layout {
   std::size_t first_after_eviction = 0;
   std::size_t private_eviction_bytes = 0;  ///< 0: private caches are not evicted
   bool warm_shared_cache = false;          ///< the caller should read the rings before it measures
-  bool paced = false;                      ///< one turn of the rings should last as long as a step
+  /// Results should be read again after a call, since a last-level cache may keep such memory until
+  /// the next step. Not of shared memory, which the model soon uses for something else.
+  bool reads_results = false;
+  bool paced = false;  ///< one turn of the rings should last as long as a step
   std::size_t filler_blocks = instruction_cache_filler.size();  ///< run before each call
   std::size_t touched_bytes = 0;                                ///< by a call and its setup ops
   std::size_t slots = 1;             ///< of the rings of constants and of updated memory
@@ -152,9 +155,11 @@ class buffer_layout_builder {
     // The warm-up calls bring the rings of smaller models into the private caches.
     layout_.warm_shared_cache =
         what.warm_shared_cache && in_model && step_evicts && reuse_bytes_ < uncached_bytes();
+    layout_.reads_results = layout_.warm_shared_cache && !what.shared_bytes;
     // What other tenants of the host leave in the last-level cache depends on the time that passes.
-    // The cache keeps little of a step of more than twice its size in any case.
-    layout_.paced = layout_.warm_shared_cache && reuse_bytes_ <= 2 * device_.cache_bytes() &&
+    // The cache keeps little of a step of more than twice its size in any case. Memory that all
+    // activations share is used many times in a step: while the ring waited, it would be evicted.
+    layout_.paced = layout_.reads_results && reuse_bytes_ <= 2 * device_.cache_bytes() &&
                     device_.timing() != timing_mode::graph;  // a graph cannot wait
     // A model that stays in the private caches has few layers, which run about one block each.
     if (!step_evicts) layout_.filler_blocks = std::min(layout_.filler_blocks, what.step_calls);

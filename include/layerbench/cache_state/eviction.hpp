@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -33,6 +34,12 @@ inline void read_memory(compute_device& device, std::span<const memory_range> ra
       }
     }
   });
+}
+
+/// How many turns through `bytes` of memory bring a cache into the state that an endless loop
+/// through this memory has. Adaptive replacement policies need the cache's size several times over.
+[[nodiscard]] inline std::size_t turns_that_warm(std::size_t cache_bytes, std::size_t bytes) {
+  return 1 + 2 * cache_bytes / std::max<std::size_t>(1, bytes);
 }
 
 namespace detail {

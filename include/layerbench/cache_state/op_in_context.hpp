@@ -49,7 +49,9 @@ struct op_in_context {
   std::vector<operand_history> operands = {};  ///< missing ones were last used one step ago
   std::size_t step_calls = SIZE_MAX;           ///< calls in the step
   bool evict_private_caches = true;  ///< as the other layers of the step do between two calls
-  bool warm_shared_cache = true;     ///< as an endless loop of steps does
+  /// As an endless loop of steps does. Otherwise calls do not wait, and nothing reads their
+  /// results.
+  bool warm_shared_cache = true;
 };
 
 }  // namespace layerbench::run

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -32,15 +33,19 @@ namespace layerbench::run {
 /// Once before a measurement, untimed, warm_shared_cache():
 ///   1. reads all slots in the order in which calls use them, and writes what calls on them would
 ///      have written, so that the last-level cache holds what it holds in an endless loop of steps.
+///      It reads them several times where results are read again.
 ///
 /// Before each timed call, untimed, set_up():
-///   2. runs the setup ops of longer ago: those that write, or used, an operand of this call or of
+///   2. reads the results of the previous call, as the model's next layers do. Some caches keep
+///   only
+///      what was used again. Not on a GPU, and not of memory that activations share;
+///   3. runs the setup ops of longer ago: those that write, or used, an operand of this call or of
 ///      one a few calls ahead, as far ahead as in the model;
-///   3. waits until the call is due, where a turn of the ring should last as long as a step;
-///   4. evicts the private caches, as the other layers of the step do;
-///   5. runs the setup ops of a short time ago, such as the layer before, whose results the private
+///   4. waits until the call is due, where a turn of the ring should last as long as a step;
+///   5. evicts the private caches, as the other layers of the step do;
+///   6. runs the setup ops of a short time ago, such as the layer before, whose results the private
 ///      caches still hold in the model;
-///   6. evicts the instruction cache.
+///   7. evicts the instruction cache.
 ///
 /// The timed call() then runs the plan. Hot calls have one slot and no setup ops. Cold calls have a
 /// ring longer than all caches and no setup ops.
@@ -73,7 +78,7 @@ class operand_ring {
     layout_.set_leads(turn > 0 ? seconds / turn : 1);
   }
 
-  /// Runs through one turn of the rings before the next call: reads the operands of its calls, and
+  /// Runs through the rings before the next call, once or several times: reads the operands, and
   /// writes what setup ops would have written ahead. Shared caches then hold what they hold in an
   /// endless loop of steps, whatever was measured before. Where they hold nothing for so long,
   /// warm-up calls do as well, and the reads are left out if such calls follow.
@@ -84,6 +89,10 @@ class operand_ring {
     std::int64_t calls = read_calls;
     for (const setup_op& op : layout_.setup_ops) calls = std::max(calls, op.lead());
     std::vector<memory_range> unread;
+    const std::size_t turns = layout_.reads_results ? warm_up_turns() : 1;
+    for (std::size_t turn = 1; turn < turns; ++turn) {
+      for (std::int64_t i = 0; i < read_calls; ++i) add_slot(unread, next_ + i);
+    }
     for (std::int64_t back = calls; back > 0; --back) {
       const auto is_ahead = [&](const setup_op& op) { return op.lead() >= back; };
       if (back <= read_calls) add_slot(unread, next_ + read_calls - back);
@@ -100,11 +109,15 @@ class operand_ring {
     // The next call follows the last of these, however long they took.
     warmed_at_ = period_ > 0 && calls > 0 ? due_ : stopwatch::now();
     calls_since_warming_ = 0;
+    unread_call_.reset();
   }
 
   /// Brings the operands of the next calls into their state; untimed.
   void set_up(std::int64_t calls) {
     set_memory();
+    if (const auto call = std::exchange(unread_call_, {})) {
+      read_memory(context_.device(), results_of(*call));
+    }
     double most_ahead = 0;
     for (const setup_op& op : layout_.setup_ops) {
       most_ahead = std::max(most_ahead, op.lead_fraction());
@@ -134,6 +147,7 @@ class operand_ring {
     }
     context_.device().finish();
     next_ += std::min(calls, most_bound_);
+    if (layout_.reads_results) unread_call_ = next_ - 1;
   }
 
   // To record calls (see recorded_calls), use these functions and not those above.
@@ -189,6 +203,20 @@ class operand_ring {
   /// Bytes read before each call to evict the private caches.
   [[nodiscard]] std::size_t evicted_bytes() const { return layout_.private_eviction_bytes; }
 
+  /// The activations that a call writes. What a step keeps, such as weights, is not among them: no
+  /// later layer of the step reads it.
+  [[nodiscard]] std::vector<memory_range> results_of(std::int64_t call) const {
+    const std::vector<address> places = layout_.rings.at(layout_.slices, call);
+    std::vector<memory_range> results;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const plan_operand& operand = plan_.operands()[i];
+      const bool written = operand.logical.role == op::role::destination;
+      if (written && layout_.slices[i].kind == buffer_kind::activations)
+        results.push_back({places[i], operand.bytes});
+    }
+    return results;
+  }
+
   /// Seconds that a turn of the rings took since warm_shared_cache(), which is the time between two
   /// uses of the same slot.
   [[nodiscard]] double turn_seconds() const {
@@ -217,6 +245,12 @@ class operand_ring {
       const std::size_t bytes = layout_.rings.slot_bytes(kind);
       if (bytes > 0) to.push_back({layout_.rings.at({kind, 0}, call), bytes});
     }
+  }
+
+  /// More turns than these did not increase what a cache of 260 MiB kept.
+  [[nodiscard]] std::size_t warm_up_turns() const {
+    constexpr std::size_t most = 6;
+    return std::min(most, turns_that_warm(context_.device().cache_bytes(), ring_bytes()));
   }
 
   static void wait_until(double time) {
@@ -287,6 +321,7 @@ class operand_ring {
   double due_ = 0;           ///< when the latest call was to begin
   double warmed_at_ = 0;     ///< when warm_shared_cache() ended
   std::int64_t calls_since_warming_ = 0;
+  std::optional<std::int64_t> unread_call_ = {};  ///< whose results are still to be read
 };
 
 }  // namespace layerbench::run

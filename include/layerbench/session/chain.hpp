@@ -16,6 +16,7 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/device_context.hpp>
+#include <layerbench/cache_state/eviction.hpp>
 #include <layerbench/cache_state/first_touch.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/reorder.hpp>
@@ -153,10 +154,9 @@ class chain {
     return values;
   }
 
-  /// Number of steps after which the caches hold what they hold in an endless loop of steps; at
-  /// least one. Adaptive replacement policies need the cache's size several times over.
+  /// Number of steps after which the caches hold what they hold in an endless loop of steps.
   [[nodiscard]] std::size_t warm_up_steps() const {
-    return 1 + 2 * device().cache_bytes() / bytes_;
+    return turns_that_warm(device().cache_bytes(), bytes_);
   }
 
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
