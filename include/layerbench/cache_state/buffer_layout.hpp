@@ -155,11 +155,12 @@ class buffer_layout_builder {
     // The warm-up calls bring the rings of smaller models into the private caches.
     layout_.warm_shared_cache =
         what.warm_shared_cache && in_model && step_evicts && reuse_bytes_ < uncached_bytes();
-    layout_.reads_results = layout_.warm_shared_cache && !what.shared_bytes;
+    const bool keeps_activations = layout_.warm_shared_cache && !what.shared_bytes;
+    layout_.reads_results = keeps_activations;
     // What other tenants of the host leave in the last-level cache depends on the time that passes.
     // The cache keeps little of a step of more than twice its size in any case. Memory that all
     // activations share is used many times in a step: while the ring waited, it would be evicted.
-    layout_.paced = layout_.reads_results && reuse_bytes_ <= 2 * device_.cache_bytes() &&
+    layout_.paced = keeps_activations && reuse_bytes_ <= 2 * device_.cache_bytes() &&
                     device_.timing() != timing_mode::graph;  // a graph cannot wait
     // A model that stays in the private caches has few layers, which run about one block each.
     if (!step_evicts) layout_.filler_blocks = std::min(layout_.filler_blocks, what.step_calls);

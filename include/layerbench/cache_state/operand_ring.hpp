@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -36,9 +35,8 @@ namespace layerbench::run {
 ///      It reads them several times where results are read again.
 ///
 /// Before each timed call, untimed, set_up():
-///   2. reads the results of the previous call, as the model's next layers do. Some caches keep
-///   only
-///      what was used again. Not on a GPU, and not of memory that activations share;
+///   2. reads the results of the previous call, as the model's next layers do, since some caches
+///      keep only what was used again; not on a GPU, and not in memory that activations share;
 ///   3. runs the setup ops of longer ago: those that write, or used, an operand of this call or of
 ///      one a few calls ahead, as far ahead as in the model;
 ///   4. waits until the call is due, where a turn of the ring should last as long as a step;
@@ -89,10 +87,8 @@ class operand_ring {
     std::int64_t calls = read_calls;
     for (const setup_op& op : layout_.setup_ops) calls = std::max(calls, op.lead());
     std::vector<memory_range> unread;
-    const std::size_t turns = layout_.reads_results ? warm_up_turns() : 1;
-    for (std::size_t turn = 1; turn < turns; ++turn) {
-      for (std::int64_t i = 0; i < read_calls; ++i) add_slot(unread, next_ + i);
-    }
+    const std::int64_t earlier_calls = (warm_up_turns() - 1) * read_calls;
+    for (std::int64_t i = 0; i < earlier_calls; ++i) add_slot(unread, next_ + i);
     for (std::int64_t back = calls; back > 0; --back) {
       const auto is_ahead = [&](const setup_op& op) { return op.lead() >= back; };
       if (back <= read_calls) add_slot(unread, next_ + read_calls - back);
@@ -109,14 +105,14 @@ class operand_ring {
     // The next call follows the last of these, however long they took.
     warmed_at_ = period_ > 0 && calls > 0 ? due_ : stopwatch::now();
     calls_since_warming_ = 0;
-    unread_call_.reset();
+    results_unread_ = false;
   }
 
   /// Brings the operands of the next calls into their state; untimed.
   void set_up(std::int64_t calls) {
     set_memory();
-    if (const auto call = std::exchange(unread_call_, {})) {
-      read_memory(context_.device(), results_of(*call));
+    if (std::exchange(results_unread_, false)) {
+      read_memory(context_.device(), results_of(next_ - 1));
     }
     double most_ahead = 0;
     for (const setup_op& op : layout_.setup_ops) {
@@ -147,7 +143,7 @@ class operand_ring {
     }
     context_.device().finish();
     next_ += std::min(calls, most_bound_);
-    if (layout_.reads_results) unread_call_ = next_ - 1;
+    results_unread_ = layout_.reads_results;
   }
 
   // To record calls (see recorded_calls), use these functions and not those above.
@@ -247,10 +243,13 @@ class operand_ring {
     }
   }
 
-  /// More turns than these did not increase what a cache of 260 MiB kept.
-  [[nodiscard]] std::size_t warm_up_turns() const {
+  /// Turns of the rings that warm the shared cache: several where results are read again. More than
+  /// six did not increase what a cache of 260 MiB kept.
+  [[nodiscard]] std::int64_t warm_up_turns() const {
+    if (!layout_.reads_results) return 1;
     constexpr std::size_t most = 6;
-    return std::min(most, turns_that_warm(context_.device().cache_bytes(), ring_bytes()));
+    const std::size_t turns = turns_that_warm(context_.device().cache_bytes(), ring_bytes());
+    return static_cast<std::int64_t>(std::min(most, turns));
   }
 
   static void wait_until(double time) {
@@ -321,7 +320,7 @@ class operand_ring {
   double due_ = 0;           ///< when the latest call was to begin
   double warmed_at_ = 0;     ///< when warm_shared_cache() ended
   std::int64_t calls_since_warming_ = 0;
-  std::optional<std::int64_t> unread_call_ = {};  ///< whose results are still to be read
+  bool results_unread_ = false;  ///< those of the latest call, which set_up() should read
 };
 
 }  // namespace layerbench::run
