@@ -115,6 +115,19 @@ TEST(ConsoleTable, ShowsHowFastRowsMoveWhatIsSent) {
   EXPECT_THAT(body({row}).at(0), EndsWith("   2.500       -"));
 }
 
+TEST(ConsoleTable, SaysWhatBothRatesAreWhereRanksTrain) {
+  result::measurement sent = round_of("bucket1", 0, 1e-3);
+  sent.counters["algorithm_bandwidth"] = 2.5e9;
+  const std::string both = console_table({sent, round_of("conv1", 0, 1e-3)}, false);
+  EXPECT_THAT(both, AllOf(HasSubstr("GFLOP/s, and GB/s"), HasSubstr(" G/s  spread")));
+}
+
+TEST(ConsoleTable, SaysThatEventsTimeGpus) {
+  const measurements rows{round_of("conv1", 0, 1e-3)};
+  EXPECT_THAT(console_table(rows, false), Not(HasSubstr("events")));
+  EXPECT_THAT(console_table(rows, false, false, /*has_events=*/true), HasSubstr("events"));
+}
+
 TEST(ConsoleTable, AFailedRowHasItsReason) {
   measurements rows{round_of("conv1", 0, 1e-6), round_of("conv1", 1, 1e-6)};
   rows[1].error = "no \x1b f64";

@@ -91,9 +91,10 @@ struct palette {
 }  // namespace detail
 
 /// `rows` as a table, in the order of their first round; docs/formats.md defines its columns. What
-/// all names share stands above it, unless `wide`.
+/// all names share stands above it, unless `wide`. `has_events`: some rows are of a GPU.
 [[nodiscard]] inline std::string console_table(const std::vector<result::measurement>& rows,
-                                               bool color, bool wide = false) {
+                                               bool color, bool wide = false,
+                                               bool has_events = false) {
   const std::vector<detail::rounds> all = detail::by_row(rows);
   std::vector<std::string> whole_names;
   for (const detail::rounds& row : all) whole_names.push_back(row.front()->name.text());
@@ -107,15 +108,20 @@ struct palette {
   const bool computes = std::ranges::any_of(
       rows, [&](const result::measurement& row) { return row.error.empty() && !sends(row); });
   const std::string head =
-      fmt::format("{:<{}}", "Benchmark", width) +
-      fmt::format(detail::console_columns, "", "Time", "CPU", "", "", "Iterations", "",
-                  communicates ? "GB/s" : "GFLOP/s", "spread");
+      fmt::format("{:<{}}", "Benchmark", width) + fmt::format(detail::console_columns, "", "Time",
+                                                              "CPU", "", "", "Iterations", "",
+                                                              !communicates ? "GFLOP/s"
+                                                              : computes    ? "G/s"
+                                                                            : "GB/s",
+                                                              "spread");
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
-  const std::string_view clock = communicates && !computes
-                                     ? "first rank: wall time, on GPUs events"
+  const std::string_view clock = communicates && !computes ? "first rank: wall time, on GPUs events"
+                                 : has_events
+                                     ? "GPU: events; CPU: one thread CPU time, several wall time"
                                      : "one thread: CPU time, several: wall time";
   std::string text =
       fmt::format("Time: median over rounds ({}); spread: (max - min) / median\n", clock) +
+      (communicates && computes ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (names.shared.empty() ? "" : fmt::format("rows: {}\n", names.shared)) + rule + head + rule;
   for (std::size_t i = 0; i < all.size(); ++i) {
     text += detail::console_line(all[i], names.own[i], width, detail::colors(color));

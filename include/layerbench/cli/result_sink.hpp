@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/cli/console.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/reporter.hpp>
@@ -316,13 +317,17 @@ class result_sink {
   void print_rows(bool partial) const {
     const bool aggregates = o_.file_aggregates_only || o_.aggregates_only.value_or(false);
     if (o_.format == "console" && !aggregates && !o_.aggregates_only) {
-      fmt::print("{}", console_table(all_rows(), wants_color(o_), o_.wide));
+      fmt::print("{}", console_table(all_rows(), wants_color(o_), o_.wide, has_events()));
     } else {
       fmt::print("{}", render(to_runs(all_rows(), aggregates ? row_choice::aggregates
                                                              : row_choice::rounds_and_aggregates),
                               {o_.format, wants_color(o_), o_.counters_tabular}, context(partial)));
     }
     std::fflush(stdout);
+  }
+
+  [[nodiscard]] bool has_events() const {
+    return results_.context.contains("gpu") && o_.timing != name(timing_mode::single);
   }
 
   const options& o_;
