@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/nccl/allreducer.hpp>
 #include <layerbench/backend/nccl/plans.hpp>
 #include <layerbench/backend/reference/collective.hpp>
 #include <layerbench/session/verify.hpp>
@@ -36,6 +37,9 @@ using namespace nccl_calls;
 
 calls group;
 bool group_is_open = false;
+/// Calls without a group, and the stream of the latest.
+int single_calls = 0;
+cudaStream_t stream_of_single_call = nullptr;
 /// Whether the next call fails, and the number of the GPU that has no memory.
 bool call_fails = false;
 int full_gpu = -1;
@@ -146,6 +150,11 @@ ncclResult_t nccl_calls::enqueue(const asked& item) {
     if (array != nullptr) ++(has(registered, array) ? calls_in_registered : calls_in_others);
   }
   if (item.from != nullptr && item.to != nullptr) expect_no_overlap_but_in_place(item);
+  if (!group_is_open) {
+    ++single_calls;
+    stream_of_single_call = item.stream;
+    return host_enqueue([item] { finish({item}); }) == cudaSuccess ? ncclSuccess : ncclSystemError;
+  }
   if (!group.empty()) {
     EXPECT_EQ(item.count, group.front().count);
     EXPECT_EQ(item.type, group.front().type);
@@ -392,6 +401,66 @@ TEST_P(Gpus, AreDescribed) {
   nccl::backend::describe(facts);
   EXPECT_EQ(facts["nccl_version"], "2.28.9");
   EXPECT_EQ(facts["nccl_ranks"], std::to_string(GetParam()));
+}
+
+/// The all-reducer of a rank that computes on the only GPU, and an array of it.
+class Allreducer : public ::testing::Test {
+ protected:
+  Allreducer() { host_gpus = 1; }
+  static nccl::communicator alone() {
+    ncclComm_t raw = nullptr;
+    EXPECT_EQ(ncclCommInitAll(&raw, 1, nullptr), ncclSuccess);
+    return nccl::owned(raw);
+  }
+  void expect_stream(bool of_communication) const {
+    EXPECT_EQ(stream_of_single_call, of_communication ? all_.communication() : computing_.get());
+  }
+  const op::collective bucket_ = op::allreduce{4096, 1, true}.as_collective();
+  nccl::allreducer all_{alone()};
+  cuda::stream computing_ = cuda::make_stream();
+  cuda::buffer array_{4096};
+};
+
+TEST_F(Allreducer, RunsAmongTheCallsOfAStreamOrOverlapped) {
+  using ::testing::ElementsAre;
+  using ::testing::Pair;
+  const auto communication = all_.communication();
+  ASSERT_NE(communication, computing_.get());
+  host_waits.clear();
+  all_.enqueue(bucket_, dtype::bf16, array_.data(), array_.data(), computing_.get());
+  expect_stream(false);
+  EXPECT_THAT(host_waits, ::testing::IsEmpty());
+  all_.enqueue_overlapped(bucket_, dtype::bf16, array_.data(), array_.data(), computing_.get());
+  expect_stream(true);
+  EXPECT_THAT(host_waits, ElementsAre(Pair(communication, computing_.get())))
+      << "for the gradients";
+  all_.join(computing_.get());
+  EXPECT_THAT(host_waits, ElementsAre(Pair(communication, computing_.get()),
+                                      Pair(computing_.get(), communication)))
+      << "before the weights are updated";
+  EXPECT_THROW(all_.enqueue(bucket_, dtype::s8, array_.data(), array_.data(), computing_.get()),
+               unsupported);
+}
+
+TEST_F(Allreducer, IsRepeatedWithOneCallAhead) {
+  nccl::repeated_allreduce repeated(all_, bucket_, dtype::f32);
+  single_calls = 0;
+  for (const int calls : {2, 3, 4}) {
+    EXPECT_GE(repeated.next(), 0);
+    EXPECT_EQ(single_calls, calls);
+    expect_stream(true);
+  }
+  repeated.finish();
+  EXPECT_EQ(single_calls, 4);
+  EXPECT_GE(repeated.next(), 0);
+  EXPECT_EQ(single_calls, 6) << "begins anew";
+}
+
+TEST_F(Allreducer, SaysWhetherTheGpuIsLost) {
+  EXPECT_FALSE(all_.lasting_error().has_value());
+  host_fault = cudaErrorIllegalAddress;
+  EXPECT_TRUE(all_.lasting_error().has_value());
+  host_fault = cudaSuccess;
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, Gpus, ::testing::Values(1, 2, 4));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,6 +10,10 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/result/read_results.hpp>
 
 #include "support/ranks.hpp"
 
@@ -71,6 +76,35 @@ class NcclRanks : public ::testing::TestWithParam<int> {
     const testing::outcome done = run(arguments, insisting);
     EXPECT_NE(done.exit_code, 0);
     EXPECT_THAT(done.err, HasSubstr(reason));
+  }
+  /// What happens where one of the ranks, the leader or the last worker, has a variable that makes
+  /// its GPU or its NCCL fail.
+  testing::outcome failing(bool leader, const std::string& variable, const texts& arguments,
+                           const std::string& program) const {
+    const auto started = [&](bool fails, int ranks) {
+      texts all;
+      if (fails) all = {"-x", variable};
+      const texts programs = testing::started(ranks, arguments, program);
+      all.insert(all.end(), programs.begin(), programs.end());
+      return all;
+    };
+    const int others = GetParam() - 1;
+    texts all{"--timeout", "120"};
+    const texts first = leader ? started(true, 1) : started(false, others);
+    const texts last = leader ? started(false, others) : started(true, 1);
+    all.insert(all.end(), first.begin(), first.end());
+    all.emplace_back(":");
+    all.insert(all.end(), last.begin(), last.end());
+    return testing::run(LAYERBENCH_MPIEXEC, all, with_gpus(GetParam()));
+  }
+  /// The leader loses its GPU while the workers wait in NCCL for a call that it does not make.
+  void expect_end_of_all(const texts& arguments, const std::string& program) const {
+    // 402 events calibrate the stopwatch, then come those of rows or chains. After an even number
+    // the next one begins a timing, when the workers are in NCCL already.
+    const testing::outcome done = failing(true, "SOFTWARE_GPU_EVENTS=600", arguments, program);
+    EXPECT_NE(done.exit_code, 0);
+    EXPECT_THAT(done.err, HasSubstr("layerbench: rank 0: "));
+    EXPECT_TRUE(result::read(directory_.results).interrupted());
   }
   testing::tiny_directory directory_;
 };
@@ -181,24 +215,155 @@ TEST_P(NcclRanks, MayEachSeeTheirOwnGpuAlone) {
   EXPECT_THAT(result::read(directory_.results).rows, SizeIs(15));
 }
 
-/// The workers are in NCCL and wait for calls that the leader does not make.
 TEST_P(NcclRanks, EndTogetherWhereTheLeaderLosesItsGpu) {
-  const texts measuring = shortly(directory_, {"--benchmark_repetitions=50"});
-  // 402 events calibrate the stopwatch, then come those of rows. After an even number the next one
-  // begins a timing, when the workers are in NCCL already.
-  texts all{"--timeout", "120", "-x", "SOFTWARE_GPU_EVENTS=600"};
-  const texts leader = testing::started(1, measuring);
-  const texts workers = testing::started(GetParam() - 1, measuring);
-  all.insert(all.end(), leader.begin(), leader.end());
-  all.emplace_back(":");
-  all.insert(all.end(), workers.begin(), workers.end());
-  const testing::outcome done = testing::run(LAYERBENCH_MPIEXEC, all, with_gpus(GetParam()));
-  EXPECT_NE(done.exit_code, 0);
-  EXPECT_THAT(done.err, HasSubstr("layerbench: rank 0: "));
-  EXPECT_TRUE(result::read(directory_.results).interrupted());
+  expect_end_of_all(shortly(directory_, {"--benchmark_repetitions=50"}), "bench_allreduce");
+}
+
+/// Models that ranks with a GPU each train together.
+class NcclTrainingRanks : public NcclRanks {
+ protected:
+  texts training(const texts& arguments) const {
+    texts all{"--model=" + directory_.model,
+              "--phase=training",
+              "--ranks",
+              "--batch=2",
+              "--backend=cudnn",
+              "--benchmark_min_time=0.001",
+              "--benchmark_repetitions=1",
+              "--max-time=0",
+              "--verify",
+              "--chain=layers",
+              "--benchmark_out=" + directory_.results};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+  testing::outcome train(const texts& arguments, int gpus) {
+    return testing::run(LAYERBENCH_MPIEXEC,
+                        testing::started(GetParam(), training(arguments), "bench_model"),
+                        with_gpus(gpus));
+  }
+};
+
+TEST_P(NcclTrainingRanks, AreMeasuredAloneAndBesideAllReduces) {
+  const testing::outcome done = train({"--during=allreduce", "--dtype=bf16"}, GetParam());
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const std::vector<result::results> measured{result::read(directory_.results)};
+  const result::results& file = measured.front();
+  EXPECT_TRUE(file.context.contains("nccl_version"));
+  EXPECT_EQ(file.context.at("mpi_ranks"), std::to_string(GetParam()));
+  std::set<std::string> alone;
+  std::set<std::string> beside;
+  std::size_t allreduces = 0;
+  for (const result::measurement& row : file.rows) {
+    EXPECT_EQ(row.error, "") << row.name.text();
+    EXPECT_GT(row.seconds, 0);
+    if (row.name.op == "allreduce") {
+      ++allreduces;
+      EXPECT_EQ(row.label.algorithm, "nccl:allreduce:in_place");
+    }
+    if (!row.name.pass.starts_with("bwd")) continue;
+    (row.name.configuration.contended() ? beside : alone).insert(row.name.layer);
+  }
+  EXPECT_EQ(allreduces, 1) << "a bucket";
+  EXPECT_EQ(alone, beside);
+  EXPECT_THAT(file.chains, SizeIs(2)) << "without and beside them";
+  const auto contentions = analysis::contentions(measured);
+  ASSERT_THAT(contentions, SizeIs(1));
+  EXPECT_TRUE(contentions.front().sending_known);
+  const analysis::validation held = analysis::validate(measured, {.models = {directory_.model}});
+  EXPECT_THAT(held.left_out, ::testing::IsEmpty());
+  EXPECT_THAT(held.cases, SizeIs(2));
+}
+
+/// Those of the processor sum by MPI, as without GPUs.
+TEST_P(NcclTrainingRanks, TrainOnTheirProcessorsToo) {
+  const testing::outcome done =
+      train({"--backend=cudnn," + testing::usable_backend, "--timing=single", "--threads=1",
+             "--benchmark_filter=bucket1|fc1:bwd|relu2:bwd", "--during=allreduce"},
+            GetParam());
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  std::map<std::string, std::string> algorithms;
+  for (const result::measurement& row : result::read(directory_.results).rows) {
+    EXPECT_EQ(row.error, "") << row.name.text();
+    if (row.name.op == "allreduce") {
+      algorithms[row.name.configuration.backend] = row.label.algorithm;
+    }
+  }
+  EXPECT_EQ(algorithms, (std::map<std::string, std::string>{
+                            {"cudnn", "nccl:allreduce:in_place"},
+                            {testing::usable_backend, "mpi:allreduce:in_place"}}));
+}
+
+TEST_P(NcclTrainingRanks, EndTogetherWhereTheLeaderLosesItsGpu) {
+  expect_end_of_all(training({"--benchmark_repetitions=50"}), "bench_model");
+}
+
+TEST_P(NcclTrainingRanks, EndTogetherWhereOneCannotTakePart) {
+  const texts arguments = training({"--benchmark_filter=bucket1"});
+  for (const bool leader : {true, false}) {
+    const testing::outcome done = failing(leader, "SOFTWARE_NCCL=alone", arguments, "bench_model");
+    EXPECT_NE(done.exit_code, 0);
+    EXPECT_THAT(done.err, HasSubstr("ncclCommInitRank"));
+  }
+  const testing::outcome full =
+      failing(/*leader=*/false, "SOFTWARE_GPU_BYTES=1000", arguments, "bench_model");
+  EXPECT_NE(full.exit_code, 0);
+  EXPECT_THAT(full.err, AllOf(HasSubstr(fmt::format("layerbench: rank {}: ", GetParam() - 1)),
+                              HasSubstr("memory")));
+}
+
+/// The numbers behind `text` in `from`, in ascending order.
+std::vector<int> numbers_behind(const std::string& text, const std::string& from) {
+  std::vector<int> found;
+  for (std::size_t at = from.find(text); at != from.npos; at = from.find(text, at + 1)) {
+    found.push_back(std::stoi(from.substr(at + text.size())));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+TEST_P(NcclTrainingRanks, OverlapChainsInAStreamForCommunication) {
+  const testing::environment reports{{"SOFTWARE_NCCL", "streams"}, {"SOFTWARE_GPU_REPORT", "1"}};
+  const auto report_of = [&](const std::string& filter) {
+    const texts arguments = training({"--during=allreduce", "--benchmark_filter=" + filter});
+    const testing::outcome done =
+        testing::run(LAYERBENCH_MPIEXEC, testing::started(GetParam(), arguments, "bench_model"),
+                     with_gpus(GetParam(), reports));
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return done.err;
+  };
+  const auto ranks = static_cast<std::size_t>(GetParam());
+  const std::string alone = report_of("bucket1");
+  EXPECT_THAT(numbers_behind("a stream had ", alone), SizeIs(ranks));
+  EXPECT_THAT(numbers_behind("a stream waited ", alone), ::testing::IsEmpty());
+  const std::string overlapped = report_of("loss:bwd|loss/.*during");
+  EXPECT_THAT(numbers_behind("a stream had ", overlapped), Not(::testing::IsEmpty()));
+  const std::vector<int> waits = numbers_behind("a stream waited ", overlapped);
+  ASSERT_THAT(waits, SizeIs(2 * ranks)) << overlapped;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    EXPECT_EQ(waits[rank], waits.front()) << "for the gradients, once a step";
+    EXPECT_EQ(waits[ranks + rank], 2 * waits.front()) << "before the update, and at the end";
+  }
+}
+
+TEST_P(NcclTrainingRanks, NeedAGpuEach) {
+  const testing::outcome refused = train({}, GetParam() - 1);
+  EXPECT_EQ(refused.exit_code, 77) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(fmt::format("{} ranks", GetParam())),
+                                 HasSubstr(fmt::format("at most {}", GetParam() - 1))));
+  EXPECT_FALSE(std::filesystem::exists(directory_.results));
+}
+
+TEST_P(NcclTrainingRanks, RefuseWhatTheyCannotDo) {
+  for (const std::string option : {"--timing=graph", "--device=1", "--device=all"}) {
+    const testing::outcome refused = train({option}, GetParam());
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(option), HasSubstr("--ranks")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, NcclRanks, ::testing::Values(2, 3));
+INSTANTIATE_TEST_SUITE_P(Two, NcclTrainingRanks, ::testing::Values(2));
 
 /// Without a launcher, one process has all GPUs.
 TEST(Nccl, OfOneProcessNeedsNoLauncher) {

@@ -253,8 +253,10 @@ struct late_collectives final : background_collectives {
   std::vector<bound_plan*> waiting = {};
   std::size_t sent = 0;
 
-  void post(bound_plan& collective) override { waiting.push_back(&collective); }
-  void wait_for_posted() override {
+  void post(compute_device& /*device*/, bound_plan& collective) override {
+    waiting.push_back(&collective);
+  }
+  void wait_for_posted(compute_device& /*device*/) override {
     for (bound_plan* plan : waiting) plan->run();
     sent += waiting.size();
     waiting.clear();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <climits>
 #include <cstddef>
@@ -45,12 +46,27 @@ inline int host_graphs = 0;
 inline bool host_records = false;
 inline std::vector<cudaStream_t> host_recording_streams;
 inline bool host_record_broken = false;
+/// The stream in which each event of this thread was recorded last, and which stream waited for
+/// which other one.
+inline thread_local std::map<cudaEvent_t, cudaStream_t> host_recorded_in;
+inline thread_local std::vector<std::pair<cudaStream_t, cudaStream_t>> host_waits;
+/// How often each stream waited for another one. A process with SOFTWARE_GPU_REPORT prints it at
+/// its end.
+inline struct host_wait_counts {
+  std::map<cudaStream_t, int> of_streams;
+  ~host_wait_counts() {
+    if (std::getenv("SOFTWARE_GPU_REPORT") == nullptr) return;
+    for (const auto& [stream, count] : of_streams) {
+      std::fprintf(stderr, "software_gpu: a stream waited %d times\n", count);
+    }
+  }
+} host_wait_count;
 /// What every call returns after an illegal access.
-inline cudaError_t host_fault = cudaSuccess;
+inline std::atomic<cudaError_t> host_fault = cudaSuccess;
 /// Bytes that were copied between the GPU's memory and the host's.
 inline std::size_t host_copied_bytes = 0;
-/// Whether the GPU's work runs at the moment.
-inline bool host_gpu_works = false;
+/// Whether the GPU's work runs at the moment, on this thread.
+inline thread_local bool host_gpu_works = false;
 /// The GPU's memory: bytes by first address.
 inline std::map<const char*, std::size_t> host_gpu_blocks;
 inline bool host_is_on_gpu(const void* address) {
@@ -59,7 +75,8 @@ inline bool host_is_on_gpu(const void* address) {
   return after != host_gpu_blocks.begin() && place < (--after)->first + after->second;
 }
 /// Bytes that are free on them.
-inline constexpr std::size_t host_gpu_memory = std::size_t{1} << 30U;
+inline const auto host_gpu_memory =
+    static_cast<std::size_t>(host_number("SOFTWARE_GPU_BYTES", 1 << 30));
 
 template <class Raw>
 cudaError_t host_make(Raw** result, std::size_t bytes) {
@@ -94,7 +111,7 @@ inline cudaError_t host_enqueue(std::function<void()> work) {
 /// What cannot be done while the stream records.
 inline cudaError_t host_unrecorded() {
   host_record_broken = host_record_broken || host_records;
-  return host_records ? cudaErrorStreamCaptureUnsupported : host_fault;
+  return host_records ? cudaErrorStreamCaptureUnsupported : host_fault.load();
 }
 template <class Raw>
 cudaError_t host_make_graph(Raw* result, host_work work) {
@@ -227,8 +244,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* result, unsigned /*flags*/) {
   return host_make(result, sizeof(double));
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return host_free(event); }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {
-  static int good_events = host_number("SOFTWARE_GPU_EVENTS", INT_MAX);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  host_recorded_in[event] = stream;
+  static std::atomic<int> good_events = host_number("SOFTWARE_GPU_EVENTS", INT_MAX);
   if (--good_events < 0) host_fault = cudaErrorIllegalAddress;
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const double milliseconds = events_count_work
@@ -236,6 +254,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t /*stream*/) {
                                   : std::chrono::duration<double, std::milli>(now).count();
   std::memcpy(event, &milliseconds, sizeof milliseconds);
   return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  host_waits.emplace_back(stream, host_recorded_in[event]);
+  ++host_wait_count.of_streams[stream];
+  return host_fault;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) { return host_fault; }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {

@@ -3,12 +3,14 @@
 
 // NCCL between processes on the GPU in software: found before NVIDIA's library, it computes the
 // collectives by MPI, in the streams of software_gpu. SOFTWARE_NCCL names what it insists on:
-// `graph`, that calls are recorded; `registered`, that their arrays are.
+// `graph`, that calls are recorded; `registered`, that their arrays are. With `alone` it cannot
+// connect, and with `streams` it prints at its end how many calls each stream had.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,6 +30,7 @@ struct ncclComm {
   int rank;
   int size;
   nccl_calls::blocks_of_memory registered;
+  std::map<cudaStream_t, int> calls;  ///< in each stream
 };
 
 namespace {
@@ -38,7 +41,7 @@ int group_depth = 0;
 calls group;
 std::deque<calls> enqueued;  ///< kept, as a graph may run them again
 
-bool insists_on(std::string_view what) {
+bool has_setting(std::string_view what) {
   const char* text = std::getenv("SOFTWARE_NCCL");
   return text != nullptr && std::string_view(text).find(what) != std::string_view::npos;
 }
@@ -117,12 +120,13 @@ std::set<const void*> all_registered;  // with any communicator
 /// What is wrong with a call; empty if nothing is.
 std::string fault_of(const asked& item) {
   for (const void* array : {item.from, static_cast<const void*>(item.to)}) {
-    if (insists_on("registered") && array != nullptr && !has(item.comm->registered, array))
+    if (has_setting("registered") && array != nullptr && !has(item.comm->registered, array))
       return "an array is not registered";
   }
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   cudaStreamIsCapturing(item.stream, &status);
-  if (insists_on("graph") && status == cudaStreamCaptureStatusNone) return "a call is not recorded";
+  if (has_setting("graph") && status == cudaStreamCaptureStatusNone)
+    return "a call is not recorded";
   return {};
 }
 
@@ -138,7 +142,7 @@ ncclResult_t flush() {
 ncclResult_t make(ncclComm_t* result, MPI_Comm among) {
   MPI_Comm all = MPI_COMM_NULL;
   MPI_Comm_dup(among, &all);
-  auto* communicator = new ncclComm{all, 0, 1, {}};
+  auto* communicator = new ncclComm{all, 0, 1, {}, {}};
   MPI_Comm_rank(all, &communicator->rank);
   MPI_Comm_size(all, &communicator->size);
   *result = communicator;
@@ -152,6 +156,7 @@ ncclResult_t nccl_calls::enqueue(const asked& item) {
     std::fprintf(stderr, "software_nccl: %s\n", fault.c_str());
     return ncclInvalidUsage;
   }
+  ++item.comm->calls[item.stream];
   group.push_back(item);
   return group_depth > 0 ? ncclSuccess : flush();
 }
@@ -165,6 +170,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 }
 /// Refuses, as NCCL does, other ids than rank 0's and two ranks on one GPU.
 ncclResult_t ncclCommInitRank(ncclComm_t* result, int size, ncclUniqueId id, int rank) {
+  if (has_setting("alone")) return ncclSystemError;
   make(result, MPI_COMM_WORLD);
   if ((*result)->size != size || (*result)->rank != rank) return ncclInvalidArgument;
   ncclUniqueId first = id;
@@ -190,6 +196,11 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm->registered.empty()) {
     std::fputs("software_nccl: memory is still registered\n", stderr);
     std::abort();
+  }
+  if (has_setting("streams")) {
+    for (const auto& [stream, count] : comm->calls) {
+      std::fprintf(stderr, "software_nccl: a stream had %d calls\n", count);
+    }
   }
   MPI_Barrier(comm->all);
   MPI_Comm_free(&comm->all);

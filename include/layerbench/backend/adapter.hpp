@@ -74,6 +74,11 @@ concept has_telemetry = requires(B& device) {
 };
 
 template <class B>
+concept has_stream = requires(B& device) {
+  { device.stream() } -> std::convertible_to<void*>;
+};
+
+template <class B>
 concept has_devices = requires {
   B::choose(1);
   B::devices();
@@ -318,6 +323,10 @@ class backend_device final : public compute_device {
       if (backend_) return backend_->lasting_error();
     }
     return std::nullopt;
+  }
+  [[nodiscard]] void* stream() override {
+    if constexpr (detail::has_stream<B>) return device().stream();
+    return nullptr;
   }
   [[nodiscard]] std::map<std::string, double> telemetry() override {
     if constexpr (detail::has_telemetry<B>) return device().telemetry();

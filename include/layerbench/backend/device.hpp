@@ -211,6 +211,8 @@ class compute_device {
   void finish() {
     if (clock() == nullptr) synchronize();
   }
+  /// The queue of its work in its library's type, cudaStream_t on GPUs; null where there is none.
+  [[nodiscard]] virtual void* stream() { return nullptr; }
   /// How it is at the moment, in counters; nothing where it does not say.
   [[nodiscard]] virtual std::map<std::string, double> telemetry() = 0;
   /// The clock that its work passes; null where this program's clocks serve.

@@ -55,6 +55,7 @@ namespace detail {
   };
   if (what.collective) refuse("a collective uses all devices; leave --device out");
   if (o.check_machine) refuse("--check-machine is for one device; name its number");
+  if (o.data_parallel) refuse("--ranks gives each rank a GPU; leave --device out");
   if (o.turns) refuse("--turns stops one program; name one device");
   if (!o.places.empty()) refuse("the devices share the cores equally; leave --places out");
   if (o.out.empty()) refuse("each device has a result file; add --benchmark_out=FILE");

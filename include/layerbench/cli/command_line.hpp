@@ -192,7 +192,8 @@ inline void add_step_options(CLI::App& app, options& o) {
       ->envname("LAYERBENCH_CHAIN")
       ->check(one_of({"steps", "layers"}));
   app.add_flag("--ranks", o.data_parallel,
-               "Under mpirun: data-parallel training, with all-reduces of the gradients\n"
+               "Under mpirun: data-parallel training, with all-reduces of the gradients; with "
+               "--backend=cudnn on a GPU per rank\n"
                "mpirun -np 2 bench_model --phase=training --ranks")
       ->envname("LAYERBENCH_RANKS");
   add_one(app, "--during", "OP", o.during,

@@ -144,9 +144,9 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   result::results results;
   std::set<std::string> used;
   for (const benchmark_case* item : selected) used.insert(item->name().configuration.backend);
-  for (const auto& [name, value] : describe_run(o, known, used)) {
-    results.context[name] = printable(value);
-  }
+  description facts = describe_run(o, known, used);
+  facts.insert(all.between_ranks.begin(), all.between_ranks.end());
+  for (const auto& [name, value] : facts) results.context[name] = printable(value);
   detail::add_user_context(o, results);
   result_sink sink(o, all, watch, selected, std::move(results));
   bool interrupted = false;

@@ -162,8 +162,29 @@ inline exit_code check_machine(const suite& planned,
   return machine::summary(all) == "fit" ? exit_code::done : exit_code::incomplete;
 }
 
-/// The ranks that train together; null where they are not to. Throws usage_error and unsupported.
+/// Whether ranks use GPUs: if a backend of these is named. It is the same on all ranks, whatever
+/// their hosts have.
+[[nodiscard]] inline bool ranks_use_gpus(const options& o, const registry& known) {
+  return std::ranges::any_of(entries_of(o.backends, known),
+                             [](const backend_entry& entry) { return !entry.on_host; });
+}
+
+/// Notes if this rank lacks processors that it needs beside the one which starts calls: for the
+/// thread of CUDA that holds a stream, and for the one that starts overlapped all-reduces.
+inline void note_processors_of_gpu_rank(const options& o, const registry& known) {
+  const std::size_t least = o.during.empty() ? 2 : 3;
+  const std::size_t processors = binding_of(known).processors().size();
+  if (processors >= least) return;
+  note(
+      fmt::format("--ranks: a rank has {} CPU{} and needs {} beside its GPU, or timings will be "
+                  "too long; start with mpirun --map-by slot:PE={}",
+                  processors, processors == 1 ? "" : "s", least, least));
+}
+
+/// The ranks that train together; null where they are not to. Throws usage_error, unavailable and
+/// unsupported.
 [[nodiscard]] inline std::unique_ptr<communicator> ranks_for(const options& o,
+                                                             const registry& known,
                                                              const communicator_factory& make) {
   if (!o.data_parallel && !o.during.empty())
     throw usage_error("--during: an allreduce needs several ranks; add --ranks");
@@ -186,8 +207,28 @@ inline exit_code check_machine(const suite& planned,
     throw usage_error(
         "--ranks: there is one; mpirun -np N or srun --mpi=pmix --ntasks=N starts N of them");
   }
+  if (!o.list && !o.list_tests && ranks_use_gpus(o, known)) {
+    if (o.device_number() != 0) {
+      throw usage_error(
+          fmt::format("--device={}: --ranks gives each rank a GPU; leave it out", o.device));
+    }
+    result->take_gpus();
+    if (result->is_leader()) note_processors_of_gpu_rank(o, known);
+  }
   if (!o.during.empty()) result->prepare_background_allreduce();
   return result;
+}
+
+/// A worker's suite. Errors of its device end all ranks, since the leader may have none; others
+/// are thrown on all ranks.
+template <class Plan>
+[[nodiscard]] suite planned_or_abort(communicator& ranks, const Plan& plan) {
+  try {
+    return plan();
+  } catch (const error& e) {
+    if (e.code() == exit_code::failure) ranks.abort_all(e.what());
+    throw;
+  }
 }
 
 /// Throws unavailable if all all-reduces are of a single rank, unless the user insists.
@@ -217,14 +258,18 @@ inline exit_code run_program(const options& asked, char* self, const program& wh
   const options o = with_defaults_of_backends(asked, what, known, notes);
   place_memory(o, known);
   initialize_google_benchmark(self);
-  const std::unique_ptr<communicator> ranks = ranks_for(o, make_communicator);
+  const std::unique_ptr<communicator> ranks = ranks_for(o, known, make_communicator);
   // Listing and measuring plan what the filter selects; the machine is checked for all.
-  suite all =
-      plan(o, what, known, ranks.get(), o.check_machine ? name_filter{} : name_filter_of(o.filter));
+  const auto plan_all = [&] {
+    return plan(o, what, known, ranks.get(),
+                o.check_machine ? name_filter{} : name_filter_of(o.filter));
+  };
   if (ranks && !ranks->is_leader()) {
-    worker(*ranks, all, {.seed = o.seed, .verify_every_output = o.verify}).serve();
+    const suite own = planned_or_abort(*ranks, plan_all);
+    worker(*ranks, own, {.seed = o.seed, .verify_every_output = o.verify}).serve();
     return exit_code::done;
   }
+  suite all = plan_all();
   if (ranks) distribute(all, *ranks);
   notes.insert(notes.end(), all.notes.begin(), all.notes.end());
   for (const std::string& text : notes) note(text);

@@ -9,7 +9,10 @@
 #include <memory>
 #include <string>
 
+#include <layerbench/backend/device.hpp>
 #include <layerbench/backend/mpi/command.hpp>
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/session/benchmark_case.hpp>
 #include <layerbench/session/collectives.hpp>
 
 /// Data-parallel training: several ranks execute the same rows and chains at the same time. Rank 0,
@@ -34,11 +37,16 @@ class communicator : public data_parallel_group {
   [[nodiscard]] virtual command receive() = 0;
   /// Waits until all ranks are here.
   virtual void barrier() = 0;
-  /// Allocates what background all-reduces need. Throws unsupported.
+  /// Gives this rank a GPU, and connects it to those of the others; all ranks call it at the same
+  /// time. Throws unavailable on all ranks, and usage_error where this build cannot.
+  virtual void take_gpus() = 0;
+  /// Allocates what background all-reduces need, those of GPUs that were taken included. Throws
+  /// unsupported.
   virtual void prepare_background_allreduce() = 0;
-  /// Starts all-reduces in the background, one after the other, on all ranks. Returns after one was
-  /// timed while the ranks were idle. No other communication is possible meanwhile.
-  virtual void begin_background_allreduce() = 0;
+  /// Starts all-reduces in the background between the devices of all ranks, one after the other.
+  /// Returns after one was timed while the ranks were idle. No other communication is possible
+  /// meanwhile.
+  virtual void begin_background_allreduce(compute_device& device) = 0;
   /// Whether the leader has not yet ended the background all-reduces.
   [[nodiscard]] virtual bool background_allreduce_running() const = 0;
   /// The leader ends the background all-reduces; workers wait until it has.
@@ -55,8 +63,8 @@ using communicator_factory = std::function<std::unique_ptr<communicator>()>;
 /// Background all-reduces run on all ranks during the lifetime of this object.
 class background_allreduce_scope {
  public:
-  explicit background_allreduce_scope(communicator& ranks) : ranks_(ranks) {
-    ranks_.begin_background_allreduce();
+  background_allreduce_scope(communicator& ranks, compute_device& device) : ranks_(ranks) {
+    ranks_.begin_background_allreduce(device);
   }
   background_allreduce_scope(const background_allreduce_scope&) = delete;
   background_allreduce_scope& operator=(const background_allreduce_scope&) = delete;
@@ -65,6 +73,24 @@ class background_allreduce_scope {
  private:
   communicator& ranks_;
 };
+
+/// Does `work`, which prepares a row on this rank. All ranks end if a GPU fails in that of an
+/// all-reduce: the others would wait for its call for ever. What a library lacks or computes wrong
+/// is the same on all ranks.
+template <class Work>
+void prepare_or_abort(communicator& ranks, const benchmark_case& row, Work&& work) {
+  const bool waits = row.spec().op.name() == op::allreduce::name && !row.device().is_host();
+  try {
+    work();
+  } catch (const unsupported&) {
+    throw;
+  } catch (const wrong_result&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (!waits) throw;
+    ranks.abort_all(e.what());
+  }
+}
 
 /// Sends the leader's commands for one row or one chain.
 class command_sender {
@@ -84,6 +110,10 @@ class command_sender {
     run_or_abort(work);
     ranks_.barrier();
   }
+  template <class Work>
+  void prepare_or_abort(const benchmark_case& row, Work&& work) const {
+    run::prepare_or_abort(ranks_, row, work);
+  }
   /// Does `work`, in which all ranks communicate. All ranks end if it throws.
   template <class Work>
   void run_or_abort(Work&& work) const {
@@ -93,11 +123,11 @@ class command_sender {
       ranks_.abort_all(e.what());
     }
   }
-  /// Does `work` while background all-reduces run; the workers call the row meanwhile.
+  /// Does `work` on `device` while background all-reduces run; the workers call the row meanwhile.
   template <class Work>
-  auto run_overlapped(Work&& work) const {
+  auto run_overlapped(compute_device& device, Work&& work) const {
     send(command::kind::run_alongside);
-    const background_allreduce_scope allreduces(ranks_);
+    const background_allreduce_scope allreduces(ranks_, device);
     return work();
   }
   [[nodiscard]] allreduce_times allreduce_seconds() const { return ranks_.allreduce_seconds(); }

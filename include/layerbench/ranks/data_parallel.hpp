@@ -28,7 +28,7 @@ class distributed_case final : public benchmark_case {
 
   void prepare(const preparation_options& options) override {
     if (!prepared()) workers_.send(command::kind::prepare);
-    benchmark_case::prepare(options);
+    workers_.prepare_or_abort(*this, [&] { benchmark_case::prepare(options); });
   }
   void release() override {
     workers_.send(command::kind::release);
@@ -52,11 +52,13 @@ class distributed_case final : public benchmark_case {
     return spec().op.name() == op::allreduce::name;
   }
   [[nodiscard]] bool contended() const override { return name().configuration.contended(); }
-  void run_contended(const std::function<void()>& pass) override { workers_.run_overlapped(pass); }
+  void run_contended(const std::function<void()>& pass) override {
+    workers_.run_overlapped(device(), pass);
+  }
   /// Only all-reduces that end within the pass count, and contention makes each of them longer.
   [[nodiscard]] double min_pass_seconds() const override {
     if (!contended()) return benchmark_case::min_pass_seconds();
-    constexpr double allreduces = 4;
+    constexpr double allreduces = 5;  // the first one does not count
     return std::max(0.05, allreduces * workers_.allreduce_seconds().alone);
   }
   void describe(result::measurement& row) const override {

@@ -49,7 +49,8 @@ class worker {
   void execute(const command& next, benchmark_case& row) {
     row.activate();
     switch (next.what) {
-      case command::kind::prepare: return attempt([&] { row.prepare(options_); });
+      case command::kind::prepare:
+        return attempt([&] { prepare_or_abort(ranks_, row, [&] { row.prepare(options_); }); });
       case command::kind::release: return row.release();
       case command::kind::set_step_seconds: return row.set_step_seconds(next.seconds);
       case command::kind::warm_shared_cache: return row.warm_shared_cache(next.count != 0);
@@ -63,7 +64,7 @@ class worker {
   }
 
   void run_alongside(benchmark_case& row) {
-    const background_allreduce_scope allreduces(ranks_);
+    const background_allreduce_scope allreduces(ranks_, row.device());
     row.warm_shared_cache(/*warm_up_follows=*/true);
     while (ranks_.background_allreduce_running()) {
       row.set_up(1);
@@ -75,7 +76,11 @@ class worker {
     step.activate();
     step.set_up();
     ranks_.barrier();
+    // On GPUs the leader's step begins when all of it is enqueued, and so does this one.
+    device_clock* const clock = step.device().clock();
+    if (clock != nullptr) clock->start();
     step.run(0, step.layers());
+    if (clock != nullptr) static_cast<void>(clock->stop());
   }
 
   /// Does `work`. What fails on a worker fails on the leader, too; the leader reports it and sends

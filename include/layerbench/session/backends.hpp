@@ -44,10 +44,6 @@ inline constexpr std::string_view reference_backend = "reference";
                                                               const registry& known,
                                                               std::vector<std::string>& notes) {
   const auto all = probe_all(known);
-  const auto unranked = [&](const std::string& of) {
-    const backend_entry* entry = known.find(of);
-    return o.data_parallel && entry != nullptr && !entry->on_host;
-  };
   for (const std::string& name : o.backends) {
     const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
     if (found == all.end()) {
@@ -59,10 +55,6 @@ inline constexpr std::string_view reference_backend = "reference";
     if (found->second && !listed) {
       throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
     }
-    if (unranked(name)) {
-      throw usage_error(
-          fmt::format("--ranks: {} has memory of its own; name a backend of the CPU", name));
-    }
   }
   if (!o.backends.empty()) return o.backends;
   std::vector<std::string> usable;
@@ -70,8 +62,10 @@ inline constexpr std::string_view reference_backend = "reference";
   for (const auto& [name, reason] : all) {
     if (name == reference_backend) continue;
     const backend_entry* entry = known.find(name);
-    if (!reason && unranked(name)) {
-      notes.push_back(fmt::format("backend {} is left out: --ranks is for the CPU's", name));
+    // Often there are more ranks than GPUs.
+    if (!reason && o.data_parallel && entry != nullptr && !entry->on_host) {
+      notes.push_back(
+          fmt::format("backend {} is left out: --ranks uses GPUs if --backend names them", name));
       continue;
     }
     if (!reason) {
@@ -182,6 +176,9 @@ inline void register_buffers(const std::vector<std::string>& used, const registr
         fmt::format("--clocks={}: of GPUs only, not of {}", o.clocks, fmt::join(used, ", ")));
   }
   if (o.timing.empty()) return default_timing(o.data_parallel || what.collective);
+  if (o.data_parallel && o.timing == name(timing_mode::graph)) {
+    throw usage_error("--timing=graph: not with --ranks, whose all-reduces are not recorded");
+  }
   if (std::ranges::any_of(used, leaves_it)) return from_name<timing_mode>(o.timing).value();
   throw usage_error(fmt::format("--timing={}: calls are timed in one way only by {}", o.timing,
                                 fmt::join(used, ", ")));

@@ -215,14 +215,14 @@ class chain {
   void enqueue(std::size_t call) {
     if (call == first_update_) wait_for_collectives();
     if (background_ != nullptr && is_collective_[call]) {
-      background_->post(*calls_[call]);
+      background_->post(device(), *calls_[call]);
     } else {
       calls_[call]->run();
     }
   }
 
   void wait_for_collectives() {
-    if (background_ != nullptr) background_->wait_for_posted();
+    if (background_ != nullptr) background_->wait_for_posted(device());
   }
 
   /// Makes an all-reduce as long as its bucket of gradients, which includes the library's padding.

@@ -17,11 +17,11 @@ class background_collectives {
   background_collectives& operator=(const background_collectives&) = delete;
   virtual ~background_collectives() = default;
 
-  /// Queues one call of a collective. Until wait_for_posted() returns, this rank takes part in no
-  /// other communication.
-  virtual void post(bound_plan& collective) = 0;
-  /// Waits until all posted calls are done.
-  virtual void wait_for_posted() = 0;
+  /// Queues one call of a collective on arrays of `device`, behind what is enqueued there. Until
+  /// wait_for_posted() returns, this rank takes part in no other communication.
+  virtual void post(compute_device& device, bound_plan& collective) = 0;
+  /// What is enqueued on `device` from now on begins when all posted calls are done.
+  virtual void wait_for_posted(compute_device& device) = 0;
 };
 
 /// The group of ranks that train one model together.
@@ -31,9 +31,12 @@ class data_parallel_group : public background_collectives {
   [[nodiscard]] virtual int size() const = 0;
   /// Number of ranks on this machine.
   [[nodiscard]] virtual int ranks_on_host() const = 0;
-  /// Makes the plan of a collective op between the ranks. Throws unsupported.
-  [[nodiscard]] virtual std::unique_ptr<any_plan> plan(const op::any& op,
+  /// Makes the plan of a collective op between the ranks, on arrays of `device`. Throws
+  /// unsupported.
+  [[nodiscard]] virtual std::unique_ptr<any_plan> plan(compute_device& device, const op::any& op,
                                                        const plan_request& request) = 0;
+  /// Adds what result files say of the libraries between the ranks.
+  virtual void describe(description& facts) const = 0;
 };
 
 }  // namespace layerbench::run

@@ -62,9 +62,10 @@ class measurer {
     };
     result::measurement timed;
     if (row.contended()) {
-      timed = contended_pass(row.threads(), [&] {
+      stopwatch& watch = watch_of(row.device(), /*waits=*/true);
+      timed = contended_pass(row.device(), watch, [&] {
         samples taken;
-        row.run_contended([&] { taken = take(wall_, no_frequency_probe{}); });
+        row.run_contended([&] { taken = take(watch, no_frequency_probe{}); });
         return taken;
       });
     } else if (recorded) {
@@ -98,7 +99,7 @@ class measurer {
     stopwatch& watch = watch_of(model.device(), model.communicates());
     result::measurement timed =
         model.overlaps()
-            ? contended_pass(model.threads(),
+            ? contended_pass(model.device(), watch,
                              [&] { return take(watch, no_frequency_probe{}, step_parts::whole); })
             : least_disturbed_pass(
                   model.device(), watch, limits,
@@ -157,7 +158,7 @@ class measurer {
   /// Times a pass of a row whose calls are replayed as a graph.
   result::measurement recorded_pass(benchmark_case& row, const sampling& how,
                                     const pass_limits& limits) {
-    stopwatch& watch = watch_of(row.device(), /*communicates=*/false);
+    stopwatch& watch = watch_of(row.device(), /*waits=*/false);
     recorded_calls calls(row.calls(), row.device(), watch);
     if (limits.steady_clocks) {
       warm_up(row.device(), [&] {
@@ -178,9 +179,12 @@ class measurer {
 
   /// Times a pass that shares its processors on purpose: once, since it is always disturbed.
   template <class Take>
-  result::measurement contended_pass(int threads, Take&& take) {
+  static result::measurement contended_pass(compute_device& device, const stopwatch& watch,
+                                            Take&& take) {
     result::measurement timed;
-    measure_pass(threads, wall_, take, timed, /*contended=*/true);
+    const telemetry_reading before = telemetry_reading::of(device);
+    measure_pass(device.threads(), watch, take, timed, /*contended=*/true);
+    add_telemetry(before, telemetry_reading::of(device), timed);
     timed.counters["retries"] = 0;
     return timed;
   }
@@ -208,10 +212,10 @@ class measurer {
     return best;
   }
 
-  /// The stopwatch of the device. Calls that wait for other ranks need wall time on any number of
-  /// threads.
-  stopwatch& watch_of(compute_device& device, bool communicates) {
-    if (communicates && device.clock() == nullptr) return wall_;
+  /// The stopwatch of the device. Calls that wait for other ranks, or share processors with other
+  /// work, need wall time on any number of threads.
+  stopwatch& watch_of(compute_device& device, bool waits) {
+    if (waits && device.clock() == nullptr) return wall_;
     auto& known = watches_[&device];
     if (!known) known = std::make_unique<stopwatch>(stopwatch_of(device));
     return *known;

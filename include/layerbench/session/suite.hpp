@@ -49,6 +49,7 @@ struct suite {
   std::vector<chain_spec> chains;         ///< of programs that run whole models
   std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
   std::vector<std::string> notes;         ///< what a user should know, for stderr
+  description between_ranks;              ///< what result files say of the libraries there
   std::string lost;  ///< why the device could not be used to the end; the suite is not whole then
 };
 
@@ -119,7 +120,7 @@ class suite_builder {
       step_plan.push_back(result::planned_of(p, least.most_frequent_state(p), c.request.type));
       add_rows(c, memory, step, p, step_plan.back());
     }
-    if (what_.whole_model() && in_model) add_chain(c, step, primitives);
+    if (what_.whole_model() && in_model) add_chain(c, memory, step, primitives);
     if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
     if (what_.is_predictable() && in_model) all_.manifest[c.configuration] = std::move(step_plan);
   }
@@ -285,7 +286,8 @@ class suite_builder {
   }
 
   /// The step run whole; with `beside` gradients are sent while it computes.
-  void add_chain(const configuration_settings& c, const std::shared_ptr<planned_step>& step,
+  void add_chain(const configuration_settings& c, const std::shared_ptr<device_context>& memory,
+                 const std::shared_ptr<planned_step>& step,
                  const std::vector<model::primitive>& primitives,
                  data_parallel_group* beside = nullptr) {
     if (!o_.chain.empty() && c.request.type == dtype::f8_e4m3) {
@@ -296,7 +298,8 @@ class suite_builder {
       if (beside != nullptr) result->overlap(*beside);
       return result;
     };
-    const auto ranks = static_cast<std::size_t>(ranks_ == nullptr ? 1 : ranks_->ranks_on_host());
+    const bool shares_memory = ranks_ != nullptr && memory->device().is_host();
+    const auto ranks = static_cast<std::size_t>(shares_memory ? ranks_->ranks_on_host() : 1);
     const std::size_t copies =
         beside == nullptr ? ranks : 2 * ranks;  // the overlapped chain is run in addition
     const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
@@ -317,7 +320,7 @@ class suite_builder {
       if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
       add_rows(c, memory, step, p, step_plan[i]);
     }
-    if (what_.whole_model()) add_chain(c, step, {}, ranks_);
+    if (what_.whole_model()) add_chain(c, memory, step, {}, ranks_);
   }
 
   const options& o_;
@@ -502,6 +505,7 @@ inline void require_reusable_memory(const options& o) {
                                       const name_filter& wanted = {}) {
   suite all;
   const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);
+  if (ranks != nullptr) ranks->describe(all.between_ranks);
   detail::note_integers(o, backends, known, all.notes);
   if (!o.list && !o.list_tests) {
     detail::choose_device(o.device_number(), backends, known);

@@ -36,9 +36,10 @@ class suite_devices {
     compute_device& device = context->device();
     if (entry.has_graphs) device.set_timing(timing_);
     if (ranks_ != nullptr) {
-      device.set_between_ranks([ranks = ranks_](const op::any& op, const plan_request& request) {
-        return ranks->plan(op, request);
-      });
+      device.set_between_ranks(
+          [ranks = ranks_, &device](const op::any& op, const plan_request& request) {
+            return ranks->plan(device, op, request);
+          });
     }
     if (!tuner_) return context;
     device.set_choice([tuner = tuner_, &memory = *context, name = std::string(entry.name), threads](

@@ -92,13 +92,9 @@ class backend {
   /// Waits for all enqueued work. Throws api_error if any of it failed.
   void synchronize() const { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
 
-  /// See `backend`. Errors such as an illegal access end the context of the process.
+  /// See `backend`.
   [[nodiscard]] std::optional<std::string> lasting_error() const {
-    static_cast<void>(cudaGetLastError());  // forgets an error that does not last
-    cudaError_t status = cudaStreamSynchronize(stream());
-    if (status == cudaSuccess) status = cudaPeekAtLastError();
-    if (status == cudaSuccess) return std::nullopt;
-    return status_traits<cudaError_t>::text(status);
+    return lasting_error_after(stream());
   }
 
   [[nodiscard]] int device() const noexcept { return device_; }

@@ -48,10 +48,9 @@ using executable_graph = handle<cudaGraphExec_t, &cudaGraphExecDestroy>;
                              unsigned{cudaStreamNonBlocking});
 }
 
-/// An event with timing enabled.
-[[nodiscard]] inline event make_event() {
-  return make_handle<event>("cudaEventCreateWithFlags", &cudaEventCreateWithFlags,
-                            unsigned{cudaEventDefault});
+/// An event that also takes the time, unless `flags` say otherwise.
+[[nodiscard]] inline event make_event(unsigned flags = cudaEventDefault) {
+  return make_handle<event>("cudaEventCreateWithFlags", &cudaEventCreateWithFlags, flags);
 }
 
 /// Device memory; cudaMalloc aligns it to 256 bytes, enough for every type.

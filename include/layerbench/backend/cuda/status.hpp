@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,16 @@ void check(Status status, std::string_view call) {
     throw unsupported(fmt::format("{}: {}: {}", traits::library, call, traits::text(status)));
   }
   throw api_error(traits::library, call, traits::text(status));
+}
+
+/// Waits for a stream. Returns the error with which all further calls fail; nothing if there is
+/// none. Errors such as an illegal access end the context of the process.
+[[nodiscard]] inline std::optional<std::string> lasting_error_after(cudaStream_t stream) {
+  static_cast<void>(cudaGetLastError());  // forgets an error that does not last
+  cudaError_t status = cudaStreamSynchronize(stream);
+  if (status == cudaSuccess) status = cudaPeekAtLastError();
+  if (status == cudaSuccess) return std::nullopt;
+  return status_traits<cudaError_t>::text(status);
 }
 
 /// "9.19.0" for 91900, the version encoding of cuBLAS, cuDNN 9 and NCCL.

@@ -95,6 +95,14 @@ struct membership {
   int ranks;  ///< of all processes
 };
 
+/// Adds what result files say of NCCL. Throws api_error.
+inline void describe_library(description& facts) {
+  int version = 0;
+  cuda::check(ncclGetVersion(&version), "ncclGetVersion");
+  facts["nccl_version"] = cuda::library_version_text(static_cast<std::size_t>(version));
+  facts["nccl_compiled_version"] = cuda::library_version_text(NCCL_VERSION_CODE);
+}
+
 class backend : public cuda::backend {
  public:
   static constexpr std::string_view name = "nccl";
@@ -129,10 +137,7 @@ class backend : public cuda::backend {
 
   static void describe(description& facts) {
     cuda::backend::describe(facts);
-    int version = 0;
-    cuda::check(ncclGetVersion(&version), "ncclGetVersion");
-    facts["nccl_version"] = cuda::library_version_text(static_cast<std::size_t>(version));
-    facts["nccl_compiled_version"] = cuda::library_version_text(NCCL_VERSION_CODE);
+    describe_library(facts);
     facts["nccl_ranks"] = std::to_string(ranks());
   }
 

@@ -77,6 +77,18 @@ inline void choose_gpu() {
   return std::nullopt;
 }
 
+/// The same on every rank; all call it at the same time.
+[[nodiscard]] inline std::optional<std::string> conflict_between_ranks() {
+  const std::vector<gpu_of_rank> all = gather_gpus();
+  std::array<char, 512> text = {};
+  if (mpi::rank_group::all().is_leader()) {
+    conflict_of(all).value_or("").copy(text.data(), text.size() - 1);
+  }
+  MPI_Bcast(text.data(), text.size(), MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (text.front() == '\0') return std::nullopt;
+  return text.data();
+}
+
 /// The communicator of this rank. All ranks call it at the same time. Throws api_error.
 [[nodiscard]] inline nccl::membership connect() {
   const mpi::rank_group& ranks = mpi::rank_group::all();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -29,40 +30,74 @@ namespace layerbench::run {
 
 namespace detail {
 
+/// The all-reduce of a bucket of gradients.
+[[nodiscard]] inline op::collective bucket_between(int ranks) {
+  return op::allreduce{model::bucket_bytes, ranks, /*in_place=*/true}.as_collective();
+}
+
 /// The plan of an all-reduce that every rank calls itself. Where the op's operands have a row per
 /// rank, this rank has its own row.
-class allreduce_plan final : public any_plan {
+class allreduce_plan : public any_plan {
  public:
-  /// Throws as mpi::operands_of does.
-  allreduce_plan(const op::allreduce& o, const plan_request& request)
-      : collective_(o.as_collective()),
-        type_(request.type),
-        operands_(mpi::operands_of(collective_, request)) {}
+  /// `operands` are those of one rank.
+  allreduce_plan(compute_device& device, const op::collective& o, dtype type,
+                 std::vector<plan_operand> operands)
+      : device_(device), collective_(o), type_(type), operands_(std::move(operands)) {}
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
-  [[nodiscard]] std::string algorithm() const override {
-    return algorithm_of(mpi::backend::name, collective_);
-  }
   void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const auto rank = static_cast<std::size_t>(mpi::rank_group::all().rank());
-    store_row(operands_[operand].logical, values.subspan(rank * count(), count()), to);
+    std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
+    store_row(operands_[operand].logical, values.subspan(rank * count(), count()), stored.data());
+    device_.copy(to, stored.data(), stored.size());
+    device_.synchronize();
   }
   /// Writes this rank's result in place of every rank's.
   void download(std::size_t operand, address from, std::span<float> values) const override {
+    std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
+    device_.copy(stored.data(), from, stored.size());
+    device_.synchronize();
     for (std::size_t first = 0; first < values.size(); first += count()) {
-      load_row(operands_[operand].logical, from, values.subspan(first, count()));
+      load_row(operands_[operand].logical, stored.data(), values.subspan(first, count()));
     }
+  }
+
+ protected:
+  [[nodiscard]] compute_device& device() const { return device_; }
+  [[nodiscard]] const op::collective& collective() const { return collective_; }
+  [[nodiscard]] dtype type() const { return type_; }
+
+ private:
+  [[nodiscard]] std::size_t count() const {
+    return static_cast<std::size_t>(collective_.block(type_));
+  }
+
+  compute_device& device_;
+  op::collective collective_;
+  dtype type_;
+  std::vector<plan_operand> operands_;
+};
+
+/// Through MPI.
+class mpi_allreduce_plan final : public allreduce_plan {
+ public:
+  /// Throws as mpi::operands_of does.
+  mpi_allreduce_plan(compute_device& device, const op::collective& o, const plan_request& request)
+      : allreduce_plan(device, o, request.type, mpi::operands_of(o, request)) {}
+
+  [[nodiscard]] std::string algorithm() const override {
+    return algorithm_of(mpi::backend::name, collective());
   }
   [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                  address /*workspace*/) const override {
-    return std::make_unique<bound_allreduce>(collective_, type_, operands);
+    return std::make_unique<bound>(collective(), type(), operands);
   }
 
  private:
-  class bound_allreduce final : public bound_plan {
+  class bound final : public bound_plan {
    public:
-    bound_allreduce(const op::collective& o, dtype type, std::span<const address> operands)
+    bound(const op::collective& o, dtype type, std::span<const address> operands)
         : collective_(o), type_(type), from_(operands[0]), to_(operands[1]) {}
     void place(std::span<const address> operands) override {
       from_ = operands[0];
@@ -78,14 +113,6 @@ class allreduce_plan final : public any_plan {
     address from_;
     address to_;
   };
-
-  [[nodiscard]] std::size_t count() const {
-    return static_cast<std::size_t>(collective_.block(type_));
-  }
-
-  op::collective collective_;
-  dtype type_;
-  std::vector<plan_operand> operands_;
 };
 
 /// A thread that does posted work in order. While it has work, no other thread of its rank may use
@@ -128,18 +155,51 @@ class communication_thread {
   std::jthread thread_;  ///< last, so that it ends before the rest is destroyed
 };
 
-/// Background all-reduces of a bucket of gradients, in place as in a training step, one after the
-/// other.
+/// All-reduces of one bucket of gradients between all ranks, one behind the other, in place as in a
+/// training step.
+class bucket_allreduces {
+ public:
+  bucket_allreduces() = default;
+  bucket_allreduces(const bucket_allreduces&) = delete;
+  bucket_allreduces& operator=(const bucket_allreduces&) = delete;
+  virtual ~bucket_allreduces() = default;
+  /// Starts another one. Returns the seconds of the latest one that has ended.
+  virtual double next() = 0;
+  /// Waits for those that were started.
+  virtual void finish() = 0;
+};
+
+/// In memory of the host, through MPI.
+class mpi_bucket_allreduces final : public bucket_allreduces {
+ public:
+  double next() override {
+    const double start = stopwatch::now();
+    allreduce_.run();
+    return stopwatch::now() - start;
+  }
+  void finish() override {}
+
+ private:
+  std::vector<float> gradients_ = std::vector<float>(model::bucket_bytes / sizeof(float));
+  mpi::collective_call allreduce_{bucket_between(mpi::rank_group::all().size()), dtype::f32,
+                                  gradients_.data(), gradients_.data()};
+};
+
+/// All-reduces of a bucket that a thread starts while this rank computes.
 class background_allreduce {
  public:
-  /// Allocates the bucket; once, before begin().
-  void prepare() { gradients_.resize(model::bucket_bytes / sizeof(float)); }
   /// All ranks begin together. Returns after two all-reduces, the second of which was timed.
-  void begin(communication_thread& thread) {
+  void begin(communication_thread& thread, bucket_allreduces& allreduces) {
     running_ = true;
     begun_ = false;
     times_ = {};
-    thread.post([this] { work(); });
+    thread.post([this, &allreduces] {
+      try {
+        work(allreduces);
+      } catch (const std::exception& e) {  // the other ranks would wait for ever
+        mpi::rank_group::all().abort_all(e.what());
+      }
+    });
     begun_.wait(false);
   }
   [[nodiscard]] bool running() const { return running_; }
@@ -151,35 +211,27 @@ class background_allreduce {
   [[nodiscard]] const allreduce_times& times() const { return times_; }
 
  private:
-  void work() {
-    const op::allreduce bucket{model::bucket_bytes, mpi::rank_group::all().size(),
-                               /*in_place=*/true};
-    mpi::collective_call allreduce(bucket.as_collective(), dtype::f32, gradients_.data(),
-                                   gradients_.data());
-    const auto timed_call = [&] {
-      const double start = stopwatch::now();
-      allreduce.run();
-      return stopwatch::now() - start;
-    };
-    allreduce.run();
-    times_.alone = timed_call();
+  void work(bucket_allreduces& allreduces) {
+    static_cast<void>(allreduces.next());
+    times_.alone = allreduces.next();
     begun_ = true;
     begun_.notify_all();
     double sum = 0;
-    int count = 0;
+    int count = -1;  // the first one may have begun before the ranks computed
     while (true) {
       int more = running_ ? 1 : 0;
       MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);  // the leader decides
       if (more == 0) break;
-      const double seconds = timed_call();
+      const double seconds = allreduces.next();
       if (!running_) continue;  // the ranks stopped computing during this call
+      if (++count == 0) continue;
       sum += seconds;
-      times_.beside = sum / ++count;
+      times_.beside = sum / count;
     }
+    allreduces.finish();
     running_ = false;
   }
 
-  std::vector<float> gradients_;
   allreduce_times times_;
   std::atomic<bool> begun_ = false;
   std::atomic<bool> running_ = false;
@@ -187,8 +239,8 @@ class background_allreduce {
 
 }  // namespace detail
 
-/// The ranks that mpirun started.
-class mpi_communicator final : public communicator {
+/// The ranks that a launcher started. Their devices are processors of the host.
+class mpi_communicator : public communicator {
  public:
   [[nodiscard]] int size() const override { return mpi::rank_group::all().size(); }
   [[nodiscard]] int ranks_on_host() const override {
@@ -198,6 +250,9 @@ class mpi_communicator final : public communicator {
   void send(const command& next) override { mpi::rank_group::all().send(next); }
   [[nodiscard]] command receive() override { return mpi::rank_group::all().receive(); }
   void barrier() override { mpi::rank_group::barrier(); }
+  void take_gpus() override {
+    throw usage_error("--ranks: this build has no NCCL, which connects GPUs; install it");
+  }
   void prepare_background_allreduce() override {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
@@ -205,16 +260,15 @@ class mpi_communicator final : public communicator {
       throw unsupported(
           "this MPI cannot be used by another thread than the first, as --during=allreduce has to");
     }
-    background_allreduce_.prepare();
     thread_.start();
   }
-  void post(bound_plan& collective) override {
+  void post(compute_device& /*device*/, bound_plan& collective) override {
     thread_.post([&collective] { collective.run(); });
   }
-  void wait_for_posted() override { thread_.wait(); }
-  void begin_background_allreduce() override {
+  void wait_for_posted(compute_device& /*device*/) override { thread_.wait(); }
+  void begin_background_allreduce(compute_device& device) override {
     try {
-      background_allreduce_.begin(thread_);
+      background_allreduce_.begin(thread_, bucket_allreduces_on(device));
     } catch (const std::exception& e) {  // the other ranks would wait for ever
       abort_all(e.what());
     }
@@ -229,14 +283,25 @@ class mpi_communicator final : public communicator {
   [[noreturn]] void abort_all(const std::string& reason) override {
     mpi::rank_group::all().abort_all(reason);
   }
-  [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op,
+  [[nodiscard]] std::unique_ptr<any_plan> plan(compute_device& device, const op::any& op,
                                                const plan_request& request) override {
     const auto* allreduce = op.get<op::allreduce>();
     if (allreduce == nullptr) throw unsupported(fmt::format("MPI has no {}", op.name()));
-    return std::make_unique<detail::allreduce_plan>(*allreduce, request);
+    return std::make_unique<detail::mpi_allreduce_plan>(device, allreduce->as_collective(),
+                                                        request);
+  }
+  void describe(description& facts) const override { mpi::backend::describe(facts); }
+
+ protected:
+  /// Those of the ranks' devices that are alike.
+  [[nodiscard]] virtual detail::bucket_allreduces& bucket_allreduces_on(
+      compute_device& /*device*/) {
+    if (!bucket_allreduces_) bucket_allreduces_.emplace();
+    return *bucket_allreduces_;
   }
 
  private:
+  std::optional<detail::mpi_bucket_allreduces> bucket_allreduces_;
   detail::background_allreduce background_allreduce_;
   detail::communication_thread thread_;
 };
