@@ -46,21 +46,21 @@ inline int host_graphs = 0;
 inline bool host_records = false;
 inline std::vector<cudaStream_t> host_recording_streams;
 inline bool host_record_broken = false;
-/// The stream in which each event of this thread was recorded last, and which stream waited for
-/// which other one.
+/// The stream in which each event of this thread was recorded last.
 inline thread_local std::map<cudaEvent_t, cudaStream_t> host_recorded_in;
-inline thread_local std::vector<std::pair<cudaStream_t, cudaStream_t>> host_waits;
-/// How often each stream waited for another one. A process with SOFTWARE_GPU_REPORT prints it at
-/// its end.
-inline struct host_wait_counts {
-  std::map<cudaStream_t, int> of_streams;
-  ~host_wait_counts() {
+/// Which stream waited for which other one.
+inline std::vector<std::pair<cudaStream_t, cudaStream_t>> host_waits;
+/// Prints at the end of a process with SOFTWARE_GPU_REPORT how often each stream waited.
+inline const struct host_wait_report {
+  ~host_wait_report() {
     if (std::getenv("SOFTWARE_GPU_REPORT") == nullptr) return;
-    for (const auto& [stream, count] : of_streams) {
+    std::map<cudaStream_t, int> waits;
+    for (const auto& [later, earlier] : host_waits) ++waits[later];
+    for (const auto& [stream, count] : waits) {
       std::fprintf(stderr, "software_gpu: a stream waited %d times\n", count);
     }
   }
-} host_wait_count;
+} host_wait_reporter;
 /// What every call returns after an illegal access.
 inline std::atomic<cudaError_t> host_fault = cudaSuccess;
 /// Bytes that were copied between the GPU's memory and the host's.
@@ -257,7 +257,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
   host_waits.emplace_back(stream, host_recorded_in[event]);
-  ++host_wait_count.of_streams[stream];
   return host_fault;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) { return host_fault; }

@@ -91,7 +91,7 @@ struct palette {
 }  // namespace detail
 
 /// `rows` as a table, in the order of their first round; docs/formats.md defines its columns. What
-/// all names share stands above it, unless `wide`. `has_events`: some rows are of a GPU.
+/// all names share stands above it, unless `wide`. `has_events`: events of a GPU time rows.
 [[nodiscard]] inline std::string console_table(const std::vector<result::measurement>& rows,
                                                bool color, bool wide = false,
                                                bool has_events = false) {
@@ -107,13 +107,11 @@ struct palette {
   const bool communicates = std::ranges::any_of(rows, sends);
   const bool computes = std::ranges::any_of(
       rows, [&](const result::measurement& row) { return row.error.empty() && !sends(row); });
-  const std::string head =
-      fmt::format("{:<{}}", "Benchmark", width) + fmt::format(detail::console_columns, "", "Time",
-                                                              "CPU", "", "", "Iterations", "",
-                                                              !communicates ? "GFLOP/s"
-                                                              : computes    ? "G/s"
-                                                                            : "GB/s",
-                                                              "spread");
+  const bool both = communicates && computes;
+  const std::string_view rate = both ? "G/s" : communicates ? "GB/s" : "GFLOP/s";
+  const std::string head = fmt::format("{:<{}}", "Benchmark", width) +
+                           fmt::format(detail::console_columns, "", "Time", "CPU", "", "",
+                                       "Iterations", "", rate, "spread");
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
   const std::string_view clock = communicates && !computes ? "first rank: wall time, on GPUs events"
                                  : has_events
@@ -121,7 +119,7 @@ struct palette {
                                      : "one thread: CPU time, several: wall time";
   std::string text =
       fmt::format("Time: median over rounds ({}); spread: (max - min) / median\n", clock) +
-      (communicates && computes ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
+      (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (names.shared.empty() ? "" : fmt::format("rows: {}\n", names.shared)) + rule + head + rule;
   for (std::size_t i = 0; i < all.size(); ++i) {
     text += detail::console_line(all[i], names.own[i], width, detail::colors(color));

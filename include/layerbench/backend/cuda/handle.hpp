@@ -53,6 +53,15 @@ using executable_graph = handle<cudaGraphExec_t, &cudaGraphExecDestroy>;
   return make_handle<event>("cudaEventCreateWithFlags", &cudaEventCreateWithFlags, flags);
 }
 
+/// Waits for `end`. Returns the seconds that passed since `begin`. Throws api_error if any work of
+/// the stream before `end` failed.
+[[nodiscard]] inline double seconds_between(const event& begin, const event& end) {
+  check(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
+  return 1e-3 * static_cast<double>(milliseconds);
+}
+
 /// Device memory; cudaMalloc aligns it to 256 bytes, enough for every type.
 class buffer {
  public:

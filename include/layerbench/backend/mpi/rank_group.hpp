@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -52,6 +53,17 @@ class rank_group {
     fmt::print(stderr, "layerbench: rank {}: {}\n", rank_, reason);
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(exit_code::failure));
     std::abort();
+  }
+
+  /// Does this rank's part of what all ranks do, and returns its result. All ranks end if it
+  /// throws: the others would wait for ever.
+  template <class Work>
+  auto do_or_abort(Work&& work) const {
+    try {
+      return work();
+    } catch (const std::exception& e) {
+      abort_all(e.what());
+    }
   }
 
   /// The leader sends a command to all workers.

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <memory>
 #include <span>
@@ -152,11 +151,7 @@ class worker {
 
   /// Executes the leader's commands up to the end. An error ends all ranks.
   void serve() {
-    try {
-      mpi::serve(ranks_, [&](const command& next) { execute(next); });
-    } catch (const std::exception& e) {
-      ranks_.abort_all(e.what());
-    }
+    ranks_.do_or_abort([&] { mpi::serve(ranks_, [&](const command& next) { execute(next); }); });
   }
 
  private:

@@ -102,11 +102,7 @@ class repeated_allreduce {
   }
   double end_oldest() {
     const timed_call& call = calls_[ended_++ % calls_.size()];
-    cuda::check(cudaEventSynchronize(call.end.get()), "cudaEventSynchronize");
-    float milliseconds = 0;
-    cuda::check(cudaEventElapsedTime(&milliseconds, call.begin.get(), call.end.get()),
-                "cudaEventElapsedTime");
-    return 1e-3 * static_cast<double>(milliseconds);
+    return cuda::seconds_between(call.begin, call.end);
   }
 
   const allreducer& allreducer_;

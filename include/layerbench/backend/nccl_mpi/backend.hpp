@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,11 +73,7 @@ class backend : public nccl::backend {
   static nccl::membership members() {
     if (is_alone()) return all_gpus();
     send(mpi::command::kind::connect);
-    try {
-      return connect();
-    } catch (const std::exception& e) {
-      all().abort_all(e.what());
-    }
+    return all().do_or_abort([] { return connect(); });
   }
 };
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 
 #include <layerbench/backend/collective.hpp>
@@ -56,12 +55,8 @@ class leader_plan : public nccl::group_plan {
   template <class Work>
   static void together(Work&& work) {
     const mpi::rank_group& ranks = mpi::rank_group::all();
-    try {
-      work();
-    } catch (const std::exception& e) {
-      if (ranks.size() > 1) ranks.abort_all(e.what());
-      throw;
-    }
+    if (ranks.size() == 1) return work();
+    ranks.do_or_abort(work);
   }
 
   mpi::worker_rows workers_;

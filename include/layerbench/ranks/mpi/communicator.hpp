@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -79,6 +78,26 @@ class allreduce_plan : public any_plan {
   std::vector<plan_operand> operands_;
 };
 
+/// A call of that plan.
+class bound_allreduce : public bound_plan {
+ public:
+  explicit bound_allreduce(std::span<const address> operands)
+      : from_(operands[0]), to_(operands[1]) {}
+  void place(std::span<const address> operands) override {
+    from_ = operands[0];
+    to_ = operands[1];
+  }
+  void announce_calls(std::int64_t /*calls*/) override {}
+
+ protected:
+  [[nodiscard]] address from() const { return from_; }
+  [[nodiscard]] address to() const { return to_; }
+
+ private:
+  address from_;
+  address to_;
+};
+
 /// Through MPI.
 class mpi_allreduce_plan final : public allreduce_plan {
  public:
@@ -95,23 +114,16 @@ class mpi_allreduce_plan final : public allreduce_plan {
   }
 
  private:
-  class bound final : public bound_plan {
+  class bound final : public bound_allreduce {
    public:
     bound(const op::collective& o, dtype type, std::span<const address> operands)
-        : collective_(o), type_(type), from_(operands[0]), to_(operands[1]) {}
-    void place(std::span<const address> operands) override {
-      from_ = operands[0];
-      to_ = operands[1];
-    }
-    void announce_calls(std::int64_t /*calls*/) override {}
+        : bound_allreduce(operands), collective_(o), type_(type) {}
     /// In a model both operands are the same memory, so that nothing is copied.
-    void run() override { mpi::collective_call(collective_, type_, from_, to_).run(); }
+    void run() override { mpi::collective_call(collective_, type_, from(), to()).run(); }
 
    private:
     op::collective collective_;
     dtype type_;
-    address from_;
-    address to_;
   };
 };
 
@@ -193,13 +205,8 @@ class background_allreduce {
     running_ = true;
     begun_ = false;
     times_ = {};
-    thread.post([this, &allreduces] {
-      try {
-        work(allreduces);
-      } catch (const std::exception& e) {  // the other ranks would wait for ever
-        mpi::rank_group::all().abort_all(e.what());
-      }
-    });
+    thread.post(
+        [this, &allreduces] { mpi::rank_group::all().do_or_abort([&] { work(allreduces); }); });
     begun_.wait(false);
   }
   [[nodiscard]] bool running() const { return running_; }
@@ -260,6 +267,7 @@ class mpi_communicator : public communicator {
       throw unsupported(
           "this MPI cannot be used by another thread than the first, as --during=allreduce has to");
     }
+    bucket_allreduces_.emplace();
     thread_.start();
   }
   void post(compute_device& /*device*/, bound_plan& collective) override {
@@ -267,11 +275,8 @@ class mpi_communicator : public communicator {
   }
   void wait_for_posted(compute_device& /*device*/) override { thread_.wait(); }
   void begin_background_allreduce(compute_device& device) override {
-    try {
-      background_allreduce_.begin(thread_, bucket_allreduces_on(device));
-    } catch (const std::exception& e) {  // the other ranks would wait for ever
-      abort_all(e.what());
-    }
+    mpi::rank_group::all().do_or_abort(
+        [&] { background_allreduce_.begin(thread_, bucket_allreduces_on(device)); });
   }
   [[nodiscard]] bool background_allreduce_running() const override {
     return background_allreduce_.running();
@@ -293,11 +298,10 @@ class mpi_communicator : public communicator {
   void describe(description& facts) const override { mpi::backend::describe(facts); }
 
  protected:
-  /// Those of the ranks' devices that are alike.
+  /// Those between the devices of this kind; after prepare_background_allreduce().
   [[nodiscard]] virtual detail::bucket_allreduces& bucket_allreduces_on(
       compute_device& /*device*/) {
-    if (!bucket_allreduces_) bucket_allreduces_.emplace();
-    return *bucket_allreduces_;
+    return bucket_allreduces_.value();
   }
 
  private:

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,17 +14,6 @@
 namespace layerbench::run {
 
 namespace detail {
-
-/// Does this rank's part of what all ranks do. After an error the others would wait for ever, so it
-/// ends all of them.
-template <class Work>
-void do_or_abort(Work&& work) {
-  try {
-    work();
-  } catch (const std::exception& e) {
-    mpi::rank_group::all().abort_all(e.what());
-  }
-}
 
 [[nodiscard]] inline cudaStream_t compute_stream(compute_device& device) {
   return static_cast<cudaStream_t>(device.stream());
@@ -50,33 +37,26 @@ class nccl_allreduce_plan final : public allreduce_plan {
     return std::make_unique<bound>(*this, operands);
   }
 
-  class bound final : public bound_plan {
+  class bound final : public bound_allreduce {
    public:
     bound(const nccl_allreduce_plan& plan, std::span<const address> operands)
-        : plan_(plan), from_(operands[0]), to_(operands[1]) {}
-    void place(std::span<const address> operands) override {
-      from_ = operands[0];
-      to_ = operands[1];
-    }
-    void announce_calls(std::int64_t /*calls*/) override {}
+        : bound_allreduce(operands), plan_(plan) {}
     void run() override {
-      do_or_abort([&] {
-        plan_.allreducer_.value().enqueue(plan_.collective(), plan_.type(), from_, to_,
+      mpi::rank_group::all().do_or_abort([&] {
+        plan_.allreducer_.value().enqueue(plan_.collective(), plan_.type(), from(), to(),
                                           compute_stream(plan_.device()));
       });
     }
     /// As run(), overlapped with what the device does next.
     void run_overlapped() {
-      do_or_abort([&] {
-        plan_.allreducer_.value().enqueue_overlapped(plan_.collective(), plan_.type(), from_, to_,
+      mpi::rank_group::all().do_or_abort([&] {
+        plan_.allreducer_.value().enqueue_overlapped(plan_.collective(), plan_.type(), from(), to(),
                                                      compute_stream(plan_.device()));
       });
     }
 
    private:
     const nccl_allreduce_plan& plan_;
-    address from_;
-    address to_;
   };
 
  private:
@@ -124,11 +104,13 @@ class nccl_communicator final : public mpi_communicator {
     if (const auto conflict = nccl_mpi::conflict_between_ranks()) {
       throw unavailable("--ranks: " + *conflict);
     }
-    detail::do_or_abort([&] { allreducer_.emplace(nccl_mpi::connect().communicators.front()); });
+    mpi::rank_group::all().do_or_abort(
+        [&] { allreducer_.emplace(nccl_mpi::connect().communicators.front()); });
   }
   void prepare_background_allreduce() override {
     mpi_communicator::prepare_background_allreduce();
-    if (allreducer_) detail::do_or_abort([&] { gpu_bucket_allreduces_.emplace(*allreducer_); });
+    if (allreducer_)
+      mpi::rank_group::all().do_or_abort([&] { gpu_bucket_allreduces_.emplace(*allreducer_); });
   }
   void post(compute_device& device, bound_plan& collective) override {
     if (device.is_host()) return mpi_communicator::post(device, collective);
