@@ -7,7 +7,7 @@
 namespace layerbench::programs {
 
 exit_code measure_suite(const run::options& o, const run::program& what, const run::registry& known,
-                        const run::suite& all, const std::vector<run::benchmark_case*>& selected,
+                        const run::suite& all, const std::vector<run::benchmark_row*>& selected,
                         const machine::resource_request& resources, const run::epilogue& after) {
   return run::measure_suite(o, what, known, all, selected, resources, after);
 }

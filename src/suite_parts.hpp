@@ -15,7 +15,7 @@ run::suite make_suite(const run::options& o, const run::program& what, const run
                       run::data_parallel_group* ranks, const run::name_filter& wanted);
 /// run::measure_suite.
 exit_code measure_suite(const run::options& o, const run::program& what, const run::registry& known,
-                        const run::suite& all, const std::vector<run::benchmark_case*>& selected,
+                        const run::suite& all, const std::vector<run::benchmark_row*>& selected,
                         const machine::resource_request& resources, const run::epilogue& after);
 
 }  // namespace layerbench::programs

@@ -37,7 +37,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/layer_clocks.hpp>
 #include <layerbench/session/planned_step.hpp>
 #include <layerbench/session/step_sampler.hpp>
@@ -84,7 +84,7 @@ class experiment {
         chain_(step_.make_chain(1)) {
     for (const model::primitive& primitive : model::primitives(step_.step())) {
       for (const std::string& way : ways) {
-        run::case_spec row{
+        run::row_spec row{
             .name = {{}, {}, std::string(op::name(primitive.pass)), primitive.layer, {}},
             .op = primitive.op,
             .count = primitive.count(),
@@ -93,7 +93,7 @@ class experiment {
             .make_context = [&, primitive, way] { return surroundings_of(step_, primitive, way); },
             .expected =
                 reference::oracle(op::builtin{}).of(primitive.op.verified_as(), primitive.pass)};
-        rows_[way].push_back(std::make_unique<run::benchmark_case>(std::move(row), memory_));
+        rows_[way].push_back(std::make_unique<run::benchmark_row>(std::move(row), memory_));
         rows_[way].back()->prepare({});
       }
     }
@@ -152,7 +152,7 @@ class experiment {
     return std::make_shared<run::device_context>(make(op::builtin{}));
   }
 
-  static std::string name_of(const run::benchmark_case& row) {
+  static std::string name_of(const run::benchmark_row& row) {
     return fmt::format("{}:{}", row.spec().name.layer, row.spec().name.pass);
   }
 
@@ -163,7 +163,7 @@ class experiment {
     return row.counters.at("mean_s");
   }
 
-  double seconds_of(run::benchmark_case& row) {
+  double seconds_of(run::benchmark_row& row) {
     row.activate();
     run::operand_ring& calls = row.calls();
     const run::sampling how{
@@ -190,7 +190,7 @@ class experiment {
   std::unique_ptr<run::frequency_probe> speed_ = run::frequency_probe_of(memory_->device());
   run::planned_step step_;
   std::unique_ptr<run::chain> chain_;
-  std::map<std::string, std::vector<std::unique_ptr<run::benchmark_case>>> rows_;  ///< by way
+  std::map<std::string, std::vector<std::unique_ptr<run::benchmark_row>>> rows_;  ///< by way
   std::map<std::string, std::map<std::string, std::vector<double>>> layers_;  ///< by way and name
   run::layer_clocks clocks_;
   std::map<std::string, double> spent_;

@@ -20,7 +20,7 @@
 #include <layerbench/backend/reference/collective.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/op/allreduce.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/timing/sampler.hpp>
 
 namespace {
@@ -83,7 +83,7 @@ class suite_row {
 
   double round() {
     if (mpi::backend::serve_first_rank()) return 0;
-    static run::stopwatch wall(2);
+    static run::stopwatch wall(run::clock::wall);
     row_.prepare({});
     row_.activate();
     run::operand_ring& calls = row_.calls();
@@ -96,7 +96,7 @@ class suite_row {
   }
 
  private:
-  run::benchmark_case row_;
+  run::benchmark_row row_;
 };
 
 void compare(std::int64_t bytes, int rounds) {

@@ -177,7 +177,7 @@ TEST(Table, RefusesFilesWithoutAllReducesAndMixedOnes) {
 
 network hierarchical() {
   network result{"h", "", "", {}, {}};
-  result.how = std::make_shared<const nodes>(nodes{
+  result.how = std::make_shared<const hierarchy>(hierarchy{
       8, 4, testing::ring_of(1e-6, 100e9), {"w", "", "", {}, link{topology::tree, 10e-6, 10e9}}});
   return result;
 }

@@ -79,7 +79,7 @@ TEST_F(attention_plans, HasOtherPlansForASearchWhichCanBeReplayed) {
     SCOPED_TRACE(name(pass));
     const cudnn::attention_graph graph(gpt2, pass, limits.type);
     const execution_plan own = cudnn::first_plan(graph.self(), h200(), limits);
-    const auto others = cudnn::other_plans(graph.self(), h200(), limits, {{own.choice()}, 1}, 2);
+    const auto others = cudnn::proposed_plans(graph.self(), h200(), limits, {{own.choice()}, 1}, 2);
     ASSERT_EQ(others.size(), 1U);
     const auto again = cudnn::replayed_plan(graph.self(), h200(), limits, others[0].text());
     EXPECT_EQ(again.text(), others[0].text());

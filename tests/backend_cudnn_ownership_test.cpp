@@ -15,6 +15,7 @@
 
 #include "support/counting_kernels.hpp"
 #include "support/counting_libraries.hpp"
+#include "support/h200.hpp"
 
 /// Who owns what, and what happens when a call fails: on stand-ins for the libraries.
 namespace layerbench {
@@ -64,9 +65,9 @@ constexpr cudnn::plan_limits limits{dtype::f32, 7};
 
 /// All that is done to choose a plan.
 void choose() {
-  const cudnn::descriptor gpu = cudnn::gpu_described_by("{}");
+  const cudnn::descriptor gpu = testing::gpu_described_by("{}");
   const cudnn::conv_graph graph(a_conv, request);
-  const auto plans = cudnn::all_plans(graph.self(), gpu, limits);
+  const auto plans = cudnn::proposed_plans(graph.self(), gpu, limits);
   EXPECT_EQ(plans.size(), 1U);  // both proposals are the same
   static_cast<void>(cudnn::first_plan(graph.self(), gpu, limits));
   static_cast<void>(cudnn::replayed_plan(graph.self(), gpu, limits, plans.at(0).text()));

@@ -126,7 +126,7 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   const registry known = registry_of<gpu, reference::backend>(op::builtin{});
   const suite all = make_suite(o, what, known);
   std::vector<std::string> names;
-  for (const auto& item : all.cases) names.push_back(item->name().text());
+  for (const auto& item : all.rows) names.push_back(item->name().text());
   for (const chain_spec& chain : all.chains) names.push_back(chain.configuration.text());
   for (const auto& [configuration, step] : all.manifest) names.push_back(configuration.text());
   return names;

@@ -21,7 +21,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/list.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/planned_step.hpp>
 
 #include "support/host_cublas.hpp"
@@ -173,19 +173,19 @@ class Preparation : public ::testing::Test {
     }
   }
 
-  [[nodiscard]] std::unique_ptr<run::benchmark_case> case_of(const op::any& op, op::pass pass,
-                                                             dtype type) const {
+  [[nodiscard]] std::unique_ptr<run::benchmark_row> row_of(const op::any& op, op::pass pass,
+                                                           dtype type) const {
     static const run::registry all = run::registry_of<cudnn::backend>(op::builtin{});
-    return std::make_unique<run::benchmark_case>(
-        run::case_spec{.name = {},
-                       .op = op,
-                       .request = {.pass = pass, .type = type},
-                       .signature = {},
-                       .expected = all.oracle.of(op, pass)},
+    return std::make_unique<run::benchmark_row>(
+        run::row_spec{.name = {},
+                      .op = op,
+                      .request = {.pass = pass, .type = type},
+                      .signature = {},
+                      .expected = all.oracle.of(op, pass)},
         context_);
   }
   host_work work_of(const op::any& op, op::pass pass, dtype type, std::uint64_t seed = 1) {
-    const auto row = case_of(op, pass, type);
+    const auto row = row_of(op, pass, type);
     const host_work before;
     row->prepare({.seed = seed});
     return before.since();

@@ -27,7 +27,7 @@ struct gpu : cuda::backend {
 TEST(Gpu, IsTimedByItsOwnClock) {
   run::backend_device<gpu, op::gemm> device(1);
   ASSERT_NE(device.clock(), nullptr);
-  run::stopwatch watch(1, device.clock());
+  run::stopwatch watch(run::clock::thread_cpu, device.clock());
   EXPECT_TRUE(watch.uses_device_clock());
   event_pace = 3;
   watch.start();

@@ -220,8 +220,8 @@ TEST_F(GpuTiming, RecordingsAreFreed) {
 /// A row, and what visits it.
 class GpuVisit : public GpuTiming {
  protected:
-  std::unique_ptr<benchmark_case> case_in(cache_state cache) const {
-    case_spec what{
+  std::unique_ptr<benchmark_row> row_in(cache_state cache) const {
+    row_spec what{
         .name = {{"gpu", "f32", "tiny", 1, {}}, "gemm", "fwd", "fc", std::string(name(cache))},
         .op = op::any(product),
         .signature = {},
@@ -231,14 +231,14 @@ class GpuVisit : public GpuTiming {
                   .cache = cache, .footprint = 20 * 7 * page, .operands = {{.distance = 0}}};
             },
         .expected = reference::exact_value_of(product, op::pass::fwd)};
-    auto row = std::make_unique<benchmark_case>(std::move(what), memory_);
+    auto row = std::make_unique<benchmark_row>(std::move(what), memory_);
     row->prepare({});
     return row;
   }
   result::measurement visited(timing_mode how, cache_state cache) {
     device().set_timing(how);
     measurer passes(frequency_probe_of);
-    return passes.time_row(*case_in(cache), {.min_time = stopping_limits{}.min_time});
+    return passes.time_row(*row_in(cache), {.min_time = stopping_limits{}.min_time});
   }
 };
 
@@ -262,7 +262,7 @@ TEST_F(GpuVisit, IsAtASteadyClockOnlyWhereThatIsAskedFor) {
   take(3e-6, 7e-6, 5e-6);
   for (const timing_mode how : {timing_mode::stream, timing_mode::graph}) {
     device().set_timing(how);
-    const std::unique_ptr<benchmark_case> row = case_in(cache_state::hot);
+    const std::unique_ptr<benchmark_row> row = row_in(cache_state::hot);
     measurer passes(frequency_probe_of);
     int readings = 0;
     gpu::tells = [&] {

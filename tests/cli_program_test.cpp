@@ -210,19 +210,19 @@ TEST(Ranks, EndTogetherWhereTheLeaderCannotGetReady) {
               ::testing::ThrowsMessage<error>(HasSubstr("aborted: no memory")));
 }
 
-TEST(Ranks, ExecuteWhatTheLeadersCaseDoes) {
+TEST(Ranks, ExecuteWhatTheLeadersRowDoes) {
   const op::add sum{{4}};
-  const auto one_case = [&] {
-    run::case_spec what{.name = {},
-                        .op = op::any(sum),
-                        .signature = {},
-                        .expected = reference::exact_value_of(sum, op::pass::fwd)};
-    return run::benchmark_case(
+  const auto one_row = [&] {
+    run::row_spec what{.name = {},
+                       .op = op::any(sum),
+                       .signature = {},
+                       .expected = reference::exact_value_of(sum, op::pass::fwd)};
+    return run::benchmark_row(
         std::move(what),
         std::make_shared<run::device_context>(
             std::make_unique<run::backend_device<reference::backend, op::add>>(1)));
   };
-  const auto use = [](run::benchmark_case& row) {
+  const auto use = [](run::benchmark_row& row) {
     row.prepare({});
     row.prepare({});
     row.set_up(1);
@@ -230,11 +230,11 @@ TEST(Ranks, ExecuteWhatTheLeadersCaseDoes) {
     row.release();
   };
   leader all;
-  run::benchmark_case local = one_case();
+  run::benchmark_row local = one_row();
   use(local);
   EXPECT_THAT(all.received, ::testing::IsEmpty());
   EXPECT_FALSE(local.prepared());
-  run::distributed_case distributed(one_case(), run::command_sender(all, 0));
+  run::distributed_row distributed(one_row(), run::command_sender(all, 0));
   use(distributed);
   EXPECT_THAT(all.received, ::testing::ElementsAre("command", "command", "barrier", "command"));
 }

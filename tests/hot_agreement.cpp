@@ -28,7 +28,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/timing/sampler.hpp>
 
 namespace {
@@ -178,8 +178,8 @@ class bare_loop {
 };
 
 /// The row's round, measured as the programs measure it.
-double row_round(run::benchmark_case& row) {
-  static run::stopwatch watch(1);
+double row_round(run::benchmark_row& row) {
+  static run::stopwatch watch(run::clock::thread_cpu);
   row.prepare({});
   row.activate();
   run::operand_ring& calls = row.calls();
@@ -194,7 +194,7 @@ double excess(const model::primitive& p, int rounds) {
   const auto memory = std::make_shared<run::device_context>(
       std::make_unique<run::backend_device<onednn::backend, op::conv, op::gemm, op::rnn>>(1));
   static const reference::oracle formulas(op::list<op::conv, op::gemm, op::rnn>{});
-  run::benchmark_case row(
+  run::benchmark_row row(
       {.name = {}, .op = p.op, .signature = {}, .expected = formulas.of(p.op, op::pass::fwd)},
       memory);
   bare_loop bare(p.op);

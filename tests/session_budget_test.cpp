@@ -95,7 +95,7 @@ TEST_F(Budget, IsSharedWithinAGroup) {
 
 TEST_F(Budget, DoesNotExtendTheLimitOfACase) {
   for (const double budget : {20.0, 1000.0, std::numeric_limits<double>::infinity()}) {
-    cases_.clear();
+    rows_.clear();
     add_row(configuration_of("f32", 1, "1"), "a");
     add_row(configuration_of("f32", 2, "1"), "a");
     const stopping_criterion criterion =
@@ -107,7 +107,7 @@ TEST_F(Budget, DoesNotExtendTheLimitOfACase) {
 
 TEST_F(Budget, LeavesTheMinimumOfRoundsToEveryCase) {
   for (const double budget : {0.0, 1e-9, 1.0}) {
-    cases_.clear();
+    rows_.clear();
     add_row(configuration_of("f32", 1, "1"), "a");
     add_row(configuration_of("f32", 2, "1"), "a");
     const stopping_criterion criterion =

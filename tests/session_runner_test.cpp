@@ -88,7 +88,7 @@ TEST_F(Runner, MarksEveryRowOfARoundWithStolenTime) {
 }
 
 TEST_F(Runner, NumbersRoundsAfterThoseOfAResumedFile) {
-  benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a", "hot");
+  benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a", "hot");
   result::measurement before;
   before.name = known->name();
   before.counters["disturbed"] = 0;
@@ -114,12 +114,11 @@ TEST_F(Runner, MeasuresWhereStolenTimeIsNotKnown) {
   EXPECT_THAT(result_.rows, SizeIs(2));
 }
 
-TEST_F(Runner, ContinuesWithoutACaseThatCannotRun) {
+TEST_F(Runner, ContinuesWithoutARowThatCannotRun) {
   add_row(configuration_of("f128", 1, "1"), "fails", "hot");
   add_row(configuration_of("f32", 1, "1"), "runs", "hot");
-  cases_.front() = std::make_unique<benchmark_case>(
-      case_spec{
-          .name = cases_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
+  rows_.front() = std::make_unique<benchmark_row>(
+      row_spec{.name = rows_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
       memory_);  // the device has no plan of it
   measure({.min_rounds = 3, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0}));
   EXPECT_THAT(endings_, ElementsAre(mentions("time"))) << "of the case that ran";

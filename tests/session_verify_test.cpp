@@ -11,7 +11,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/op/add.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/verify.hpp>
 
 /// A backend that adds wrongly, and whether verify() detects it.
@@ -190,11 +190,11 @@ TEST(verification, of_a_wrong_plan_fails_for_each_of_its_rows) {
       std::make_unique<run::backend_device<faulty::backend, op::add>>(1));
   const op::add op{{100}};
   const auto prepare = [&](std::uint64_t seed) {
-    run::benchmark_case row({.name = {},
-                             .op = op::any(op),
-                             .signature = {},
-                             .expected = reference::exact_value_of(op, op::pass::fwd)},
-                            context);
+    run::benchmark_row row({.name = {},
+                            .op = op::any(op),
+                            .signature = {},
+                            .expected = reference::exact_value_of(op, op::pass::fwd)},
+                           context);
     row.prepare({.seed = seed});
   };
   faulty::backend::what = fault::shifted;

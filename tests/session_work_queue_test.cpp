@@ -123,7 +123,7 @@ TEST_F(WorkQueue, TheMinimumOfRoundsIsMeasuredOverTheTimeLimit) {
 
 TEST_F(WorkQueue, AConfigurationWhoseRowsFailedIsDoneWithoutAReason) {
   for (const bool whole_models : {true, false}) {
-    cases_.clear();
+    rows_.clear();
     add_row(configuration_of("f32", 1, "1"), "a");
     const stopping_criterion criterion = queue_rows({.sum_rows = whole_models});
     configuration_state& only = queue_.at(0).at(0);
@@ -179,7 +179,7 @@ TEST_F(WorkQueue, ConfigurationsOfOneModelAndBatchShareRounds) {
 }
 
 TEST_F(WorkQueue, EarlierRoundsCountAndAreNotContinued) {
-  const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
+  const benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a");
   add_row(configuration_of("f32", 1, "1"), "b");
   const stopping_criterion criterion = queue_rows({.min_rounds = 3});
   EXPECT_EQ(resume(rounds_of(*known, 3), criterion), 3);
@@ -189,7 +189,7 @@ TEST_F(WorkQueue, EarlierRoundsCountAndAreNotContinued) {
 }
 
 TEST_F(WorkQueue, AChainThatLacksRoundsReopensItsConfiguration) {
-  const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
+  const benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a");
   chain_spec wanted{known->name().configuration, [] { return nullptr; }, {}};
   const stopping_criterion criterion({.min_rounds = 2});
   queue_ = make_work_queue(rows(), {wanted});
@@ -206,7 +206,7 @@ TEST_F(WorkQueue, AChainThatLacksRoundsReopensItsConfiguration) {
 }
 
 TEST_F(WorkQueue, ResumedRowsDoNotKeepAConfigurationOpen) {
-  const benchmark_case* known = add_row(configuration_of("f32", 1, "1"), "a");
+  const benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a");
   add_row(configuration_of("f32", 1, "1"), "b");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 2, .precision = 0, .max_time = 1e9, .sum_rows = true});

@@ -12,7 +12,7 @@ namespace timing_clock_test {
 
 TEST(Stopwatch, GoesForwardAndHasACost) {
   for (const int threads : {1, 2}) {
-    stopwatch watch(threads);
+    stopwatch watch(clock_of(threads));
     EXPECT_GT(watch.cost().seconds, 0);
     EXPECT_LT(watch.cost().seconds, 0.001);
     watch.start();
@@ -26,7 +26,7 @@ TEST(Stopwatch, GoesForwardAndHasACost) {
 }
 
 TEST(Stopwatch, OfOneThreadDoesNotCountWaiting) {
-  stopwatch watch(1);
+  stopwatch watch(clock::thread_cpu);
   watch.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   const lap waited = watch.stop();
@@ -35,7 +35,7 @@ TEST(Stopwatch, OfOneThreadDoesNotCountWaiting) {
 }
 
 TEST(Stopwatch, OfSeveralThreadsDoes) {
-  stopwatch watch(2);
+  stopwatch watch(clock::wall);
   watch.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_GE(watch.stop().seconds, 0.03);

@@ -73,7 +73,7 @@ TEST(Mean, CountsBothModesOfWorkThatHasTwo) {
 
 /// A row of calls that do what `call` does, for at least `least_time`.
 result::measurement visited(const std::function<void(std::int64_t)>& call, double least_time) {
-  stopwatch watch(1);
+  stopwatch watch(clock::thread_cpu);
   const sampling how{
       .warm_up = 0, .least_time = least_time, .most_time = 4 * least_time, .most_calls = 1};
   result::measurement row;

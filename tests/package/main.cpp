@@ -7,7 +7,6 @@
 // What is computed: dst = alpha * src + src1.
 struct axpy {
   static constexpr std::string_view name = "axpy";
-  static constexpr auto storage = layerbench::op::storage::own;
   double alpha = 1;
   layerbench::dims dims;
   static constexpr auto fields =

@@ -24,7 +24,7 @@
 
 #include "temporary_directory.hpp"
 
-/// Runs the suite's own programs, as their users do.
+/// Runs layerbench's programs, as their users do.
 namespace layerbench::testing {
 
 struct outcome {

@@ -28,23 +28,23 @@ class work_queue_test : public ::testing::Test {
  protected:
   std::shared_ptr<run::device_context> memory_ = std::make_shared<run::device_context>(
       std::make_unique<run::backend_device<reference::backend, op::add>>(1));
-  std::vector<std::unique_ptr<run::benchmark_case>> cases_;
+  std::vector<std::unique_ptr<run::benchmark_row>> rows_;
 
-  run::benchmark_case* add_row(const result::configuration_name& configuration,
-                               const std::string& layer, const std::string& cache = "model",
-                               std::int64_t count = 1, double share = 0) {
-    run::case_spec what{.name = {configuration, "add", "fwd", layer, cache},
-                        .op = op::any(op::add{{4}}),
-                        .count = count,
-                        .signature = {},
-                        .make_context = [share] { return run::op_in_context{.share = share}; },
-                        .expected = reference::exact_value_of(op::add{{4}}, op::pass::fwd)};
-    cases_.push_back(std::make_unique<run::benchmark_case>(std::move(what), memory_));
-    return cases_.back().get();
+  run::benchmark_row* add_row(const result::configuration_name& configuration,
+                              const std::string& layer, const std::string& cache = "model",
+                              std::int64_t count = 1, double share = 0) {
+    run::row_spec what{.name = {configuration, "add", "fwd", layer, cache},
+                       .op = op::any(op::add{{4}}),
+                       .count = count,
+                       .signature = {},
+                       .make_context = [share] { return run::op_in_context{.share = share}; },
+                       .expected = reference::exact_value_of(op::add{{4}}, op::pass::fwd)};
+    rows_.push_back(std::make_unique<run::benchmark_row>(std::move(what), memory_));
+    return rows_.back().get();
   }
-  [[nodiscard]] std::vector<run::benchmark_case*> rows() const {
-    std::vector<run::benchmark_case*> all;
-    for (const auto& one : cases_) all.push_back(one.get());
+  [[nodiscard]] std::vector<run::benchmark_row*> rows() const {
+    std::vector<run::benchmark_row*> all;
+    for (const auto& one : rows_) all.push_back(one.get());
     return all;
   }
   run::work_queue queue_;
@@ -63,7 +63,7 @@ class work_queue_test : public ::testing::Test {
     return next;
   }
   /// A result file with `rounds` rounds of a row.
-  [[nodiscard]] static result::results rounds_of(const run::benchmark_case& of,
+  [[nodiscard]] static result::results rounds_of(const run::benchmark_row& of,
                                                  std::int64_t rounds) {
     result::results file;
     for (std::int64_t i = 0; i < rounds; ++i) {

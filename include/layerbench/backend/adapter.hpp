@@ -381,25 +381,25 @@ class backend_device final : public compute_device {
       if (!op.has(request.pass)) {
         throw unsupported(fmt::format("{} has no pass {}", Op::name, name(request.pass)));
       }
-      if constexpr (requires { sizes->post; } && !detail::has_post_ops<layerbench::plan<B, Op>>) {
-        if (!sizes->post.empty()) {
-          throw unsupported(fmt::format("{} has no {} with post-ops", B::name, Op::name));
-        }
+      using plan_type = layerbench::plan<B, Op>;
+      if constexpr (requires { sizes->post; }) {
+        refuse<Op>(!sizes->post.empty() && !detail::has_post_ops<plan_type>, "post-ops");
       }
-      if constexpr (requires { is_quantized(*sizes); } &&
-                    !detail::has_quantization<layerbench::plan<B, Op>>) {
-        if (is_quantized(*sizes)) {
-          throw unsupported(
-              fmt::format("{} has no {} with fields for integers", B::name, Op::name));
-        }
+      if constexpr (requires { is_quantized(*sizes); }) {
+        refuse<Op>(is_quantized(*sizes) && !detail::has_quantization<plan_type>,
+                   "fields for integers");
       }
-      if constexpr (requires { sizes->reorders; } &&
-                    !detail::has_reorders<layerbench::plan<B, Op>>) {
-        if (sizes->reorders) {
-          throw unsupported(fmt::format("{} has no {} with reorders", B::name, Op::name));
-        }
+      if constexpr (requires { sizes->reorders; }) {
+        refuse<Op>(sizes->reorders && !detail::has_reorders<plan_type>, "reorders");
       }
       result = std::make_unique<detail::plan_of<B, Op>>(device(), *sizes, request);
+    }
+  }
+
+  template <class Op>
+  static void refuse(bool lacking, std::string_view feature) {
+    if (lacking) {
+      throw unsupported(fmt::format("{} has no {} with {}", B::name, Op::name, feature));
     }
   }
 

@@ -236,6 +236,9 @@ class compute_device {
     if (choice_ && request.algorithm.empty()) request.algorithm = choice_(op, request);
     return make_plan(op, request);
   }
+  /// The library's plan: no choice is made, and an all-reduce is not between ranks.
+  [[nodiscard]] virtual std::unique_ptr<any_plan> make_plan(const op::any& op,
+                                                            const plan_request& request) = 0;
   void set_choice(plan_choice choice) { choice_ = std::move(choice); }
   /// Never makes the plan of that algorithm again, where nobody asks for it by name. Returns
   /// whether plan() makes another one from now on.
@@ -244,11 +247,8 @@ class compute_device {
     return rejection_ && rejection_(op, request, algorithm, why);
   }
   void set_rejection(plan_rejection rejection) { rejection_ = std::move(rejection); }
-  /// From now on `make` makes plans of collective ops.
+  /// From now on `make` makes plans of all-reduces.
   void set_between_ranks(plan_maker make) { between_ranks_ = std::move(make); }
-  /// The same, but asks nobody.
-  [[nodiscard]] virtual std::unique_ptr<any_plan> make_plan(const op::any& op,
-                                                            const plan_request& request) = 0;
 
  protected:
   [[nodiscard]] virtual bool has_own_plan(const op::any& op) const = 0;

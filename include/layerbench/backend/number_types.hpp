@@ -14,7 +14,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/shape/dtype.hpp>
 
-/// Numbers as they lie in memory, for loops of the suite's own.
+/// Numbers as they lie in memory, for loops of layerbench.
 namespace layerbench {
 
 /// The upper half of an f32.

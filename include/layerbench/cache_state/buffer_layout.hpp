@@ -67,6 +67,14 @@ struct buffer_layout {
 
 namespace detail {
 
+/// Decides in this order:
+/// 1. for each operand: which earlier uses of its memory setup ops repeat, and in which ring it
+///    lies. A recent operand was used less than a turn of the ring ago; the others are old.
+/// 2. the order of the setup ops, the longest ago first,
+/// 3. the number of slots of the rings, which together touch the bytes of a step,
+/// 4. what is evicted from the private caches, and which setup ops run after it,
+/// 5. whether the last-level cache is warmed, and calls are paced,
+/// 6. how many calls ahead each setup op runs.
 class buffer_layout_builder {
  public:
   buffer_layout_builder(compute_device& device, const any_plan& plan, const op_in_context& what)
@@ -130,7 +138,8 @@ class buffer_layout_builder {
     // overwrite that source.
     std::ranges::stable_sort(layout_.setup_ops, std::ranges::greater{}, &setup_op::distance);
     set_slots(what);
-    set_eviction(what);
+    set_private_eviction(what);
+    set_shared_cache(what);
     layout_.set_leads();
   }
 
@@ -145,16 +154,31 @@ class buffer_layout_builder {
     return device_.threads() > 1 && reuse_bytes_ <= device_.cache_bytes();
   }
 
-  void set_eviction(const op_in_context& what) {
-    // A multiple of the caches' size, since they do not always evict the oldest line first.
-    const std::size_t enough = 4 * device_.core_cache_bytes();
-    const bool step_evicts = static_cast<std::size_t>(what.footprint) > enough;
-    const bool in_model = cache_ == cache_state::model;
-    layout_.private_eviction_bytes =
-        what.evict_private_caches && in_model && step_evicts ? enough : 0;
+  /// Bytes that evict the private caches. It is a multiple of their size, since they do not always
+  /// evict the oldest line first.
+  [[nodiscard]] std::size_t evicting_bytes() const { return 4 * device_.core_cache_bytes(); }
+  [[nodiscard]] bool step_evicts(const op_in_context& what) const {
+    return static_cast<std::size_t>(what.footprint) > evicting_bytes();
+  }
+
+  void set_private_eviction(const op_in_context& what) {
+    if (what.evict_private_caches && cache_ == cache_state::model && step_evicts(what)) {
+      layout_.private_eviction_bytes = evicting_bytes();
+    }
+    // A model that stays in the private caches has few layers, which run about one block each.
+    if (!step_evicts(what)) {
+      layout_.filler_blocks = std::min(layout_.filler_blocks, what.step_calls);
+    }
+    while (layout_.first_after_eviction < layout_.setup_ops.size() &&
+           !in_private_caches(layout_.setup_ops[layout_.first_after_eviction].distance())) {
+      ++layout_.first_after_eviction;
+    }
+  }
+
+  void set_shared_cache(const op_in_context& what) {
     // The warm-up calls bring the rings of smaller models into the private caches.
-    layout_.warm_shared_cache =
-        what.warm_shared_cache && in_model && step_evicts && reuse_bytes_ < uncached_bytes();
+    layout_.warm_shared_cache = what.warm_shared_cache && cache_ == cache_state::model &&
+                                step_evicts(what) && reuse_bytes_ < uncached_bytes();
     const bool keeps_activations = layout_.warm_shared_cache && !what.shared_bytes;
     layout_.reads_results = keeps_activations;
     // What other tenants of the host leave in the last-level cache depends on the time that passes.
@@ -162,12 +186,6 @@ class buffer_layout_builder {
     // activations share is used many times in a step: while the ring waited, it would be evicted.
     layout_.paced = keeps_activations && reuse_bytes_ <= 2 * device_.cache_bytes() &&
                     device_.timing() != timing_mode::graph;  // a graph cannot wait
-    // A model that stays in the private caches has few layers, which run about one block each.
-    if (!step_evicts) layout_.filler_blocks = std::min(layout_.filler_blocks, what.step_calls);
-    while (layout_.first_after_eviction < layout_.setup_ops.size() &&
-           !in_private_caches(layout_.setup_ops[layout_.first_after_eviction].distance())) {
-      ++layout_.first_after_eviction;
-    }
   }
 
   /// Reserves `bytes` for an operand that was last used one turn of the ring ago, or by setup ops,

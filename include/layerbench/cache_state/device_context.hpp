@@ -21,7 +21,7 @@
 
 namespace layerbench::run {
 
-/// A device, the memory on it that its cases share, and what they know of its plans.
+/// A device, the memory on it that its rows share, and what they know of its plans.
 class device_context {
  public:
   explicit device_context(std::unique_ptr<compute_device> device) : device_(std::move(device)) {}

@@ -257,7 +257,7 @@ class operand_ring {
     }
   }
 
-  /// Other cases use the same memory, and may have moved it.
+  /// Other rows use the same memory, and may have moved it.
   void set_memory() {
     for (const buffer_kind kind : shared_buffer_kinds) {
       const std::size_t bytes = layout_.rings.ring_bytes(kind);

@@ -13,8 +13,8 @@
 namespace layerbench::run {
 
 /// Kinds of memory. constants: calls only read it. activations: calls write it. updated: calls read
-/// and write it (weights in training). own: separate memory of each case, for small weights and for
-/// operands that need certain values. The cases of a device share the memory of the other kinds.
+/// and write it (weights in training). own: separate memory of each row, for small weights and for
+/// operands that need certain values. The rows of a device share the memory of the other kinds.
 enum class buffer_kind : std::uint8_t { constants, activations, updated, own };
 
 inline constexpr std::array shared_buffer_kinds{buffer_kind::constants, buffer_kind::activations,
@@ -93,7 +93,7 @@ class ring_buffers {
   static constexpr std::size_t index(buffer_kind kind) { return static_cast<std::size_t>(kind); }
   ring& ring_of(buffer_kind kind) { return rings_.at(index(kind)); }
 
-  /// Each case keeps its own copies for as long as it lives, so their memory is limited.
+  /// Each row keeps its own copies for as long as it lives, so their memory is limited.
   [[nodiscard]] std::size_t max_own_slots() {
     constexpr std::size_t max_bytes = std::size_t{64} << 20U;
     const std::size_t slot = std::max<std::size_t>(1, ring_of(buffer_kind::own).slot_bytes);

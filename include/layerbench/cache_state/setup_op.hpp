@@ -20,7 +20,7 @@
 
 namespace layerbench::run {
 
-/// Writes test data to those of a plan's operands that lie in the case's own memory, in the slot
+/// Writes test data to those of a plan's operands that lie in the row's own memory, in the slot
 /// that begins at `own_slot`; to opaque ones what a forward pass writes for test data.
 inline void fill_own_operands(compute_device& device, const any_plan& plan,
                               const std::vector<slice>& slices, std::byte* own_slot,
@@ -116,7 +116,7 @@ class setup_op {
     return reserved;
   }
 
-  /// Writes test data to operands in the case's own memory, in the slot at `own_slot`.
+  /// Writes test data to operands in the row's own memory, in the slot at `own_slot`.
   void fill_own(compute_device& device, std::byte* own_slot, std::uint64_t seed) const {
     if (plan_) fill_own_operands(device, *plan_, slices_, own_slot, seed);
   }

@@ -39,11 +39,11 @@ namespace layerbench::run::detail {
 
 /// The chains that the options ask for, of configurations of which a row was selected.
 [[nodiscard]] inline std::vector<chain_spec> selected_chains(
-    const options& o, const suite& all, const std::vector<benchmark_case*>& selected) {
+    const options& o, const suite& all, const std::vector<benchmark_row*>& selected) {
   std::vector<chain_spec> chains;
   if (o.chain.empty()) return chains;
   for (const chain_spec& chain : all.chains) {
-    const auto belongs = [&](const benchmark_case* row) {
+    const auto belongs = [&](const benchmark_row* row) {
       return row->name().configuration == chain.configuration;
     };
     if (std::ranges::none_of(selected, belongs)) continue;
@@ -57,7 +57,7 @@ namespace layerbench::run::detail {
 /// whether the user interrupted. `watch` leaves out the turns of other programs. Throws device_lost
 /// when what was measured is written.
 inline bool measure(const options& o, const suite& all, const stopping_limits& limits,
-                    const std::vector<benchmark_case*>& selected, machine_watch& watch,
+                    const std::vector<benchmark_row*>& selected, machine_watch& watch,
                     result_sink& sink) {
   if (!all.lost.empty()) {
     sink.finish(/*interrupted=*/true);
@@ -111,7 +111,7 @@ inline void add_user_context(const options& o, result::results& results) {
     const std::string name = printable(pair.substr(0, equals));
     const bool is_new = results.context.emplace(name, printable(pair.substr(equals + 1))).second;
     if (!is_new || reserved.contains(name)) {
-      throw usage_error("--benchmark_context: this key is the suite's own: " + pair);
+      throw usage_error("--benchmark_context: layerbench sets this key: " + pair);
     }
   }
 }
@@ -135,7 +135,7 @@ namespace layerbench::run {
 /// Measures the selected rows of a suite and their chains, writes and prints the results, and what
 /// they add up to (`after`). Returns the exit code of base/error.hpp.
 inline exit_code measure_suite(const options& o, const program& what, const registry& known,
-                               const suite& all, const std::vector<benchmark_case*>& selected,
+                               const suite& all, const std::vector<benchmark_row*>& selected,
                                const machine::resource_request& resources, const epilogue& after) {
   using detail::note;
   using detail::printable;
@@ -143,7 +143,7 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   machine_watch watch(resources);
   result::results results;
   std::set<std::string> used;
-  for (const benchmark_case* item : selected) used.insert(item->name().configuration.backend);
+  for (const benchmark_row* item : selected) used.insert(item->name().configuration.backend);
   description facts = describe_run(o, known, used);
   facts.insert(all.between_ranks.begin(), all.between_ranks.end());
   for (const auto& [name, value] : facts) results.context[name] = printable(value);

@@ -57,7 +57,7 @@ class result_sink {
  public:
   /// Throws bad_input if the file to resume is of another machine, setting or shape.
   result_sink(const options& o, const suite& all, const machine_watch& watch,
-              std::vector<benchmark_case*> selected, result::results results)
+              std::vector<benchmark_row*> selected, result::results results)
       : o_(o),
         all_(all),
         watch_(watch),
@@ -166,7 +166,7 @@ class result_sink {
   std::string keep_predictable() {
     std::set<result::row_name> known;
     std::map<result::configuration_name, std::size_t> left_out;
-    for (const benchmark_case* row : selected_) {
+    for (const benchmark_row* row : selected_) {
       known.insert(row->name());
       left_out[row->name().configuration] = 0;
     }
@@ -177,7 +177,7 @@ class result_sink {
       };
       if (std::ranges::none_of(results_.rows, belongs)) left_out.erase(chain.name.configuration);
     }
-    for (const auto& row : all_.cases) {
+    for (const auto& row : all_.rows) {
       const auto found = left_out.find(row->name().configuration);
       if (found != left_out.end() && !known.contains(row->name())) ++found->second;
     }
@@ -230,7 +230,7 @@ class result_sink {
   /// Sorts the rows, which rounds measure in random order, into the order of the model.
   void sort_rows() {
     std::map<result::row_name, std::size_t> place;
-    for (const benchmark_case* row : selected_) place.emplace(row->name(), place.size());
+    for (const benchmark_row* row : selected_) place.emplace(row->name(), place.size());
     const auto key = [&](const result::measurement& row) {
       const auto found = place.find(row.name);
       return std::pair(found == place.end() ? place.size() : found->second, row.round);
@@ -243,7 +243,7 @@ class result_sink {
     std::set<std::string> there;
     for (const auto& [configuration, step] : earlier.manifest) there.insert(configuration.model);
     for (const result::measurement& row : earlier.rows) there.insert(row.name.configuration.model);
-    const auto known = [&](const benchmark_case* row) {
+    const auto known = [&](const benchmark_row* row) {
       return there.contains(row->name().configuration.model);
     };
     if (there.empty() || selected_.empty() || std::ranges::any_of(selected_, known)) return;
@@ -257,7 +257,7 @@ class result_sink {
   /// work or another cache state.
   void refuse_other_shapes(const result::manifest& earlier) const {
     std::map<result::row_name, result::label> known;
-    for (const benchmark_case* row : selected_) {
+    for (const benchmark_row* row : selected_) {
       known[row->name()] = {row->spec().op.key(), {}, row->spec().signature};
     }
     const auto refuse = [&](std::string_view what, std::string result::label::* part) {
@@ -333,7 +333,7 @@ class result_sink {
   const options& o_;
   const suite& all_;
   const machine_watch& watch_;
-  std::vector<benchmark_case*> selected_;
+  std::vector<benchmark_row*> selected_;
   result::results results_;
   std::optional<double> slow_share_;
   std::optional<double> core_latency_;  ///< the longest so far

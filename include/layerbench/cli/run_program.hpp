@@ -39,16 +39,16 @@ namespace layerbench::run {
 
 /// measure_suite of cli/measure.hpp.
 using suite_measurer = exit_code (*)(const options& o, const program& what, const registry& known,
-                                     const suite& all, const std::vector<benchmark_case*>& selected,
+                                     const suite& all, const std::vector<benchmark_row*>& selected,
                                      const machine::resource_request& resources,
                                      const epilogue& after);
 
 namespace detail {
 
-inline void print_list(const std::vector<benchmark_case*>& selected) {
+inline void print_list(const std::vector<benchmark_row*>& selected) {
   fmt::print("{:>5}  {:>12}  {:>10}  name\n", "count", "FLOPs", "bytes");
-  for (const benchmark_case* item : selected) {
-    const case_spec& what = item->spec();
+  for (const benchmark_row* item : selected) {
+    const row_spec& what = item->spec();
     const plan_request& request = what.request;
     const auto flops = static_cast<double>(what.op.work(request.pass).flops);
     const auto bytes =
@@ -140,8 +140,8 @@ inline std::vector<machine::check_result> probe_machine(
     const suite& all, const machine::resource_request& resource_request) {
   const machine_watch watch(resource_request);
   const auto threads = [](const auto& item) { return item->threads(); };
-  const auto most = std::ranges::max_element(all.cases, {}, threads);
-  if (most == all.cases.end() || resource_request.threads > resource_request.processors) {
+  const auto most = std::ranges::max_element(all.rows, {}, threads);
+  if (most == all.rows.end() || resource_request.threads > resource_request.processors) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
     return watch.check_results(std::nullopt, std::nullopt);
   }
@@ -233,8 +233,8 @@ template <class Plan>
 
 /// Throws unavailable if all all-reduces are of a single rank, unless the user insists.
 inline void require_communication(const options& o, const registry& known,
-                                  const std::vector<benchmark_case*>& selected) {
-  const auto sends = [&](const benchmark_case* row) {
+                                  const std::vector<benchmark_row*>& selected) {
+  const auto sends = [&](const benchmark_row* row) {
     return ranks_of(row->name().configuration.backend, known).value_or(o.ranks) > 1;
   };
   if (o.yes || std::ranges::any_of(selected, sends)) return;
@@ -276,17 +276,17 @@ inline exit_code run_program(const options& asked, char* self, const program& wh
   if (!machine::this_machine().note.empty()) note(machine::this_machine().note);
   const machine::resource_request resource_request = resources_of(o, all, known);
   if (o.check_machine) return check_machine(all, resource_request, known);
-  const std::vector<benchmark_case*> selected = select(all.cases, o.filter);
+  const std::vector<benchmark_row*> selected = select(all.rows, o.filter);
   if (selected.empty() && all.lost.empty()) {
     const std::vector<std::string> names =
-        names_of(plan(o, what, known, ranks.get(), /*wanted=*/{}).cases);
+        names_of(plan(o, what, known, ranks.get(), /*wanted=*/{}).rows);
     if (!names.empty()) throw no_match(names, o.filter);
     throw nothing_matched(fmt::format("no model of {} has a layer that {} measures",
                                       fmt::join(o.models, ", "), what.name));
   }
   if (o.list || o.list_tests) {
     if (o.list) print_list(selected);
-    for (const benchmark_case* item : selected) {
+    for (const benchmark_row* item : selected) {
       if (o.list_tests) fmt::print("{}\n", item->name().text());
     }
     return exit_code::done;

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/suite.hpp>
 
 namespace layerbench::run {
@@ -53,19 +53,19 @@ namespace layerbench::run {
 
 /// The names of rows.
 [[nodiscard]] inline std::vector<std::string> names_of(
-    const std::vector<std::unique_ptr<benchmark_case>>& cases) {
+    const std::vector<std::unique_ptr<benchmark_row>>& rows) {
   std::vector<std::string> names;
-  for (const auto& row : cases) names.push_back(row->name().text());
+  for (const auto& row : rows) names.push_back(row->name().text());
   return names;
 }
 
-/// The cases that `filter` selects, in their order; measuring them is left to the runner. Throws
+/// The rows that `filter` selects, in their order; measuring them is left to the runner. Throws
 /// usage_error for a bad expression.
-[[nodiscard]] inline std::vector<benchmark_case*> select(
-    const std::vector<std::unique_ptr<benchmark_case>>& cases, const std::string& filter) {
-  const std::set<std::string> chosen = selected_names(names_of(cases), filter);
-  std::vector<benchmark_case*> selected;
-  for (const auto& row : cases) {
+[[nodiscard]] inline std::vector<benchmark_row*> select(
+    const std::vector<std::unique_ptr<benchmark_row>>& rows, const std::string& filter) {
+  const std::set<std::string> chosen = selected_names(names_of(rows), filter);
+  std::vector<benchmark_row*> selected;
+  for (const auto& row : rows) {
     if (chosen.contains(row->name().text())) selected.push_back(row.get());
   }
   return selected;

@@ -27,7 +27,7 @@
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/machine/telemetry.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/shape/record_json.hpp>
 #include <layerbench/timing/clock.hpp>
 #include <layerbench/timing/measurement_pass.hpp>
@@ -116,7 +116,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
       if (state.threads() > 1) {
         throw usage_error("calls share their operands; use row_options::threads, not Threads()");
       }
-      if (!case_) prepare();
+      if (!row_) prepare();
       report(measured(state), state);
     } catch (const std::exception& e) {
       state.SkipWithError(e.what());
@@ -134,7 +134,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
     }
     const Op op = checked_op(op_);
     const plan_request request{how_.pass, how_.type, how_.order};
-    run::case_spec what{.name = {}, .op = op::any(op), .request = request, .signature = {}};
+    run::row_spec what{.name = {}, .op = op::any(op), .request = request, .signature = {}};
     what.name.cache = name(how_.cache);
     what.make_context = [request, cache = how_.cache] {
       return run::op_in_context{.request = request, .cache = cache};
@@ -144,7 +144,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
     }
     const int threads = how_.threads > 0 ? how_.threads : B::processors();
     auto result =
-        std::make_unique<run::benchmark_case>(std::move(what), shared_device<B, Op>(threads));
+        std::make_unique<run::benchmark_row>(std::move(what), shared_device<B, Op>(threads));
     result->prepare({.seed = how_.seed, .verify_every_output = how_.verify_every_output});
     result->activate();
     run::warm_up(result->device(), [&] {
@@ -154,24 +154,24 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
       result->device().synchronize();
     });
     watch_.emplace(run::stopwatch_of(result->device()));
-    case_ = std::move(result);
+    row_ = std::move(result);
     release_at_exit([self = this->weak_from_this()] {
       const auto row = self.lock();
       if (!row) return;
       row->watch_.reset();
-      row->case_.reset();
+      row->row_.reset();
     });
   }
 
   /// Times as many calls as Google Benchmark wants, in batches that are long for the clock.
   [[nodiscard]] result::measurement measured(benchmark::State& state) {
-    run::benchmark_case& calls = *case_;
+    run::benchmark_row& calls = *row_;
     calls.activate();
     calls.warm_shared_cache(/*warm_up_follows=*/true);
     const auto set_up = [&](std::int64_t n) { calls.set_up(n); };
     const auto call = [&](std::int64_t n) { calls.call(n); };
-    const std::int64_t wanted =
-        run::warm_up_calls(*watch_, set_up, call, {.most_calls = calls.calls().most_calls()});
+    const std::int64_t wanted = run::calls_per_sample_after_warm_up(
+        *watch_, set_up, call, {.most_calls = calls.calls().most_calls()});
     // Once: Google Benchmark aborts where its repetitions differ in their number of calls.
     if (calls_per_sample_ == 0) calls_per_sample_ = wanted;
     run::samples taken;
@@ -203,9 +203,9 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
   }
 
   void report(const result::measurement& timed, benchmark::State& state) const {
-    const run::case_spec& what = case_->spec();
+    const run::row_spec& what = row_->spec();
     state.SetLabel(
-        result::label{what.op.key(), case_->plan().algorithm(), what.signature, false}.text());
+        result::label{what.op.key(), row_->plan().algorithm(), what.signature, false}.text());
     const auto add = [&](const std::string& counter, double value, benchmark::Counter::Flags how) {
       // Without what JSON has no numbers for. Without zeros: of several repetitions Google
       // Benchmark would write their coefficient of variation, which is no number before
@@ -224,7 +224,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
 
   Op op_;
   row_options how_;
-  std::unique_ptr<run::benchmark_case> case_;
+  std::unique_ptr<run::benchmark_row> row_;
   std::optional<run::stopwatch> watch_;
   std::int64_t calls_per_sample_ = 0;
 };

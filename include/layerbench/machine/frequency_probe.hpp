@@ -120,7 +120,8 @@ using probe_maker = std::function<std::unique_ptr<frequency_probe>(compute_devic
 /// speed usual.
 [[nodiscard]] inline std::unique_ptr<frequency_probe> frequency_probe_of(compute_device& device) {
   if (!device.is_host()) return any_speed(device);
-  auto work = [&device, watch = stopwatch(device.threads())](std::int64_t iterations) mutable {
+  auto work = [&device,
+               watch = stopwatch(clock_of(device.threads()))](std::int64_t iterations) mutable {
     device.activate();
     // Wakes the threads, and outlasts the 10 us in which integer work after vector work is slower.
     device.on_all_threads([iterations](int /*thread*/) { exercise_core(iterations / 4); });

@@ -50,7 +50,7 @@ class machine_watch {
     ::clock_getres(CLOCK_MONOTONIC, &resolution);
     of_.clock_resolution =
         static_cast<double>(resolution.tv_sec) + 1e-9 * static_cast<double>(resolution.tv_nsec);
-    of_.clock_cost = stopwatch(of_.threads).cost().seconds;
+    of_.clock_cost = stopwatch(clock_of(of_.threads)).cost().seconds;
     begin_ = machine::processor_times_of();
     own_ = now(clock::process_cpu);
   }

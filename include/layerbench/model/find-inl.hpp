@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -93,6 +94,18 @@ LAYERBENCH_INLINE std::filesystem::path find(const std::string& name_or_path,
       fmt::format("no model '{}' in {}{}; 'layerbench list' shows all {} (or give the path of a "
                   "shape file)",
                   name_or_path, shapes.string(), hint, models.size()));
+}
+
+LAYERBENCH_INLINE std::filesystem::path find_in(const std::filesystem::path& shapes,
+                                                const std::string& folder,
+                                                const std::string& name_or_path,
+                                                std::string_view kind, std::string_view remedy) {
+  if (is_path(name_or_path)) return name_or_path;
+  std::filesystem::path path = shapes / folder / (name_or_path + ".json");
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return path;
+  throw nothing_matched(fmt::format("no {} '{}' in {}; there are: {} ({})", kind, name_or_path,
+                                    shapes.string(), fmt::join(list(shapes, folder), " "), remedy));
 }
 
 }  // namespace layerbench::model

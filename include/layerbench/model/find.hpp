@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <layerbench/base/error.hpp>
@@ -30,6 +31,14 @@ namespace layerbench::model {
 /// an unknown name, listing similar ones, and where there are no models at all.
 [[nodiscard]] std::filesystem::path find(const std::string& name_or_path,
                                          const std::filesystem::path& shapes);
+
+/// The file meant by `name_or_path`: a path when it has a '/' or ends in .json, else that of the
+/// name in `folder` of `shapes`. Throws nothing_matched for an unknown name. The error lists what
+/// exists; it calls the missing file a `kind`, and ends in `remedy`.
+[[nodiscard]] std::filesystem::path find_in(const std::filesystem::path& shapes,
+                                            const std::string& folder,
+                                            const std::string& name_or_path, std::string_view kind,
+                                            std::string_view remedy);
 
 }  // namespace layerbench::model
 

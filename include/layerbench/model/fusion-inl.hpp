@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,13 +32,8 @@ namespace layerbench::model {
 
 LAYERBENCH_INLINE std::filesystem::path find_fusion(const std::string& name_or_path,
                                                     const std::filesystem::path& shapes) {
-  if (is_path(name_or_path)) return name_or_path;
-  std::filesystem::path path = shapes / "fusions" / (name_or_path + ".json");
-  std::error_code unknown;
-  if (std::filesystem::exists(path, unknown)) return path;
-  throw nothing_matched(fmt::format(
-      "no fusion plan '{}' in {}; there are: {} {} (or give the path of a fusion plan)",
-      name_or_path, shapes.string(), no_fusion, fmt::join(list(shapes, "fusions"), " ")));
+  return find_in(shapes, "fusions", name_or_path, "fusion plan",
+                 fmt::format("or {}, or give the path of a fusion plan", no_fusion));
 }
 
 namespace detail {

@@ -18,7 +18,7 @@ struct totals {
   std::int64_t macs = 0;        ///< multiply-accumulates of one step
   std::int64_t conv_layers = 0;
   std::int64_t unique_conv_shapes = 0;  ///< distinct sizes; the bias does not count
-  std::int64_t activations = 0;         ///< elements written by layers that do not work in place
+  std::int64_t activations = 0;         ///< elements of results that do not overwrite a source
 };
 
 [[nodiscard]] inline totals count(const graph& g) {
@@ -30,7 +30,7 @@ struct totals {
     for (const op::operand& operand : next.op.operands(op::pass::fwd, dtype::f32)) {
       const std::int64_t size = elements(operand.extents);
       if (operand.role == op::role::weights) sum.parameters = checked_add(sum.parameters, size);
-      if (operand.role == op::role::destination && next.op.storage() == op::storage::own) {
+      if (operand.role == op::role::destination && !next.op.overwrites_source()) {
         sum.activations = checked_add(sum.activations, size);
       }
     }

@@ -35,7 +35,7 @@ namespace layerbench::op {
 /// An element-wise function of one tensor.
 struct activation {
   static constexpr std::string_view name = "activation";
-  static constexpr op::storage storage = op::storage::in_place;
+  static constexpr bool overwrites_source = true;
 
   activation_kind kind = activation_kind::relu;
   layerbench::dims dims;

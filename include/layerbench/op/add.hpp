@@ -14,7 +14,6 @@ namespace layerbench::op {
 /// the embedding of positions. Then come the post-ops.
 struct add {
   static constexpr std::string_view name = "add";
-  static constexpr op::storage storage = op::storage::own;
   static constexpr bool passes_gradient_through = true;
 
   layerbench::dims dims;

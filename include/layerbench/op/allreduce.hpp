@@ -17,7 +17,7 @@ namespace layerbench::op {
 /// and with the names of its own rows.
 struct allreduce {
   static constexpr std::string_view name = "allreduce";
-  static constexpr op::storage storage = op::storage::in_place;
+  static constexpr bool overwrites_source = true;
 
   std::int64_t bytes = 4;
   std::int64_t ranks = 1;

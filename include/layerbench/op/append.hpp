@@ -19,7 +19,7 @@ namespace layerbench::op {
 /// readers read src.
 struct append {
   static constexpr std::string_view name = "append";
-  static constexpr op::storage storage = op::storage::in_place;
+  static constexpr bool overwrites_source = true;
 
   std::int64_t n = 1, tokens = 1;
   position context = {0};

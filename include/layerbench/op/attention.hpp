@@ -27,7 +27,6 @@ namespace layerbench::op {
 /// them. So a matrix of n*q rows and heads*d columns is the same memory, and nothing is transposed.
 struct attention {
   static constexpr std::string_view name = "attention";
-  static constexpr op::storage storage = op::storage::own;
 
   /// Indices of the operands; a pass has the first of them.
   enum operand_index : std::size_t {

@@ -20,7 +20,6 @@ namespace layerbench::op {
 /// post-ops come last.
 struct batchnorm {
   static constexpr std::string_view name = "batchnorm";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t n = 1, c = 1, h = 1, w = 1;
   double epsilon = 1e-5;

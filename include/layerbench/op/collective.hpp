@@ -32,7 +32,6 @@ namespace layerbench::op {
 /// - all_to_all: an array; rank i gets block i of the array of rank j as block j.
 struct collective {
   static constexpr std::string_view name = "collective";
-  static constexpr op::storage storage = op::storage::own;
 
   collective_kind kind = collective_kind::all_gather;
   std::int64_t bytes = 4;

@@ -17,7 +17,6 @@ namespace layerbench::op {
 /// branches of an inception block. Pass `bwd` splits the gradient of dst into those of the sources.
 struct concat {
   static constexpr std::string_view name = "concat";
-  static constexpr op::storage storage = op::storage::own;
   static constexpr std::size_t max_sources = 64;
 
   layerbench::dims dims;

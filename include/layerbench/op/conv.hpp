@@ -3,12 +3,32 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/post_ops.hpp>
 #include <layerbench/op/quantization.hpp>
 
 namespace layerbench::op {
+
+/// Operands of bwd_data or bwd_weights of a convolution from `image` to `result` (n*k*p*q).
+[[nodiscard]] inline std::vector<operand> convolution_gradient(pass p, const dims& image,
+                                                               const dims& filters,
+                                                               const dims& result, bool bias,
+                                                               dtype type) {
+  const operand diff_dst{"diff_dst", result, role::source, type};
+  if (p == pass::bwd_data) {
+    return {diff_dst,
+            {"weights", filters, role::weights, type},
+            {"diff_src", image, role::destination, type}};
+  }
+  std::vector<operand> all{{"src", image, role::source, type},
+                           diff_dst,
+                           {"diff_weights", filters, role::destination, type}};
+  if (bias) all.push_back({"diff_bias", {result[1]}, role::destination, type});
+  return all;
+}
 
 /// 2-D convolution (cross-correlation, as in all deep-learning libraries):
 /// dst[n,k,p,q] = bias[k] + sum over c,r,s of
@@ -18,7 +38,6 @@ namespace layerbench::op {
 /// computed in f32.
 struct conv {
   static constexpr std::string_view name = "conv";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
   pair stride{1, 1};
@@ -86,28 +105,28 @@ struct conv {
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, h, w};
     const dims filters{k, c / groups, r, s};
-    const operand diff_dst{"diff_dst", {n, k, this->p(), q()}, role::source, type};
-    if (p == pass::bwd_data) {
-      return {diff_dst,
-              {"weights", filters, role::weights, type},
-              {"diff_src", image, role::destination, type}};
-    }
-    if (p == pass::bwd_weights) {
-      std::vector<operand> all{{"src", image, role::source, type},
-                               diff_dst,
-                               {"diff_weights", filters, role::destination, type}};
-      if (bias) all.push_back({"diff_bias", {k}, role::destination, type});
-      return all;
-    }
+    const dims result{n, k, this->p(), q()};
+    if (p != pass::fwd) return convolution_gradient(p, image, filters, result, bias, type);
     const std::int64_t depth = c / groups * r * s;
     std::vector<operand> all{{"src", image, role::source, type},
                              {"weights", filters, role::weights, type}};
     if (bias) all.push_back({"bias", {k}, role::weights, type});
-    all.push_back({"dst", diff_dst.extents, role::destination, type});
+    all.push_back({"dst", result, role::destination, type});
     all.back().scale *=
         std::sqrt(static_cast<double>(depth));  // keeps a sum of `depth` random products in range
     quantize_operands(*this, 0, all);
     return all;
+  }
+
+  /// Whether each filter tap overlaps the image, rather than only padding, at some output.
+  [[nodiscard]] bool all_taps_overlap_image() const {
+    for (std::int64_t tap = 0; tap < r; ++tap) {
+      if (window_taps(h, pad.top - tap * dilation.v, 1, 1, stride.v, p()) == 0) return false;
+    }
+    for (std::int64_t tap = 0; tap < s; ++tap) {
+      if (window_taps(w, pad.left - tap * dilation.h, 1, 1, stride.h, q()) == 0) return false;
+    }
+    return true;
   }
 
   /// MACs: n*k*p*q*(c/groups)*r*s in each pass; the bias is not counted, as in published model

@@ -13,7 +13,6 @@ namespace layerbench::op {
 /// computes the gradient of the loss, (dst - 1 at the label) / n.
 struct cross_entropy {
   static constexpr std::string_view name = "cross_entropy";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t n = 1, c = 1;
 

@@ -17,7 +17,6 @@ namespace layerbench::op {
 /// Then come the post-ops.
 struct deconv {
   static constexpr std::string_view name = "deconv";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
   pair stride{1, 1};
@@ -90,25 +89,14 @@ struct deconv {
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, h, w};
     const dims filters{k, c / groups, r, s};
-    const operand diff_dst{"diff_dst", {n, k, this->p(), q()}, role::source, type};
-    if (p == pass::bwd_data) {
-      return {diff_dst,
-              {"weights", filters, role::weights, type},
-              {"diff_src", image, role::destination, type}};
-    }
-    if (p == pass::bwd_weights) {
-      std::vector<operand> all{{"src", image, role::source, type},
-                               diff_dst,
-                               {"diff_weights", filters, role::destination, type}};
-      if (bias) all.push_back({"diff_bias", {k}, role::destination, type});
-      return all;
-    }
+    const dims result{n, k, this->p(), q()};
+    if (p != pass::fwd) return convolution_gradient(p, image, filters, result, bias, type);
     std::vector<operand> all{
         {"src", image, role::source, type},
         {"weights", filters, role::weights, is_integer(type) ? dtype::s8 : type}};
     // Integer convolutions add their bias in floating point, before they are rounded.
     if (bias) all.push_back({"bias", {k}, role::weights, is_integer(type) ? dtype::f32 : type});
-    all.push_back({"dst", diff_dst.extents, role::destination, type});
+    all.push_back({"dst", result, role::destination, type});
     // Keeps a sum of as many random products as an output has terms in range.
     const std::int64_t products = c / groups * r * s;
     const double terms = static_cast<double>(products) / static_cast<double>(stride.v * stride.h);

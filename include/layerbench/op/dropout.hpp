@@ -14,7 +14,6 @@ namespace layerbench::op {
 /// each call counts up. Inference does without it.
 struct dropout {
   static constexpr std::string_view name = "dropout";
-  static constexpr op::storage storage = op::storage::own;
 
   double rate = 0.5;
   layerbench::dims dims;

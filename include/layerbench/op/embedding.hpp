@@ -14,7 +14,6 @@ namespace layerbench::op {
 /// that nobody read have the gradient 0.
 struct embedding {
   static constexpr std::string_view name = "embedding";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t n = 1, rows = 1, columns = 1;
 

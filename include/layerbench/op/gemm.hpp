@@ -18,7 +18,6 @@ namespace layerbench::op {
 /// come after the bias.
 struct gemm {
   static constexpr std::string_view name = "gemm";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   bool a_transposed = false, b_transposed = false, bias = false;

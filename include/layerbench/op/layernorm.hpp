@@ -31,7 +31,6 @@ namespace layerbench::op {
 /// `bwd` gives all gradients in one call. Tensors are row-major in every layout: tokens are rows.
 struct layernorm {
   static constexpr std::string_view name = "layernorm";
-  static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   layernorm_kind kind = layernorm_kind::layer;

@@ -12,7 +12,6 @@ namespace layerbench::op {
 /// alpha stands alone.
 struct lrn {
   static constexpr std::string_view name = "lrn";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t n = 1, c = 1, h = 1, w = 1, size = 1;
   double alpha = 1e-4;

@@ -14,7 +14,6 @@ namespace layerbench::op {
 /// is one factor per channel.
 struct multiply {
   static constexpr std::string_view name = "multiply";
-  static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   layerbench::dims dims1;

@@ -137,10 +137,6 @@ struct rate {
   double numerator;
 };
 
-/// Where a layer writes in a model that saves memory: to a separate tensor, or over its source, as
-/// frameworks let activations do.
-enum class storage { own, in_place };
-
 /// The passes of an op: only `fwd` unless the op lists them. The others are for training. An op
 /// without them has no gradient, or passes the gradient of its destination to all sources. An op
 /// that lists none does nothing.
@@ -173,10 +169,17 @@ template <class Op>
   return false;
 }
 
+/// Whether frameworks usually let the op write over its source, as they do with activations. Its
+/// result then does not count in a model's activations.
+template <class Op>
+[[nodiscard]] constexpr bool overwrites_source() {
+  if constexpr (requires { Op::overwrites_source; }) return Op::overwrites_source;
+  return false;
+}
+
 template <class Op>
 concept operation = requires(const Op& op, pass p, dtype type) {
   { Op::name } -> std::convertible_to<std::string_view>;
-  { Op::storage } -> std::convertible_to<op::storage>;
   Op::fields;
   op.validate();
   { op.operands(p, type) } -> std::same_as<std::vector<operand>>;
@@ -201,13 +204,13 @@ class any {
   explicit any(Op op) : self_(std::make_shared<const holder<Op>>(std::move(op))) {}
 
   [[nodiscard]] std::string_view name() const { return self_->name(); }
-  [[nodiscard]] op::storage storage() const { return self_->storage(); }
   [[nodiscard]] std::vector<pass> passes() const { return self_->passes(); }
   [[nodiscard]] bool has(pass p) const {
     const std::vector<pass> all = passes();
     return std::ranges::find(all, p) != all.end();
   }
   [[nodiscard]] bool passes_gradient_through() const { return self_->passes_gradient_through(); }
+  [[nodiscard]] bool overwrites_source() const { return self_->overwrites_source(); }
   /// Canonical key of the fields and the op's own type. Calls with equal name(), pass and key()
   /// compute the same.
   [[nodiscard]] std::string key() const {
@@ -249,9 +252,9 @@ class any {
     interface& operator=(const interface&) = delete;
     virtual ~interface() = default;
     virtual std::string_view name() const = 0;
-    virtual op::storage storage() const = 0;
     virtual std::vector<pass> passes() const = 0;
     virtual bool passes_gradient_through() const = 0;
+    virtual bool overwrites_source() const = 0;
     virtual std::string key() const = 0;
     virtual std::vector<operand> operands(pass p, dtype type) const = 0;
     virtual op::work work(pass p) const = 0;
@@ -263,9 +266,9 @@ class any {
   struct holder final : interface {
     explicit holder(Op o) : op(std::move(o)) {}
     std::string_view name() const override { return Op::name; }
-    op::storage storage() const override { return Op::storage; }
     std::vector<pass> passes() const override { return op::passes(op); }
     bool passes_gradient_through() const override { return op::passes_gradient_through<Op>(); }
+    bool overwrites_source() const override { return op::overwrites_source<Op>(); }
     std::string key() const override { return layerbench::key(op); }
     std::vector<operand> operands(pass p, dtype t) const override { return op.operands(p, t); }
     op::work work(pass p) const override { return op.work(p); }

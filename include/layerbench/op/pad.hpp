@@ -13,7 +13,6 @@ namespace layerbench::op {
 /// dst where src lies.
 struct pad {
   static constexpr std::string_view name = "pad";
-  static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   margins before;

@@ -22,7 +22,6 @@ namespace layerbench::op {
 /// rule); what such a window reaches beyond the padding is never counted.
 struct pool {
   static constexpr std::string_view name = "pool";
-  static constexpr op::storage storage = op::storage::own;
 
   pool_kind kind = pool_kind::max;
   std::int64_t n = 1, c = 1, h = 1, w = 1, r = 1, s = 1;

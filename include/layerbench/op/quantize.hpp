@@ -12,7 +12,6 @@ namespace layerbench::op {
 /// Copies a tensor to another type: f32 to integers and back, or between integers.
 struct quantize {
   static constexpr std::string_view name = "quantize";
-  static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   tensor_type dst_type = tensor_type::same;

@@ -19,7 +19,6 @@ namespace layerbench::op {
 /// in blocks of the numbers that follow: abcd is nchw, acdb is nhwc, aBcd16b is nChw16c.
 struct reorder {
   static constexpr std::string_view name = "reorder";
-  static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   std::string from;

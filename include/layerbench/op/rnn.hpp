@@ -43,7 +43,6 @@ namespace layerbench::op {
 /// framework that has no such call; the results are the same.
 struct rnn {
   static constexpr std::string_view name = "rnn";
-  static constexpr op::storage storage = op::storage::own;
 
   rnn_kind kind = rnn_kind::lstm;
   std::int64_t batch = 1, steps = 1, inputs = 1, hidden = 1, layers = 1;

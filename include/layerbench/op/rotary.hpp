@@ -19,7 +19,6 @@ namespace layerbench::op {
 /// Rows of a token lie one behind the other, head by head, as in op::attention.
 struct rotary {
   static constexpr std::string_view name = "rotary";
-  static constexpr op::storage storage = op::storage::own;
 
   std::int64_t n = 1, tokens = 1, heads = 1, d = 2;
 

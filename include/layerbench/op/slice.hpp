@@ -15,7 +15,6 @@ namespace layerbench::op {
 /// gradient of dst.
 struct slice {
   static constexpr std::string_view name = "slice";
-  static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   position axis = {1};

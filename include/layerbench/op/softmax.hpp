@@ -9,7 +9,7 @@ namespace layerbench::op {
 /// dst = exp(src - m) / sum of exp(src - m) along `axis`, m being the largest src along it.
 struct softmax {
   static constexpr std::string_view name = "softmax";
-  static constexpr op::storage storage = op::storage::in_place;
+  static constexpr bool overwrites_source = true;
 
   layerbench::dims dims;
   std::int64_t axis = 1;

@@ -25,7 +25,6 @@ namespace layerbench::op {
 /// fetches before it writes them.
 struct stream {
   static constexpr std::string_view name = "stream";
-  static constexpr op::storage storage = op::storage::own;
 
   stream_kind kind = stream_kind::read;
   std::int64_t bytes = 8;

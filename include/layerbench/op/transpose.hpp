@@ -17,7 +17,6 @@ namespace layerbench::op {
 /// the same elements are moved in every memory order. The gradient is the inverse transpose.
 struct transpose {
   static constexpr std::string_view name = "transpose";
-  static constexpr op::storage storage = op::storage::own;
 
   layerbench::dims dims;
   layerbench::dims view;  ///< empty: dims

@@ -29,7 +29,7 @@ inline constexpr std::span optimizers = std::span(enum_names<update_rule>).first
 /// gradients that are added up in a sum s: zero: 0; accumulate: s + g.
 struct update {
   static constexpr std::string_view name = "update";
-  static constexpr op::storage storage = op::storage::in_place;
+  static constexpr bool overwrites_source = true;
 
   update_rule rule = update_rule::momentum;
   dims sizes;

@@ -12,7 +12,7 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/op/allreduce.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/collectives.hpp>
 
 /// Data-parallel training: several ranks execute the same rows and chains at the same time. Rank 0,
@@ -78,7 +78,7 @@ class background_allreduce_scope {
 /// all-reduce: the others would wait for its call for ever. What a library lacks or computes wrong
 /// is the same on all ranks.
 template <class Work>
-void prepare_or_abort(communicator& ranks, const benchmark_case& row, Work&& work) {
+void prepare_or_abort(communicator& ranks, const benchmark_row& row, Work&& work) {
   const bool waits = row.spec().op.name() == op::allreduce::name && !row.device().is_host();
   try {
     work();
@@ -111,7 +111,7 @@ class command_sender {
     ranks_.barrier();
   }
   template <class Work>
-  void prepare_or_abort(const benchmark_case& row, Work&& work) const {
+  void prepare_or_abort(const benchmark_row& row, Work&& work) const {
     run::prepare_or_abort(ranks_, row, work);
   }
   /// Does `work`, in which all ranks communicate. All ranks end if it throws.

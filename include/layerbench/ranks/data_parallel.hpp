@@ -11,41 +11,41 @@
 
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/ranks/communicator.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/suite.hpp>
 
-/// The leader's cases and chains: they do what those of a single process do, and have the workers
+/// The leader's rows and chains: they do what those of a single process do, and have the workers
 /// do the same.
 namespace layerbench::run {
 
-/// A case that all ranks execute. With --during=allreduce it is contended: its calls overlap with
+/// A row that all ranks execute. With --during=allreduce it is contended: its calls overlap with
 /// background all-reduces, and the workers repeat the call without barriers.
-class distributed_case final : public benchmark_case {
+class distributed_row final : public benchmark_row {
  public:
-  distributed_case(benchmark_case&& local, const command_sender& workers)
-      : benchmark_case(std::move(local)), workers_(workers) {}
+  distributed_row(benchmark_row&& local, const command_sender& workers)
+      : benchmark_row(std::move(local)), workers_(workers) {}
 
   void prepare(const preparation_options& options) override {
     if (!prepared()) workers_.send(command::kind::prepare);
-    workers_.prepare_or_abort(*this, [&] { benchmark_case::prepare(options); });
+    workers_.prepare_or_abort(*this, [&] { benchmark_row::prepare(options); });
   }
   void release() override {
     workers_.send(command::kind::release);
-    benchmark_case::release();
+    benchmark_row::release();
   }
   void set_step_seconds(double seconds) override {
     workers_.send(command::kind::set_step_seconds, 0, seconds);
-    benchmark_case::set_step_seconds(seconds);
+    benchmark_row::set_step_seconds(seconds);
   }
   void warm_shared_cache(bool warm_up_follows) override {
     if (!contended()) workers_.send(command::kind::warm_shared_cache, warm_up_follows ? 1 : 0);
-    benchmark_case::warm_shared_cache(warm_up_follows);
+    benchmark_row::warm_shared_cache(warm_up_follows);
   }
   /// The calls begin when all ranks are set up.
   void set_up(std::int64_t calls) override {
-    if (contended()) return benchmark_case::set_up(calls);
-    workers_.send_and_barrier(command::kind::call, calls, [&] { benchmark_case::set_up(calls); });
+    if (contended()) return benchmark_row::set_up(calls);
+    workers_.send_and_barrier(command::kind::call, calls, [&] { benchmark_row::set_up(calls); });
   }
 
   [[nodiscard]] bool communicates() const override {
@@ -57,12 +57,12 @@ class distributed_case final : public benchmark_case {
   }
   /// Only all-reduces that end within the pass count, and contention makes each of them longer.
   [[nodiscard]] double min_pass_seconds() const override {
-    if (!contended()) return benchmark_case::min_pass_seconds();
+    if (!contended()) return benchmark_row::min_pass_seconds();
     constexpr double allreduces = 5;  // the first one does not count
     return std::max(0.05, allreduces * workers_.allreduce_seconds().alone);
   }
   void describe(result::measurement& row) const override {
-    benchmark_case::describe(row);
+    benchmark_row::describe(row);
     if (!contended()) return;
     const allreduce_times times = workers_.allreduce_seconds();
     if (times.beside == 0) return;  // no all-reduce ended within the pass
@@ -97,11 +97,11 @@ class distributed_chain final : public chain {
   command_sender workers_;
 };
 
-/// Replaces the cases and chains of the leader's suite by distributed ones.
+/// Replaces the rows and chains of the leader's suite by distributed ones.
 inline void distribute(suite& all, communicator& ranks) {
   std::size_t row = 0;
-  for (std::unique_ptr<benchmark_case>& local : all.cases) {
-    local = std::make_unique<distributed_case>(std::move(*local), command_sender(ranks, row++));
+  for (std::unique_ptr<benchmark_row>& local : all.rows) {
+    local = std::make_unique<distributed_row>(std::move(*local), command_sender(ranks, row++));
   }
   std::size_t index = 0;
   for (chain_spec& whole_model : all.chains) {

@@ -12,7 +12,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/ranks/communicator.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/suite.hpp>
 
@@ -42,11 +42,11 @@ class worker {
         return attempt([&] { chains_[index] = suite_.chains.at(index).make(); });
       case command::kind::drop_chain: chains_.erase(index); return;
       case command::kind::run_step: return run_step(*chains_.at(index));
-      default: return execute(next, *suite_.cases.at(index));
+      default: return execute(next, *suite_.rows.at(index));
     }
   }
 
-  void execute(const command& next, benchmark_case& row) {
+  void execute(const command& next, benchmark_row& row) {
     row.activate();
     switch (next.what) {
       case command::kind::prepare:
@@ -63,7 +63,7 @@ class worker {
     }
   }
 
-  void run_alongside(benchmark_case& row) {
+  void run_alongside(benchmark_row& row) {
     const background_allreduce_scope allreduces(ranks_, row.device());
     row.warm_shared_cache(/*warm_up_follows=*/true);
     while (ranks_.background_allreduce_running()) {

@@ -89,10 +89,6 @@ class manifest {
     return items_.emplace_back(configuration, std::vector<planned>{}).second;
   }
 
-  [[nodiscard]] bool contains(const configuration_name& configuration) const {
-    return std::ranges::find(items_, configuration, &entry::first) != items_.end();
-  }
-
   void erase(const configuration_name& configuration) {
     std::erase_if(items_, [&](const entry& known) { return known.first == configuration; });
   }

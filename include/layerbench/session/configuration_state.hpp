@@ -14,15 +14,15 @@
 /// What is measured, and how far that has come: plain data, without devices.
 namespace layerbench::run {
 
-class benchmark_case;
+class benchmark_row;
 struct end_to_end_run;
 
 /// A row and the rounds that it has.
 struct row_state {
-  benchmark_case* benchmark = nullptr;
+  benchmark_row* benchmark = nullptr;
   std::int64_t count = 1;  ///< calls in a step of the model
   bool in_model = true;    ///< the cache state is the one that predictions use
-  double share = 0;        ///< of the step's time, estimated; 0 before the case is prepared
+  double share = 0;        ///< of the step's time, estimated; 0 before the row is prepared
   std::map<std::int64_t, double> rounds = {};  ///< mean seconds per call, by number of the round
   bool done = false;                           ///< no further rounds: it has enough, or it failed
 

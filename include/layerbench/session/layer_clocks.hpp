@@ -25,9 +25,7 @@ namespace detail {
 class wall_watch {
  public:
   explicit wall_watch(device_clock* device)
-      : device_(device),
-        cost_{device == nullptr ? stopwatch(2).cost().wall : stopwatch(2, device).cost().seconds, 0,
-              0} {}
+      : device_(device), cost_{stopwatch(clock::wall, device).cost().seconds, 0, 0} {}
 
   [[nodiscard]] const lap& cost() const { return cost_; }
   [[nodiscard]] static double now() { return run::now(clock::wall); }

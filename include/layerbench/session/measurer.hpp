@@ -14,7 +14,7 @@
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/telemetry.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/layer_clocks.hpp>
 #include <layerbench/session/recorded_calls.hpp>
@@ -42,7 +42,7 @@ class measurer {
   explicit measurer(probe_maker make_probe) : make_probe_(std::move(make_probe)) {}
 
   /// Times one pass of a row. The result has no calls if an interrupt came before the first sample.
-  [[nodiscard]] result::measurement time_row(benchmark_case& row, const pass_limits& limits) {
+  [[nodiscard]] result::measurement time_row(benchmark_row& row, const pass_limits& limits) {
     row.activate();
     row.set_step_seconds(limits.step_seconds);
     const sampling how = sampling_of(row, limits);
@@ -143,7 +143,7 @@ class measurer {
             .least_samples = limits.over_budget ? 1U : 2U};
   }
 
-  [[nodiscard]] static sampling sampling_of(benchmark_case& row, const pass_limits& limits) {
+  [[nodiscard]] static sampling sampling_of(benchmark_row& row, const pass_limits& limits) {
     sampling how = sampling_of(limits);
     how.least_time = std::max(how.least_time, row.min_pass_seconds());
     how.most_time = 4 * how.least_time;
@@ -156,7 +156,7 @@ class measurer {
   }
 
   /// Times a pass of a row whose calls are replayed as a graph.
-  result::measurement recorded_pass(benchmark_case& row, const sampling& how,
+  result::measurement recorded_pass(benchmark_row& row, const sampling& how,
                                     const pass_limits& limits) {
     stopwatch& watch = watch_of(row.device(), /*waits=*/false);
     recorded_calls calls(row.calls(), row.device(), watch);
@@ -230,7 +230,7 @@ class measurer {
   }
 
   probe_maker make_probe_;
-  stopwatch wall_{2};  ///< of two threads: reads wall time
+  stopwatch wall_{clock::wall};
   device_warmer warmer_;
   std::map<const compute_device*, std::unique_ptr<stopwatch>> watches_;
   std::map<compute_device*, std::unique_ptr<frequency_probe>> probes_;

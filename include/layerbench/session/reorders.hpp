@@ -76,7 +76,11 @@ namespace detail {
 class reorder_inserter {
  public:
   reorder_inserter(const model::step& step, planned_calls& planned)
-      : planned_(planned), result_(step), current_(step.tensors), written_(step.tensors) {
+      : planned_(planned),
+        result_(step),
+        current_(step.tensors),
+        written_(step.tensors),
+        flattens_(planned.request().order == layout::any && trains(step)) {
     result_.calls.clear();
     std::iota(current_.begin(), current_.end(), std::size_t{0});
     for (const model::kept_tensor& kept_tensor : step.kept) {
@@ -85,7 +89,6 @@ class reorder_inserter {
       const std::optional<stored> read = as_first_read(step, kept_tensor.tensor);
       if (read) parameters_[kept_tensor.tensor] = *read;
       written_[kept_tensor.tensor] = read.value_or(stored{extents, op::plain_order(extents)});
-      flattens_ = planned.request().order == layout::any;
     }
     for (const model::call& call : step.calls) set_order_of_copies(call);
     for (model::kept_tensor& kept_tensor : result_.kept) {
@@ -108,16 +111,16 @@ class reorder_inserter {
       const std::size_t tensor = before[j];
       call.tensors[j] = current_[tensor];
       if (j >= operands.size()) continue;
-      parameter_ = as_parameter(call, before, j);
+      const std::optional<stored> parameter = as_parameter(call, before, j);
       if (operands[j].logical.role != op::role::destination) {
-        call.tensors[j] = as_read(call, operands[j], tensor);
+        call.tensors[j] = as_read(call, operands[j], tensor, parameter);
         continue;
       }
       // A call in place overwrites the tensor that it reads, which may be reordered.
       const auto same = std::ranges::find(before, tensor);
       call.tensors[j] = call.tensors[static_cast<std::size_t>(same - before.begin())];
       current_[tensor] = call.tensors[j];
-      written_[tensor] = parameter_.value_or(stored{operands[j].extents(), operands[j].order});
+      written_[tensor] = parameter.value_or(stored{operands[j].extents(), operands[j].order});
     }
     result_.calls.push_back(std::move(call));
   }
@@ -130,6 +133,12 @@ class reorder_inserter {
     dims extents;
     std::string order;
   };
+
+  /// Whether the step writes tensors that the next step reads.
+  [[nodiscard]] static bool trains(const model::step& step) {
+    return std::ranges::any_of(
+        step.kept, [&](const model::kept_tensor& kept) { return step.writes(kept.tensor); });
+  }
 
   /// How the first call that reads filters stores them. Nothing where that is blocked or padded,
   /// and for tensors of at most two axes.
@@ -191,13 +200,14 @@ class reorder_inserter {
 
   /// The order in which a call has to read a tensor that lies as `from`. Nothing where the tensor
   /// can stay as it is: fully connected layers read images in any order, since their weights are
-  /// stored to match, unless the library chooses the order of images.
-  [[nodiscard]] std::optional<std::string> wanted(const stored& from,
-                                                  const plan_operand& source) const {
+  /// stored to match, unless the library chooses the order of images. `parameter` says how the
+  /// operands of an update lie.
+  [[nodiscard]] std::optional<std::string> wanted(const stored& from, const plan_operand& source,
+                                                  const std::optional<stored>& parameter) const {
     const dims& extents = source.extents();
     if (extents == from.extents) return op::canonical_order(extents, source.order);
-    if (parameter_ && parameter_->extents == from.extents) {
-      return op::canonical_order(from.extents, parameter_->order);
+    if (parameter && parameter->extents == from.extents) {
+      return op::canonical_order(from.extents, parameter->order);
     }
     if (extents.size() == 1 || flattens_) {
       return op::canonical_order(from.extents, op::plain_order(from.extents));
@@ -207,7 +217,8 @@ class reorder_inserter {
 
   /// The tensor in the order in which the call reads it, reordered if necessary. The model's input
   /// is nhwc unless the request is for nchw.
-  std::size_t as_read(const model::call& reader, const plan_operand& source, std::size_t tensor) {
+  std::size_t as_read(const model::call& reader, const plan_operand& source, std::size_t tensor,
+                      const std::optional<stored>& parameter) {
     if (tensor == model::input_tensor) {
       const dims& extents = source.extents();
       const bool as_read = extents.size() != 4 || planned_.request().order == layout::nchw;
@@ -216,7 +227,7 @@ class reorder_inserter {
     if (!written_[tensor]) return current_[tensor];
     const stored from = in_axes_of(*written_[tensor], source);
     const std::string current = op::canonical_order(from.extents, from.order);
-    const std::string order = wanted(from, source).value_or(current);
+    const std::string order = wanted(from, source, parameter).value_or(current);
     if (order == current) return current_[tensor];
     const std::size_t reordered = result_.new_tensor();
     op::any work(op::reorder{from.extents, current, order});
@@ -247,8 +258,7 @@ class reorder_inserter {
   std::vector<std::optional<stored>> written_;  ///< how the step's tensors lie, where known
   /// How the tensors of updates lie, by tensor: as the first call reads the filters.
   std::map<std::size_t, stored> parameters_;
-  std::optional<stored> parameter_;  ///< how the operand lies that add() looks at, in updates
-  bool flattens_ = false;            ///< reorders images that are read as rows of values
+  bool flattens_;  ///< reorders images that are read as rows of values
 };
 
 }  // namespace detail

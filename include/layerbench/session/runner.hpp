@@ -34,7 +34,7 @@ class runner {
  public:
   /// `read_processors` reads what the host of a virtual machine took, `make_probe` makes frequency
   /// probes.
-  runner(const std::vector<benchmark_case*>& rows, const std::vector<chain_spec>& chains,
+  runner(const std::vector<benchmark_row*>& rows, const std::vector<chain_spec>& chains,
          const stopping_limits& limits, const preparation_options& preparation = {},
          processor_reader read_processors = processor_times_now,
          probe_maker make_probe = frequency_probe_of)
@@ -122,8 +122,8 @@ class runner {
     }
   }
 
-  /// Prepares a case; with the library's next plan where the results of one are wrong.
-  void prepare(benchmark_case& benchmark) const {
+  /// Prepares a row; with the library's next plan where the results of one are wrong.
+  void prepare(benchmark_row& benchmark) const {
     constexpr int most_plans = 3;  // after the library's own choice
     for (int plans = 0;; ++plans) {
       try {
@@ -153,7 +153,7 @@ class runner {
   /// Does `work` for a row. A row that fails is reported, and is done without a timing.
   template <class Work>
   void attempt(row_state& row, Work&& work) {
-    benchmark_case& benchmark = *row.benchmark;
+    benchmark_row& benchmark = *row.benchmark;
     result::measurement failed;
     std::string lost;
     try {

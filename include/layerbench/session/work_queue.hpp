@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/session/benchmark_case.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/configuration_state.hpp>
 #include <layerbench/session/layer_clocks.hpp>
@@ -59,10 +59,10 @@ inline configuration_state& state_of(const result::configuration_name& name, wor
 }  // namespace detail
 
 /// Queues rows and chains by configuration, in the order in which configurations first occur.
-[[nodiscard]] inline work_queue make_work_queue(const std::vector<benchmark_case*>& rows,
+[[nodiscard]] inline work_queue make_work_queue(const std::vector<benchmark_row*>& rows,
                                                 const std::vector<chain_spec>& chains) {
   work_queue queue;
-  for (benchmark_case* row : rows) {
+  for (benchmark_row* row : rows) {
     detail::state_of(row->name().configuration, queue)
         .rows.push_back({.benchmark = row,
                          .count = row->spec().count,

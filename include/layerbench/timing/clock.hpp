@@ -39,12 +39,18 @@ struct lap {
   }
 };
 
-/// Times work. Reports CPU time for one thread, since waiting for a processor does not lengthen it;
-/// wall time for several threads; and the device's time where the device has a timer.
+/// The clock that counts for work of that many threads: CPU time for one, since waiting for a
+/// processor does not lengthen it, and wall time for several.
+[[nodiscard]] constexpr clock clock_of(int threads) {
+  return threads == 1 ? clock::thread_cpu : clock::wall;
+}
+
+/// Times work by one of the clocks, or by the device's time where the device has a timer.
 class stopwatch {
  public:
-  explicit stopwatch(int threads, device_clock* device = nullptr)
-      : one_thread_(threads == 1), device_(device) {
+  /// `reported`: thread_cpu or wall.
+  explicit stopwatch(clock reported, device_clock* device = nullptr)
+      : one_thread_(reported == clock::thread_cpu), device_(device) {
     std::vector<lap> laps;
     for (int i = 0; i < 201; ++i) {
       start();
@@ -105,7 +111,7 @@ class stopwatch {
 [[nodiscard]] inline stopwatch stopwatch_of(compute_device& target) {
   const bool waits = target.waits() || target.timing() == timing_mode::single;
   const bool cpu_counts = target.threads() == 1 && !waits;
-  return stopwatch(cpu_counts ? 1 : 2, target.clock());
+  return stopwatch(cpu_counts ? clock::thread_cpu : clock::wall, target.clock());
 }
 
 }  // namespace layerbench::run

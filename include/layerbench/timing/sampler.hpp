@@ -148,7 +148,7 @@ template <class Stopwatch, class SetUp, class Call>
 /// Warms up as `how` asks, or until `stop` returns true. Returns how many calls a sample should
 /// have. The arguments are those of sample().
 template <class Stopwatch, class SetUp, class Call>
-[[nodiscard]] std::int64_t warm_up_calls(
+[[nodiscard]] std::int64_t calls_per_sample_after_warm_up(
     Stopwatch& watch, SetUp&& set_up, Call&& call, const sampling& how,
     bool (*stop)() = [] { return false; }) {
   std::int64_t batch = 1;
@@ -175,7 +175,7 @@ template <class Stopwatch, class SetUp, class Call, class Speed = no_frequency_p
     Stopwatch& watch, SetUp&& set_up, Call&& call, const sampling& how,
     bool (*stop)() = [] { return false; }, Speed&& speed = {}) {
   samples none;
-  none.calls_per_sample = warm_up_calls(watch, set_up, call, how, stop);
+  none.calls_per_sample = calls_per_sample_after_warm_up(watch, set_up, call, how, stop);
   split_by_speed<samples> taken{none, none};
   double sampling_time = 0;  // without the waits for the usual speed
   const auto suffice = [&](std::size_t count) { return count >= how.least_samples; };

@@ -31,7 +31,7 @@ namespace detail {
     const std::optional<double> residual = table->model().residual;
     result["fitted"]["residual"] = residual ? json::value(*residual) : json::value();
   } else {
-    const analysis::nodes& nodes = *std::get<std::shared_ptr<const analysis::nodes>>(of.how);
+    const hierarchy& nodes = *std::get<std::shared_ptr<const hierarchy>>(of.how);
     result["topology"] = "hierarchical";
     result["devices_per_node"] = nodes.devices_per_node;
     result["adapters"] = nodes.adapters;

@@ -21,7 +21,7 @@
 /// The network between the devices that train a model together.
 namespace layerbench::analysis {
 
-struct nodes;
+struct hierarchy;
 
 /// A network: a link, a table of measured all-reduces, or nodes with a network between them.
 struct network {
@@ -29,11 +29,11 @@ struct network {
   std::string title;
   std::string source;                            ///< where its numbers come from
   std::optional<std::int64_t> max_devices = {};  ///< nothing: any number of devices
-  std::variant<link, collective_table, std::shared_ptr<const nodes>> how = link{};
+  std::variant<link, collective_table, std::shared_ptr<const hierarchy>> how = link{};
 };
 
 /// Nodes of several devices.
-struct nodes {
+struct hierarchy {
   std::int64_t devices_per_node = 1;
   std::int64_t adapters = 1;  ///< per node; the bytes between nodes are divided among them
   network intra;              ///< between the devices of a node
@@ -48,11 +48,11 @@ inline void require_capacity(const network& in, std::int64_t devices) {
         "(docs/formats.md, networks)",
         in.name, *in.max_devices, devices));
   }
-  const auto* hierarchy = std::get_if<std::shared_ptr<const nodes>>(&in.how);
-  if (hierarchy == nullptr) return;
-  const std::int64_t in_node = std::min(devices, (*hierarchy)->devices_per_node);
-  require_capacity((*hierarchy)->intra, in_node);
-  require_capacity((*hierarchy)->inter, (devices + in_node - 1) / in_node);
+  const auto* nodes = std::get_if<std::shared_ptr<const hierarchy>>(&in.how);
+  if (nodes == nullptr) return;
+  const std::int64_t in_node = std::min(devices, (*nodes)->devices_per_node);
+  require_capacity((*nodes)->intra, in_node);
+  require_capacity((*nodes)->inter, (devices + in_node - 1) / in_node);
 }
 
 /// The time of an all-reduce of `bytes` over n devices; 0 for one. A hierarchical all-reduce
@@ -67,12 +67,11 @@ inline void require_capacity(const network& in, std::int64_t devices) {
     return {seconds, seconds, seconds};
   }
   if (const auto* table = std::get_if<collective_table>(&in.how)) return table->time(bytes, n);
-  const nodes& hierarchy = *std::get<std::shared_ptr<const nodes>>(in.how);
-  const std::int64_t in_node = std::min(n, hierarchy.devices_per_node);
-  const collective_time inside = allreduce_time(hierarchy.intra, bytes, in_node);
-  const collective_time between =
-      allreduce_time(hierarchy.inter, bytes / static_cast<double>(hierarchy.adapters),
-                     (n + in_node - 1) / in_node);
+  const hierarchy& nodes = *std::get<std::shared_ptr<const hierarchy>>(in.how);
+  const std::int64_t in_node = std::min(n, nodes.devices_per_node);
+  const collective_time inside = allreduce_time(nodes.intra, bytes, in_node);
+  const collective_time between = allreduce_time(
+      nodes.inter, bytes / static_cast<double>(nodes.adapters), (n + in_node - 1) / in_node);
   return {inside.seconds + between.seconds, inside.low + between.low, inside.high + between.high};
 }
 
@@ -81,11 +80,11 @@ inline void require_capacity(const network& in, std::int64_t devices) {
 [[nodiscard]] inline bool extrapolates(const network& in, double bytes, std::int64_t n) {
   if (n == 1) return false;
   if (const auto* table = std::get_if<collective_table>(&in.how)) return !table->measured(bytes, n);
-  const auto* hierarchy = std::get_if<std::shared_ptr<const nodes>>(&in.how);
-  if (hierarchy == nullptr) return false;
-  const std::int64_t in_node = std::min(n, (*hierarchy)->devices_per_node);
-  return extrapolates((*hierarchy)->intra, bytes, in_node) ||
-         extrapolates((*hierarchy)->inter, bytes / static_cast<double>((*hierarchy)->adapters),
+  const auto* nodes = std::get_if<std::shared_ptr<const hierarchy>>(&in.how);
+  if (nodes == nullptr) return false;
+  const std::int64_t in_node = std::min(n, (*nodes)->devices_per_node);
+  return extrapolates((*nodes)->intra, bytes, in_node) ||
+         extrapolates((*nodes)->inter, bytes / static_cast<double>((*nodes)->adapters),
                       (n + in_node - 1) / in_node);
 }
 
@@ -110,10 +109,10 @@ inline void require_capacity(const network& in, std::int64_t devices) {
                  : "by how much it is off is unknown: it has no more timings than parameters",
         disturbed);
   }
-  const nodes& hierarchy = *std::get<std::shared_ptr<const nodes>>(of.how);
+  const hierarchy& nodes = *std::get<std::shared_ptr<const hierarchy>>(of.how);
   return fmt::format("nodes of {} devices: {}; between nodes, {} adapter{}: {}",
-                     hierarchy.devices_per_node, text(hierarchy.intra), hierarchy.adapters,
-                     hierarchy.adapters == 1 ? "" : "s", text(hierarchy.inter));
+                     nodes.devices_per_node, text(nodes.intra), nodes.adapters,
+                     nodes.adapters == 1 ? "" : "s", text(nodes.inter));
 }
 
 }  // namespace layerbench::analysis

@@ -30,14 +30,8 @@ namespace layerbench::analysis {
 /// `shapes`. Throws nothing_matched for an unknown name, listing what exists.
 [[nodiscard]] inline std::filesystem::path find_network(const std::string& name_or_path,
                                                         const std::filesystem::path& shapes) {
-  if (model::is_path(name_or_path)) return name_or_path;
-  std::filesystem::path path = shapes / "networks" / (name_or_path + ".json");
-  std::error_code unknown;
-  if (std::filesystem::exists(path, unknown)) return path;
-  throw nothing_matched(
-      fmt::format("no network '{}' in {}; there are: {} (or give the path of a network file or of "
-                  "results of bench_allreduce)",
-                  name_or_path, shapes.string(), fmt::join(list_networks(shapes), " ")));
+  return model::find_in(shapes, "networks", name_or_path, "network",
+                        "or give the path of a network file or of results of bench_allreduce");
 }
 
 namespace detail {
@@ -120,10 +114,11 @@ class network_reader {
     return result;
   }
 
-  [[nodiscard]] std::shared_ptr<const nodes> read_nodes(const json::cursor& at) const {
+  [[nodiscard]] std::shared_ptr<const hierarchy> read_nodes(const json::cursor& at) const {
     const std::int64_t adapters = at.has("adapters") ? json::read_size(at["adapters"], {}) : 1;
-    return std::make_shared<const nodes>(nodes{json::read_size(at["devices_per_node"], {}),
-                                               adapters, part(at["intra"]), part(at["inter"])});
+    return std::make_shared<const hierarchy>(hierarchy{json::read_size(at["devices_per_node"], {}),
+                                                       adapters, part(at["intra"]),
+                                                       part(at["inter"])});
   }
 
   /// Reads a part: an object in place, or names or paths of other files, relative to this one.

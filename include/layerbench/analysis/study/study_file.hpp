@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -71,13 +70,8 @@ struct study {
 /// `shapes`. Throws nothing_matched for an unknown name, listing what exists.
 [[nodiscard]] inline std::filesystem::path find_study(const std::string& name_or_path,
                                                       const std::filesystem::path& shapes) {
-  if (model::is_path(name_or_path)) return name_or_path;
-  std::filesystem::path path = shapes / "studies" / (name_or_path + ".json");
-  std::error_code unknown;
-  if (std::filesystem::exists(path, unknown)) return path;
-  throw nothing_matched(
-      fmt::format("no study '{}' in {}; there are: {} (or give the path of a study file)",
-                  name_or_path, shapes.string(), fmt::join(list_studies(shapes), " ")));
+  return model::find_in(shapes, "studies", name_or_path, "study",
+                        "or give the path of a study file");
 }
 
 namespace detail {

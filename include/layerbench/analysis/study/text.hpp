@@ -81,18 +81,6 @@ namespace detail {
                      first.batch, first.dtype, layerbench::text(t));
 }
 
-/// What all answerable rows have in common; empty if they differ.
-template <class Member>
-[[nodiscard]] std::string common(std::span<const study_row> rows, Member member) {
-  std::string value;
-  for (const study_row& row : rows) {
-    if (!row.cell.answerable()) continue;
-    if (!value.empty() && value != row.cell.*member) return "";
-    value = row.cell.*member;
-  }
-  return value;
-}
-
 /// The columns of tables that describe cells of whole steps. Phase and data type are columns only
 /// where they differ; what all cells have in common is the heading.
 class step_columns {

@@ -13,7 +13,7 @@
 
 namespace layerbench {
 
-/// Kernels of the suite's own: the library has no concat. One launch copies all sources.
+/// Kernels of layerbench: the library has no concat. One launch copies all sources.
 template <>
 class plan<cudnn::backend, op::concat> : public cudnn::direct_plan {
  public:

@@ -19,8 +19,8 @@
 namespace layerbench {
 
 /// Transposed convolution as the convolution whose gradient it is, with the passes exchanged. Its
-/// filters lie as that convolution has them. A bias is a kernel of the suite's own behind it; so
-/// are those of its gradient.
+/// filters lie as that convolution has them. Kernels of layerbench add the bias, and compute its
+/// gradient.
 template <>
 class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_graph> {
  public:

@@ -13,7 +13,7 @@
 
 namespace layerbench {
 
-/// Kernels of the suite's own: the library has no gather. For the gradient the indices are linked
+/// Kernels of layerbench: the library has no gather. For the gradient the indices are linked
 /// to lists, and the numbers of each list are added up: the order of a list is that in which the
 /// threads arrive. A row that is used often has several lists, whose sums a third kernel adds up.
 template <>

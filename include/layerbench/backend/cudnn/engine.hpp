@@ -30,14 +30,6 @@ namespace layerbench::cudnn {
   result.finalize();
   return result;
 }
-/// Device properties from cuDNN's JSON representation, to make plans for a GPU that is not
-/// installed.
-[[nodiscard]] inline descriptor gpu_described_by(const std::string& json) {
-  descriptor result(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  result.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json);
-  result.finalize();
-  return result;
-}
 
 /// A setting of an engine; `type` is a cudnnBackendKnobType_t.
 struct knob {

@@ -117,34 +117,21 @@ inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max(
 
 }  // namespace detail
 
-/// All plans within the limits that cuDNN proposes, by estimated speed.
-[[nodiscard]] inline std::vector<execution_plan> all_plans(const descriptor& graph,
-                                                           const descriptor& gpu,
-                                                           const plan_limits& limits) {
-  std::vector<execution_plan> all;
-  tried_plans tried;
-  detail::for_each_plan(graph, gpu, limits, tried, detail::any_number, [&](execution_plan result) {
-    all.push_back(std::move(result));
-    return true;
-  });
-  return all;
-}
-
-/// The next of all_plans() behind those of `tried`. No more than `most` plans are finalized, those
-/// of `tried` and those that need too much workspace included.
-[[nodiscard]] inline std::vector<execution_plan> other_plans(const descriptor& graph,
-                                                             const descriptor& gpu,
-                                                             const plan_limits& limits,
-                                                             tried_plans tried, std::size_t most) {
-  std::vector<execution_plan> others;
+/// The plans within the limits that cuDNN proposes, by estimated speed, but for those of `tried`.
+/// No more than `most` plans are finalized, those of `tried` and those that need too much workspace
+/// included.
+[[nodiscard]] inline std::vector<execution_plan> proposed_plans(
+    const descriptor& graph, const descriptor& gpu, const plan_limits& limits,
+    tried_plans tried = {}, std::size_t most = detail::any_number) {
+  std::vector<execution_plan> plans;
   detail::for_each_plan(graph, gpu, limits, tried, most, [&](execution_plan result) {
-    others.push_back(std::move(result));
+    plans.push_back(std::move(result));
     return true;
   });
-  return others;
+  return plans;
 }
 
-/// The first plan of all_plans(); adds to `tried`, unless null, what was looked at. Throws
+/// The first of proposed_plans(); adds to `tried`, unless null, what was looked at. Throws
 /// unsupported if there is none.
 [[nodiscard]] inline execution_plan first_plan(const descriptor& graph, const descriptor& gpu,
                                                const plan_limits& limits,

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include <layerbench/backend/cudnn/legacy_api.hpp>
@@ -16,7 +15,7 @@
 
 namespace layerbench {
 
-/// Kernels of the suite's own: a product; for gradients also a sum of products in two launches, of
+/// Kernels of layerbench: a product; for gradients also a sum of products in two launches, of
 /// parts and of their sums, where src1 is broadcast, else a second product.
 template <>
 class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
@@ -56,26 +55,13 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
     return static_cast<std::size_t>(parts_) * static_cast<std::size_t>(sums_) * sizeof(float);
   }
 
-  struct binding {
-    std::vector<address> places;
-    address workspace;
-  };
-  [[nodiscard]] static binding bind(std::span<const address> places, address workspace) {
-    return {{places.begin(), places.end()}, workspace};
-  }
-  static void place(binding& bound, std::span<const address> places) {
-    bound.places.assign(places.begin(), places.end());
-  }
-
-  void run(const binding& bound) const {
-    const auto& at = bound.places;
+  void run(const binding& at) const {
     if (!backward_) return multiply(at[0], at[1], at[2]);
     multiply(at[2], at[1], at[3]);
     if (!gradient_) return multiply(at[2], at[0], at[4]);
-    gradient_->launch(stream(), cuda::grid_for(sums_ * parts_), at[0], at[2], bound.workspace,
-                      sums_, size_ / sums_, parts_, sums_neighbours_, axes_);
-    sum_->launch(stream(), cuda::grid_for(sums_), bound.workspace, at[4], sums_,
-                 std::int64_t{parts_});
+    gradient_->launch(stream(), cuda::grid_for(sums_ * parts_), at[0], at[2], at.workspace, sums_,
+                      size_ / sums_, parts_, sums_neighbours_, axes_);
+    sum_->launch(stream(), cuda::grid_for(sums_), at.workspace, at[4], sums_, std::int64_t{parts_});
   }
 
  private:

@@ -156,7 +156,7 @@ class graph_execution {
   /// Others that the library has. No more than `most` beside this one are finalized, those that
   /// need too much workspace included.
   [[nodiscard]] std::vector<execution_plan> other_plans(std::size_t most) const {
-    return cudnn::other_plans(graph_.self(), gpu_of(library_), limits_, tried_, most + 1);
+    return cudnn::proposed_plans(graph_.self(), gpu_of(library_), limits_, tried_, most + 1);
   }
 
   /// `tensors`: the position of the operand that is the graph's tensor 0, 1 and so on. `chosen`: a

@@ -15,7 +15,7 @@
 
 namespace layerbench {
 
-/// The library's concat. The split of the gradient is a loop of the suite's own: the library has
+/// The library's concat. The split of the gradient is a loop of layerbench: the library has
 /// only a reorder per source, which would start its threads as often.
 template <>
 class plan<onednn::backend, op::concat> : public onednn::primitive_plan {

@@ -109,24 +109,9 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
                   {result.diff_dst_desc(), result.weights_desc(), result.diff_src_desc()});
   }
 
-  /// Whether each filter tap overlaps the image, rather than only padding, at some output.
-  [[nodiscard]] bool all_taps_overlap_image() const {
-    for (std::int64_t r = 0; r < o_.r; ++r) {
-      if (op::window_taps(o_.h, o_.pad.top - r * o_.dilation.v, 1, 1, o_.stride.v, o_.p()) == 0) {
-        return false;
-      }
-    }
-    for (std::int64_t s = 0; s < o_.s; ++s) {
-      if (op::window_taps(o_.w, o_.pad.left - s * o_.dilation.h, 1, 1, o_.stride.h, o_.q()) == 0) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   void build_bwd_weights(const onednn::backend& device, const plan_request& request) {
     const dtype type = request.type;
-    if (type != dtype::f32 && !all_taps_overlap_image()) {
+    if (type != dtype::f32 && !o_.all_taps_overlap_image()) {
       throw unsupported(
           "oneDNN does not write 16-bit gradients of filter taps that only overlap padding");
     }

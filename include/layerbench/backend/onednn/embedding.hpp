@@ -13,7 +13,7 @@
 
 namespace layerbench {
 
-/// Loops of the suite's own: the library has no gather. Gradients of a row are summed in f32 and
+/// Loops of layerbench: the library has no gather. Gradients of a row are summed in f32 and
 /// rounded once. Each thread has some of the columns, so that no two write to the same element.
 template <>
 class plan<onednn::backend, op::embedding> : public onednn::primitive_plan {

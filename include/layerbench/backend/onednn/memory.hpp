@@ -68,7 +68,7 @@ namespace layerbench::onednn {
   return order == layout::any ? any(extents, type) : activations(device, extents, type, order);
 }
 
-/// As activations(), but never in blocks: for loops of the suite's own.
+/// As activations(), but never in blocks: for loops of layerbench.
 [[nodiscard]] inline dnnl::memory::desc plain_or_nhwc_activations(const backend& device,
                                                                   const dims& extents, dtype type,
                                                                   layout order) {

@@ -17,7 +17,7 @@
 
 namespace layerbench {
 
-/// The library's binary primitive. Both gradients come from one loop of the suite's own: the
+/// The library's binary primitive. Both gradients come from one loop of layerbench: the
 /// library would need three primitives, and memory between them.
 template <>
 class plan<onednn::backend, op::multiply> : public onednn::primitive_plan {

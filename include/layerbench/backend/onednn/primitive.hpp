@@ -116,16 +116,18 @@ class primitive_plan {
     }
   }
 
-  void run(const binding& bound) const {
-    const dnnl_status_t status =
-        dnnl_primitive_execute(primitive_.get(), stream_.get(),
-                               static_cast<int>(bound.arguments.size()), bound.arguments.data());
+  void run(const binding& bound) const { execute(primitive_, bound.arguments); }
+
+ protected:
+  void execute(const dnnl::primitive& primitive,
+               const std::vector<dnnl_exec_arg_t>& arguments) const {
+    const dnnl_status_t status = dnnl_primitive_execute(
+        primitive.get(), stream_.get(), static_cast<int>(arguments.size()), arguments.data());
     if (status != dnnl_success) {
       throw api_error("oneDNN", "dnnl_primitive_execute", dnnl_status2str(status));
     }
   }
 
- protected:
   dnnl::engine engine_;
   dnnl::stream stream_;
 
@@ -200,20 +202,22 @@ class primitive_plan {
     set_primitive(descriptor, arguments, stored, std::move(scaled));
   }
 
-  /// Sets up row-major operands for a loop of layerbench.
-  void set_loop() {
+  /// Row-major descriptors of all operands.
+  [[nodiscard]] std::vector<dnnl::memory::desc> row_major() const {
     std::vector<dnnl::memory::desc> stored;
     for (const plan_operand& operand : operands_) {
       stored.push_back(plain(operand.logical.extents, data_type(operand.logical.type)));
     }
-    set_loop(stored);
+    return stored;
   }
-  /// For a loop of the suite's own, on operands that lie as `stored` says.
+  /// Sets up operands that lie as `stored` says for a loop of layerbench.
   void set_loop(const std::vector<dnnl::memory::desc>& stored,
                 std::string algorithm = "layerbench:loop") {
     store(std::vector<int>(stored.size(), not_an_argument), stored);
     algorithm_ = std::move(algorithm);
   }
+  /// The same for row-major operands.
+  void set_loop() { set_loop(row_major()); }
 
   /// Address of an operand.
   template <class T>

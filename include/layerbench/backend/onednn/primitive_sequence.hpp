@@ -82,13 +82,7 @@ class primitive_sequence : public primitive_plan {
         continue;
       }
       if (primitives_[one.primitive].repeated) set_addresses(bound, i);
-      const std::vector<dnnl_exec_arg_t>& arguments = bound.primitives[one.primitive].arguments;
-      const dnnl_status_t status =
-          dnnl_primitive_execute(primitives_[one.primitive].primitive.get(), stream_.get(),
-                                 static_cast<int>(arguments.size()), arguments.data());
-      if (status != dnnl_success) {
-        throw api_error("oneDNN", "dnnl_primitive_execute", dnnl_status2str(status));
-      }
+      execute(primitives_[one.primitive].primitive, bound.primitives[one.primitive].arguments);
     }
   }
 
@@ -208,13 +202,7 @@ class primitive_sequence : public primitive_plan {
                          : fmt::format("{}", fmt::join(implementations_, "+")));
   }
   /// The same where all operands are row-major.
-  void finish() {
-    std::vector<dnnl::memory::desc> stored;
-    for (std::size_t i = 0; i < operands().size(); ++i) {
-      stored.push_back(plain(extents(i), data_type(operands()[i].logical.type)));
-    }
-    finish(stored);
-  }
+  void finish() { finish(row_major()); }
 
  private:
   struct prepared {

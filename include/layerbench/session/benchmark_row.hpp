@@ -17,14 +17,14 @@
 
 namespace layerbench::run {
 
-/// How cases are prepared.
+/// How rows are prepared.
 struct preparation_options {
   std::uint64_t seed = 1;
   bool verify_every_output = false;
 };
 
-/// What a case measures.
-struct case_spec {
+/// What a row measures.
+struct row_spec {
   result::row_name name;
   op::any op;
   std::int64_t count = 1;  ///< calls in a step of the model
@@ -39,23 +39,23 @@ struct case_spec {
 };
 
 /// One row that can be measured: an op of a model on a backend, in one cache state. Virtual
-/// functions are for cases that several ranks execute together (ranks/data_parallel.hpp).
-class benchmark_case {
+/// functions are for rows that several ranks execute together (ranks/data_parallel.hpp).
+class benchmark_row {
  public:
-  benchmark_case(case_spec what, std::shared_ptr<device_context> memory)
+  benchmark_row(row_spec what, std::shared_ptr<device_context> memory)
       : spec_(std::move(what)), memory_(std::move(memory)) {}
-  benchmark_case(const benchmark_case&) = delete;
-  benchmark_case(benchmark_case&&) = default;
-  benchmark_case& operator=(const benchmark_case&) = delete;
-  benchmark_case& operator=(benchmark_case&&) = delete;
-  virtual ~benchmark_case() = default;
+  benchmark_row(const benchmark_row&) = delete;
+  benchmark_row(benchmark_row&&) = default;
+  benchmark_row& operator=(const benchmark_row&) = delete;
+  benchmark_row& operator=(benchmark_row&&) = delete;
+  virtual ~benchmark_row() = default;
 
-  [[nodiscard]] const case_spec& spec() const { return spec_; }
+  [[nodiscard]] const row_spec& spec() const { return spec_; }
   [[nodiscard]] const result::row_name& name() const { return spec_.name; }
   [[nodiscard]] compute_device& device() const { return memory_->device(); }
   [[nodiscard]] int threads() const { return device().threads(); }
 
-  /// Builds the plan, verifies it and lays out its operands. Does nothing if the case is prepared.
+  /// Builds the plan, verifies it and lays out its operands. Does nothing if the row is prepared.
   /// Throws `unsupported`, wrong_result or the backend's own errors.
   virtual void prepare(const preparation_options& options) {
     if (prepared()) return;
@@ -90,7 +90,7 @@ class benchmark_case {
     plan_.reset();
   }
 
-  // The functions below need a prepared case. activate() comes before all calls on this thread.
+  // The functions below need a prepared row. activate() comes before all calls on this thread.
 
   void activate() { device().activate(); }
   [[nodiscard]] operand_ring& calls() { return ring_.value(); }
@@ -155,7 +155,7 @@ class benchmark_case {
            options.verify_every_output);
   }
 
-  case_spec spec_;
+  row_spec spec_;
   std::shared_ptr<device_context> memory_;
   std::unique_ptr<any_plan> plan_;
   std::optional<operand_ring> ring_;
