@@ -22,9 +22,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = None
 SOFTWARE_GPU = None
 LIMIT = 4 << 20
-STEPS = ("describe", "first-ten-minutes", "verify", "memcheck", "inference", "training", "validate", "torch")
+STEPS = ("describe", "first-ten-minutes", "verify", "memcheck", "inference", "training", "peaks", "nccl", "validate",
+         "torch")
 TINY = {"MODELS": "lenet5", "DTYPES": "f32", "BATCHES": "1", "ROUNDS": "1", "MAX_TIME": "0", "JOBS": "2",
-        "SMALL_MODELS": "lenet5", "SMALL_DTYPES": "f32", "PRODUCT": "64",
+        "SMALL_MODELS": "lenet5", "SMALL_DTYPES": "f32", "PRODUCT": "64", "PEAKS": "^stream/",
         "BACKEND_TESTS": "random_shapes/2.*f32", "SESSION_TESTS": "TrainingChain.OfLenet*"}
 
 
@@ -97,7 +98,10 @@ class GpuCheck(unittest.TestCase):
 
     def test_the_bundle_is_small_and_says_what_it_needs(self):
         self.assertRegex(self.packed, r"bundle\.tar\.xz: \d+ KiB packed, \d+ KiB unpacked; "
-                                      r"needs GLIBC_2\.\d+ and GLIBCXX_3\.4\.\d+")
+                                      r"needs GLIBC_2\.\d+ and GLIBCXX_3\.4\.\d+ or newer, and "
+                                      r"libcublasLt\.so\.\d+ libcudart\.so\.\d+ libcudnn\.so\.\d+ "
+                                      r"libnccl\.so\.\d+ libnvrtc\.so\.\d+\n")
+        self.assertLessEqual(int(re.search(r"GLIBC_2\.(\d+)", self.packed)[1]), 34)
         self.assertLess((pathlib.Path(BUILD) / "bundle.tar.xz").stat().st_size, 60 << 20)
         self.assertTrue((self.bundle / "share/layerbench/shapes/models/lenet5.json").exists())
 
@@ -112,9 +116,13 @@ class GpuCheck(unittest.TestCase):
         self.assertLessEqual({"device_properties.txt", "backends.txt", "machine.txt", "system.txt"},
                              files["describe"].keys())
         self.assertLessEqual({"inference_lenet5_f32_batch1.json", "training_lenet5_f32_batch1.json",
-                              "product.json", "verified_inference_lenet5_f32.json",
+                              "peaks.json", "product_burst.json", "product_steady.json", "nccl.json",
+                              "verified_inference_lenet5_f32.json",
                               "verified_training_lenet5_f32.json"},
                              files["first-ten-minutes"].keys())
+        self.assertIn("steady", files["first-ten-minutes"]["product_steady.json"])
+        self.assertLessEqual({"nccl.json", "nccl_registered.json", "nccl_graph.json"}, files["nccl"].keys())
+        self.assertIn("copy_memory", files["peaks"]["peaks.json"])
         self.assertIn("inference_lenet5_f32_batch1.json", files["inference"])
         self.assertIn("training_lenet5_f32_batch1.json", files["training"])
         self.assertIn("training_training.json", files["validate"])

@@ -13,10 +13,13 @@
 # Steps:
 #   describe           the GPU, its driver and libraries, the machine
 #   first-ten-minutes  the first run on a new kind of GPU: describe, verify with small models, then a
-#                      model with its chain, a large product, PyTorch, memcheck; three times $BUDGET
+#                      model with its chain, peaks, a large product, PyTorch, nccl, memcheck; three
+#                      times $BUDGET
 #   verify             tests of plans and training; each row against the reference, in all types
 #   memcheck           SMALL_MODELS in f32 and bf16 under compute-sanitizer
 #   inference training rows in the states model and hot, and the chain
+#   peaks              FLOP/s of large products, bandwidths; a product in a burst and at a steady clock
+#   nccl               collectives of MODELS by NCCL in one process, on all GPUs that it sees
 #   validate           predictions against the chains of all archives, as text and JSON
 #   torch              the same models in PyTorch
 #   summary            one page on all archives, also in $RESULTS/summary.txt; needs no GPU
@@ -29,6 +32,7 @@
 #   SMALL_MODELS [lenet5 resnet18] of first-ten-minutes and memcheck
 #   SMALL_DTYPES [f32 tf32 f16 bf16] of first-ten-minutes and verify
 #   PRODUCT: extent of the large product [8192]
+#   PEAKS: filter of the rows of bench_peak [.]
 #   BACKEND_TESTS and SESSION_TESTS: Google Test filters
 #
 # Exit codes: 0 all checks that ran passed, 2 usage, 4 a check failed or a row or chain is missing,
@@ -50,6 +54,7 @@ plans=${PLANS:-heuristic}
 rounds=${ROUNDS:-5}
 max_time=${MAX_TIME:-15}
 product=${PRODUCT:-8192}
+peaks=${PEAKS:-.}
 backend_tests=${BACKEND_TESTS:-random_shapes*:fused_shapes*-*s8:*two_threads}
 session_tests=${SESSION_TESTS:-TrainingChain.*}
 processors=$(nproc)
@@ -59,8 +64,8 @@ grace=$((budget / 20 + 1))
 archive_limit=$((4 << 20))
 bundle_limit=$((60 << 20))
 
-all_steps=(describe verify memcheck inference training validate torch summary)
-programs=(bench_model bench_gemm bench_conv)
+all_steps=(describe verify memcheck inference training peaks nccl validate torch summary)
+programs=(bench_model bench_gemm bench_conv bench_peak bench_allreduce)
 
 usage() { sed -n '/^# Checks and/,/^# SIGINT/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 say() { printf '\n== %s (%d min)\n' "$*" $((SECONDS / 60)); }
@@ -95,8 +100,9 @@ pack_bundle() {
   tar -C "$build" -cf - bundle | xz -T0 >"$bundle.tar.xz.new"
   mv "$bundle.tar.xz.new" "$bundle.tar.xz"
   size=$(stat -c %s "$bundle.tar.xz")
-  printf '%s: %d KiB packed, %d KiB unpacked; needs %s and %s or newer\n' "$bundle.tar.xz" $((size >> 10)) \
-    "$(du -sk "$bundle" | cut -f 1)" "$(newest_symbols "$bundle" GLIBC)" "$(newest_symbols "$bundle" GLIBCXX)"
+  printf '%s: %d KiB packed, %d KiB unpacked; needs %s and %s or newer, and %s\n' "$bundle.tar.xz" $((size >> 10)) \
+    "$(du -sk "$bundle" | cut -f 1)" "$(newest_symbols "$bundle" GLIBC)" "$(newest_symbols "$bundle" GLIBCXX)" \
+    "$(objdump -p "$bundle"/bin/* | awk '$1 == "NEEDED" && $2 ~ /^lib(cu|nv|nccl)/ { print $2 }' | sort -u | xargs)"
   if ((size > bundle_limit)); then
     echo "gpu_check: $bundle.tar.xz is larger than $((bundle_limit >> 20)) MiB" >&2
     return 1
@@ -156,7 +162,7 @@ record() {
   elif ((stopped)) && ((code >= 128)); then
     skip "$name" "interrupted after $seconds s"
   elif ((code == 124 || (code == 137 && seconds >= limits[pid]))); then
-    skip "$name" "cut short after $seconds s, when its time was over"
+    skip "$name" "cut short after $seconds s, when its time was over$( ((code == 124)) || echo '; it hung, and was killed')"
   else
     fail "$name (exit code $code): ${commands[$pid]}"
     tail -n 20 "$folder/$name.txt" | sed 's/^/  | /'
@@ -313,14 +319,46 @@ time_models() {
 inference() { time_models inference; }
 training() { time_models training; }
 
+# time_product SHARE CLOCKS
 time_product() {
   cat >"$folder/product_shape.json" <<JSON
 {"name": "product", "title": "one large product", "source": "none", "layers": [
  {"name": "square", "op": "gemm", "shape": {"m": $product, "n": $product, "k": $product}}]}
 JSON
-  run "product_$product" "$bin/bench_gemm" --backend=cublas --model="$folder/product_shape.json" --dtype=bf16 \
-    --cache=hot --plans="$plans" --benchmark_repetitions="$rounds" --max-time="$max_time" --budget=BUDGET \
-    --benchmark_out="$folder/product.json"
+  run --share "$1" "product_$2" "$bin/bench_gemm" --backend=cublas --model="$folder/product_shape.json" --dtype=bf16 \
+    --cache=hot --clocks="$2" --plans="$plans" --benchmark_repetitions="$rounds" --max-time="$max_time" \
+    --budget=BUDGET --benchmark_out="$folder/product_$2.json"
+}
+
+# peaks [SHARE]: in each of the types; then the large product. Each part takes at most a SHARE-th of the time that is
+# left, or a little more [all of it].
+peaks() {
+  local list share=${1:-3}
+  list=$(IFS=, && echo "${small_dtypes[*]}")
+  run --share "$share" peaks "$bin/bench_peak" --backend=cudnn --dtype="$list" --benchmark_filter="$peaks" \
+    --benchmark_repetitions="$rounds" --max-time="$max_time" --budget=BUDGET --benchmark_out="$folder/peaks.json"
+  time_product $((share - 1)) burst
+  time_product $((share - 2)) steady
+}
+
+# nccl [SHARE]: as for peaks. The program does not start without NCCL's library.
+nccl() {
+  local why share=${1:-3}
+  if ! why=$("$bin/bench_allreduce" --version 2>&1); then
+    skip nccl "bench_allreduce does not start: $(head -n 1 <<<"$why")"
+    return
+  fi
+  time_collectives "$share" nccl
+  time_collectives $((share - 1)) nccl_registered --registered
+  time_collectives $((share - 2)) nccl_graph --timing=graph
+}
+# time_collectives SHARE NAME OPTION...: --yes, since a single GPU sends nothing.
+time_collectives() {
+  local list
+  list=$(IFS=, && echo "${models[*]}")
+  run --accept 77 --share "$1" "$2" "$bin/bench_allreduce" --backend=nccl --yes --model="$list" \
+    --collectives=all_reduce,all_gather,reduce_scatter,broadcast,all_to_all --verify \
+    --benchmark_repetitions="$rounds" --max-time="$max_time" --budget=BUDGET --benchmark_out="$folder/$2.json" "${@:3}"
 }
 
 memcheck() {
@@ -383,7 +421,8 @@ first_ten_minutes() {
   time_model 2 inference "$model" "$dtype" "$batch" "inference_${model}_${dtype}_batch$batch"
   time_model 1 training "$model" "$dtype" "$batch" "training_${model}_${dtype}_batch$batch"
   deadline=$((deadline + budget))
-  time_product
+  peaks 8
+  nccl 6
   compare_torch product models
   memcheck
 }

@@ -28,6 +28,9 @@ namespace layerbench::stats {
   return quantile(values, 0.5);
 }
 
+/// sqrt(a * a + b * b). std::hypot would need glibc 2.35, which servers with GPUs may not have.
+[[nodiscard]] inline double root_of_squares(double a, double b) { return std::sqrt(a * a + b * b); }
+
 /// Arithmetic mean of `values` (not empty).
 [[nodiscard]] inline double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include <layerbench/analysis/roofline/roofline.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
@@ -76,10 +76,12 @@ struct step_time {
 
   /// The interval of both errors: the half widths of independent intervals add in quadrature.
   [[nodiscard]] double low() const {
-    return seconds - std::hypot(seconds - sampling_low, protocol_half_width.value_or(0));
+    return seconds -
+           stats::root_of_squares(seconds - sampling_low, protocol_half_width.value_or(0));
   }
   [[nodiscard]] double high() const {
-    return seconds + std::hypot(sampling_high - seconds, protocol_half_width.value_or(0));
+    return seconds +
+           stats::root_of_squares(sampling_high - seconds, protocol_half_width.value_or(0));
   }
 };
 

@@ -20,6 +20,7 @@
 
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/result/read_results.hpp>
 
@@ -108,8 +109,9 @@ class collective_table {
       return detail::scaled({known.seconds, known.seconds, known.seconds}, ratio);
     }
     const double fit_error = *fitted_.residual * known.seconds;
-    const double low = known.seconds - std::hypot(known.seconds - known.low, fit_error);
-    const double high = known.seconds + std::hypot(known.high - known.seconds, fit_error);
+    const double low = known.seconds - stats::root_of_squares(known.seconds - known.low, fit_error);
+    const double high =
+        known.seconds + stats::root_of_squares(known.high - known.seconds, fit_error);
     return detail::scaled({known.seconds, std::max(low, 0.0), high}, ratio);
   }
 
