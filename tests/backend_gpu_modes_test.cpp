@@ -160,11 +160,17 @@ struct slow_time {
   double now = 0;
   int worked = 0;
   std::vector<double> clocks;  ///< that the device tells, one after the other; the last stays
+  std::vector<double> powers = {300};  ///< alike
 
   double run(compute_device& device) {
     gpu::tells = [this, i = std::size_t{0}]() mutable {
-      const double value = clocks[std::min(i++, clocks.size() - 1)];
-      return std::map<std::string, double>{{"sm_mhz", value}};
+      const auto value = [&](const std::vector<double>& of) {
+        return of[std::min(i, of.size() - 1)];
+      };
+      const std::map<std::string, double> told{{"sm_mhz", value(clocks)},
+                                               {"power_w", value(powers)}};
+      ++i;
+      return told;
     };
     warm_up(
         device,
@@ -184,6 +190,8 @@ TEST_F(GpuClock, WarmsUpUntilTheClockIsSteady) {
   EXPECT_NEAR(rises.run(device()), 1.0, 0.06) << "345 is before any work";
   slow_time at_once{.clocks = {1980}};
   EXPECT_NEAR(at_once.run(device()), 0.4, 0.06) << "after two looks";
+  slow_time heavier{.clocks = {1980}, .powers = {90, 200, 350, 500, 690, 700}};
+  EXPECT_NEAR(heavier.run(device()), 1.0, 0.06) << "until the power is steady, too";
   slow_time sinks{.clocks = {}};
   for (int i = 0; i < 100; ++i) sinks.clocks.push_back(2000 * std::pow(0.9, i));
   EXPECT_NEAR(sinks.run(device()), 3, 0.25) << "never";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -75,27 +76,32 @@ inline void add_telemetry(const telemetry_reading& before, const telemetry_readi
   if (!moved.empty()) to.counters["disturbed"] = 1;
 }
 
-/// Repeats `work`, which waits for its own end, until the device's clock rate is steady: two
-/// readings 0.2 s apart differ by at most 2 %. Ends after three seconds in any case. Does nothing
-/// where the device has no clock telemetry.
+/// Repeats `work`, which waits for its own end, until the device's clock rate and its power are
+/// steady: two readings 0.2 s apart differ by at most 2 %, or 5 W. Power follows late, as many GPUs
+/// report the mean of a second, and a GPU at its power limit lowers its clock only then. Ends after
+/// three seconds in any case. Does nothing where the device has no clock telemetry.
 inline void warm_up(compute_device& device, const std::function<void()>& work,
                     const std::function<double()>& now = stopwatch::now) {
   constexpr double longest = 3;  // seconds
   constexpr double interval = 0.2;
   constexpr double steady = 0.02;
-  const auto clock_now = [&] {
-    const std::map<std::string, double> all = device.telemetry();
-    const auto found = all.find("sm_mhz");
-    return found == all.end() ? 0.0 : found->second;
+  constexpr double least_watts = 5;  // small loads vary by more than 2 %
+  const auto look = [&] {
+    std::map<std::string, double> all = device.telemetry();
+    return std::array{all["sm_mhz"], all["power_w"]};  // 0: unknown
   };
-  if (clock_now() <= 0) return;
+  if (look().front() <= 0) return;
   const double start = now();
-  double previous = 0;
+  double last_clock = 0;
+  double last_power = 0;
   for (double last = start; last - start < longest; last = now()) {
     while (now() - last < interval && !interrupt_guard::interrupted()) work();
-    const double read = clock_now();
-    if (std::abs(read - previous) <= steady * read || interrupt_guard::interrupted()) return;
-    previous = read;
+    const auto [clock, power] = look();
+    const bool is_steady = std::abs(clock - last_clock) <= steady * clock &&
+                           std::abs(power - last_power) <= std::max(steady * power, least_watts);
+    if (is_steady || interrupt_guard::interrupted()) return;
+    last_clock = clock;
+    last_power = power;
   }
 }
 
