@@ -294,6 +294,13 @@ TEST_P(NcclTrainingRanks, TrainOnTheirProcessorsToo) {
                             {testing::usable_backend, "mpi:allreduce:in_place"}}));
 }
 
+TEST_P(NcclTrainingRanks, EndWhereNoCallReturnsAnError) {
+  const testing::outcome done = failing(/*leader=*/false, "SOFTWARE_NCCL=broken",
+                                        training({"--benchmark_filter=bucket1"}), "bench_model");
+  EXPECT_EQ(done.exit_code, 1) << done.err;
+  EXPECT_THAT(done.err, HasSubstr(": ncclCommGetAsyncError: "));
+}
+
 TEST_P(NcclTrainingRanks, EndTogetherWhereTheLeaderLosesItsGpu) {
   expect_end_of_all(training({"--benchmark_repetitions=50"}), "bench_model");
 }

@@ -4,7 +4,8 @@
 // NCCL between processes on the GPU in software: found before NVIDIA's library, it computes the
 // collectives by MPI, in the streams of software_gpu. SOFTWARE_NCCL names what it insists on:
 // `graph`, that calls are recorded; `registered`, that their arrays are. With `alone` it cannot
-// connect, and with `streams` it prints at its end how many calls each stream had.
+// connect, and with `streams` it prints at its end how many calls each stream had. With `broken`
+// calls never end, and only ncclCommGetAsyncError() says so.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -93,6 +94,7 @@ void exchange(const calls& of) {
 
 /// Runs in a stream.
 void CUDART_CB compute(void* work) {
+  while (has_setting("broken")) pause();
   const calls& of = *static_cast<const calls*>(work);
   const asked& item = of.front();
   const std::size_t own = static_cast<std::size_t>(item.comm->rank) * bytes_of(item);
@@ -205,6 +207,10 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   MPI_Barrier(comm->all);
   MPI_Comm_free(&comm->all);
   delete comm;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t /*comm*/, ncclResult_t* status) {
+  *status = has_setting("broken") ? ncclRemoteError : ncclSuccess;
   return ncclSuccess;
 }
 ncclResult_t ncclMemAlloc(void** result, std::size_t bytes) {

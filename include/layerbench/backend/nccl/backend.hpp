@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -33,10 +39,54 @@ struct layerbench::cuda::status_traits<ncclResult_t> {
 /// NCCL between all GPUs of this machine, in a single process.
 namespace layerbench::nccl {
 
-/// Destroyed with the last object that needs it.
+/// Ends the program, for the given reason.
+using program_end = void (*)(const std::string& why);
+[[noreturn]] inline void end_process(const std::string& why) {
+  static_cast<void>(std::fputs(("layerbench: " + why + '\n').c_str(), stderr));
+  std::_Exit(static_cast<int>(exit_code::failure));
+}
+
+/// Ends the program after NCCL has reported an error for 10 s. No call returns some errors, such as
+/// those of the network: the calls wait for ever, and threads that wait in NCCL cannot end. Rows of
+/// complete rounds are in the result file.
+class error_watch {
+ public:
+  error_watch(ncclComm_t of, program_end end)
+      : thread_([of, end](const std::stop_token& stop) { watch(of, end, stop); }) {}
+
+ private:
+  static void watch(ncclComm_t of, program_end end, const std::stop_token& stop) {
+    constexpr int patience = 10;  // seconds
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any never;
+    for (int failed = 0; failed < patience;) {
+      never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+      if (stop.stop_requested()) return;
+      ncclResult_t status = ncclSuccess;
+      const ncclResult_t asked = ncclCommGetAsyncError(of, &status);
+      if (asked != ncclSuccess) status = asked;
+      failed = status == ncclSuccess ? 0 : failed + 1;
+      if (failed == patience) {
+        end("ncclCommGetAsyncError: " + cuda::status_traits<ncclResult_t>::text(status));
+      }
+    }
+  }
+
+  std::jthread thread_;
+};
+
+/// Watched, and destroyed with the last object that needs it.
 using communicator = std::shared_ptr<ncclComm>;
-[[nodiscard]] inline communicator owned(ncclComm_t raw) {
-  return {raw, cuda::destroyer<&ncclCommDestroy>()};
+[[nodiscard]] inline communicator owned(ncclComm_t raw, program_end end = end_process) {
+  struct watched {
+    cuda::handle<ncclComm_t, &ncclCommDestroy> self;
+    error_watch watch;  ///< ends first
+    watched(cuda::handle<ncclComm_t, &ncclCommDestroy> of, program_end end)
+        : self(std::move(of)), watch(self.get(), end) {}
+  };
+  auto whole = std::make_shared<watched>(cuda::handle<ncclComm_t, &ncclCommDestroy>(raw), end);
+  return {whole, whole->self.get()};
 }
 
 /// Memory of a GPU. Registered memory is NCCL's own kind and known to a communicator, so that NCCL

@@ -98,7 +98,8 @@ inline void choose_gpu() {
   MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
   ncclComm_t raw = nullptr;
   cuda::check(ncclCommInitRank(&raw, ranks.size(), id, ranks.rank()), "ncclCommInitRank");
-  return {{nccl::owned(raw)}, ranks.rank(), ranks.size()};
+  const auto end_all = [](const std::string& why) { mpi::rank_group::all().abort_all(why); };
+  return {{nccl::owned(raw, end_all)}, ranks.rank(), ranks.size()};
 }
 
 }  // namespace layerbench::nccl_mpi
