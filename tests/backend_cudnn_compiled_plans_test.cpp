@@ -135,9 +135,11 @@ TEST_F(convolution_plans, InEightBitsAreCompiled) {
   fused.post = {op::post_op::relu};
   for (const op::conv& o : {square, fused}) {
     const plan_request request{.type = dtype::f8_e4m3};
-    const cudnn::conv_graph graph(o, request);
-    const execution_plan plan = cudnn::first_plan(graph.self(), h200(), {request.type, gigabyte});
-    EXPECT_THAT(plan.notes(), ElementsAre(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+    for (const bool fast : {false, true}) {
+      const cudnn::conv_graph graph(o, request, fast);
+      const execution_plan plan = cudnn::first_plan(graph.self(), h200(), {request.type, gigabyte});
+      EXPECT_THAT(plan.notes(), ElementsAre(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+    }
   }
 }
 

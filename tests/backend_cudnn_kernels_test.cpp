@@ -46,7 +46,7 @@
 #include "support/host_kernels.hpp"
 #include "support/random_ops.hpp"
 
-/// Plans by kernels of the suite's own, which run on this program's processor: how they are called
+/// Plans by kernels of layerbench, which run on this program's processor: how they are called
 /// and what they compute. This program links none of the libraries.
 
 namespace layerbench {
@@ -420,6 +420,16 @@ TEST(Convolutions, InEightBitsAgreeWithTheReference) {
     EXPECT_EQ(plan->operands()[0].logical.type, dtype::f8_e4m3);
     EXPECT_EQ(plan->operands().back().logical.type, dtype::bf16);
     ASSERT_NO_THROW(run::verify(device, *plan, reference::exact_value_of(o, fwd), 1, true));
+    const auto others = plan->alternatives(4);
+    const auto fast = std::ranges::find_if(
+        others, [](const auto& other) { return other->algorithm().ends_with("_fast"); });
+    ASSERT_NE(fast, others.end());
+    ASSERT_NO_THROW(run::verify(device, **fast, reference::exact_value_of(o, fwd), 1, true));
+    const plan_request again{.pass = fwd,
+                             .type = dtype::f8_e4m3,
+                             .order = request.order,
+                             .algorithm = (*fast)->algorithm()};
+    EXPECT_EQ(device.plan(op::any(o), again)->algorithm(), again.algorithm);
   }
   const op::any conv(op::conv{.n = 1, .c = 16, .h = 3, .w = 3, .k = 16});
   for (const op::pass pass : {bwd_data, bwd_weights}) {

@@ -233,7 +233,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
 
   /// Sets the algorithm by name; empty: the first proposal. Throws unsupported.
   void choose(const std::string& algorithm) {
-    fast_accumulation_ = type_ == dtype::f8_e4m3 && algorithm.ends_with(cublas::fast_suffix);
+    fast_accumulation_ = type_ == dtype::f8_e4m3 && algorithm.ends_with(cuda::fast_suffix);
     const std::size_t count = algorithm.empty() ? 1 : max_alternatives;
     for (const auto& proposal : proposals(count, fast_accumulation_)) {
       if (!algorithm.empty() && cublas::text(proposal.algo, fast_accumulation_) != algorithm) {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <cublasLt.h>
 
@@ -13,6 +12,7 @@
 
 #include <layerbench/backend/cublas/backend.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 /// Descriptors of cuBLASLt for matrix products.
@@ -115,9 +115,6 @@ class preference {
       cuda::make_handle<handle>("cublasLtMatmulPreferenceCreate", &cublasLtMatmulPreferenceCreate);
 };
 
-/// End of the names of algorithms with fast accumulation.
-inline constexpr std::string_view fast_suffix = "_fast";
-
 /// Name of an algorithm from the attributes of its configuration, such as
 /// "algo66_tile20_stages35_splitk2_reduction2_cluster3", with the suffix behind. Algorithms with
 /// equal names are equal. The first four attributes are always there, the others where they are not
@@ -146,7 +143,7 @@ inline constexpr std::string_view fast_suffix = "_fast";
   add("custom", number(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
   add("inner", number(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, narrow));
   add("cluster", number(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, narrow));
-  return fast_accumulation ? result + std::string(fast_suffix) : result;
+  return fast_accumulation ? result + std::string(cuda::fast_suffix) : result;
 }
 
 }  // namespace layerbench::cublas

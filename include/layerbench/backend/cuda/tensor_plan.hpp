@@ -47,6 +47,9 @@ namespace layerbench::cuda {
   return op::strides(extents, order);
 }
 
+/// End of the names of algorithms with fast accumulation.
+inline constexpr std::string_view fast_suffix = "_fast";
+
 /// A number in device memory, where libraries read scales.
 class device_number {
  public:

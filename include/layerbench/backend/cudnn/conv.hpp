@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
@@ -18,29 +20,43 @@ namespace layerbench {
 
 /// Convolution by the first plan that cuDNN's heuristics propose for its graph, or by the requested
 /// one. The bias is added in the same call, and post-ops are part of it: cuDNN compiles a kernel
-/// for them. The gradient of the bias takes layerbench kernels.
+/// for them. The gradient of the bias takes layerbench kernels. In f8_e4m3 names of plans with fast
+/// accumulation end in cuda::fast_suffix.
 template <>
 class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_graph> {
  public:
   static constexpr bool has_post_ops = true;
 
-  /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
-  /// names.
-  plan(cudnn::backend& device, const op::conv& o, const plan_request& request,
-       std::optional<cudnn::execution_plan> chosen = std::nullopt)
-      : graph_plan(device, o.operands(request.pass, request.type), request.order, request,
-                   cudnn::conv_graph(o, request), tensors_of(o, request.pass), std::move(chosen)) {
-    approximates_ = std::ranges::any_of(
-        o.post, [](op::post_op p) { return !op::is_addition(p) && p != op::post_op::relu; });
-    if (graph().has_scale()) {
-      scale_.emplace(static_cast<float>(op::f8_scale), stream());
-      add_constant(graph().scale(), scale_->at());
+  struct proposal {
+    cudnn::execution_plan plan;
+    bool fast;
+  };
+
+  plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
+      : plan(device, o, request, request.algorithm.ends_with(cuda::fast_suffix), std::nullopt) {}
+  /// `chosen`: of other_plans() for the same request, in place of the plan that the request names.
+  plan(cudnn::backend& device, const op::conv& o, const plan_request& request, proposal chosen)
+      : plan(device, o, request, chosen.fast, std::move(chosen.plan)) {}
+
+  [[nodiscard]] std::string algorithm() const {
+    return graph_plan::algorithm() + std::string(fast_ ? cuda::fast_suffix : "");
+  }
+  /// In f8_e4m3 up to half of them have fast accumulation; these are the last.
+  [[nodiscard]] std::vector<proposal> other_plans(std::size_t most) const {
+    std::vector<cudnn::execution_plan> fast;
+    try {
+      if (graph().has_scale() && !fast_) {
+        fast = plans_of(cudnn::conv_graph(o_, request_, /*fast=*/true), most / 2);
+      }
+    } catch (const unsupported&) {  // by this version of cuDNN
+    } catch (const api_error&) {    // the same
     }
-    if (!o.bias) return;
-    adds_bias_ = request.pass == op::pass::fwd;
-    if (request.pass != op::pass::bwd_weights) return;
-    bias_gradient_.emplace(device, logical(1).extents, request.type, strides_of(1)[1] == 1,
-                           request.workspace_limit);
+    std::vector<proposal> others;
+    for (auto& other : graph_plan::other_plans(most - fast.size())) {
+      others.push_back({std::move(other), fast_});
+    }
+    for (auto& other : fast) others.push_back({std::move(other), true});
+    return others;
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
@@ -71,12 +87,43 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   }
 
  private:
+  plan(cudnn::backend& device, const op::conv& o, const plan_request& request, bool fast,
+       std::optional<cudnn::execution_plan> chosen)
+      : graph_plan(device, o.operands(request.pass, request.type), request.order,
+                   without_suffix(request), cudnn::conv_graph(o, request, fast),
+                   tensors_of(o, request.pass), std::move(chosen)),
+        o_(o),
+        request_(request),
+        fast_(fast) {
+    approximates_ = std::ranges::any_of(
+        o.post, [](op::post_op p) { return !op::is_addition(p) && p != op::post_op::relu; });
+    if (graph().has_scale()) {
+      scale_.emplace(static_cast<float>(op::f8_scale), stream());
+      add_constant(graph().scale(), scale_->at());
+    }
+    if (!o.bias) return;
+    adds_bias_ = request.pass == op::pass::fwd;
+    if (request.pass != op::pass::bwd_weights) return;
+    bias_gradient_.emplace(device, logical(1).extents, request.type, strides_of(1)[1] == 1,
+                           request.workspace_limit);
+  }
+
+  [[nodiscard]] static plan_request without_suffix(plan_request request) {
+    if (request.algorithm.ends_with(cuda::fast_suffix)) {
+      request.algorithm.resize(request.algorithm.size() - cuda::fast_suffix.size());
+    }
+    return request;
+  }
+
   /// All operands but the gradient of a bias, which is the last one.
   [[nodiscard]] static std::vector<std::size_t> tensors_of(const op::conv& o, op::pass pass) {
     const bool bias_gradient = o.bias && pass == op::pass::bwd_weights;
     return cudnn::positions(o.operands(pass, dtype::f32).size() - (bias_gradient ? 1 : 0));
   }
 
+  op::conv o_;
+  plan_request request_;
+  bool fast_;
   std::optional<cuda::device_number> scale_;  ///< of factors in f8_e4m3
   bool adds_bias_ = false;
   bool approximates_ = false;  ///< a post-op

@@ -19,16 +19,19 @@ namespace layerbench::cudnn {
 
 /// Operation graph of a convolution, with the addition of its bias and with its post-ops, but
 /// without the gradient of the bias. The unique id of a tensor is the position of the operand. In
-/// f8_e4m3 the sums are multiplied by the scale of each factor. Throws unsupported.
+/// f8_e4m3 the sums are multiplied by the scale of each factor. `fast`: these may add up with less
+/// precision. Throws unsupported.
 class conv_graph : public operation_graph {
  public:
-  conv_graph(const op::conv& o, const plan_request& request)
+  conv_graph(const op::conv& o, const plan_request& request, bool fast = false)
       : operation_graph(wrong_engines_of(o, request.pass)),
         request_(request),
-        operands_(o.operands(request.pass, request.type)) {
+        operands_(o.operands(request.pass, request.type)),
+        sums_(fast ? CUDNN_DATA_FAST_FLOAT_FOR_FP8 : CUDNN_DATA_FLOAT) {
     if (has_scale() && request.pass != op::pass::fwd) {
       throw unsupported("layerbench has cuDNN plans in f8_e4m3 for inference only");
     }
+    if (fast && !has_scale()) throw unsupported("fast accumulation is for f8_e4m3 only");
     const std::vector<step> steps = steps_of(o, request.pass);
     // The result of step i, counted from the convolution; the last one is the destination.
     const auto result = [&](std::size_t i) {
@@ -136,13 +139,13 @@ class conv_graph : public operation_graph {
     return pass == op::pass::bwd_weights ? bwd_weights : fwd;
   }
 
-  [[nodiscard]] static descriptor convolution(const op::conv& o, const pass_names& names,
-                                              const descriptor& first, const descriptor& second,
-                                              const descriptor& result) {
+  [[nodiscard]] descriptor convolution(const op::conv& o, const pass_names& names,
+                                       const descriptor& first, const descriptor& second,
+                                       const descriptor& result) const {
     using sizes = std::vector<std::int64_t>;
     descriptor conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     conv.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, std::int64_t{2});
-    conv.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+    conv.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, sums_);
     conv.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
     conv.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, sizes{o.stride.v, o.stride.h});
     conv.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, sizes{o.dilation.v, o.dilation.h});
@@ -189,6 +192,7 @@ class conv_graph : public operation_graph {
 
   plan_request request_;
   std::vector<op::operand> operands_;
+  cudnnDataType_t sums_;
 };
 
 }  // namespace layerbench::cudnn

@@ -172,6 +172,10 @@ class graph_execution {
   }
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
+  /// Plans of another graph with the same tensors.
+  [[nodiscard]] std::vector<execution_plan> plans_of(const Graph& other, std::size_t most) const {
+    return cudnn::proposed_plans(other.self(), gpu_of(library_), limits_, {}, most);
+  }
   /// Gives the graph's tensor `id` memory that is no operand.
   void add_constant(std::size_t id, address at) { constants_[static_cast<std::int64_t>(id)] = at; }
 
