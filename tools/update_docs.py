@@ -139,13 +139,16 @@ def accuracy():
     for phase, on_gpu in itertools.product(("inference", "training"), (False, True)):
         cases = [case for case, of_gpu in every if case["phase"] == phase and of_gpu == on_gpu]
         errors = magnitudes(case["error"] for case in cases)
-        title = f"{phase}, one H100" if on_gpu else phase
+        title = f"{phase}, one H100" if on_gpu else f"{phase}, CPU"
+        with_hot = [case for case in cases if case["naive_error"] is not None]
         rows.append([title, str(len(cases)), percent(mean(errors), ""),
                      percent(statistics.median(errors), ""), percent(max(errors), ""),
                      f"{100 * statistics.mean(bool(case['covered']) for case in cases):.0f} %",
-                     percent(mean(magnitudes(case["naive_error"] for case in cases)), "")])
-    return markdown(["", "cases", "mean", "median", "worst", "measured step inside the interval",
-                     "mean of hot loops"], rows)
+                     str(len(with_hot)),
+                     percent(mean(magnitudes(case["error"] for case in with_hot)), ""),
+                     percent(mean(magnitudes(case["naive_error"] for case in with_hot)), "")])
+    return markdown(["", "cases", "mean", "median", "worst", "step inside the interval",
+                     "cases with hot loops", "mean of these", "mean of their hot loops"], rows)
 
 
 def errors(*names):
