@@ -161,8 +161,10 @@ record() {
     skip "$name" "incomplete (exit code $code); see $name.txt"
   elif ((stopped)) && ((code >= 128)); then
     skip "$name" "interrupted after $seconds s"
-  elif ((code == 124 || (code == 137 && seconds >= limits[pid]))); then
-    skip "$name" "cut short after $seconds s, when its time was over$( ((code == 124)) || echo '; it hung, and was killed')"
+  elif ((code == 124)); then
+    skip "$name" "cut short after $seconds s, when its time was over"
+  elif ((code == 137 && seconds >= limits[pid])); then
+    skip "$name" "killed after $seconds s: it did not end when its time was over"
   else
     fail "$name (exit code $code): ${commands[$pid]}"
     tail -n 20 "$folder/$name.txt" | sed 's/^/  | /'
@@ -330,8 +332,8 @@ JSON
     --budget=BUDGET --benchmark_out="$folder/product_$2.json"
 }
 
-# peaks [SHARE]: in each of the types; then the large product. Each part takes at most a SHARE-th of the time that is
-# left, or a little more [all of it].
+# peaks [SHARE]: in each of the types; then the large product. The three parts take at most a SHARE-th, a (SHARE - 1)-th
+# and a (SHARE - 2)-th of the time that is left [3].
 peaks() {
   local list share=${1:-3}
   list=$(IFS=, && echo "${small_dtypes[*]}")

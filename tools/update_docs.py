@@ -147,8 +147,8 @@ def accuracy():
                      str(len(with_hot)),
                      percent(mean(magnitudes(case["error"] for case in with_hot)), ""),
                      percent(mean(magnitudes(case["naive_error"] for case in with_hot)), "")])
-    return markdown(["", "cases", "mean", "median", "worst", "step inside the interval",
-                     "cases with hot loops", "mean of these", "mean of their hot loops"], rows)
+    return markdown(["", "cases", "mean", "median", "worst", "inside the interval",
+                     "with hot loops", "mean of these", "mean of their hot loops"], rows)
 
 
 def errors(*names):

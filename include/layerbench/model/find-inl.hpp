@@ -55,6 +55,15 @@ LAYERBENCH_INLINE bool is_path(const std::string& name_or_path) {
 
 namespace detail {
 
+/// The file of that name in `folder` of `shapes`, if there is one.
+[[nodiscard]] inline std::optional<std::filesystem::path> existing(
+    const std::filesystem::path& shapes, const std::string& folder, const std::string& name) {
+  std::filesystem::path path = shapes / folder / (name + ".json");
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return path;
+  return std::nullopt;
+}
+
 /// The file of the model that has the alias. Files are parsed only where they contain the text.
 [[nodiscard]] inline std::optional<std::filesystem::path> find_alias(
     const std::string& alias, const std::filesystem::path& shapes) {
@@ -78,9 +87,7 @@ LAYERBENCH_INLINE std::filesystem::path find(const std::string& name_or_path,
                                              const std::filesystem::path& shapes) {
   if (is_path(name_or_path)) return name_or_path;
   for (const char* folder : {"models", "sweeps"}) {
-    std::filesystem::path path = shapes / folder / (name_or_path + ".json");
-    std::error_code unknown;
-    if (std::filesystem::exists(path, unknown)) return path;
+    if (auto found = detail::existing(shapes, folder, name_or_path)) return *found;
   }
   if (auto found = detail::find_alias(name_or_path, shapes)) return *found;
   const std::vector<std::string> models = list(shapes);
@@ -101,9 +108,7 @@ LAYERBENCH_INLINE std::filesystem::path find_in(const std::filesystem::path& sha
                                                 const std::string& name_or_path,
                                                 std::string_view kind, std::string_view remedy) {
   if (is_path(name_or_path)) return name_or_path;
-  std::filesystem::path path = shapes / folder / (name_or_path + ".json");
-  std::error_code unknown;
-  if (std::filesystem::exists(path, unknown)) return path;
+  if (auto found = detail::existing(shapes, folder, name_or_path)) return *found;
   throw nothing_matched(fmt::format("no {} '{}' in {}; there are: {} ({})", kind, name_or_path,
                                     shapes.string(), fmt::join(list(shapes, folder), " "), remedy));
 }

@@ -25,7 +25,6 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/model/sweep.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/autotuner.hpp>

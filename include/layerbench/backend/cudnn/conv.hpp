@@ -39,13 +39,13 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
       : plan(device, o, request, chosen.fast, std::move(chosen.plan)) {}
 
   [[nodiscard]] std::string algorithm() const {
-    return graph_plan::algorithm() + std::string(fast_ ? cuda::fast_suffix : "");
+    return graph_plan::algorithm() + std::string(graph().is_fast() ? cuda::fast_suffix : "");
   }
   /// In f8_e4m3 up to half of them have fast accumulation; these are the last.
   [[nodiscard]] std::vector<proposal> other_plans(std::size_t most) const {
     std::vector<cudnn::execution_plan> fast;
     try {
-      if (graph().has_scale() && !fast_) {
+      if (graph().has_scale() && !graph().is_fast()) {
         fast = plans_of(cudnn::conv_graph(o_, request_, /*fast=*/true), most / 2);
       }
     } catch (const unsupported&) {  // by this version of cuDNN
@@ -53,7 +53,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
     }
     std::vector<proposal> others;
     for (auto& other : graph_plan::other_plans(most - fast.size())) {
-      others.push_back({std::move(other), fast_});
+      others.push_back({std::move(other), graph().is_fast()});
     }
     for (auto& other : fast) others.push_back({std::move(other), true});
     return others;
@@ -93,8 +93,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
                    without_suffix(request), cudnn::conv_graph(o, request, fast),
                    tensors_of(o, request.pass), std::move(chosen)),
         o_(o),
-        request_(request),
-        fast_(fast) {
+        request_(request) {
     approximates_ = std::ranges::any_of(
         o.post, [](op::post_op p) { return !op::is_addition(p) && p != op::post_op::relu; });
     if (graph().has_scale()) {
@@ -123,7 +122,6 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
 
   op::conv o_;
   plan_request request_;
-  bool fast_;
   std::optional<cuda::device_number> scale_;  ///< of factors in f8_e4m3
   bool adds_bias_ = false;
   bool approximates_ = false;  ///< a post-op

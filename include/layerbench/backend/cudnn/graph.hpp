@@ -48,6 +48,7 @@ class conv_graph : public operation_graph {
   }
 
   [[nodiscard]] bool has_scale() const { return request_.type == dtype::f8_e4m3; }
+  [[nodiscard]] bool is_fast() const { return sums_ != CUDNN_DATA_FLOAT; }
   /// The tensor that has the scale of both factors.
   [[nodiscard]] std::size_t scale() const { return operands_.size(); }
 

@@ -60,17 +60,15 @@ class error_watch {
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any never;
+    ncclResult_t status = ncclSuccess;
     for (int failed = 0; failed < patience;) {
       never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
       if (stop.stop_requested()) return;
-      ncclResult_t status = ncclSuccess;
       const ncclResult_t asked = ncclCommGetAsyncError(of, &status);
       if (asked != ncclSuccess) status = asked;
       failed = status == ncclSuccess ? 0 : failed + 1;
-      if (failed == patience) {
-        end("ncclCommGetAsyncError: " + cuda::status_traits<ncclResult_t>::text(status));
-      }
     }
+    end("ncclCommGetAsyncError: " + cuda::status_traits<ncclResult_t>::text(status));
   }
 
   std::jthread thread_;
