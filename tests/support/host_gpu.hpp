@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -27,6 +29,15 @@
 /// A backend on the stand-in for the CUDA run time, which computes by the reference plans, in
 /// functions that its stream calls: they can be recorded.
 namespace layerbench::testing {
+
+/// Telemetry of a clock that rises from reading to reading, and then stays.
+[[nodiscard]] inline auto rising_clock() {
+  return [reading = 0]() mutable {
+    constexpr std::array mhz{1000, 1300, 1600, 1900};
+    const auto now = std::min<std::size_t>(static_cast<std::size_t>(reading++), mhz.size() - 1);
+    return std::map<std::string, double>{{"sm_mhz", mhz.at(now)}};
+  };
+}
 
 struct gpu : cuda::backend {
   static constexpr std::string_view name = "gpu";

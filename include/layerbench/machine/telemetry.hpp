@@ -10,8 +10,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <layerbench/backend/device.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/timing/clock.hpp>
 #include <layerbench/timing/interrupt.hpp>
@@ -29,43 +31,41 @@ struct telemetry_reading {
   }
 };
 
-namespace detail {
-
-/// Combines two readings: throttling in either counts, all else is averaged. Of the time at the
-/// power cap, which only grows, it says whether there was any between them.
-[[nodiscard]] inline double combined(const std::string& name, double a, double b) {
-  if (name == "throttled") return std::max(a, b);
-  if (name == "power_capped") return a == b ? 0 : 1;
-  if (name != "throttle_reasons") return (a + b) / 2;
-  return static_cast<double>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
-}
-
-}  // namespace detail
-
-/// Adds the telemetry before and after a measurement pass to its row: the mean of both, and every
-/// throttle reason. A clock rate that changed marks the row as disturbed, unless the power cap held
-/// the processors back: that is the state in which such work runs, whatever else runs beside it.
-/// The row's energy is that of one call at the mean power of the whole pass, waiting included,
-/// given if the pass was long enough for the energy counter, which changes every few hundredths of
-/// a second.
-inline void add_telemetry(const telemetry_reading& before, const telemetry_reading& after,
-                          result::measurement& to) {
+/// Adds the telemetry before, during and after a measurement pass to its row: means over the
+/// readings, every throttle reason, and the share of readings with one. A clock rate that changed
+/// marks the row as disturbed, unless the power cap held the processors back: that is the state in
+/// which such work runs, whatever else runs beside it. The row's energy is that of one call at the
+/// mean power of the whole pass, waiting included, given if the pass was long enough for the energy
+/// counter, which changes every few hundredths of a second.
+inline void add_telemetry(const std::vector<telemetry_reading>& readings, result::measurement& to) {
   constexpr double changed = 0.05;
   constexpr double long_enough = 0.1;       // seconds
   constexpr std::uint64_t power_cap = 0x4;  // NVML's nvmlClocksEventReasonSwPowerCap
-  std::set<std::string> moved;              // clocks
-  const double seconds = after.time - before.time;
-  for (const auto& [name, value] : after.values) {
-    const auto known = before.values.find(name);
-    const double other = known == before.values.end() ? value : known->second;
-    if (name == "energy_j") {
-      if (seconds < long_enough || value <= other) continue;
-      to.counters[name] = (value - other) / seconds * to.mean_seconds();
-      continue;
+  std::map<std::string, std::vector<double>> all;
+  for (const telemetry_reading& reading : readings) {
+    for (const auto& [name, value] : reading.values) all[name].push_back(value);
+  }
+  const double seconds = readings.back().time - readings.front().time;
+  std::set<std::string> moved;  // clocks
+  for (const auto& [name, values] : all) {
+    const auto [least, most] = std::ranges::minmax(values);
+    double& counter = to.counters[name];
+    counter = stats::mean(values);
+    if (name == "sm_mhz" || name == "mem_mhz") {
+      if (most - least > changed * most) moved.insert(name);
+    } else if (name == "throttled") {
+      to.counters["throttled_share"] = counter;
+      counter = most;
+    } else if (name == "throttle_reasons") {
+      std::uint64_t bits = 0;
+      for (const double value : values) bits |= static_cast<std::uint64_t>(value);
+      counter = static_cast<double>(bits);
+    } else if (name == "power_capped") {
+      counter = most > least ? 1 : 0;  // seconds at the power cap, which only grow
+    } else if (name == "energy_j") {
+      counter = (most - least) / seconds * to.mean_seconds();
+      if (seconds < long_enough || most <= least) to.counters.erase(name);
     }
-    to.counters[name] = detail::combined(name, value, other);
-    const bool is_clock = name == "sm_mhz" || name == "mem_mhz";
-    if (is_clock && std::abs(value - other) > changed * value) moved.insert(name);
   }
   const auto reasons = to.counters.find("throttle_reasons");
   if (reasons != to.counters.end()) {
@@ -75,6 +75,57 @@ inline void add_telemetry(const telemetry_reading& before, const telemetry_readi
   if (to.power_capped()) moved.erase("sm_mhz");  // memory has its own clock
   if (!moved.empty()) to.counters["disturbed"] = 1;
 }
+
+/// Reads a device's telemetry before, during and after a pass.
+class telemetry_watch {
+ public:
+  explicit telemetry_watch(compute_device& device) : device_(device) { read(); }
+
+  /// A reading between two samples, if the latest one is long enough ago: clocks and power change
+  /// no faster, and readings take at most a twentieth of the time.
+  void look() {
+    constexpr double interval = 0.02;    // seconds
+    constexpr double least_pauses = 20;  // as long as a reading
+    const telemetry_reading& latest = readings_.back();
+    if (latest.values.empty()) return;
+    if (stopwatch::now() - latest.time >= std::max(interval, least_pauses * seconds_)) read();
+  }
+  /// Takes the last reading and adds all to the row of the pass.
+  void add_to(result::measurement& row) {
+    read();
+    add_telemetry(readings_, row);
+  }
+
+ private:
+  void read() {
+    const double start = stopwatch::now();
+    readings_.push_back(telemetry_reading::of(device_));
+    seconds_ = readings_.back().time - start;
+  }
+
+  compute_device& device_;
+  std::vector<telemetry_reading> readings_;
+  double seconds_ = 0;  ///< that the latest reading took
+};
+
+/// A probe of the processors' speed that has the device's telemetry read, too.
+template <class Speed>
+class watching_probe {
+ public:
+  static constexpr double interval = Speed::interval;
+
+  watching_probe(Speed& speed, telemetry_watch& device) : speed_(speed), device_(device) {}
+
+  [[nodiscard]] bool at_usual_speed() {
+    device_.look();
+    return speed_.at_usual_speed();
+  }
+  bool wait() { return speed_.wait(); }
+
+ private:
+  Speed& speed_;
+  telemetry_watch& device_;
+};
 
 /// Repeats `work`, which waits for its own end, until the device's clock rate and its power are
 /// steady: two readings 0.2 s apart differ by at most 2 %, or 5 W. Power follows late, as many GPUs

@@ -63,9 +63,9 @@ class measurer {
     result::measurement timed;
     if (row.contended()) {
       stopwatch& watch = watch_of(row.device(), /*waits=*/true);
-      timed = contended_pass(row.device(), watch, [&] {
+      timed = contended_pass(row.device(), watch, [&](auto& probe) {
         samples taken;
-        row.run_contended([&] { taken = take(watch, no_frequency_probe{}); });
+        row.run_contended([&] { taken = take(watch, probe); });
         return taken;
       });
     } else if (recorded) {
@@ -100,7 +100,7 @@ class measurer {
     result::measurement timed =
         model.overlaps()
             ? contended_pass(model.device(), watch,
-                             [&] { return take(watch, no_frequency_probe{}, step_parts::whole); })
+                             [&](auto& probe) { return take(watch, probe, step_parts::whole); })
             : least_disturbed_pass(
                   model.device(), watch, limits,
                   [&](stopwatch& own, auto&& probe) { return take(own, probe, parts); });
@@ -182,9 +182,11 @@ class measurer {
   static result::measurement contended_pass(compute_device& device, const stopwatch& watch,
                                             Take&& take) {
     result::measurement timed;
-    const telemetry_reading before = telemetry_reading::of(device);
-    measure_pass(device.threads(), watch, take, timed, /*contended=*/true);
-    add_telemetry(before, telemetry_reading::of(device), timed);
+    telemetry_watch telemetry(device);
+    no_frequency_probe no_probe;
+    watching_probe probe(no_probe, telemetry);
+    measure_pass(device.threads(), watch, [&] { return take(probe); }, timed, /*contended=*/true);
+    telemetry.add_to(timed);
     timed.counters["retries"] = 0;
     return timed;
   }
@@ -197,11 +199,12 @@ class measurer {
     std::optional<pass_quality> best_quality;
     for (int retry = 0; retry <= max_retries && !interrupt_guard::interrupted(); ++retry) {
       result::measurement timed;
-      const telemetry_reading before = telemetry_reading::of(device);
-      const pass_quality quality = measure_pass(
-          device.threads(), watch, [&] { return take(watch, probe_of(device, limits)); }, timed);
+      telemetry_watch telemetry(device);
+      watching_probe probe(probe_of(device, limits), telemetry);
+      const pass_quality quality =
+          measure_pass(device.threads(), watch, [&] { return take(watch, probe); }, timed);
       if (timed.calls == 0) break;  // interrupted
-      add_telemetry(before, telemetry_reading::of(device), timed);
+      telemetry.add_to(timed);
       if (!best_quality || quality.better_than(*best_quality)) {
         best_quality = quality;
         best = std::move(timed);
