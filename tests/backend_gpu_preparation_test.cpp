@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +27,7 @@
 #include <layerbench/op/list.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/planned_step.hpp>
+#include <layerbench/topology/this_machine.hpp>
 
 #include "support/host_cublas.hpp"
 #include "support/host_cuda.hpp"
@@ -262,6 +267,47 @@ TEST_F(Preparation, OfAChainOfALargeModelIsNoWorkForTheHost) {
     EXPECT_LT(work.host.taken, weights / 100) << batch;
   }
   host_skips_work = false;
+}
+
+TEST_F(Preparation, ComputesExactResultsOnAllProcessors) {
+  const op::any relu(op::activation{.dims = {2, 8, 16, 16}});
+  const reference::exact_value right = reference::exact_value_of(*relu.get<op::activation>(), fwd);
+  std::mutex mutex;
+  std::map<std::thread::id, int> threads;  // elements that each computed
+  std::map<std::int64_t, int> elements;
+  std::int64_t wrong = -1;
+  std::int64_t thrown = -1;
+  const reference::exact_value watched =
+      [&](reference::tensors inputs) -> reference::exact_element {
+    return [&, exact = right(inputs)](std::size_t output, std::int64_t i) {
+      const std::scoped_lock lock(mutex);
+      ++threads[std::this_thread::get_id()];
+      ++elements[i];
+      if (i == thrown) throw error("no such element");
+      reference::sum result = exact(output, i);
+      if (i == wrong) result.value += 1;
+      return result;
+    };
+  };
+  const auto verify = [&] {
+    const plan_request request{.pass = fwd};
+    run::verify(context_->device(), *context_->device().plan(relu, request), watched, 1, false);
+  };
+  EXPECT_NO_THROW(verify());
+  const std::size_t processors = machine::this_machine().processors().size();
+  EXPECT_EQ(threads.size(), std::min<std::size_t>(processors, run::sampled_outputs));
+  EXPECT_EQ(elements.size(), static_cast<std::size_t>(run::sampled_outputs));
+  elements.erase(0);  // tells how many terms there are, too
+  for (const auto& [i, times] : elements) EXPECT_EQ(times, 1) << i;
+  const std::vector<std::pair<std::int64_t, int>> checked(elements.begin(), elements.end());
+  for (const std::int64_t i : {checked[0].first, checked[1].first, checked.back().first}) {
+    wrong = i;
+    EXPECT_THROW(verify(), run::wrong_result) << i;
+    wrong = -1;
+    thrown = i;
+    EXPECT_THROW(verify(), error) << i;
+    thrown = -1;
+  }
 }
 
 TEST_F(Preparation, VerifiesAPlanOnceForAllItsRows) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/oracle.hpp>
 #include <layerbench/op/test_data.hpp>
+#include <layerbench/topology/this_machine.hpp>
 
 namespace layerbench::run {
 
@@ -100,6 +102,52 @@ namespace detail {
   return checks == count ? j : j * (count - 1) / (checks - 1);
 }
 
+/// The exact results of an op for given inputs, on several threads. Each has its own formula: some
+/// keep what their elements share.
+class exact_results {
+ public:
+  /// The arguments must outlive this. Where the device is the host, its threads keep their
+  /// processors busy, so this has one thread; else one for each processor of this process.
+  exact_results(const reference::exact_value& of, reference::tensors inputs, bool device_is_host)
+      : of_(of),
+        inputs_(inputs),
+        formulas_(device_is_host ? 1 : machine::this_machine().processors().size()) {}
+
+  [[nodiscard]] reference::sum at(std::size_t output, std::int64_t index) {
+    return formula(0)(output, index);
+  }
+  [[nodiscard]] std::vector<reference::sum> at(std::size_t output,
+                                               std::span<const std::int64_t> indices) {
+    std::vector<reference::sum> values(indices.size());
+    const std::size_t threads = std::min(formulas_.size(), indices.size());
+    const auto share = [&](std::size_t thread) {
+      for (std::size_t j = thread; j < indices.size(); j += threads) {
+        values[j] = formula(thread)(output, indices[j]);
+      }
+    };
+    std::vector<std::future<void>> others;
+    for (std::size_t thread = 1; thread < threads; ++thread) {
+      others.push_back(std::async(std::launch::async, [&share, thread] {
+        machine::run_this_thread_on(machine::this_machine().processors());
+        share(thread);
+      }));
+    }
+    if (threads > 0) share(0);
+    for (std::future<void>& other : others) other.get();
+    return values;
+  }
+
+ private:
+  [[nodiscard]] const reference::exact_element& formula(std::size_t thread) {
+    if (!formulas_[thread]) formulas_[thread] = of_(inputs_);
+    return formulas_[thread];
+  }
+
+  const reference::exact_value& of_;
+  reference::tensors inputs_;
+  std::vector<reference::exact_element> formulas_;  ///< by thread; made when first used
+};
+
 /// Runs of a plan on test data, in separate memory. Where the device is not the host, there are no
 /// elements of inputs on the host, and of outputs only if all are compared.
 class trial_run {
@@ -159,12 +207,11 @@ class trial_run {
     return plan_.first_difference(output, earlier->data(), at(output));
   }
   /// Number of outputs to compare with the formula.
-  [[nodiscard]] std::int64_t checks(std::size_t output,
-                                    const reference::exact_element& exact) const {
+  [[nodiscard]] std::int64_t checks(std::size_t output, exact_results& exact) const {
     const std::int64_t count = elements(operands()[output].logical.extents);
     if (every_output_ || count == 0) return count;
     if (device_.is_host()) return std::min(count, sampled_outputs);
-    return std::min(count, device_sampled_outputs(exact(output, 0).terms));
+    return std::min(count, device_sampled_outputs(exact.at(output, 0).terms));
   }
   /// The elements that `checks` checks compare.
   [[nodiscard]] std::vector<float> gather(std::size_t output, std::int64_t checks) const {
@@ -218,15 +265,26 @@ class trial_run {
 /// Compares `checks` elements of an output; `got` are these, or all. Throws wrong_result where an
 /// error exceeds its bound. Returns the root mean square of the errors, each in units of what
 /// rounding explains.
-[[nodiscard]] inline double compare(const any_plan& plan, const reference::exact_element& expected,
+[[nodiscard]] inline double compare(const any_plan& plan, exact_results& expected,
                                     std::size_t output, std::int64_t checks,
                                     std::span<const float> got) {
+  constexpr std::int64_t most_at_once = 4096;  // bounds the memory
   const op::operand& logical = plan.operands()[output].logical;
   const std::int64_t count = elements(logical.extents);
   double squares = 0;
+  std::vector<std::int64_t> indices;
+  std::vector<reference::sum> sums;
   for (std::int64_t j = 0; j < checks; ++j) {
-    const std::int64_t i = checked_index(j, checks, count);
-    reference::sum exact = plan.as_stored(output, expected(output, i));
+    const auto at = static_cast<std::size_t>(j % most_at_once);
+    if (at == 0) {
+      indices.clear();
+      for (std::int64_t k = j; k < std::min(j + most_at_once, checks); ++k) {
+        indices.push_back(checked_index(k, checks, count));
+      }
+      sums = expected.at(output, indices);
+    }
+    const std::int64_t i = indices[at];
+    reference::sum exact = plan.as_stored(output, sums[at]);
     const double bound = error_bound(logical, exact);
     const double explained = expected_square_error(logical, exact);
     if (is_integer(logical.type)) {
@@ -258,7 +316,7 @@ inline void verify(compute_device& device, const any_plan& plan,
   constexpr std::byte other_poison{0x3F};
   if (!expected) throw error("no reference formula to check the plan against");
   detail::trial_run trial(device, plan, seed, every_output);
-  const reference::exact_element exact = expected(trial.inputs());
+  detail::exact_results exact(expected, trial.inputs(), device.is_host());
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const op::operand& logical = plan.operands()[i].logical;
     if (logical.role != op::role::destination || logical.opaque) continue;
