@@ -118,6 +118,41 @@ TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
   EXPECT_THAT(none, ::testing::IsEmpty());
 }
 
+/// Against what NVIDIA's data sheets give for dense products, in TFLOP/s at the boost clock.
+TEST(Gpu, HasThePeaksOfItsDataSheet) {
+  struct sheet {
+    const char* gpu;
+    int capability, multiprocessors;
+    double ghz;
+    dtype type;
+    double teraflops;
+  };
+  for (const sheet& of : {sheet{"V100 SXM2", 70, 80, 1.53, dtype::f16, 125},
+                          sheet{"T4", 75, 40, 1.59, dtype::s8, 130},
+                          sheet{"A100 SXM", 80, 108, 1.41, dtype::f32, 19.5},
+                          sheet{"A100 SXM", 80, 108, 1.41, dtype::tf32, 156},
+                          sheet{"A100 SXM", 80, 108, 1.41, dtype::bf16, 312},
+                          sheet{"A100 SXM", 80, 108, 1.41, dtype::s8, 624},
+                          sheet{"A40", 86, 84, 1.74, dtype::tf32, 74.8},
+                          sheet{"A40", 86, 84, 1.74, dtype::f16, 149.7},
+                          sheet{"L40S", 89, 142, 2.52, dtype::f32, 91.6},
+                          sheet{"L40S", 89, 142, 2.52, dtype::f8_e4m3, 733},
+                          sheet{"H100 SXM", 90, 132, 1.98, dtype::f32, 67},
+                          sheet{"H100 SXM", 90, 132, 1.83, dtype::tf32, 494.7},
+                          sheet{"H100 SXM", 90, 132, 1.83, dtype::bf16, 989.4},
+                          sheet{"H100 SXM", 90, 132, 1.83, dtype::f8_e4m3, 1979},
+                          sheet{"B200", 100, 148, 1.85, dtype::bf16, 2250},
+                          sheet{"B200", 100, 148, 1.85, dtype::f8_e4m3, 4500},
+                          sheet{"RTX PRO 6000", 120, 188, 2.6, dtype::f32, 125}}) {
+    const double peak =
+        1e-3 * of.multiprocessors * of.ghz * cuda::flops_per_clock(of.capability, of.type);
+    EXPECT_NEAR(peak, of.teraflops, 0.02 * of.teraflops) << of.gpu << ' ' << name(of.type);
+  }
+  EXPECT_EQ(cuda::flops_per_clock(80, dtype::f8_e4m3), 0) << "it has none";
+  EXPECT_EQ(cuda::flops_per_clock(70, dtype::bf16), 0);
+  EXPECT_EQ(cuda::flops_per_clock(61, dtype::f32), 0) << "not known";
+}
+
 /// NVML's power, energy and UUID are those of the whole GPU.
 TEST(Gpu, ThatIsASliceSaysNothingOfTheOthers) {
   void* library = ::dlopen(LAYERBENCH_FAKE_NVML, RTLD_NOW);

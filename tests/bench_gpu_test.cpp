@@ -258,6 +258,59 @@ TEST_F(FaultyGpu, ChoosesNoPlanThatCannotBeRecorded) {
   EXPECT_THAT(done.err, HasSubstr("recorded in a graph"));
 }
 
+TEST_F(Gpu, HoldsItsClockWhileItIsTimed) {
+  environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
+  const std::filesystem::path log = directory_.path() / "clocks";
+  environment_["FAKE_NVML_LOG"] = log.string();
+  const auto run = [&](const std::string& clocks) {
+    std::filesystem::remove(log);
+    std::filesystem::remove(directory_.results);
+    return bench("bench_model", {"--backend=cudnn", "--dtype=bf16", "--benchmark_filter=conv1",
+                                 clocks, "--benchmark_out=" + directory_.results});
+  };
+  const auto set = [&] {  // clocks, in their order
+    std::ifstream lines(log);
+    return std::vector<std::string>(std::istream_iterator<std::string>(lines), {});
+  };
+  const testing::outcome refused = run("--clocks=lock");
+  EXPECT_EQ(refused.exit_code, 0) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--clocks=lock"), HasSubstr("Insufficient")));
+  EXPECT_EQ(result::read(directory_.results).context.at("clocks"), "steady");
+  EXPECT_THAT(set(), ::testing::IsEmpty());
+  environment_["FAKE_NVML_MAY_LOCK"] = "1";
+  for (const auto& [state, mhz] : {std::pair("lock", "1290"), std::pair("lock:1410", "1410")}) {
+    const testing::outcome done = run(fmt::format("--clocks={}", state));
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    const result::results measured = result::read(directory_.results);
+    EXPECT_EQ(measured.context.at("clocks"), state);
+    EXPECT_EQ(measured.rows.at(0).counters.at("sm_mhz"), std::stod(mhz));
+    EXPECT_THAT(set(), ::testing::ElementsAre(mhz, "1755")) << "and it is free again";
+  }
+  environment_["SOFTWARE_GPU_FAULT"] = "illegal";
+  EXPECT_EQ(run("--clocks=lock:1500").exit_code, 1);
+  EXPECT_THAT(set(), ::testing::ElementsAre("1500", "1755")) << "also after a lost GPU";
+}
+
+TEST_F(Gpu, SaysHowNearRowsComeToItsPeaks) {
+  const testing::outcome done =
+      bench("bench_model", {"--backend=cudnn", "--dtype=f32,bf16", "--benchmark_filter=relu1|fc3",
+                            "--benchmark_out=" + directory_.results});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("peak"));
+  const result::results measured = result::read(directory_.results);
+  constexpr double clock = 1.98e9;
+  EXPECT_THAT(measured.context.at("gpu_peaks"), AllOf(HasSubstr("4.92 TB/s"), HasSubstr("bf16")));
+  ASSERT_FALSE(measured.rows.empty());
+  for (const result::measurement& row : measured.rows) {
+    const auto share = [&](const char* of, double peak) {
+      return row.counters.at(of) / row.mean_seconds() / peak;
+    };
+    const double per_clock = row.name.configuration.dtype == "f32" ? 256 : 4096;
+    EXPECT_NEAR(row.counters.at("flops_of_peak"), share("flops", per_clock * clock), 1e-9);
+    EXPECT_NEAR(row.counters.at("bytes_of_peak"), share("bytes", 4.916736e12), 1e-9);
+  }
+}
+
 TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
   environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
   environment_["NVIDIA_TF32_OVERRIDE"] = "1";

@@ -81,6 +81,12 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
               AllOf(HasSubstr("--timing=graph"), HasSubstr("reference")));
   EXPECT_THAT(refused(2, {"--backend=reference", "--clocks=steady"}).err,
               AllOf(HasSubstr("--clocks=steady"), HasSubstr("reference")));
+  EXPECT_THAT(refused(2, {"--backend=reference", "--clocks=lock:1410"}).err,
+              HasSubstr("--clocks=lock:1410"));
+  for (const std::string clocks : {"lock:", "lock:0", "lock:1.5", "locked", "idle"}) {
+    EXPECT_THAT(refused(2, {"--clocks=" + clocks}).err,
+                AllOf(HasSubstr("'" + clocks + "'"), HasSubstr("lock:MHZ")));
+  }
   EXPECT_THAT(refused(2, {"--backend=reference"}, {{"LAYERBENCH_TIMING", "graph"}}).err,
               HasSubstr("LAYERBENCH_TIMING=graph"));
 }

@@ -115,6 +115,24 @@ TEST(ConsoleTable, ShowsHowFastRowsMoveWhatIsSent) {
   EXPECT_THAT(body({row}).at(0), EndsWith("   2.500       -"));
 }
 
+TEST(ConsoleTable, ShowsHowNearRowsComeToPeaksWhereTheseAreKnown) {
+  result::measurement product = round_of("fc6", 0, 1e-3);
+  product.counters["flops_of_peak"] = 0.744;
+  product.counters["bytes_of_peak"] = 0.1;
+  result::measurement slower = product;
+  slower.round = 1;
+  slower.seconds = 3e-3;
+  result::measurement copy = round_of("relu", 0, 1e-3);
+  copy.counters["bytes_of_peak"] = 0.83;
+  const measurements rows{product, slower, copy, round_of("cpu", 0, 1e-3)};
+  EXPECT_THAT(console_table(rows, false), AllOf(HasSubstr("spread  peak\n"), HasSubstr("(c)")));
+  const std::vector<std::string> lines = body(rows);
+  EXPECT_THAT(lines.at(0), EndsWith(" 100.0%  37%c")) << "of the median time";
+  EXPECT_THAT(lines.at(1), EndsWith("  83%m"));
+  EXPECT_THAT(lines.at(2), EndsWith(" -     -"));
+  EXPECT_THAT(console_table({rows.back()}, false), Not(HasSubstr("peak")));
+}
+
 TEST(ConsoleTable, SaysWhatBothRatesAreWhereRanksTrain) {
   result::measurement sent = round_of("bucket1", 0, 1e-3);
   sent.counters["algorithm_bandwidth"] = 2.5e9;

@@ -1,16 +1,28 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
-/// Stands in for NVML: one GPU, at one place, that is held back by its power limit. It lacks
-/// nvmlDeviceGetTemperature and nvmlDeviceGetPersistenceMode, and knows what holds it back by the
-/// newer name alone.
+/// Stands in for NVML: one GPU, at one place, that is held back by its power limit. Its SM clock
+/// can be locked if FAKE_NVML_MAY_LOCK is set. It lacks nvmlDeviceGetTemperature and
+/// nvmlDeviceGetPersistenceMode, and knows what holds it back by the newer name alone.
 
 namespace {
 
 int users = 0;
 int gpu = 0;
 unsigned mig_mode = 0;
+unsigned sm_mhz = 1755;
+
+/// Adds the clock to the file that a test names: it outlives the program.
+void log_lock() {
+  const char* path = std::getenv("FAKE_NVML_LOG");
+  if (path == nullptr) return;
+  std::FILE* log = std::fopen(path, "a");
+  std::fprintf(log, "%u\n", sm_mhz);
+  std::fclose(log);
+}
 
 }  // namespace
 
@@ -33,7 +45,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* place, void** found) {
 }
 int nvmlDeviceGetClockInfo(void* of, int which, unsigned* value) {
   if (of != &gpu) return 2;
-  *value = which == 1 ? 1755 : 3201;
+  *value = which == 1 ? sm_mhz : 3201;
   return 0;
 }
 int nvmlDeviceGetPowerUsage(void* /*of*/, unsigned* value) {
@@ -71,6 +83,22 @@ int nvmlDeviceGetMigMode(void* /*of*/, unsigned* now, unsigned* later) {
 int nvmlDeviceGetUUID(void* /*of*/, char* text, unsigned size) {
   std::strncpy(text, "GPU-0123", size);
   return 0;
+}
+int nvmlDeviceSetGpuLockedClocks(void* /*of*/, unsigned least, unsigned most) {
+  if (std::getenv("FAKE_NVML_MAY_LOCK") == nullptr) return 4;  // NVML_ERROR_NO_PERMISSION
+  constexpr unsigned at_rated_power = 0xffffff01;
+  if (least != most) return 2;
+  sm_mhz = most == at_rated_power ? 1290 : most;
+  log_lock();
+  return 0;
+}
+int nvmlDeviceResetGpuLockedClocks(void* /*of*/) {
+  sm_mhz = 1755;
+  log_lock();
+  return 0;
+}
+const char* nvmlErrorString(int status) {
+  return status == 4 ? "Insufficient Permissions" : "another error";
 }
 int nvmlSystemGetDriverVersion(char* text, unsigned size) {
   std::strncpy(text, "580.1", size);

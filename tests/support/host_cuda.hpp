@@ -166,6 +166,15 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* all, int /*number*/) {
   all->totalGlobalMem = host_gpu_memory;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int /*number*/) {
+  switch (which) {  // those of an H200
+    case cudaDevAttrClockRate: *value = 1'980'000; break;
+    case cudaDevAttrMemoryClockRate: *value = 3'201'000; break;
+    case cudaDevAttrGlobalMemoryBusWidth: *value = 6144; break;
+    default: return cudaErrorInvalidValue;
+  }
+  return cudaSuccess;
+}
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* output, unsigned /*flags*/) {
   return host_make(output, 1);
 }

@@ -74,6 +74,16 @@ concept has_telemetry = requires(B& device) {
 };
 
 template <class B>
+concept has_peaks = requires(B& device) {
+  { device.peaks(dtype::f32) } -> std::same_as<peak_rates>;
+};
+
+template <class B>
+concept locks_clocks = requires {
+  { B::lock_clocks(0) } -> std::same_as<std::shared_ptr<void>>;
+};
+
+template <class B>
 concept has_stream = requires(B& device) {
   { device.stream() } -> std::convertible_to<void*>;
 };
@@ -328,6 +338,10 @@ class backend_device final : public compute_device {
     if constexpr (detail::has_stream<B>) return device().stream();
     return nullptr;
   }
+  [[nodiscard]] peak_rates peaks([[maybe_unused]] dtype type) override {
+    if constexpr (detail::has_peaks<B>) return device().peaks(type);
+    return {};
+  }
   [[nodiscard]] std::map<std::string, double> telemetry() override {
     if constexpr (detail::has_telemetry<B>) return device().telemetry();
     return {};
@@ -448,6 +462,9 @@ template <backend B, op::operation... Ops>
   if constexpr (detail::has_devices<B>) {
     entry.choose_device = [](int number) { B::choose(number); };
     entry.devices = [] { return B::devices(); };
+  }
+  if constexpr (detail::locks_clocks<B>) {
+    entry.lock_clocks = [](int mhz) { return B::lock_clocks(mhz); };
   }
   if constexpr (detail::registers_buffers<B>) {
     entry.register_buffers = [] { B::register_buffers(); };

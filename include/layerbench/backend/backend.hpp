@@ -49,6 +49,12 @@ using description = std::map<std::string, std::string>;
 /// Where an operand lies: a pointer on CPUs, an address of device memory on GPUs.
 using address = void*;
 
+/// What a device can do at most, by its design; 0 where that is not known.
+struct peak_rates {
+  double flops = 0;  ///< per second
+  double bytes = 0;  ///< of its memory, per second
+};
+
 template <class M>
 concept memory = requires(const M& block) {
   { block.data() } noexcept -> std::same_as<address>;
@@ -77,6 +83,10 @@ concept memory = requires(const M& block) {
 /// - `lasting_error()`: waits for what was enqueued, and returns the error with which all further
 ///   calls fail, or nothing if the device can still be used.
 /// - `telemetry()`: the state of the device at the moment, in counters of docs/formats.md.
+/// - `peaks(type)`: what the device can do at most in that data type, as peak_rates.
+/// - `lock_clocks(mhz)`: holds the clock of the device at that rate, or at one that it can keep if
+///   that is 0, while the result, a std::shared_ptr<void>, lives. Throws unavailable where it
+///   cannot.
 /// - `choose(number)`: there may be several devices; all that follows is on that one, from 0 on.
 ///   Throws unavailable where there is no such device.
 /// - `only_when_named = true`: another backend has its few ops as well, so programs that run whole

@@ -213,6 +213,8 @@ class compute_device {
   }
   /// The queue of its work in its library's type, cudaStream_t on GPUs; null where there is none.
   [[nodiscard]] virtual void* stream() { return nullptr; }
+  /// What it can do at most in that data type, by its design.
+  [[nodiscard]] virtual peak_rates peaks(dtype /*type*/) { return {}; }
   /// How it is at the moment, in counters; nothing where it does not say.
   [[nodiscard]] virtual std::map<std::string, double> telemetry() = 0;
   /// The clock that its work passes; null where this program's clocks serve.

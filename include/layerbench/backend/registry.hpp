@@ -35,10 +35,11 @@ struct backend_entry {
   machine::thread_binding (*binding)() = nullptr;  ///< null: its threads are not this program's
   void (*choose_device)(int number) = nullptr;     ///< null: there is one device
   int (*devices)() = nullptr;                      ///< how many there are; null: one
-  void (*register_buffers)() = nullptr;            ///< null: its library registers no memory
-  int (*ranks)() = nullptr;                        ///< null: all ranks are in this program
-  std::string_view more_ranks = {};                ///< how a user starts more of them
-  bool (*serve_first_rank)() = nullptr;            ///< null: its ranks are no processes
+  std::shared_ptr<void> (*lock_clocks)(int mhz) = nullptr;  ///< null: its clock cannot be held
+  void (*register_buffers)() = nullptr;  ///< null: its library registers no memory
+  int (*ranks)() = nullptr;              ///< null: all ranks are in this program
+  std::string_view more_ranks = {};      ///< how a user starts more of them
+  bool (*serve_first_rank)() = nullptr;  ///< null: its ranks are no processes
   /// What limits its timings and results of integers on this processor, or nothing; null: nothing.
   std::optional<std::string> (*integer_note)() = nullptr;
 };

@@ -25,8 +25,9 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// The columns after the name: 45 characters. Colours take no width.
-constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}\n";
+/// The columns after the name: 45 characters, and the share of a peak on GPUs. Colours take no
+/// width.
+constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}{}\n";
 
 /// The counter of communication rows, in bytes per second.
 constexpr std::string_view communication_rate = "algorithm_bandwidth";
@@ -54,9 +55,28 @@ struct palette {
   return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
 }
 
+/// Whether it is known how near a row comes to the peaks of its device.
+[[nodiscard]] inline bool has_share_of_peak(const result::measurement& row) {
+  return row.counters.contains("flops_of_peak") || row.counters.contains("bytes_of_peak");
+}
+
+/// The larger share of a peak, such as "74%c", of a row that is so many times as fast as `of` says;
+/// "-" where none is known.
+[[nodiscard]] inline std::string share_of_peak(const result::counters& of, double faster) {
+  const auto share = [&](std::string_view name) {
+    const auto found = of.find(name);
+    return found == of.end() ? 0.0 : faster * found->second;
+  };
+  const double compute = share("flops_of_peak");
+  const double memory = share("bytes_of_peak");
+  if (compute == 0 && memory == 0) return "-";
+  return fmt::format("{:.0f}%{}", 100 * std::max(compute, memory), compute > memory ? 'c' : 'm');
+}
+
 /// The line of one row, called `shown`: medians over its rounds.
 [[nodiscard]] inline std::string console_line(const rounds& row, const std::string& shown,
-                                              std::size_t width, const palette& paint) {
+                                              std::size_t width, const palette& paint,
+                                              bool with_peaks) {
   const std::string name = fmt::format("{}{:<{}}{}", paint.name, shown, width, paint.off);
   std::vector<double> seconds;
   std::vector<double> cpu;
@@ -83,9 +103,14 @@ struct palette {
                                        : "-";
   const std::string spread =
       row.size() < 2 ? "-" : fmt::format("{:.1f}%", 100 * (most - least) / median);
-  return name + fmt::format(console_columns, paint.time, units::si(median, "s"),
-                            units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls,
-                            paint.off, rate, spread);
+  return name + fmt::format(
+                    console_columns, paint.time, units::si(median, "s"),
+                    units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls, paint.off,
+                    rate, spread,
+                    with_peaks
+                        ? fmt::format(" {:>5}", share_of_peak(row.front()->counters,
+                                                              row.front()->mean_seconds() / median))
+                        : "");
 }
 
 }  // namespace detail
@@ -107,11 +132,13 @@ struct palette {
   const bool communicates = std::ranges::any_of(rows, sends);
   const bool computes = std::ranges::any_of(
       rows, [&](const result::measurement& row) { return row.error.empty() && !sends(row); });
+  const bool with_peaks = std::ranges::any_of(rows, detail::has_share_of_peak);
   const bool both = communicates && computes;
   const std::string_view rate = both ? "G/s" : communicates ? "GB/s" : "GFLOP/s";
-  const std::string head = fmt::format("{:<{}}", "Benchmark", width) +
-                           fmt::format(detail::console_columns, "", "Time", "CPU", "", "",
-                                       "Iterations", "", rate, "spread");
+  const std::string head =
+      fmt::format("{:<{}}", "Benchmark", width) + fmt::format(detail::console_columns, "", "Time",
+                                                              "CPU", "", "", "Iterations", "", rate,
+                                                              "spread", with_peaks ? "  peak" : "");
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
   const std::string_view clock = communicates && !computes ? "first rank: wall time, on GPUs events"
                                  : has_events
@@ -120,9 +147,11 @@ struct palette {
   std::string text =
       fmt::format("Time: median over rounds ({}); spread: (max - min) / median\n", clock) +
       (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
+      (with_peaks ? "peak: the larger share of the GPU's peaks, of compute (c) or memory (m)\n"
+                  : "") +
       (names.shared.empty() ? "" : fmt::format("rows: {}\n", names.shared)) + rule + head + rule;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    text += detail::console_line(all[i], names.own[i], width, detail::colors(color));
+    text += detail::console_line(all[i], names.own[i], width, detail::colors(color), with_peaks);
   }
   return text;
 }

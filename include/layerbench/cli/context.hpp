@@ -80,7 +80,6 @@ inline void add_gpu_variables(description& facts) {
     facts["workspace_limit"] = std::to_string(o.workspace_limit);
   }
   if (o.registered) facts["registered"] = "true";
-  if (o.clocks != "burst") facts["clocks"] = o.clocks;
   if (o.speed != "usual") facts["speed"] = o.speed;
   if (o.turns) facts["turns"] = "true";
   if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";

@@ -25,13 +25,15 @@
 
 namespace layerbench::run::detail {
 
-/// The limits that the options set. In a program of whole models the sum of the rows counts.
-[[nodiscard]] inline stopping_limits limits_of(const options& o, bool whole_model) {
+/// The limits that the options set; `clocks` is the state that GPUs reached. In a program of whole
+/// models the sum of the rows counts.
+[[nodiscard]] inline stopping_limits limits_of(const options& o, const std::string& clocks,
+                                               bool whole_model) {
   stopping_limits limits{.min_rounds = o.repetitions,
                          .min_time = std::stod(o.min_time),
                          .precision = std::stod(o.precision) / 100,
                          .max_time = std::stod(o.most_time),
-                         .steady_clocks = o.clocks == "steady",
+                         .steady_clocks = clocks == "steady",
                          .sum_rows = whole_model};
   if (!o.budget.empty()) limits.budget = std::stod(o.budget);
   return limits;
@@ -146,13 +148,14 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   for (const benchmark_row* item : selected) used.insert(item->name().configuration.backend);
   description facts = describe_run(o, known, used);
   facts.insert(all.between_ranks.begin(), all.between_ranks.end());
+  if (all.clocks.state != "burst") facts["clocks"] = all.clocks.state;
   for (const auto& [name, value] : facts) results.context[name] = printable(value);
   detail::add_user_context(o, results);
   result_sink sink(o, all, watch, selected, std::move(results));
   bool interrupted = false;
   try {
-    interrupted =
-        detail::measure(o, all, detail::limits_of(o, what.whole_model()), selected, watch, sink);
+    interrupted = detail::measure(
+        o, all, detail::limits_of(o, all.clocks.state, what.whole_model()), selected, watch, sink);
   } catch (const device_lost& e) {
     if (all.tuner) {
       for (const std::string& text : all.tuner->notes()) note("plan of " + text);

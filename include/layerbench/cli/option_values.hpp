@@ -19,6 +19,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/similar_names.hpp>
+#include <layerbench/session/options.hpp>
 
 /// Validators of options, and the error messages for what they refuse.
 namespace layerbench::run::detail {
@@ -40,6 +41,16 @@ namespace layerbench::run::detail {
   constexpr int most = 1023;
   if (text == "all" || whole_number(0, most)(text).empty()) return {};
   return fmt::format("'{}' is neither a number from 0 to {} nor all", text, most);
+}
+
+/// A state of the clocks of GPUs.
+[[nodiscard]] inline std::string check_clocks(const std::string& text) {
+  constexpr int most = 9999;  // MHz
+  constexpr std::string_view lock = "lock:";
+  if (text == "burst" || text == "steady" || text == options::lock) return {};
+  if (text.starts_with(lock) && whole_number(1, most)(text.substr(lock.size())).empty()) return {};
+  return fmt::format("'{}' is none of burst, steady, lock and lock:MHZ, from 1 to {} MHz", text,
+                     most);
 }
 
 /// One of `names`.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,7 +103,7 @@ inline constexpr std::string_view reference_backend = "reference";
   description facts;
   for (const backend_entry& entry : entries_of(used, known)) entry.describe(facts);
   for (const char* state :
-       {"gpu_power_limit_w", "gpu_max_sm_mhz", "gpu_max_mem_mhz", "gpu_mig_mode",
+       {"gpu_power_limit_w", "gpu_max_sm_mhz", "gpu_max_mem_mhz", "gpu_mig_mode", "gpu_peaks",
         "gpu_persistence_mode", "gpu_uuid", "nvidia_driver_version"}) {
     facts.erase(state);
   }
@@ -123,6 +124,39 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
     throw usage_error(fmt::format("--device={}: there is no device to choose for {}", number,
                                   fmt::join(used, ", ")));
   }
+}
+
+/// The state of the GPUs' clocks while they are timed.
+struct held_clocks {
+  std::string state = "burst";  ///< as --clocks has it, or what came in its place
+  std::vector<std::shared_ptr<void>> locks = {};
+};
+
+/// Brings the clocks of the backends' devices into the state that the options ask for; steady
+/// clocks stand in for those that cannot be locked, with a note.
+[[nodiscard]] inline held_clocks hold_clocks(const options& o, const std::vector<std::string>& used,
+                                             const registry& known,
+                                             std::vector<std::string>& notes) {
+  held_clocks held{.state = o.clocks};
+  const auto mhz = o.locked_mhz();
+  if (!mhz) return held;
+  if (o.data_parallel) {
+    throw usage_error(fmt::format(
+        "--clocks={}: of the GPU of one rank only; lock all with nvidia-smi --lock-gpu-clocks",
+        o.clocks));
+  }
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.lock_clocks == nullptr) continue;
+    try {
+      held.locks.push_back(entry.lock_clocks(*mhz));
+    } catch (const unavailable& e) {
+      notes.push_back(
+          fmt::format("--clocks={}: {}: {}; work before each pass makes clocks steady instead",
+                      o.clocks, entry.name, e.what()));
+      return {.state = "steady"};
+    }
+  }
+  return held;
 }
 
 /// Makes the backends register the memory of arrays. Throws usage_error where none does.

@@ -123,6 +123,12 @@ class benchmark_row {
     counters["flops_exact"] = static_cast<double>(work.flops_exact);
     counters["bytes"] =
         static_cast<double>(op::least_bytes(spec_.op.operands(request.pass, request.type)));
+    const peak_rates peaks = device().peaks(spec_.op.own_type().value_or(request.type));
+    const auto add_share = [&](const char* share, const char* of, double peak) {
+      if (peak > 0) counters[share] = counters[of] / (row.mean_seconds() * peak);
+    };
+    add_share("flops_of_peak", "flops", peaks.flops);
+    add_share("bytes_of_peak", "bytes", peaks.bytes);
     // The calls of a graph follow each other at once, so a turn of the ring has no pace.
     const bool paced = device().timing() != timing_mode::graph;
     if (spec_.name.cache == "model" && paced) counters["turn_s"] = ring_->turn_seconds();

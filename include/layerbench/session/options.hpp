@@ -39,7 +39,8 @@ struct options {
   std::string during;           ///< "allreduce": backward rows are timed during one, too; or empty
   std::vector<std::string> caches;  ///< empty: model; hot for the rows of a sweep
   std::string timing;  ///< single, stream or graph, where a device has a choice; empty: default
-  std::string clocks = "burst";  ///< or steady: work precedes each pass until clocks are steady
+  /// Of GPUs: burst; steady: work precedes each pass until clocks are steady; lock or lock:MHZ.
+  std::string clocks = "burst";
   std::string speed = "usual";   ///< of the processors at which samples count: usual or any
   bool turns = false;            ///< stop before each round, so that other programs take turns
   std::string order = "nhwc";
@@ -89,6 +90,13 @@ struct options {
   [[nodiscard]] bool on_all_devices() const { return device == "all"; }
   /// 0 for all.
   [[nodiscard]] int device_number() const { return std::atoi(device.c_str()); }
+
+  /// The rate at which clocks are to be held, 0: one that the GPU chooses; nothing: at none.
+  [[nodiscard]] std::optional<int> locked_mhz() const {
+    if (!clocks.starts_with(lock)) return std::nullopt;
+    return clocks == lock ? 0 : std::atoi(clocks.c_str() + lock.size() + 1);
+  }
+  static constexpr std::string_view lock = "lock";
 
   [[nodiscard]] model::training training() const {
     model::training how{.rule = from_name<op::update_rule>(optimizer).value()};

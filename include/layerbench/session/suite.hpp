@@ -50,6 +50,7 @@ struct suite {
   std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
   std::vector<std::string> notes;         ///< what a user should know, for stderr
   description between_ranks;              ///< what result files say of the libraries there
+  detail::held_clocks clocks;             ///< of GPUs
   std::string lost;  ///< why the device could not be used to the end; the suite is not whole then
 };
 
@@ -377,6 +378,7 @@ inline void require_reusable_memory(const options& o) {
   if (!o.list && !o.list_tests) {
     detail::choose_device(o.device_number(), backends, known);
     if (o.registered) detail::register_buffers(backends, known);
+    if (!o.check_machine) all.clocks = detail::hold_clocks(o, backends, known, all.notes);
     // Ranks must have the same plans, so none of them may replace the library's choice.
     if (ranks == nullptr || o.plans != "heuristic") {
       all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);

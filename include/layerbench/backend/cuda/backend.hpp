@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +31,7 @@ class backend {
   explicit backend(int /*threads*/)
       : device_(current_device()),
         nvml_(bus_id_of(device_)),
+        peaks_(device_),
         stream_(make_stream()),
         clock_(stream_.get()),
         kernels_(device_) {}
@@ -54,6 +56,9 @@ class backend {
     facts["gpu_multiprocessors"] = std::to_string(gpu.multiprocessors);
     facts["gpu_l2_bytes"] = std::to_string(gpu.l2_bytes);
     facts["gpu_memory_bytes"] = std::to_string(gpu.memory_bytes);
+    if (std::string peaks = text(cuda::peaks(current_device())); !peaks.empty()) {
+      facts["gpu_peaks"] = std::move(peaks);
+    }
     facts["cuda_driver_version"] = version_text(driver_version());
     facts["cuda_version"] = version_text(runtime_version());
     facts["cuda_clock"] = "events in the stream";
@@ -108,6 +113,11 @@ class backend {
     return graph(stream(), std::forward<Work>(work));
   }
   [[nodiscard]] std::map<std::string, double> telemetry() const { return nvml_.read(); }
+  [[nodiscard]] peak_rates peaks(dtype type) const { return peaks_.of(type); }
+  /// See `backend` and clock_lock.
+  [[nodiscard]] static std::shared_ptr<void> lock_clocks(int mhz) {
+    return std::make_shared<clock_lock>(static_cast<unsigned>(mhz), bus_id_of(current_device()));
+  }
 
  private:
   void copy_by_kernel(address to, const void* from, std::size_t bytes) const {
@@ -118,6 +128,7 @@ class backend {
 
   int device_;
   nvml nvml_;
+  cuda::peaks peaks_;
   cuda::stream stream_;
   stream_clock clock_;
   mutable cuda::kernels kernels_;              ///< compiles when a kernel is first used

@@ -4,14 +4,20 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/status.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::cuda {
 
@@ -82,6 +88,79 @@ struct properties {
   check(cudaGetDeviceProperties(&all, number), "cudaGetDeviceProperties");
   return {static_cast<const char*>(all.name), 10 * all.major + all.minor, all.multiProcessorCount,
           static_cast<std::size_t>(all.l2CacheSize), all.totalGlobalMem};
+}
+
+/// FLOPs per clock of a multiprocessor of compute capability `capability` (90 for 9.0), dense, with
+/// sums in single precision or 32-bit integers; 0 if they are not known. Those of f32 are of CUDA
+/// cores, all others of tensor cores. From NVIDIA's architecture white papers and data sheets of
+/// V100, T4, A100, A40, L40S, H100, B200 and RTX PRO 6000. GeForce cards of 8.6 and later reach
+/// half of it in 16 bits.
+[[nodiscard]] inline int flops_per_clock(int capability, dtype type) {
+  struct rates {
+    int capability, f32, tf32, half, bytes;  ///< f16 and bf16; s8
+    bool has_f8;
+  };
+  static constexpr std::array all{
+      rates{70, 128, 0, 1024, 0, false},        rates{75, 128, 0, 1024, 2048, false},
+      rates{80, 128, 1024, 2048, 4096, false},  rates{86, 256, 512, 1024, 2048, false},
+      rates{89, 256, 512, 1024, 2048, true},    rates{90, 256, 2048, 4096, 8192, true},
+      rates{100, 256, 4096, 8192, 16384, true}, rates{120, 256, 512, 1024, 2048, true},
+  };
+  for (const rates& of : all) {
+    if (of.capability != capability) continue;
+    switch (type) {
+      case dtype::f32: return of.f32;
+      case dtype::tf32: return of.tf32;
+      case dtype::f16: return of.half;
+      case dtype::bf16: return capability < 80 ? 0 : of.half;
+      case dtype::s8:
+      case dtype::u8: return of.bytes;
+      case dtype::f8_e4m3: return of.has_f8 ? of.bytes : 0;
+      case dtype::f64: return 0;
+    }
+  }
+  return 0;
+}
+
+/// What GPU `number` can do at most at its highest clocks.
+class peaks {
+ public:
+  explicit peaks(int number) {
+    cudaDeviceProp all{};
+    if (cudaGetDeviceProperties(&all, number) != cudaSuccess) return;
+    capability_ = 10 * all.major + all.minor;
+    const auto attribute = [&](cudaDeviceAttr which) {
+      int value = 0;
+      return cudaDeviceGetAttribute(&value, which, number) == cudaSuccess ? value : 0;
+    };
+    constexpr double hertz = 1e3;  // of the unit of both clocks
+    cycles_ = hertz * attribute(cudaDevAttrClockRate) * all.multiProcessorCount;
+    // Two transfers a clock, as NVIDIA's sample deviceQuery has it.
+    bytes_ = 2 * hertz * attribute(cudaDevAttrMemoryClockRate) *
+             attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+  }
+
+  [[nodiscard]] peak_rates of(dtype type) const {
+    return {cycles_ * flops_per_clock(capability_, type), bytes_};
+  }
+
+ private:
+  int capability_ = 0;
+  double cycles_ = 0;  ///< per second, of all multiprocessors
+  double bytes_ = 0;   ///< per second, of memory
+};
+
+/// Such as "4.92 TB/s, f32 66.9 TFLOP/s, tf32 535 TFLOP/s"; empty where nothing is known.
+[[nodiscard]] inline std::string text(const peaks& of) {
+  std::vector<std::string> known;
+  if (const double bytes = of.of(dtype::f32).bytes; bytes > 0) {
+    known.push_back(units::si(bytes, "B/s"));
+  }
+  for (const dtype_traits& type : dtype_table) {
+    const double flops = of.of(dtype_from(type.name).value()).flops;
+    if (flops > 0) known.push_back(fmt::format("{} {}", type.name, units::si(flops, "FLOP/s")));
+  }
+  return fmt::format("{}", fmt::join(known, ", "));
 }
 
 /// UUID of GPU `number`; that of the slice if the GPU is divided (MIG). Throws api_error.

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/error.hpp>
+
 namespace layerbench::cuda {
 
 /// Telemetry of a GPU through NVIDIA's management library (NVML). The library comes with the
@@ -32,6 +34,25 @@ class nvml {
     unsigned mode = 0;
     if (gpu_ != nullptr && mig_mode != nullptr && mig_mode(gpu_, &mode, &pending) == success)
       mig_mode_ = mode;
+  }
+
+  /// Holds the SM clock at `mhz`, or, for 0, at the clock that the GPU keeps at its rated power,
+  /// until reset_clocks(). Returns why that is not possible; nothing if it is.
+  [[nodiscard]] std::optional<std::string> lock_clocks(unsigned mhz) const {
+    constexpr unsigned at_rated_power = 0xffffff01;  // NVML_CLOCK_LIMIT_ID_TDP
+    const auto lock = function<int(void*, unsigned, unsigned)>("nvmlDeviceSetGpuLockedClocks");
+    if (gpu_ == nullptr || lock == nullptr) return "NVML is missing, or too old";
+    if (is_divided()) return "other slices of the GPU (MIG) would change, too";
+    const unsigned bound = mhz == 0 ? at_rated_power : mhz;
+    const int status = lock(gpu_, bound, bound);
+    if (status == success) return std::nullopt;
+    const auto text = function<const char*(int)>("nvmlErrorString");
+    return fmt::format("nvmlDeviceSetGpuLockedClocks: {}",
+                       text == nullptr ? std::to_string(status) : text(status));
+  }
+  void reset_clocks() const {
+    const auto reset = function<int(void*)>("nvmlDeviceResetGpuLockedClocks");
+    if (reset != nullptr) reset(gpu_);
   }
 
   /// Whether the GPU is divided into slices (MIG), of which a program sees one. NVML's values are
@@ -136,6 +157,23 @@ class nvml {
   std::unique_ptr<void, shutdown> session_;  ///< the library, once it is initialized
   void* gpu_ = nullptr;
   std::optional<unsigned> mig_mode_;
+};
+
+/// Holds the SM clock of a GPU while it lives. A program that is killed leaves the clock as it is.
+class clock_lock {
+ public:
+  /// See nvml and nvml::lock_clocks(). Throws unavailable where the clock cannot be held.
+  explicit clock_lock(unsigned mhz, const std::string& bus_id,
+                      const char* library = "libnvidia-ml.so.1")
+      : gpu_(bus_id, library) {
+    if (const auto reason = gpu_.lock_clocks(mhz)) throw unavailable(*reason);
+  }
+  clock_lock(const clock_lock&) = delete;
+  clock_lock& operator=(const clock_lock&) = delete;
+  ~clock_lock() { gpu_.reset_clocks(); }
+
+ private:
+  nvml gpu_;
 };
 
 }  // namespace layerbench::cuda
