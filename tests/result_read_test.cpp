@@ -223,7 +223,8 @@ TEST(Candidates, AreReadAsTheyWereWritten) {
        {{.algorithm = "usual",
          .first_seconds = 0x1p-10,
          .hot_seconds = 0x1p-11,
-         .cold_seconds = 0x1p-9},
+         .cold_seconds = 0x1p-9,
+         .workspace_bytes = 4096},
         {.algorithm = "other", .first_seconds = 0x1p-8, .note = "slow: \"1.7\" \xff"},
         {.algorithm = "bad", .note = "wrong", .forbidden = true}}}};
   const std::string text = write_candidates(all);
@@ -233,6 +234,7 @@ TEST(Candidates, AreReadAsTheyWereWritten) {
   const std::vector<plan_candidate>& again = read.candidates.begin()->second;
   ASSERT_EQ(again.size(), 3U);
   EXPECT_EQ(again[0].cold_seconds, 0x1p-9);
+  EXPECT_EQ(again[0].workspace_bytes, 4096);
   EXPECT_FALSE(again[1].hot_seconds);
   EXPECT_TRUE(again[2].forbidden);
 }

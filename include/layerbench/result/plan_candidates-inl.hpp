@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ LAYERBENCH_INLINE std::string write_candidates(const plan_candidates& all) {
       add("first_s", candidate.first_seconds);
       add("hot_s", candidate.hot_seconds);
       add("cold_s", candidate.cold_seconds);
+      if (candidate.workspace_bytes > 0) item["workspace_bytes"] = candidate.workspace_bytes;
       if (!candidate.note.empty()) item["note"] = candidate.note;
       if (candidate.forbidden) item["forbidden"] = true;
     }
@@ -51,8 +53,9 @@ LAYERBENCH_INLINE plan_candidates read_candidates(std::string_view text, std::st
           throw bad_input(file, "/context/candidates", "not a positive time: " + item.dump());
         };
         candidates.push_back({item.at("algo").template get<std::string>(), seconds("first_s"),
-                              seconds("hot_s"), seconds("cold_s"), item.value("note", ""),
-                              item.value("forbidden", false)});
+                              seconds("hot_s"), seconds("cold_s"),
+                              item.value("workspace_bytes", std::int64_t{0}),
+                              item.value("note", ""), item.value("forbidden", false)});
       }
     }
   } catch (const nlohmann::json::exception& e) {

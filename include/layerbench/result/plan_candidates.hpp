@@ -16,6 +16,7 @@ struct plan_candidate {
   std::optional<double> first_seconds = {};  ///< of a single call; nothing if no call succeeded
   std::optional<double> hot_seconds = {};    ///< median over all rounds; nothing before the rounds
   std::optional<double> cold_seconds = {};   ///< the same on cold operands
+  std::int64_t workspace_bytes = 0;          ///< of scratch memory
   std::string note = {};   ///< why it was dropped, or is forbidden; empty if neither
   bool forbidden = false;  ///< its results are wrong, or it broke the device: no run may use it
 };

@@ -30,7 +30,8 @@ class candidate {
  public:
   candidate(device_context& context, std::unique_ptr<any_plan> plan, std::uint64_t seed)
       : device_(context.device()),
-        record_{.algorithm = plan->algorithm()},
+        record_{.algorithm = plan->algorithm(),
+                .workspace_bytes = static_cast<std::int64_t>(plan->workspace_bytes())},
         plan_(std::move(plan)),
         hot_(std::in_place, context, *plan_, op_in_context{.cache = cache_state::hot}, seed),
         cold_(std::in_place, context, *plan_, op_in_context{.cache = cache_state::cold}, seed) {}
