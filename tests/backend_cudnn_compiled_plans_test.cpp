@@ -127,6 +127,53 @@ class convolution_plans : public ::testing::Test {
   static void SetUpTestSuite() { load_driver(); }
 };
 
+TEST_F(convolution_plans, WithEachActivationFunctionAreCompiled) {
+  for (std::size_t i = 0; i < enum_names<op::activation_kind>.size(); ++i) {
+    const auto kind = static_cast<op::activation_kind>(i);
+    for (const dtype type : {dtype::f16, dtype::bf16, dtype::tf32}) {
+      SCOPED_TRACE(fmt::format("{} {}", name(kind), name(type)));
+      op::conv o{.n = 32, .c = 64, .h = 56, .w = 56, .k = 128};
+      o.bias = true;
+      o.post = {op::post_op_of(kind)};
+      const cudnn::conv_graph graph(o, {.type = type});
+      const execution_plan plan = cudnn::first_plan(graph.self(), h200(), {type, gigabyte});
+      EXPECT_THAT(plan.notes(), ::testing::Contains(CUDNN_NUMERICAL_NOTE_TENSOR_CORE))
+          << plan.text();
+    }
+  }
+}
+
+/// What plans with a kernel for post-ops are for: cuDNN joins to these only relu and sums in bf16.
+TEST_F(convolution_plans, OfDepthwiseConvolutionsHaveFastPlansWithoutPostOps) {
+  const op::conv plain{.n = 32,
+                       .c = 96,
+                       .h = 112,
+                       .w = 112,
+                       .k = 96,
+                       .r = 3,
+                       .s = 3,
+                       .stride = {2, 2},
+                       .pad = {1, 1, 1, 1},
+                       .groups = 96,
+                       .bias = true};
+  for (const dtype type : {dtype::f16, dtype::bf16}) {
+    const auto is_fast = [&](const op::conv& o) {
+      const cudnn::conv_graph graph(o, {.type = type});
+      try {
+        return !cudnn::first_plan(graph.self(), h200(), {type, gigabyte}).is_fallback();
+      } catch (const unsupported&) {
+        return false;
+      }
+    };
+    op::conv fused = plain;
+    EXPECT_TRUE(is_fast(plain)) << name(type);
+    fused.post = {op::post_op::relu};
+    EXPECT_TRUE(is_fast(fused)) << name(type);
+    fused.post = {op::post_op_of(op::activation_kind::relu6)};
+    EXPECT_EQ(is_fast(fused), type == dtype::f16) << name(type);
+  }
+}
+
 TEST_F(convolution_plans, InEightBitsAreCompiled) {
   const op::conv square{
       .n = 32, .c = 64, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};

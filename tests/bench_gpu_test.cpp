@@ -291,6 +291,37 @@ TEST_F(Gpu, HoldsItsClockWhileItIsTimed) {
   EXPECT_THAT(set(), ::testing::ElementsAre("1500", "1755")) << "also after a lost GPU";
 }
 
+TEST_F(Gpu, RunsFusedModelsWhole) {
+  const std::filesystem::path model = directory_.path() / "small.json";
+  std::ofstream(model) << R"({"name": "small", "title": "of a mobile net", "layers": [
+    {"name": "depthwise", "op": "conv",
+     "shape": {"n": 1, "c": 8, "h": 9, "w": 9, "k": 8, "r": 3, "s": 3, "groups": 8}},
+    {"name": "depthwise_relu6", "op": "activation", "shape": {"kind": "relu6", "dims": [1, 8, 7, 7]}},
+    {"name": "project", "op": "conv", "shape": {"n": 1, "c": 8, "h": 7, "w": 7, "k": 8, "r": 1, "s": 1}},
+    {"name": "project_swish", "op": "activation",
+     "shape": {"kind": "hardswish", "dims": [1, 8, 7, 7]}},
+    {"name": "sum", "op": "add", "after": ["project_swish", "depthwise_relu6"],
+     "shape": {"dims": [1, 8, 7, 7]}},
+    {"name": "head", "op": "gemm", "shape": {"m": 1, "n": 16, "k": 392, "b_transposed": true}},
+    {"name": "head_gelu", "op": "activation", "shape": {"kind": "gelu", "dims": [1, 16]}}]})";
+  for (const std::string plans : {"heuristic", "measured"}) {
+    const result::results fused =
+        results("bench_model", {"--backend=cudnn", "--dtype=bf16", "--fusion=openvino",
+                                "--model=" + model.string(), "--plans=" + plans, "--chain"});
+    std::map<std::string, bool> has_kernel;  // behind the library's call, by layer
+    for (const result::measurement& row : fused.rows) {
+      EXPECT_EQ(row.error, "") << row.name.text();
+      const std::string first = row.name.layer.substr(0, row.name.layer.find('+'));
+      has_kernel[first] = row.label.algorithm.ends_with("_and_kernel");
+    }
+    EXPECT_TRUE(has_kernel.at("depthwise")) << plans;
+    EXPECT_TRUE(has_kernel.at("head")) << plans;
+    EXPECT_TRUE(plans == "measured" || !has_kernel.at("project"));
+    ASSERT_FALSE(fused.chains.empty());
+    for (const result::measurement& chain : fused.chains) EXPECT_EQ(chain.error, "");
+  }
+}
+
 TEST_F(Gpu, SaysHowNearRowsComeToItsPeaks) {
   const testing::outcome done =
       bench("bench_model", {"--backend=cudnn", "--dtype=f32,bf16", "--benchmark_filter=relu1|fc3",

@@ -140,6 +140,27 @@ cudnnPointwiseMode_t host_mode_of(const host_state& node) {
       .one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE);
 }
 
+/// Whether a graph has a convolution of each channel by itself, in bf16, with a function that cuDNN
+/// 9.19 does not join to these on an H200: any but sums and relu.
+bool host_cannot_join(const host_state& graph) {
+  bool depthwise = false;
+  bool other = false;
+  for (const host_descriptor& node : graph.inner.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
+    if (node->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
+      const cudnnPointwiseMode_t mode = host_mode_of(*node);
+      other = other || (mode != CUDNN_POINTWISE_ADD && mode != CUDNN_POINTWISE_RELU_FWD);
+    }
+    if (node->type != CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR) continue;
+    const host_state& weights = node->part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W);
+    const auto type = weights.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
+    const host_state& images = node->part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X);
+    depthwise = type == CUDNN_DATA_BFLOAT16 &&
+                weights.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS).at(1) == 1 &&
+                images.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS).at(1) > 1;
+  }
+  return depthwise && other;
+}
+
 /// Whether the library has engines for a graph. Of those with matrix products it has only attention
 /// in 16 bits with rows of a multiple of 8, which must compute the logarithm of the sums forward.
 bool host_has_engines(const host_state& graph) {
@@ -162,7 +183,7 @@ bool host_has_engines(const host_state& graph) {
     const std::int64_t depth = axes.at(of_scores ? 3 : 2);
     supported = supported && depth % 8 == 0;
   }
-  if (products == 0) return true;
+  if (products == 0) return !host_cannot_join(graph);
   const bool forward = products == 2 && logarithms == 1;
   const bool backward = products == 5 && logarithms == 0;
   return supported && (forward || backward);
@@ -338,6 +359,7 @@ double host_function(const host_state& how, double x, double b) {
     case CUDNN_POINTWISE_ADD: return x + b;
     case CUDNN_POINTWISE_SUB: return x - b;
     case CUDNN_POINTWISE_MUL: return x * b;
+    case CUDNN_POINTWISE_MIN: return std::min(x, b);
     case CUDNN_POINTWISE_DIV: return x / b;
     case CUDNN_POINTWISE_CMP_GE: return x >= b ? 1 : 0;
     case CUDNN_POINTWISE_EXP: return std::exp(x);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/cublas/matmul.hpp>
+#include <layerbench/backend/cuda/post_kernel.hpp>
 #include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/op/gemm.hpp>
 
@@ -23,7 +24,8 @@ namespace layerbench {
 /// Matrix product by the first algorithm that cuBLASLt's heuristics propose, or by the requested
 /// one. cuBLASLt is column-major and the op row-major, which is the transposed matrix: the plan
 /// computes dst^T = weights^T * src^T. The bias, or its gradient, is part of the same call, and so
-/// is relu.
+/// is relu where it is the only post-op. A layerbench kernel applies others; then names of
+/// algorithms end in cuda::post_kernel_suffix.
 template <>
 class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
  public:
@@ -35,6 +37,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         type_(request.type),
         workspace_limit_(std::min(max_workspace, request.workspace_limit)),
         product_(product_of(supported(o, request), request.pass)),
+        post_(device, joins_post(o) ? op::post_ops() : o.post, logical(product_.output)),
         a_(product_.a.stored, cublas::data_type(type_)),
         b_(product_.b.stored, cublas::data_type(type_)),
         result_(product_.result, cublas::data_type(logical(product_.output).type)) {
@@ -42,10 +45,10 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     choose(request.algorithm);
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return algorithm_.workspaceSize; }
-  [[nodiscard]] std::string algorithm() const {
-    return cublas::text(algorithm_.algo, fast_accumulation_);
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return post_.scratch_bytes() + algorithm_.workspaceSize;
   }
+  [[nodiscard]] std::string algorithm() const { return name_of(algorithm_, fast_accumulation_); }
   /// By estimated speed; in 8 bits also with fast accumulation.
   [[nodiscard]] std::vector<std::string> alternatives() const {
     std::vector<std::string> names;
@@ -54,7 +57,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         type_ == dtype::f8_e4m3 ? proposals(max_alternatives, true) : proposal_list();
     const auto add = [&](const proposal_list& from, std::size_t i, bool fast_accumulation) {
       if (i >= from.size()) return;
-      const std::string name = cublas::text(from[i].algo, fast_accumulation);
+      const std::string name = name_of(from[i], fast_accumulation);
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     };
     for (std::size_t i = 0; i < max_alternatives; ++i) {
@@ -70,6 +73,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
       exact = fast_accumulation_ ? fast_accumulated(operand, exact)
                                  : accumulated_in_parts(operand, exact);
     }
+    if (post_ && operand == product_.output) exact = rounded_before_post(exact);
     const bool adds_bias =
         operand == product_.output && (product_.epilogue == CUBLASLT_EPILOGUE_BIAS ||
                                        product_.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS);
@@ -96,13 +100,15 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   void run(const binding& bound) const {
     constexpr float one = 1;
     constexpr float zero = 0;
-    address output = bound.addresses[product_.output];  // also C, which is not read since beta is 0
+    const address dst = bound.addresses[product_.output];
+    address output = post_.stored_at(dst, bound.workspace);  // also C, unread since beta is 0
     cuda::check(
         cublasLtMatmul(library_, bound.call.get(), &one, bound.addresses[product_.a.operand],
                        a_.get(), bound.addresses[product_.b.operand], b_.get(), &zero, output,
-                       result_.get(), output, result_.get(), &algorithm_.algo, bound.workspace,
-                       algorithm_.workspaceSize, stream()),
+                       result_.get(), output, result_.get(), &algorithm_.algo,
+                       post_.left_of(bound.workspace), algorithm_.workspaceSize, stream()),
         "cublasLtMatmul");
+    post_.run(stream(), output, bound.addresses);
   }
 
  private:
@@ -130,9 +136,6 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   static op::gemm supported(op::gemm o, const plan_request& request) {
     if (request.pass == op::pass::bwd) {
       throw unsupported("layerbench has no cuBLAS plans for the gradients of a batch of products");
-    }
-    if (!o.post.empty() && o.post != op::post_ops{op::post_op::relu}) {
-      throw unsupported("layerbench joins only relu to cuBLAS products");
     }
     if (request.type != dtype::f8_e4m3) return o;
     if (request.pass != op::pass::fwd) {
@@ -162,13 +165,13 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     if (pass == op::pass::bwd_weights) return gradient_of_weights(o);
     product result{factor_of(1, o, o.k, o.n, o.b_transposed, true),
                    factor_of(0, o, o.m, o.k, o.a_transposed, true),
-                   o.bias ? 3U : 2U,
+                   o.operands(op::pass::fwd, dtype::f32).size() - 1,
                    {o.n, o.m, o.batch},
                    {}};
-    if (!o.post.empty()) result.epilogue = CUBLASLT_EPILOGUE_RELU;
+    if (joins_post(o)) result.epilogue = CUBLASLT_EPILOGUE_RELU;
     if (o.bias) {
       result.bias = 2;
-      result.epilogue = o.post.empty() ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_RELU_BIAS;
+      result.epilogue = joins_post(o) ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
     }
     return result;
   }
@@ -231,14 +234,24 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     return all;
   }
 
+  [[nodiscard]] std::string name_of(const cublasLtMatmulHeuristicResult_t& proposal,
+                                    bool fast_accumulation) const {
+    return cublas::text(proposal.algo, fast_accumulation) +
+           std::string(post_ ? cuda::post_kernel_suffix : "");
+  }
+
+  /// Whether the post-ops are part of cuBLASLt's call.
+  [[nodiscard]] static bool joins_post(const op::gemm& o) {
+    return o.post == op::post_ops{op::post_op::relu};
+  }
+
   /// Sets the algorithm by name; empty: the first proposal. Throws unsupported.
   void choose(const std::string& algorithm) {
-    fast_accumulation_ = type_ == dtype::f8_e4m3 && algorithm.ends_with(cuda::fast_suffix);
+    fast_accumulation_ =
+        type_ == dtype::f8_e4m3 && algorithm.find(cuda::fast_suffix) != std::string::npos;
     const std::size_t count = algorithm.empty() ? 1 : max_alternatives;
     for (const auto& proposal : proposals(count, fast_accumulation_)) {
-      if (!algorithm.empty() && cublas::text(proposal.algo, fast_accumulation_) != algorithm) {
-        continue;
-      }
+      if (!algorithm.empty() && name_of(proposal, fast_accumulation_) != algorithm) continue;
       algorithm_ = proposal;
       return;
     }
@@ -250,6 +263,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   dtype type_;
   std::size_t workspace_limit_;
   product product_;
+  cuda::post_kernel post_;
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;
   cublas::matrix_layout result_;

@@ -296,6 +296,37 @@ extern "C" __global__ void activation(const number* src, number* dst, i64 size, 
   });
 }
 
+// Functions by number, applied in this order; -1 adds the next of the addends.
+struct post_list {
+  const void* addends[5];
+  int kinds[15];
+  int count;
+};
+
+extern "C" __global__ void post_ops(const number* src, number* dst, i64 size,
+                                    const __grid_constant__ post_list o) {
+  bool by_lanes = aligned(src) && aligned(dst);
+  for (int k = 0; k < 5; ++k) by_lanes = by_lanes && aligned(o.addends[k]);
+  for_elements(size, by_lanes, [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    auto values = load<n>(src + i);
+    float at[n];
+    for (int j = 0; j < n; ++j) at[j] = widen(values.at[j]);
+    for (int k = 0, addends = 0; k < o.count; ++k) {
+      if (o.kinds[k] < 0) {
+        const auto other = load<n>(static_cast<const number*>(o.addends[addends++]) + i);
+        for (int j = 0; j < n; ++j) at[j] += widen(other.at[j]);
+      } else {
+        with_kind(o.kinds[k], [&](auto of) {
+          for (int j = 0; j < n; ++j) at[j] = activated<decltype(of)::value>(at[j]);
+        });
+      }
+    }
+    for (int j = 0; j < n; ++j) values.at[j] = narrow(at[j]);
+    store(dst + i, values);
+  });
+}
+
 // `kept` is src or dst of the forward pass.
 extern "C" __global__ void activation_gradient(const number* kept, const number* gradient,
                                                number* result, i64 size, int kind) {

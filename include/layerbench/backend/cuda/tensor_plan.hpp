@@ -47,6 +47,11 @@ namespace layerbench::cuda {
   return op::strides(extents, order);
 }
 
+[[nodiscard]] inline std::string without_suffix(std::string text, std::string_view suffix) {
+  if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+  return text;
+}
+
 /// End of the names of algorithms with fast accumulation.
 inline constexpr std::string_view fast_suffix = "_fast";
 
@@ -163,6 +168,14 @@ class tensor_plan {
     const double largest = std::max(std::abs(bias.low), std::abs(bias.high));
     exact.roundings = std::max<std::int64_t>(exact.roundings, 2);
     exact.rounded = std::max(exact.rounded, std::abs(exact.value) + largest);
+    return exact;
+  }
+
+  /// The error bound of an exact result that is rounded before the post-ops.
+  template <class Sum>
+  [[nodiscard]] static Sum rounded_before_post(Sum exact) {
+    exact.roundings = std::max<std::int64_t>(exact.roundings, 2);
+    exact.rounded = std::max(exact.rounded, exact.before_post);
     return exact;
   }
 

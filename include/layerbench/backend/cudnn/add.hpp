@@ -6,26 +6,34 @@
 #include <cstdint>
 #include <optional>
 
+#include <layerbench/backend/cuda/post_kernel.hpp>
 #include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/op/add.hpp>
 
 namespace layerbench {
 
-/// Layerbench kernels. cudnnOpTensor takes 1.5 to 3.5 times as long as a copy on an H100
+/// Layerbench kernels; one does the sum and the post-ops, unless an addend is broadcast.
+/// cudnnOpTensor takes 1.5 to 3.5 times as long as a copy on an H100
 /// (results/gpu), though a sum touches only half as many bytes more. The gradient of src1 is that
 /// of dst if nothing is broadcast. Else it is computed as that of a bias, where each image counts
 /// as one pixel whose elements are the channels: the batch is the slowest axis in every order.
 template <>
 class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(cudnn::backend& device, const op::add& o, const plan_request& request)
       : direct_plan(device, o.operands(request.pass, request.type), request,
-                    request.pass == op::pass::fwd ? "nvrtc_add"
-                    : o.broadcast                 ? "nvrtc_bias_gradient"
-                                                  : "nvrtc_copy"),
+                    request.pass == op::pass::bwd
+                        ? o.broadcast ? "nvrtc_bias_gradient" : "nvrtc_copy"
+                    : o.post.empty() ? "nvrtc_add"
+                    : o.broadcast    ? "nvrtc_add+nvrtc_post_ops"
+                                     : "nvrtc_post_ops"),
         size_(elements(o.dims)),
-        image_(elements(o.addends())) {
+        image_(elements(o.addends())),
+        joins_sum_(!o.post.empty() && !o.broadcast),
+        post_(device, post_of(o), logical(operands().size() - 1)) {
     if (request.pass == op::pass::bwd && !o.broadcast) {
       copies_ = true;
       kernel_ = device.kernels().find(request.type, "copy");
@@ -33,12 +41,12 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
       gradient_.emplace(device, dims{size_ / image_, image_, 1, 1}, request.type, true,
                         request.workspace_limit);
     } else {
-      kernel_ = device.kernels().find(request.type, "add");
+      if (!joins_sum_) kernel_ = device.kernels().find(request.type, "add");
     }
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return gradient_ ? gradient_->workspace_bytes() : 0;
+    return gradient_ ? gradient_->workspace_bytes() : joins_sum_ ? 0 : post_.scratch_bytes();
   }
 
   void run(const binding& bound) const {
@@ -48,14 +56,31 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
       return kernel_->launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), bound[0],
                              bound[1], bytes);
     }
+    if (joins_sum_) return post_.run(stream(), bound[0], bound.operands);
+    const address sum = post_.stored_at(bound.operands.back(), bound.workspace);
     kernel_->launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), bound[0], bound[1],
-                    bound[2], size_, image_);
+                    sum, size_, image_);
+    post_.run(stream(), sum, bound.operands);
+  }
+
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t /*operand*/, const Sum& exact) const {
+    return post_ && !joins_sum_ ? rounded_before_post(exact) : exact;
   }
 
  private:
+  /// What the kernel applies: the sum as well, where all tensors have the same extents.
+  [[nodiscard]] static op::post_ops post_of(const op::add& o) {
+    op::post_ops post = o.post;
+    if (!post.empty() && !o.broadcast) post.insert(post.begin(), op::post_op::add);
+    return post;
+  }
+
   std::int64_t size_;
   std::int64_t image_;  ///< elements of src1
   bool copies_ = false;
+  bool joins_sum_;  ///< the kernel of post-ops adds src1, too
+  cuda::post_kernel post_;
   std::optional<cuda::kernel> kernel_;
   std::optional<cudnn::bias_gradient> gradient_;
 };

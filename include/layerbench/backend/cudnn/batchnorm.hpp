@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include <layerbench/backend/cuda/post_kernel.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/backend/cudnn/normalization.hpp>
 #include <layerbench/op/batchnorm.hpp>
@@ -21,16 +22,20 @@ namespace layerbench {
 template <>
 class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cudnn::direct_plan> {
  public:
+  static constexpr bool has_post_ops = true;
+
   plan(cudnn::backend& device, const op::batchnorm& o, const plan_request& request)
       : normalization_plan(request.pass, o.epsilon, device, o.operands(request.pass, request.type),
-                           request, function_of(request.pass)),
+                           request, function_of(request.pass, !o.post.empty())),
         device_(&device),
         pass_(request.pass),
         scale_(o.scale),
         shift_(o.shift),
         image_(tensor_descriptor_of(0)),
-        channels_({1, o.c, 1, 1}, {o.c, 1, 1, 1}, dtype::f32) {
+        channels_({1, o.c, 1, 1}, {o.c, 1, 1, 1}, dtype::f32),
+        post_(device, o.post, logical(operands().size() - 1)) {
     if (pass_ == op::pass::fwd) {
+      workspace_bytes_ = post_.scratch_bytes();
       kernel_ = device.kernels().find(request.type, "batchnorm");
       return;
     }
@@ -39,6 +44,12 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
+
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+    exact = normalization_plan::as_stored(operand, exact);
+    return post_ ? rounded_before_post(exact) : exact;
+  }
 
   void run(const binding& bound) const {
     if (pass_ == op::pass::fwd) return normalize(bound);
@@ -59,9 +70,9 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
  private:
   static constexpr cudnnBatchNormMode_t mode = CUDNN_BATCHNORM_SPATIAL_PERSISTENT;
 
-  static std::string_view function_of(op::pass pass) {
+  static std::string_view function_of(op::pass pass, bool has_post) {
     switch (pass) {
-      case op::pass::fwd: return "nvrtc_batchnorm";
+      case op::pass::fwd: return has_post ? "nvrtc_batchnorm+nvrtc_post_ops" : "nvrtc_batchnorm";
       case op::pass::fwd_training: return "cudnnBatchNormalizationForwardTrainingEx";
       default: return "cudnnBatchNormalizationBackwardEx";
     }
@@ -103,10 +114,12 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
     const dims& extents = logical(0).extents;
     const std::int64_t size = elements(extents);
     const bool channels_last = strides_of(0)[1] == 1;
+    const address stored = post_.stored_at(bound.operands.back(), bound.workspace);
     kernel_->launch(
-        stream(), cuda::grid_for_vectors(size, logical(0).type), bound[0], bound[next + 2], size,
-        extents[1], channels_last ? std::int64_t{1} : extents[2] * extents[3],
+        stream(), cuda::grid_for_vectors(size, logical(0).type), bound[0], stored, size, extents[1],
+        channels_last ? std::int64_t{1} : extents[2] * extents[3],
         channel_values{scale, shift, bound[next], bound[next + 1], static_cast<float>(epsilon())});
+    post_.run(stream(), stored, bound.operands);
   }
 
   void differentiate(const binding& bound) const {
@@ -137,6 +150,7 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
   bool shift_;
   cudnn::tensor_descriptor image_;
   cudnn::tensor_descriptor channels_;
+  cuda::post_kernel post_;
   std::optional<cuda::kernel> kernel_;  ///< of inference
   std::size_t workspace_bytes_ = 0;
   std::optional<cudnn::unlearned_parameters> unlearned_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,42 +21,71 @@ namespace layerbench {
 
 /// Convolution by the first plan that cuDNN's heuristics propose for its graph, or by the requested
 /// one. The bias is added in the same call, and post-ops are part of it: cuDNN compiles a kernel
-/// for them. The gradient of the bias takes layerbench kernels. In f8_e4m3 names of plans with fast
-/// accumulation end in cuda::fast_suffix.
+/// for them. Where it has none, or its slow fallback alone, as for most post-ops of depthwise
+/// convolutions in bf16, a layerbench kernel applies them behind the call. Layerbench kernels sum
+/// the gradient of the bias. In f8_e4m3 names of plans with fast accumulation end in
+/// cuda::fast_suffix.
 template <>
 class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_graph> {
  public:
   static constexpr bool has_post_ops = true;
 
+  /// What a plan computes in one graph, and cuDNN's plan of it.
   struct proposal {
-    cudnn::execution_plan plan;
-    bool fast;
+    bool fast = false;   ///< accumulation
+    bool joined = true;  ///< post-ops are part of the graph
+    std::optional<cudnn::execution_plan> plan = {};
   };
 
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
-      : plan(device, o, request, request.algorithm.ends_with(cuda::fast_suffix), std::nullopt) {}
+      : plan(device, o, request, first_proposal(device, o, request)) {}
   /// `chosen`: of other_plans() for the same request, in place of the plan that the request names.
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request, proposal chosen)
-      : plan(device, o, request, chosen.fast, std::move(chosen.plan)) {}
+      : graph_plan(device, o.operands(request.pass, request.type), request.order,
+                   without_suffixes(request), graph_of(o, request, chosen),
+                   tensors_of(o, request.pass, chosen.joined), std::move(chosen.plan),
+                   chosen.joined ? op::post_ops() : o.post),
+        o_(o),
+        request_(request) {
+    approximates_ = !has_post_kernel() && std::ranges::any_of(o.post, [](op::post_op p) {
+      return !op::is_addition(p) && p != op::post_op::relu;
+    });
+    if (graph().has_scale()) {
+      scale_.emplace(static_cast<float>(op::f8_scale), stream());
+      add_constant(graph().scale(), scale_->at());
+    }
+    if (!o.bias) return;
+    adds_bias_ = request.pass == op::pass::fwd;
+    if (request.pass != op::pass::bwd_weights) return;
+    bias_gradient_.emplace(device, logical(1).extents, request.type, strides_of(1)[1] == 1,
+                           request.workspace_limit);
+  }
 
   [[nodiscard]] std::string algorithm() const {
-    return graph_plan::algorithm() + std::string(graph().is_fast() ? cuda::fast_suffix : "");
+    return graph_execution::algorithm() + std::string(graph().is_fast() ? cuda::fast_suffix : "") +
+           std::string(has_post_kernel() ? cuda::post_kernel_suffix : "");
   }
-  /// In f8_e4m3 up to half of them have fast accumulation; these are the last.
+  /// At the end up to half of them have fast accumulation in f8_e4m3, and some a kernel for the
+  /// post-ops of this one's graph.
   [[nodiscard]] std::vector<proposal> other_plans(std::size_t most) const {
-    std::vector<cudnn::execution_plan> fast;
-    try {
-      if (graph().has_scale() && !graph().is_fast()) {
-        fast = plans_of(cudnn::conv_graph(o_, request_, /*fast=*/true), most / 2);
+    const bool is_joined = !has_post_kernel();
+    std::vector<proposal> last;
+    const auto add = [&](proposal of, std::size_t count) {
+      try {
+        for (auto& other : plans_of(graph_of(o_, request_, of), count)) {
+          last.push_back({of.fast, of.joined, std::move(other)});
+        }
+      } catch (const unsupported&) {  // by this version of cuDNN
+      } catch (const api_error&) {    // the same
       }
-    } catch (const unsupported&) {  // by this version of cuDNN
-    } catch (const api_error&) {    // the same
-    }
+    };
+    if (graph().has_scale() && !graph().is_fast()) add({true, is_joined}, most / 2);
+    if (is_joined && !o_.post.empty()) add({graph().is_fast(), false}, most / 4);
     std::vector<proposal> others;
-    for (auto& other : graph_plan::other_plans(most - fast.size())) {
-      others.push_back({std::move(other), graph().is_fast()});
+    for (auto& other : graph_plan::other_plans(most - last.size())) {
+      others.push_back({graph().is_fast(), is_joined, std::move(other)});
     }
-    for (auto& other : fast) others.push_back({std::move(other), true});
+    std::ranges::move(last, std::back_inserter(others));
     return others;
   }
 
@@ -71,6 +101,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   template <class Sum>
   [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
     if (operand + 1 != operands().size()) return exact;
+    exact = graph_plan::as_stored(operand, exact);
     if (scale_) exact = fast_accumulated(operand, exact);
     if (approximates_) {
       exact.magnitude *= 2;
@@ -87,37 +118,55 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   }
 
  private:
-  plan(cudnn::backend& device, const op::conv& o, const plan_request& request, bool fast,
-       std::optional<cudnn::execution_plan> chosen)
-      : graph_plan(device, o.operands(request.pass, request.type), request.order,
-                   without_suffix(request), cudnn::conv_graph(o, request, fast),
-                   tensors_of(o, request.pass), std::move(chosen)),
-        o_(o),
-        request_(request) {
-    approximates_ = std::ranges::any_of(
-        o.post, [](op::post_op p) { return !op::is_addition(p) && p != op::post_op::relu; });
-    if (graph().has_scale()) {
-      scale_.emplace(static_cast<float>(op::f8_scale), stream());
-      add_constant(graph().scale(), scale_->at());
-    }
-    if (!o.bias) return;
-    adds_bias_ = request.pass == op::pass::fwd;
-    if (request.pass != op::pass::bwd_weights) return;
-    bias_gradient_.emplace(device, logical(1).extents, request.type, strides_of(1)[1] == 1,
-                           request.workspace_limit);
+  [[nodiscard]] static cudnn::conv_graph graph_of(op::conv o, const plan_request& request,
+                                                  const proposal& of) {
+    if (!of.joined) o.post.clear();
+    return {o, request, of.fast};
   }
 
-  [[nodiscard]] static plan_request without_suffix(plan_request request) {
-    if (request.algorithm.ends_with(cuda::fast_suffix)) {
-      request.algorithm.resize(request.algorithm.size() - cuda::fast_suffix.size());
+  /// What is computed in one graph where the request does not choose, with cuDNN's plan of it where
+  /// that had to be found; else what the name of the requested algorithm says.
+  [[nodiscard]] static proposal first_proposal(const cudnn::backend& device, const op::conv& o,
+                                               const plan_request& request) {
+    if (!request.algorithm.empty()) {
+      const bool joined = !request.algorithm.ends_with(cuda::post_kernel_suffix);
+      const std::string name = cuda::without_suffix(request.algorithm, cuda::post_kernel_suffix);
+      return {name.ends_with(cuda::fast_suffix), joined};
     }
+    if (o.post.empty()) return {};
+    proposal slow;
+    std::string reason;
+    for (const bool joined : {true, false}) {
+      proposal next{false, joined};
+      try {
+        next.plan = first_plan_of(device, graph_of(o, request, next), request);
+      } catch (const unsupported& e) {
+        if (joined) reason = e.what();
+        continue;
+      }
+      if (!next.plan->is_fallback()) return next;
+      if (!slow.plan) slow = std::move(next);
+    }
+    if (!slow.plan) throw unsupported(reason);
+    return slow;
+  }
+
+  [[nodiscard]] static plan_request without_suffixes(plan_request request) {
+    request.algorithm = cuda::without_suffix(request.algorithm, cuda::post_kernel_suffix);
+    request.algorithm = cuda::without_suffix(request.algorithm, cuda::fast_suffix);
     return request;
   }
 
-  /// All operands but the gradient of a bias, which is the last one.
-  [[nodiscard]] static std::vector<std::size_t> tensors_of(const op::conv& o, op::pass pass) {
-    const bool bias_gradient = o.bias && pass == op::pass::bwd_weights;
-    return cudnn::positions(o.operands(pass, dtype::f32).size() - (bias_gradient ? 1 : 0));
+  /// The operands of the graph: all but the gradient of a bias, which is the last one, and what
+  /// post-ops add behind the graph, which precedes the destination.
+  [[nodiscard]] static std::vector<std::size_t> tensors_of(const op::conv& o, op::pass pass,
+                                                           bool joined) {
+    const std::size_t count = o.operands(pass, dtype::f32).size();
+    if (o.bias && pass == op::pass::bwd_weights) return cudnn::positions(count - 1);
+    if (joined) return cudnn::positions(count);
+    std::vector<std::size_t> tensors = cudnn::positions(o.bias ? 4 : 3);
+    tensors.back() = count - 1;
+    return tensors;
   }
 
   op::conv o_;

@@ -19,18 +19,20 @@
 namespace layerbench {
 
 /// Transposed convolution as the convolution whose gradient it is, with the passes exchanged. Its
-/// filters lie as that convolution has them. Kernels of layerbench add the bias, and compute its
-/// gradient.
+/// filters lie as that convolution has them. Kernels of layerbench add the bias, compute its
+/// gradient, and apply post-ops.
 template <>
 class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_graph> {
  public:
+  static constexpr bool has_post_ops = true;
+
   /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
   /// names.
   plan(cudnn::backend& device, const op::deconv& o, const plan_request& request,
        std::optional<cudnn::execution_plan> chosen = std::nullopt)
       : graph_plan(device, o.operands(request.pass, request.type), orders(o, request), request,
                    cudnn::conv_graph(o.transposed(), with_swapped_passes(request)),
-                   tensors_of(o, request.pass), std::move(chosen)),
+                   tensors_of(o, request.pass), std::move(chosen), o.post),
         o_(o),
         pass_(request.pass) {
     if (o.groups > 1) throw unsupported("no transposed convolutions in groups");
@@ -49,20 +51,23 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
   }
 
   template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, const Sum& exact) const {
-    const bool adds_bias = pass_ == op::pass::fwd && o_.bias && operand == 3;
+  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+    const bool adds_bias = pass_ == op::pass::fwd && o_.bias && operand + 1 == operands().size();
+    exact = graph_plan::as_stored(operand, exact);
     return adds_bias ? rounded_before_bias(exact, logical(2)) : exact;
   }
 
   void run(const binding& bound) const {
-    graph_plan::run(bound);
+    execute(bound.variant_pack);
     if (bias_gradient_) {
       bias_gradient_->run(stream(), bound.operands[1], bound.operands[3], bound.workspace);
     } else if (bias_) {
-      const std::int64_t size = elements(logical(3).extents);
-      bias_->launch(stream(), cuda::grid_for(size), bound.operands[3], bound.operands[2], size,
-                    o_.k, channels_last(3) ? std::int64_t{1} : o_.p() * o_.q());
+      const std::size_t dst = operands().size() - 1;
+      const std::int64_t size = elements(logical(dst).extents);
+      bias_->launch(stream(), cuda::grid_for(size), result_of(bound), bound.operands[2], size, o_.k,
+                    channels_last(dst) ? std::int64_t{1} : o_.p() * o_.q());
     }
+    apply_post(bound);
   }
 
  private:
@@ -95,7 +100,7 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
   /// Positions of the convolution's operands: images, filters, results, as its pass has them.
   [[nodiscard]] static std::vector<std::size_t> tensors_of(const op::deconv& o, op::pass pass) {
     if (pass == op::pass::bwd_weights) return {1, 0, 2};
-    return {0, 1, pass == op::pass::fwd && o.bias ? std::size_t{3} : std::size_t{2}};
+    return {0, 1, o.operands(pass, dtype::f32).size() - 1};
   }
 
   op::deconv o_;

@@ -42,7 +42,15 @@ class conv_graph : public operation_graph {
     std::vector<descriptor> nodes;
     nodes.push_back(convolution(o, names_of(request.pass), tensor(0), tensor(1), result(0)));
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      nodes.push_back(applied(steps[i], result(i), result(i + 1)));
+      const auto second = [&]() -> std::optional<descriptor> {
+        const step& next = steps[i];
+        if (next.constant) return scalar(scale() + 1 + steps.size() + i, 4, *next.constant);
+        if (next.operand) return tensor(*next.operand);
+        if (next.back > 0) return result(i - next.back);
+        return std::nullopt;
+      }();
+      nodes.push_back(
+          pointwise_node(steps[i].function, result(i), second ? &*second : nullptr, result(i + 1)));
     }
     finalize(nodes);
   }
@@ -66,10 +74,12 @@ class conv_graph : public operation_graph {
     }
   }
 
-  /// A function of each element, or the addition of an operand.
+  /// A function of each element of the result before, or of it and of one of these.
   struct step {
     pointwise function;
-    std::optional<std::size_t> operand = {};
+    std::optional<std::size_t> operand = {};  ///< a tensor
+    std::optional<float> constant = {};
+    std::size_t back = 0;  ///< the result so many steps before the latest; 0: none
   };
   /// What follows the convolution in the same call: scales, the bias and the post-ops.
   [[nodiscard]] std::vector<step> steps_of(const op::conv& o, op::pass pass) const {
@@ -82,7 +92,7 @@ class conv_graph : public operation_graph {
       if (op::is_addition(p)) {
         all.push_back({{CUDNN_POINTWISE_ADD}, operand++});
       } else {
-        all.push_back({function_of(op::activation_of(p))});
+        add_function(op::activation_of(p), all);
       }
     }
     // cuDNN has compiled kernels for the sum of two images and a bias in this order.
@@ -93,17 +103,41 @@ class conv_graph : public operation_graph {
   [[nodiscard]] static pointwise function_of(op::activation_kind kind) {
     switch (kind) {
       case op::activation_kind::relu: return {CUDNN_POINTWISE_RELU_FWD};
-      case op::activation_kind::relu6: return {CUDNN_POINTWISE_RELU_FWD, {}, 6};
       case op::activation_kind::leaky_relu: return {CUDNN_POINTWISE_RELU_FWD, 0.01};
       case op::activation_kind::elu: return {CUDNN_POINTWISE_ELU_FWD};
       case op::activation_kind::sigmoid: return {CUDNN_POINTWISE_SIGMOID_FWD};
       case op::activation_kind::tanh: return {CUDNN_POINTWISE_TANH_FWD};
       case op::activation_kind::gelu: return {CUDNN_POINTWISE_GELU_FWD};
       case op::activation_kind::swish: return {CUDNN_POINTWISE_SWISH_FWD};
+      case op::activation_kind::relu6:
       case op::activation_kind::hardswish:
-      case op::activation_kind::hardsigmoid: break;
+      case op::activation_kind::hardsigmoid: break;  // of several steps
     }
-    throw unsupported(fmt::format("cuDNN does not join {} to a convolution", name(kind)));
+    throw unsupported(fmt::format("cuDNN has no function {}", name(kind)));
+  }
+  /// Appends the steps of an activation function. relu6 is a minimum of relu: for relu with an
+  /// upper limit behind a convolution in 16 bits cuDNN 9.19 has no fast engine. hardsigmoid is
+  /// relu6(x + 3) / 6, hardswish x times that.
+  static void add_function(op::activation_kind kind, std::vector<step>& all) {
+    const auto add = [&](cudnnPointwiseMode_t mode, float constant) {
+      all.push_back({.function = {mode}, .constant = constant});
+    };
+    switch (kind) {
+      case op::activation_kind::relu6:
+        all.push_back({{CUDNN_POINTWISE_RELU_FWD}});
+        return add(CUDNN_POINTWISE_MIN, 6);
+      case op::activation_kind::hardsigmoid:
+        add(CUDNN_POINTWISE_ADD, 3);
+        add_function(op::activation_kind::relu6, all);
+        return add(CUDNN_POINTWISE_MUL, 1.0F / 6);
+      case op::activation_kind::hardswish: {
+        const std::size_t before = all.size();
+        add_function(op::activation_kind::hardsigmoid, all);
+        all.push_back({.function = {CUDNN_POINTWISE_MUL}, .back = all.size() - before});
+        return;
+      }
+      default: all.push_back({function_of(kind)});
+    }
   }
 
   /// Operation and attributes of a pass; the tensors are in the order of the op's operands.
@@ -162,13 +196,6 @@ class conv_graph : public operation_graph {
     node.set(names.result, result);
     node.finalize();
     return node;
-  }
-
-  [[nodiscard]] descriptor applied(const step& next, const descriptor& from,
-                                   const descriptor& to) const {
-    if (!next.operand) return pointwise_node(next.function, from, nullptr, to);
-    const descriptor operand = tensor(*next.operand);
-    return pointwise_node(next.function, from, &operand, to);
   }
 
   /// Descriptor of operand `position`, or of the scale; a bias is an image 1*k*1*1.

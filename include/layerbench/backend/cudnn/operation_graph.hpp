@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/cuda/post_kernel.hpp>
 #include <layerbench/backend/cudnn/descriptor.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
@@ -166,12 +167,16 @@ class graph_execution {
       : library_(device.library()),
         graph_(std::move(graph)),
         tensors_(std::move(tensors)),
-        limits_{request.type, left_by_graph(request.workspace_limit), graph_.wrong_engines()},
+        limits_(limits_of(graph_, request)),
         plan_(chosen ? *std::move(chosen) : plan_of(request.algorithm)) {
     if (tried_.choices.empty()) tried_ = {{plan_.choice()}, 1};
   }
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] static execution_plan first_plan_of(const backend& device, const Graph& graph,
+                                                    const plan_request& request) {
+    return first_plan(graph.self(), gpu_of(device.library()), limits_of(graph, request));
+  }
   /// Plans of another graph with the same tensors.
   [[nodiscard]] std::vector<execution_plan> plans_of(const Graph& other, std::size_t most) const {
     return cudnn::proposed_plans(other.self(), gpu_of(library_), limits_, {}, most);
@@ -217,11 +222,14 @@ class graph_execution {
     return replayed_plan(graph_.self(), gpu, limits_, algorithm);
   }
 
-  /// The part of a limit on scratch memory that the graph leaves to the execution plan.
-  [[nodiscard]] std::size_t left_by_graph(std::size_t limit) const {
-    if (graph_.scratch_bytes() <= limit) return limit - graph_.scratch_bytes();
-    throw unsupported(fmt::format("cuDNN's graph needs {} bytes of scratch memory, {} are allowed",
-                                  graph_.scratch_bytes(), limit));
+  /// Of the execution plan: the graph takes a part of the scratch memory.
+  [[nodiscard]] static plan_limits limits_of(const Graph& graph, const plan_request& request) {
+    if (graph.scratch_bytes() > request.workspace_limit) {
+      throw unsupported(
+          fmt::format("cuDNN's graph needs {} bytes of scratch memory, {} are allowed",
+                      graph.scratch_bytes(), request.workspace_limit));
+    }
+    return {request.type, request.workspace_limit - graph.scratch_bytes(), graph.wrong_engines()};
   }
 
   cudnnHandle_t library_;
@@ -233,7 +241,8 @@ class graph_execution {
   execution_plan plan_;
 };
 
-/// Base class of the plans by one operation graph.
+/// Base class of the plans by one operation graph, and a layerbench kernel for post-ops that are
+/// not part of it. Then names of algorithms end in cuda::post_kernel_suffix.
 template <class Graph>
 class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
  public:
@@ -243,23 +252,60 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
     address workspace;
   };
 
-  [[nodiscard]] binding bind(std::span<const address> operands, address workspace) const {
-    return {this->variant_pack(operands, workspace), {operands.begin(), operands.end()}, workspace};
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return post_.scratch_bytes() + graph_execution<Graph>::workspace_bytes();
+  }
+  [[nodiscard]] std::string algorithm() const {
+    return graph_execution<Graph>::algorithm() + std::string(post_ ? cuda::post_kernel_suffix : "");
+  }
+
+  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
+    std::vector<address> of_graph(places.begin(), places.end());
+    of_graph.back() = post_.stored_at(places.back(), workspace);
+    return {this->variant_pack(of_graph, post_.left_of(workspace)),
+            {places.begin(), places.end()},
+            workspace};
   }
   void place(binding& bound, std::span<const address> operands) const {
     bound = bind(operands, bound.workspace);
   }
-  void run(const binding& bound) const { this->execute(bound.variant_pack); }
+  void run(const binding& bound) const {
+    this->execute(bound.variant_pack);
+    apply_post(bound);
+  }
+
+  template <class Sum>
+  [[nodiscard]] Sum as_stored(std::size_t /*operand*/, const Sum& exact) const {
+    return post_ ? rounded_before_post(exact) : exact;
+  }
 
  protected:
+  /// Where the graph stores its result.
+  [[nodiscard]] address result_of(const binding& bound) const {
+    return post_.stored_at(bound.operands.back(), bound.workspace);
+  }
+  void apply_post(const binding& bound) const {
+    post_.run(stream(), result_of(bound), bound.operands);
+  }
+  /// Whether post-ops run behind the graph.
+  [[nodiscard]] bool has_post_kernel() const { return static_cast<bool>(post_); }
   /// `order`: layout of all operands, or one order per operand. The others: those of the execution.
   template <class Order>
   graph_plan(const backend& device, std::vector<op::operand> logical, const Order& order,
              const plan_request& request, Graph graph, std::vector<std::size_t> tensors,
-             std::optional<execution_plan> chosen)
+             std::optional<execution_plan> chosen, const op::post_ops& post = {})
       : tensor_plan(device, std::move(logical), order),
-        graph_execution<Graph>(device, request, std::move(graph), std::move(tensors),
-                               std::move(chosen)) {}
+        graph_execution<Graph>(device, without_suffix(request), std::move(graph),
+                               std::move(tensors), std::move(chosen)),
+        post_(device, post, this->logical(operands().size() - 1)) {}
+
+ private:
+  [[nodiscard]] static plan_request without_suffix(plan_request request) {
+    request.algorithm = cuda::without_suffix(request.algorithm, cuda::post_kernel_suffix);
+    return request;
+  }
+
+  cuda::post_kernel post_;
 };
 
 }  // namespace layerbench::cudnn

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,6 +16,7 @@ namespace layerbench::reference {
 /// `first_addend` on.
 [[nodiscard]] inline sum with_post_ops(sum result, const op::post_ops& post, tensors in,
                                        std::size_t first_addend, std::int64_t index) {
+  if (!post.empty()) result.before_post = std::abs(result.value);
   for (const op::post_op p : post) {
     if (op::is_addition(p)) {
       result.add(in[first_addend++][static_cast<std::size_t>(index)]);
@@ -22,6 +24,7 @@ namespace layerbench::reference {
     }
     const op::activation_kind kind = op::activation_of(p);
     const double slope = steepest_slope(kind);
+    result.before_post *= slope;
     const double error = approximation(kind, result.value);
     result.magnitude = slope * result.magnitude + error;
     result.squares = slope * slope * result.squares + error * error;
