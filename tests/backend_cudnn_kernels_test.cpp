@@ -123,10 +123,11 @@ TEST(Kernels, OfReordersAgreeWithTheReference) {
 }
 
 /// Threads of the launch for `o`; a launch has a multiple of 32.
-unsigned threads_for(const op::reorder& o, dtype type) {
-  device_for<op::reorder> device(1);
+template <class Op>
+unsigned threads_for(const Op& o, const plan_request& request) {
+  device_for<Op> device(1);
   host_grids.clear();
-  expect_right(device, o, {.type = type});
+  expect_right(device, o, request);
   return host_grids.empty() ? 0 : host_grids.back().blocks.x * host_grids.back().threads.x;
 }
 
@@ -135,12 +136,13 @@ TEST(Kernels, OfReordersMoveSixteenBytesAtOnce) {
     return op::reorder{{2, channels, pixels, 1}, "abcd", "acdb"};
   };
   // Tiles of 8 by 8, 4 by 4, and single elements.
-  EXPECT_EQ(threads_for(nhwc(128, 64), dtype::bf16), 256U);
-  EXPECT_EQ(threads_for(nhwc(128, 64), dtype::f32), 1024U);
-  EXPECT_EQ(threads_for(nhwc(128, 12), dtype::bf16), 2 * 128 * 12 / 16U);
-  EXPECT_EQ(threads_for(nhwc(128, 49), dtype::f32), 2 * 128 * 49U);
+  EXPECT_EQ(threads_for(nhwc(128, 64), {fwd, dtype::bf16}), 256U);
+  EXPECT_EQ(threads_for(nhwc(128, 64), {fwd, dtype::f32}), 1024U);
+  EXPECT_EQ(threads_for(nhwc(128, 12), {fwd, dtype::bf16}), 2 * 128 * 12 / 16U);
+  EXPECT_EQ(threads_for(nhwc(128, 49), {fwd, dtype::f32}), 2 * 128 * 49U);
   // Elements that stay neighbours, such as those of a head of attention.
-  EXPECT_EQ(threads_for({{2, 16, 4, 64}, "abcd", "acbd"}, dtype::bf16), 2 * 16 * 4 * 64 / 8U);
+  EXPECT_EQ(threads_for(op::reorder{{2, 16, 4, 64}, "abcd", "acbd"}, {fwd, dtype::bf16}),
+            2 * 16 * 4 * 64 / 8U);
 }
 
 TEST(Kernels, OfConcatsAgreeWithTheReference) {
@@ -158,7 +160,27 @@ TEST(Kernels, OfProductsAgreeWithTheReference) {
   }
 }
 
-TEST(Kernels, OfPaddingAgreeWithTheReference) { expect_right_in<op::pad>({fwd, bwd}, as_it_is); }
+TEST(Kernels, OfPaddingAgreeWithTheReference) {
+  expect_right_in<op::pad>({fwd, bwd}, [](op::pad& o, dice& d) {
+    if (d.chance()) return;
+    const auto axis =
+        static_cast<std::size_t>(d.between(0, static_cast<std::int64_t>(o.dims.size()) - 1));
+    for (dims* of : {&o.dims, &o.before.sizes, &o.after.sizes}) (*of)[axis] *= 8;
+  });
+}
+
+TEST(Kernels, OfPaddingMoveSixteenBytesAtOnce) {
+  const op::pad channels{{32, 64, 3, 3}, {{0, 16, 0, 0}}, {{0, 48, 0, 0}}};
+  const op::pad border{{2, 64, 5, 5}, {{0, 0, 1, 1}}, {{0, 0, 2, 2}}};
+  for (const auto& [type, lanes] : {std::pair{dtype::f32, 4U}, std::pair{dtype::bf16, 8U}}) {
+    for (const layout order : {layout::nhwc, layout::nchw}) {
+      EXPECT_EQ(threads_for(channels, {fwd, type, order}), 32 * 128 * 9 / lanes);
+      EXPECT_EQ(threads_for(channels, {bwd, type, order}), 32 * 64 * 9 / lanes);
+    }
+    EXPECT_EQ(threads_for(border, {fwd, type, layout::nhwc}), 2 * 64 * 8 * 8 / lanes);
+    EXPECT_EQ(threads_for(border, {fwd, type, layout::nchw}), 2 * 64 * 8 * 8U) << "elements";
+  }
+}
 
 TEST(Kernels, OfSlicesAgreeWithTheReference) { expect_right_in<op::slice>({fwd, bwd}, as_it_is); }
 
@@ -217,7 +239,9 @@ TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
   device_for<op::reorder> reorders(1);
   expect_right(reorders, {{2, 3, 1000, 1000}, "abcd", "acdb"}, {fwd, dtype::f32}, false);
   device_for<op::cross_entropy> losses(1);
-  expect_right(losses, {70'000, 3}, {bwd, dtype::f32}, false);
+  expect_right(losses, {70'000, 73}, {bwd, dtype::bf16}, false);
+  device_for<op::pad> paddings(1);
+  expect_right(paddings, {{2, 2'400'000}, {{0, 8}}, {{1, 0}}}, {fwd, dtype::bf16}, false);
   device_for<op::pool> pools(1);
   const op::pool lines{.n = 70'000, .c = 1, .h = 2, .w = 1, .r = 2};
   expect_right(pools, lines, {fwd_training, dtype::f32}, false);
@@ -361,6 +385,132 @@ TEST(Kernels, OfReordersTakeOperandsAnywhere) {
       const std::size_t source = image + i % 16 * 4 + i % 64 / 16;
       EXPECT_EQ(memory.at(140 + off + i), static_cast<float>(off + source)) << off << ' ' << i;
     }
+  }
+}
+
+/// Numbers that begin `off` of them behind a multiple of 16 bytes, with others around. All are -1.
+template <class T>
+class placed_numbers {
+ public:
+  placed_numbers(std::int64_t count, std::int64_t off)
+      : off_(off), count_(count), memory_(static_cast<std::size_t>(off + count + 16), T(-1.0F)) {}
+
+  T& operator[](std::int64_t i) { return memory_[static_cast<std::size_t>(off_ + i)]; }
+
+  /// Makes them 1, 2 and so on up to 100, again and again.
+  void count_up() {
+    for (std::int64_t i = 0; i < count_; ++i) (*this)[i] = T(static_cast<float>(1 + i % 100));
+  }
+
+  /// With those around.
+  [[nodiscard]] std::vector<float> all() const {
+    std::vector<float> values;
+    for (const T& one : memory_) values.push_back(static_cast<float>(one));
+    return values;
+  }
+
+ private:
+  std::int64_t off_;
+  std::int64_t count_;
+  std::vector<T> memory_;
+};
+
+/// Calls `check(type, T{}, off, off1)` for types and for places of two operands in 16 bytes.
+template <class Check>
+void for_types_and_places(const Check& check) {
+  for (const dtype type : {dtype::f32, dtype::bf16, dtype::f16}) {
+    for (const auto& [off, off1] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", name(type), off, off1));
+      with_number(type, [&, off = off, off1 = off1](auto number) {
+        check(type, number, std::int64_t{off}, std::int64_t{off1});
+      });
+    }
+  }
+}
+
+TEST(Kernels, OfPaddingTakeOperandsAnywhere) {
+  cudnn::backend device(1);
+  // Groups of 16 bytes along the last axis, and along joined ones; no such groups.
+  for (const op::pad& o : {op::pad{{2, 3, 16}, {{1, 1, 8}}, {{0, 2, 16}}},
+                           op::pad{{2, 8, 5}, {{0, 16, 0}}, {{1, 0, 0}}},
+                           op::pad{{2, 3, 16}, {{0, 1, 3}}, {{0, 0, 5}}},
+                           op::pad{{2, 3, 5}, {{1, 1, 0}}, {{0, 1, 0}}}}) {
+    SCOPED_TRACE(key(o));
+    for_types_and_places([&]<class T>(dtype type, T, std::int64_t off, std::int64_t off1) {
+      const dims whole = o.padded();
+      placed_numbers<T> src(elements(o.dims), off);
+      placed_numbers<T> dst(elements(whole), off1);
+      placed_numbers<T> again = src;
+      placed_numbers<T> expected = dst;
+      src.count_up();
+      for (std::int64_t i = 0; i < elements(whole); ++i) expected[i] = T(0.0F);
+      for (std::int64_t i = 0; i < elements(o.dims); ++i) {
+        const std::int64_t c = o.before.sizes[2] + i % o.dims[2];
+        const std::int64_t b = o.before.sizes[1] + i / o.dims[2] % o.dims[1];
+        const std::int64_t a = o.before.sizes[0] + i / o.dims[2] / o.dims[1];
+        expected[(a * whole[1] + b) * whole[2] + c] = src[i];
+      }
+      const plan<cudnn::backend, op::pad> padded(device, o, {fwd, type});
+      padded.run(padded.bind(std::vector<address>{&src[0], &dst[0]}, nullptr));
+      EXPECT_EQ(dst.all(), expected.all());
+      const plan<cudnn::backend, op::pad> cut(device, o, {bwd, type});
+      cut.run(cut.bind(std::vector<address>{&dst[0], &again[0]}, nullptr));
+      EXPECT_EQ(again.all(), src.all());
+    });
+  }
+}
+
+TEST(Kernels, OfBiasesTakeOperandsAnywhere) {
+  const cudnn::backend device(1);
+  // Images, channels, and pixels that follow each other, most with a tail behind 16 bytes.
+  using shape = std::array<std::int64_t, 3>;
+  for (const auto& [images, channels, pixels] : {shape{7, 16, 1}, shape{15, 5, 1}, shape{41, 1, 1},
+                                                 shape{2, 3, 8}, shape{3, 5, 7}, shape{9, 7, 3}}) {
+    SCOPED_TRACE(fmt::format("{} {} {}", images, channels, pixels));
+    for_types_and_places([&, images = images, channels = channels, pixels = pixels]<class T>(
+                             dtype type, T, std::int64_t off, std::int64_t off1) {
+      const std::int64_t size = images * channels * pixels;
+      placed_numbers<T> dst(size, off);
+      placed_numbers<T> bias(channels, off1);
+      dst.count_up();
+      bias.count_up();
+      placed_numbers<T> expected = dst;
+      for (std::int64_t i = 0; i < size; ++i) {
+        expected[i] =
+            T(static_cast<float>(dst[i]) + static_cast<float>(bias[i / pixels % channels]));
+      }
+      device.kernels()
+          .find(type, "add_bias")
+          .launch(device.stream(), {dim3(1), 4}, &dst[0], &bias[0], size, channels, pixels);
+      EXPECT_EQ(dst.all(), expected.all());
+    });
+  }
+}
+
+TEST(Kernels, OfCrossEntropyTakeOperandsAnywhere) {
+  cudnn::backend device(1);
+  for (const op::cross_entropy& o :
+       {op::cross_entropy{3, 16}, {5, 7}, {9, 3}, {41, 1}, {2, 1001}}) {
+    SCOPED_TRACE(key(o));
+    for_types_and_places([&]<class T>(dtype type, T, std::int64_t off, std::int64_t off1) {
+      placed_numbers<T> probabilities(o.n * o.c, off);
+      placed_numbers<T> gradient(o.n * o.c, off1);
+      placed_numbers<T> expected = gradient;
+      probabilities.count_up();
+      std::vector<float> target;
+      for (std::int64_t image = 0; image < o.n; ++image) {
+        target.push_back(static_cast<float>(image * 5 % (o.c + 2) - 1));  // some are no classes
+        for (std::int64_t i = image * o.c; i < (image + 1) * o.c; ++i) {
+          const bool correct = i == image * o.c + o.label_of(target.back());
+          expected[i] = T((static_cast<float>(probabilities[i]) - (correct ? 1.0F : 0.0F)) *
+                          (1 / static_cast<float>(o.n)));
+        }
+      }
+      const plan<cudnn::backend, op::cross_entropy> loss(device, o, {bwd, type});
+      loss.run(
+          loss.bind(std::vector<address>{&probabilities[0], target.data(), &gradient[0]}, nullptr));
+      EXPECT_EQ(gradient.all(), expected.all());
+    });
   }
 }
 

@@ -374,13 +374,22 @@ extern "C" __global__ void cross_entropy_gradient(const number* probabilities,
                                                   const float* target, number* gradient,
                                                   i64 images, i64 classes) {
   const float scale = 1 / static_cast<float>(images);
-  for (i64 image = blockIdx.y; image < images; image += gridDim.y) {
-    const i64 label = label_of(target[image], classes);
-    for (i64 i = first(); i < classes; i += stride()) {
-      const i64 j = image * classes + i;
-      gradient[j] = narrow((widen(probabilities[j]) - (i == label ? 1.0F : 0.0F)) * scale);
+  const i64 size = images * classes;
+  for_elements(size, aligned(probabilities) && aligned(gradient), [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    i64 image = quotient_of(i, classes, size);
+    i64 begin = image * classes;
+    i64 correct = begin + label_of(target[image], classes);
+    auto values = load<n>(probabilities + i);
+    for (int j = 0; j < n; ++j) {
+      if (i + j == begin + classes) {  // 16 bytes may have numbers of several images
+        begin += classes;
+        correct = begin + label_of(target[++image], classes);
+      }
+      values.at[j] = narrow((widen(values.at[j]) - (i + j == correct ? 1.0F : 0.0F)) * scale);
     }
-  }
+    store(gradient + i, values);
+  });
 }
 
 // Row-major index of the element at `offset` of channels-last images. For row-major tensors pass

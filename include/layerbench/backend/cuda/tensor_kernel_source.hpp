@@ -124,31 +124,33 @@ struct pad_axes {
   i64 offsets[4];
   i64 limits[4];
   i64 steps[4];
+  int by_lanes;
 };
 
+// The place in the source of element i of the destination; -1 where there are zeros.
 template <class Index>
-void pad_by(const number* src, number* dst, i64 size, const pad_axes& o) {
-  for (i64 i = first(); i < size; i += stride()) {
-    Index rest = static_cast<Index>(i);
-    i64 place = 0;
-    bool inside = true;
-    for (int axis = 3; axis >= 0; --axis) {
-      const Index count = static_cast<Index>(o.counts[axis]);
-      const i64 at = static_cast<i64>(rest % count) + o.offsets[axis];
-      inside = inside && at >= 0 && at < o.limits[axis];
-      place += at * o.steps[axis];
-      rest /= count;
-    }
-    dst[i] = inside ? src[place] : narrow(0.0F);
+i64 padded_place(Index i, const pad_axes& o) {
+  i64 place = 0;
+  bool inside = true;
+  for (int axis = 3; axis >= 0; --axis) {
+    const Index count = static_cast<Index>(o.counts[axis]);
+    const i64 at = static_cast<i64>(i % count) + o.offsets[axis];
+    inside = inside && at >= 0 && at < o.limits[axis];
+    place += at * o.steps[axis];
+    i /= count;
   }
+  return inside ? place : -1;
 }
 
 extern "C" __global__ void pad(const number* src, number* dst, i64 size, pad_axes o) {
-  if (size <= 0x7FFFFFFF) {
-    pad_by<unsigned>(src, dst, size, o);
-  } else {
-    pad_by<i64>(src, dst, size, o);
-  }
+  for_elements(size, o.by_lanes != 0 && aligned(src) && aligned(dst), [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    const i64 place = size <= 0x7FFFFFFF ? padded_place(static_cast<unsigned>(i), o)
+                                         : padded_place(i, o);
+    pack<number, n> values = {};
+    if (place >= 0) values = load<n>(src + place);
+    store(dst + i, values);
+  });
 }
 
 // Copies runs of `run` elements that follow each other to places `step` apart.
@@ -346,11 +348,23 @@ extern "C" __global__ void stream_write(const float* src, float* dst, i64 size) 
   });
 }
 
+// `pixels` elements of a channel follow each other: 1 if channels are last.
 extern "C" __global__ void add_bias(number* dst, const number* bias, i64 size, i64 channels,
                                     i64 pixels) {
-  for (i64 i = first(); i < size; i += stride()) {
-    dst[i] = narrow(widen(dst[i]) + widen(bias[i / pixels % channels]));
-  }
+  for_elements(size, aligned(dst), [&](auto wide, i64 i) {
+    constexpr int n = decltype(wide)::value;
+    const i64 row = quotient_of(i, pixels, size);
+    i64 pixel = i - row * pixels;
+    i64 channel = remainder_of(row, channels, size);
+    auto values = load<n>(dst + i);
+    for (int j = 0; j < n; ++j) {
+      values.at[j] = narrow(widen(values.at[j]) + widen(bias[channel]));
+      if (++pixel < pixels) continue;
+      pixel = 0;
+      if (++channel == channels) channel = 0;
+    }
+    store(dst + i, values);
+  });
 }
 )cuda";
 

@@ -36,8 +36,8 @@ class plan<cudnn::backend, op::cross_entropy> : public cudnn::direct_plan {
 
   void run(const binding& bound) const {
     if (gradient_) {
-      gradient_->launch(stream(), cuda::grid_for(o_.c, o_.n), bound[0], bound[1], bound[2], o_.n,
-                        o_.c);
+      gradient_->launch(stream(), cuda::grid_for_vectors(o_.n * o_.c, logical(0).type), bound[0],
+                        bound[1], bound[2], o_.n, o_.c);
       return;
     }
     const auto tensor = loss_->tensor.get();

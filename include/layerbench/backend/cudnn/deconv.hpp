@@ -64,7 +64,8 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
     } else if (bias_) {
       const std::size_t dst = operands().size() - 1;
       const std::int64_t size = elements(logical(dst).extents);
-      bias_->launch(stream(), cuda::grid_for(size), result_of(bound), bound.operands[2], size, o_.k,
+      bias_->launch(stream(), cuda::grid_for_vectors(size, logical(dst).type), result_of(bound),
+                    bound.operands[2], size, o_.k,
                     channels_last(dst) ? std::int64_t{1} : o_.p() * o_.q());
     }
     apply_post(bound);

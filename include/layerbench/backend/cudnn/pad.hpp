@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -16,12 +17,12 @@
 namespace layerbench::cudnn {
 
 /// Base class of plans by a kernel of layerbench that copies between a tensor and one with zeros
-/// around it: it reads zeros where a position lies outside of its source.
+/// around it: it reads zeros where a position lies outside of its source. Axes without zeros are
+/// joined with the next slower one. It moves 16 bytes at once where the fastest axis then has
+/// multiples of these in both tensors and in front of the smaller one.
 class padding_plan : public direct_plan {
  public:
-  void run(const binding& at) const {
-    kernel_.launch(stream(), cuda::grid_for(size_), at[0], at[1], size_, axes_);
-  }
+  void run(const binding& at) const { kernel_.launch(stream(), grid_, at[0], at[1], size_, axes_); }
 
  protected:
   /// `removes`: the source is the padded tensor.
@@ -35,14 +36,27 @@ class padding_plan : public direct_plan {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, std::ranges::greater{},
                              [&](std::size_t axis) { return strides_of(1)[axis]; });
-    std::size_t at = axes_.counts.size() - order.size();
-    for (const std::size_t axis : order) {
-      const std::int64_t before = o.before.sizes[axis];
-      axes_.counts.at(at) = this->logical(1).extents[axis];
-      axes_.offsets.at(at) = removes ? before : -before;
-      axes_.limits.at(at) = this->logical(0).extents[axis];
-      axes_.steps.at(at++) = strides_of(0)[axis];
+    std::size_t at = axes_.counts.size();
+    for (const std::size_t axis : order | std::views::reverse) {
+      const std::int64_t count = this->logical(1).extents[axis];
+      const std::int64_t limit = this->logical(0).extents[axis];
+      const std::int64_t step = strides_of(0)[axis];
+      if (count == 1 && limit == 1) continue;
+      // Without zeros along the faster axes, this axis consists of their runs in both tensors.
+      const bool joins = at < axes_.counts.size() && axes_.counts.at(at) == axes_.limits.at(at) &&
+                         step == axes_.steps.at(at) * axes_.limits.at(at);
+      if (!joins) axes_.steps.at(--at) = step;
+      const std::int64_t run = axes_.counts.at(at);
+      axes_.counts.at(at) = count * run;
+      axes_.offsets.at(at) = (removes ? 1 : -1) * o.before.sizes[axis] * run;
+      axes_.limits.at(at) = limit * run;
     }
+    // Both tensors are dense, so all other steps are multiples of the fastest axis' extents.
+    const std::int64_t lanes = cuda::lanes_of(request.type);
+    const bool by_lanes = axes_.steps.back() == 1 && axes_.counts.back() % lanes == 0 &&
+                          axes_.offsets.back() % lanes == 0 && axes_.limits.back() % lanes == 0;
+    axes_.by_lanes = by_lanes ? 1 : 0;
+    grid_ = by_lanes ? cuda::grid_for_vectors(size_, request.type) : cuda::grid_for(size_);
   }
 
  private:
@@ -52,11 +66,13 @@ class padding_plan : public direct_plan {
     std::array<std::int64_t, 4> offsets{};  ///< of positions in the source
     std::array<std::int64_t, 4> limits{1, 1, 1, 1};
     std::array<std::int64_t, 4> steps{};
+    int by_lanes = 0;  ///< whether 16 bytes can be copied at once
   };
 
   std::int64_t size_;
   cuda::kernel kernel_;
   axes axes_;
+  cuda::grid grid_{};
 };
 
 }  // namespace layerbench::cudnn
