@@ -487,6 +487,39 @@ TEST(Kernels, OfBiasesTakeOperandsAnywhere) {
   }
 }
 
+TEST(Kernels, OfPostOpsTakeOperandsAnywhereAndApplyThemInOrder) {
+  const cudnn::backend device(1);
+  using enum op::post_op;
+  const op::post_op leaky = op::post_op_of(op::activation_kind::leaky_relu);
+  const op::post_op clipped = op::post_op_of(op::activation_kind::relu6);
+  for (const std::int64_t size : {1, 8, 37}) {
+    for_types_and_places([&]<class T>(dtype type, T, std::int64_t off, std::int64_t off1) {
+      placed_numbers<T> src(size, off);
+      placed_numbers<T> addend(size, off1);
+      placed_numbers<T> dst(size, off);
+      src.count_up();
+      addend.count_up();
+      dst.count_up();
+      const op::operand result{"dst", {size}, op::role::destination, type};
+      for (const bool overwrites : {false, true}) {
+        const op::post_ops post{clipped, overwrites ? sum : add, leaky, add};
+        const cuda::post_kernel kernel(device, post, result);
+        EXPECT_EQ(kernel.scratch_bytes() > 0, overwrites) << "the sum reads dst";
+        placed_numbers<T> expected = dst;
+        placed_numbers<T>& first = overwrites ? dst : addend;
+        for (std::int64_t i = 0; i < size; ++i) {
+          const float x =
+              std::clamp(static_cast<float>(src[i]), 0.0F, 6.0F) + static_cast<float>(first[i]);
+          expected[i] = T((x < 0 ? 0.01F * x : x) + static_cast<float>(addend[i]));
+        }
+        const std::vector<address> operands{overwrites ? &dst[0] : &addend[0], &addend[0], &dst[0]};
+        kernel.run(device.stream(), &src[0], operands);
+        EXPECT_EQ(dst.all(), expected.all()) << size << ' ' << overwrites;
+      }
+    });
+  }
+}
+
 TEST(Kernels, OfCrossEntropyTakeOperandsAnywhere) {
   cudnn::backend device(1);
   for (const op::cross_entropy& o :

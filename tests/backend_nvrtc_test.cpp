@@ -98,7 +98,7 @@ TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
     EXPECT_GT(count(body, store), 0) << name;
     EXPECT_EQ(count(body, load) * stores, count(body, store) * loads) << name;
   }
-  for (const char* name : {"batchnorm", "layernorm", "embedding_gradient_parts"}) {
+  for (const char* name : {"batchnorm", "layernorm", "embedding_gradient_parts", "post_ops"}) {
     EXPECT_GT(count(body_of(name, code), load), 0) << name;
     EXPECT_GT(count(body_of(name, code), store), 0) << name;
   }
