@@ -270,8 +270,8 @@ TEST_F(Preparation, OfAChainOfALargeModelIsNoWorkForTheHost) {
 }
 
 TEST_F(Preparation, ComputesExactResultsOnAllProcessors) {
-  const op::any relu(op::activation{.dims = {2, 8, 16, 16}});
-  const reference::exact_value right = reference::exact_value_of(*relu.get<op::activation>(), fwd);
+  const op::gemm product{.m = 8, .n = 32, .k = 20'000};
+  const reference::exact_value right = reference::exact_value_of(product, fwd);
   std::mutex mutex;
   std::map<std::thread::id, int> threads;  // elements that each computed
   std::map<std::int64_t, int> elements;
@@ -280,9 +280,11 @@ TEST_F(Preparation, ComputesExactResultsOnAllProcessors) {
   const reference::exact_value watched =
       [&](reference::tensors inputs) -> reference::exact_element {
     return [&, exact = right(inputs)](std::size_t output, std::int64_t i) {
-      const std::scoped_lock lock(mutex);
-      ++threads[std::this_thread::get_id()];
-      ++elements[i];
+      {
+        const std::scoped_lock lock(mutex);
+        ++threads[std::this_thread::get_id()];
+        ++elements[i];
+      }
       if (i == thrown) throw error("no such element");
       reference::sum result = exact(output, i);
       if (i == wrong) result.value += 1;
@@ -291,7 +293,8 @@ TEST_F(Preparation, ComputesExactResultsOnAllProcessors) {
   };
   const auto verify = [&] {
     const plan_request request{.pass = fwd};
-    run::verify(context_->device(), *context_->device().plan(relu, request), watched, 1, false);
+    run::verify(context_->device(), *context_->device().plan(op::any(product), request), watched, 1,
+                false);
   };
   EXPECT_NO_THROW(verify());
   const std::size_t processors = machine::this_machine().processors().size();
@@ -307,6 +310,46 @@ TEST_F(Preparation, ComputesExactResultsOnAllProcessors) {
     thrown = i;
     EXPECT_THROW(verify(), error) << i;
     thrown = -1;
+  }
+}
+
+TEST_F(Preparation, AllowsForARoundingBeforeEachKernel) {
+  run::compute_device& device = context_->device();
+  const op::deconv o{.n = 1,
+                     .c = 128,
+                     .h = 8,
+                     .w = 8,
+                     .k = 8,
+                     .r = 3,
+                     .s = 3,
+                     .bias = true,
+                     .post = {op::post_op::add}};
+  const auto plan = device.plan(op::any(o), {.type = dtype::bf16});
+  EXPECT_TRUE(plan->algorithm().ends_with("_and_kernel"));
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_NO_THROW(run::verify(device, *plan, reference::exact_value_of(o, fwd), seed, true));
+  }
+}
+
+TEST_F(Preparation, FindsSmallErrorsBehindAFunctionOfLargeSums) {
+  run::compute_device& device = context_->device();
+  for (const auto& [kind, wrong] :
+       {std::pair{op::activation_kind::relu6, 0.1}, {op::activation_kind::tanh, 0.03}}) {
+    const op::gemm o{.m = 16, .n = 16, .k = 4096, .post = {op::post_op_of(kind)}};
+    const auto plan = device.plan(op::any(o), {.type = dtype::bf16});
+    const auto error_of = [&](double shift) -> reference::exact_value {
+      return [&o, shift](reference::tensors inputs) -> reference::exact_element {
+        return [exact = reference::evaluate(o, fwd, inputs), shift](std::size_t output,
+                                                                    std::int64_t i) {
+          reference::sum result = exact(output, i);
+          result.value += shift;
+          return result;
+        };
+      };
+    };
+    EXPECT_NO_THROW(run::verify(device, *plan, error_of(0), 1, true)) << name(kind);
+    EXPECT_THROW(run::verify(device, *plan, error_of(wrong), 1, true), run::wrong_result)
+        << name(kind);
   }
 }
 

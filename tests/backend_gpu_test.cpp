@@ -148,6 +148,9 @@ TEST(Gpu, HasThePeaksOfItsDataSheet) {
         1e-3 * of.multiprocessors * of.ghz * cuda::flops_per_clock(of.capability, of.type);
     EXPECT_NEAR(peak, of.teraflops, 0.02 * of.teraflops) << of.gpu << ' ' << name(of.type);
   }
+  // An RTX 4090: 128 multiprocessors at 2.52 GHz, 165.2 TFLOP/s in 16 bits with sums in f32.
+  EXPECT_NEAR(1e-3 * 128 * 2.52 * cuda::flops_per_clock(89, dtype::bf16, true), 165.2, 2);
+  EXPECT_NEAR(1e-3 * 128 * 2.52 * cuda::flops_per_clock(89, dtype::f32, true), 82.6, 1);
   EXPECT_EQ(cuda::flops_per_clock(80, dtype::f8_e4m3), 0) << "it has none";
   EXPECT_EQ(cuda::flops_per_clock(70, dtype::bf16), 0);
   EXPECT_EQ(cuda::flops_per_clock(61, dtype::f32), 0) << "not known";

@@ -84,6 +84,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* all, int /*number*/) {
   all->major = 9;
   return fake.fails("cudaGetDeviceProperties") ? cudaErrorUnknown : cudaSuccess;
 }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr /*which*/, int /*number*/) {
+  *value = 1;
+  return cudaSuccess;
+}
 cudaError_t cudaMemsetAsync(void* to, int /*value*/, std::size_t /*bytes*/, cudaStream_t stream) {
   fake.use(to);
   return use_of_cuda("cudaMemsetAsync", stream);

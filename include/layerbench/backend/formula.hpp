@@ -27,7 +27,8 @@ struct sum {
   double rounded = 0;          ///< largest magnitude that it rounds, where above |value|
   /// Root of the sum of the squares of the terms that a library also rounds to the data type.
   double rounded_terms = 0;
-  /// |value| before the post-ops times their slopes: what a rounding there counts at the end.
+  /// By how much a rounding before the post-ops changes the value, in units of that rounding's
+  /// relative error.
   double before_post = 0;
 
   void add(double term) {

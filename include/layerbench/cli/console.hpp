@@ -60,8 +60,8 @@ struct palette {
   return row.counters.contains("flops_of_peak") || row.counters.contains("bytes_of_peak");
 }
 
-/// The larger share of a peak, such as "74%c", of a row that is so many times as fast as `of` says;
-/// "-" where none is known.
+/// The larger share of a peak, such as "74%c", where the time is `faster` times shorter than that
+/// of the counters `of`; "-" where none is known.
 [[nodiscard]] inline std::string share_of_peak(const result::counters& of, double faster) {
   const auto share = [&](std::string_view name) {
     const auto found = of.find(name);

@@ -178,13 +178,14 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
     taken.calls_per_sample = calls_per_sample_;
     const auto batch = static_cast<benchmark::IterationCount>(taken.calls_per_sample);
     // Google Benchmark's own clocks stand still meanwhile, so that its CPU time is of calls alone.
+    run::telemetry_watch telemetry(calls.device());
     const auto set_up_aside = [&](std::int64_t n) {
       state.PauseTiming();
+      telemetry.look();
       set_up(n);
       state.ResumeTiming();
     };
     result::measurement timed;
-    const auto before = run::telemetry_reading::of(calls.device());
     run::measure_pass(
         calls.threads(), *watch_,
         [&] {
@@ -197,7 +198,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
           return std::move(taken);
         },
         timed);
-    run::add_telemetry(before, run::telemetry_reading::of(calls.device()), timed);
+    telemetry.add_to(timed);
     calls.describe(timed);
     return timed;
   }

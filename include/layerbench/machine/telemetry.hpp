@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <layerbench/backend/device.hpp>
@@ -25,10 +26,6 @@ namespace layerbench::run {
 struct telemetry_reading {
   std::map<std::string, double> values;
   double time;  ///< seconds of the wall clock
-
-  [[nodiscard]] static telemetry_reading of(compute_device& device) {
-    return {device.telemetry(), stopwatch::now()};
-  }
 };
 
 /// Adds the telemetry before, during and after a measurement pass to its row: means over the
@@ -79,7 +76,10 @@ inline void add_telemetry(const std::vector<telemetry_reading>& readings, result
 /// Reads a device's telemetry before, during and after a pass.
 class telemetry_watch {
  public:
-  explicit telemetry_watch(compute_device& device) : device_(device) { read(); }
+  explicit telemetry_watch(compute_device& device, std::function<double()> now = stopwatch::now)
+      : device_(device), now_(std::move(now)) {
+    read();
+  }
 
   /// A reading between two samples, if the latest one is long enough ago: clocks and power change
   /// no faster, and readings take at most a twentieth of the time.
@@ -88,7 +88,7 @@ class telemetry_watch {
     constexpr double least_pauses = 20;  // as long as a reading
     const telemetry_reading& latest = readings_.back();
     if (latest.values.empty()) return;
-    if (stopwatch::now() - latest.time >= std::max(interval, least_pauses * seconds_)) read();
+    if (now_() - latest.time >= std::max(interval, least_pauses * seconds_)) read();
   }
   /// Takes the last reading and adds all to the row of the pass.
   void add_to(result::measurement& row) {
@@ -98,12 +98,14 @@ class telemetry_watch {
 
  private:
   void read() {
-    const double start = stopwatch::now();
-    readings_.push_back(telemetry_reading::of(device_));
+    const double start = now_();
+    std::map<std::string, double> values = device_.telemetry();
+    readings_.push_back({std::move(values), now_()});
     seconds_ = readings_.back().time - start;
   }
 
   compute_device& device_;
+  std::function<double()> now_;
   std::vector<telemetry_reading> readings_;
   double seconds_ = 0;  ///< that the latest reading took
 };

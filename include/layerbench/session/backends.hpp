@@ -140,6 +140,10 @@ struct held_clocks {
   held_clocks held{.state = o.clocks};
   const auto mhz = o.locked_mhz();
   if (!mhz) return held;
+  if (o.turns) {
+    throw usage_error(fmt::format(
+        "--clocks={}: not with --turns: the other program may free the clock", o.clocks));
+  }
   if (o.data_parallel) {
     throw usage_error(fmt::format(
         "--clocks={}: of the GPU of one rank only; lock all with nvidia-smi --lock-gpu-clocks",

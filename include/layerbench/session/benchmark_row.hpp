@@ -124,8 +124,9 @@ class benchmark_row {
     counters["bytes"] =
         static_cast<double>(op::least_bytes(spec_.op.operands(request.pass, request.type)));
     const peak_rates peaks = device().peaks(spec_.op.own_type().value_or(request.type));
+    const bool sends = !spec_.op.rates().empty();  // peaks are of a device alone
     const auto add_share = [&](const char* share, const char* of, double peak) {
-      if (peak > 0) counters[share] = counters[of] / (row.mean_seconds() * peak);
+      if (peak > 0 && !sends) counters[share] = counters[of] / (row.mean_seconds() * peak);
     };
     add_share("flops_of_peak", "flops", peaks.flops);
     add_share("bytes_of_peak", "bytes", peaks.bytes);

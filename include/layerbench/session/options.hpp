@@ -41,8 +41,8 @@ struct options {
   std::string timing;  ///< single, stream or graph, where a device has a choice; empty: default
   /// Of GPUs: burst; steady: work precedes each pass until clocks are steady; lock or lock:MHZ.
   std::string clocks = "burst";
-  std::string speed = "usual";   ///< of the processors at which samples count: usual or any
-  bool turns = false;            ///< stop before each round, so that other programs take turns
+  std::string speed = "usual";  ///< of the processors at which samples count: usual or any
+  bool turns = false;           ///< stop before each round, so that other programs take turns
   std::string order = "nhwc";
   std::vector<std::string> fusions{std::string(model::no_fusion)};
   std::string memory = "fresh";  ///< of activations; or reused

@@ -118,10 +118,17 @@ class exact_results {
   }
   [[nodiscard]] std::vector<reference::sum> at(std::size_t output,
                                                std::span<const std::int64_t> indices) {
+    constexpr double least_terms = 1e6;  // of a thread's work that outlasts its start
     std::vector<reference::sum> values(indices.size());
-    const std::size_t threads = std::min(formulas_.size(), indices.size());
+    if (indices.empty()) return values;
+    values[0] = formula(0)(output, indices[0]);
+    const auto terms = static_cast<double>(values[0].terms) * static_cast<double>(indices.size());
+    const std::size_t threads =
+        terms < least_terms ? 1 : std::min(formulas_.size(), indices.size());
+    // Neighbours share the most, so each thread has a part of the indices that is in one piece.
     const auto share = [&](std::size_t thread) {
-      for (std::size_t j = thread; j < indices.size(); j += threads) {
+      const std::size_t first = std::max<std::size_t>(thread * indices.size() / threads, 1);
+      for (std::size_t j = first; j < (thread + 1) * indices.size() / threads; ++j) {
         values[j] = formula(thread)(output, indices[j]);
       }
     };
@@ -132,7 +139,7 @@ class exact_results {
         share(thread);
       }));
     }
-    if (threads > 0) share(0);
+    share(0);
     for (std::future<void>& other : others) other.get();
     return values;
   }

@@ -101,13 +101,13 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     constexpr float one = 1;
     constexpr float zero = 0;
     const address dst = bound.addresses[product_.output];
-    address output = post_.stored_at(dst, bound.workspace);  // also C, unread since beta is 0
-    cuda::check(
-        cublasLtMatmul(library_, bound.call.get(), &one, bound.addresses[product_.a.operand],
-                       a_.get(), bound.addresses[product_.b.operand], b_.get(), &zero, output,
-                       result_.get(), output, result_.get(), &algorithm_.algo,
-                       post_.left_of(bound.workspace), algorithm_.workspaceSize, stream()),
-        "cublasLtMatmul");
+    address output = post_.result_address(dst, bound.workspace);  // also C, unread since beta is 0
+    cuda::check(cublasLtMatmul(
+                    library_, bound.call.get(), &one, bound.addresses[product_.a.operand], a_.get(),
+                    bound.addresses[product_.b.operand], b_.get(), &zero, output, result_.get(),
+                    output, result_.get(), &algorithm_.algo,
+                    post_.library_workspace(bound.workspace), algorithm_.workspaceSize, stream()),
+                "cublasLtMatmul");
     post_.run(stream(), output, bound.addresses);
   }
 
@@ -248,7 +248,8 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   /// Sets the algorithm by name; empty: the first proposal. Throws unsupported.
   void choose(const std::string& algorithm) {
     fast_accumulation_ =
-        type_ == dtype::f8_e4m3 && algorithm.find(cuda::fast_suffix) != std::string::npos;
+        type_ == dtype::f8_e4m3 &&
+        cuda::without_suffix(algorithm, cuda::post_kernel_suffix).ends_with(cuda::fast_suffix);
     const std::size_t count = algorithm.empty() ? 1 : max_alternatives;
     for (const auto& proposal : proposals(count, fast_accumulation_)) {
       if (!algorithm.empty() && name_of(proposal, fast_accumulation_) != algorithm) continue;

@@ -31,7 +31,7 @@ class backend {
   explicit backend(int /*threads*/)
       : device_(current_device()),
         nvml_(bus_id_of(device_)),
-        peaks_(device_),
+        peaks_(device_, nvml_.is_divided()),
         stream_(make_stream()),
         clock_(stream_.get()),
         kernels_(device_) {}
@@ -56,15 +56,14 @@ class backend {
     facts["gpu_multiprocessors"] = std::to_string(gpu.multiprocessors);
     facts["gpu_l2_bytes"] = std::to_string(gpu.l2_bytes);
     facts["gpu_memory_bytes"] = std::to_string(gpu.memory_bytes);
-    if (std::string peaks = text(cuda::peaks(current_device())); !peaks.empty()) {
-      facts["gpu_peaks"] = std::move(peaks);
-    }
     facts["cuda_driver_version"] = version_text(driver_version());
     facts["cuda_version"] = version_text(runtime_version());
     facts["cuda_clock"] = "events in the stream";
     facts["cuda_compiled_version"] = version_text(CUDART_VERSION);
     const nvml managed(bus_id_of(current_device()));
     managed.describe(facts);
+    std::string peaks = text(cuda::peaks(current_device(), managed.is_divided()));
+    if (!peaks.empty()) facts["gpu_peaks"] = std::move(peaks);
     if (managed.is_divided()) facts["gpu_uuid"] = "MIG-" + uuid_of(current_device());
   }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -93,9 +94,9 @@ struct properties {
 /// FLOPs per clock of a multiprocessor of compute capability `capability` (90 for 9.0), dense, with
 /// sums in single precision or 32-bit integers; 0 if they are not known. Those of f32 are of CUDA
 /// cores, all others of tensor cores. From NVIDIA's architecture white papers and data sheets of
-/// V100, T4, A100, A40, L40S, H100, B200 and RTX PRO 6000. GeForce cards of 8.6 and later reach
-/// half of it in 16 bits.
-[[nodiscard]] inline int flops_per_clock(int capability, dtype type) {
+/// V100, T4, A100, A40, L40S, H100, B200 and RTX PRO 6000. The tensor cores of a GeForce add up in
+/// single precision at half of the rate.
+[[nodiscard]] inline int flops_per_clock(int capability, dtype type, bool is_geforce = false) {
   struct rates {
     int capability, f32, tf32, half, bytes;  ///< f16 and bf16; s8
     bool has_f8;
@@ -106,46 +107,52 @@ struct properties {
       rates{89, 256, 512, 1024, 2048, true},    rates{90, 256, 2048, 4096, 8192, true},
       rates{100, 256, 4096, 8192, 16384, true}, rates{120, 256, 512, 1024, 2048, true},
   };
+  const int divisor = is_geforce ? 2 : 1;
   for (const rates& of : all) {
     if (of.capability != capability) continue;
     switch (type) {
       case dtype::f32: return of.f32;
-      case dtype::tf32: return of.tf32;
-      case dtype::f16: return of.half;
-      case dtype::bf16: return capability < 80 ? 0 : of.half;
+      case dtype::tf32: return of.tf32 / divisor;
+      case dtype::f16: return of.half / divisor;
+      case dtype::bf16: return capability < 80 ? 0 : of.half / divisor;
       case dtype::s8:
       case dtype::u8: return of.bytes;
-      case dtype::f8_e4m3: return of.has_f8 ? of.bytes : 0;
+      case dtype::f8_e4m3: return of.has_f8 ? of.bytes / divisor : 0;
       case dtype::f64: return 0;
     }
   }
   return 0;
 }
 
-/// What GPU `number` can do at most at its highest clocks.
+/// What GPU `number` can do at most at its highest clocks. Of a slice (MIG) the bandwidth is not
+/// known. Throws api_error.
 class peaks {
  public:
-  explicit peaks(int number) {
+  explicit peaks(int number, bool is_slice = false) {
     cudaDeviceProp all{};
-    if (cudaGetDeviceProperties(&all, number) != cudaSuccess) return;
+    check(cudaGetDeviceProperties(&all, number), "cudaGetDeviceProperties");
     capability_ = 10 * all.major + all.minor;
+    is_geforce_ = std::string_view(static_cast<const char*>(all.name)).find("GeForce") !=
+                  std::string_view::npos;
     const auto attribute = [&](cudaDeviceAttr which) {
       int value = 0;
       return cudaDeviceGetAttribute(&value, which, number) == cudaSuccess ? value : 0;
     };
     constexpr double hertz = 1e3;  // of the unit of both clocks
     cycles_ = hertz * attribute(cudaDevAttrClockRate) * all.multiProcessorCount;
+    if (is_slice) return;
     // Two transfers a clock, as NVIDIA's sample deviceQuery has it.
     bytes_ = 2 * hertz * attribute(cudaDevAttrMemoryClockRate) *
              attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
   }
 
   [[nodiscard]] peak_rates of(dtype type) const {
-    return {cycles_ * flops_per_clock(capability_, type), bytes_};
+    return {cycles_ * flops_per_clock(capability_, type, is_geforce_), bytes_};
   }
 
  private:
   int capability_ = 0;
+  bool is_geforce_ = false;
   double cycles_ = 0;  ///< per second, of all multiprocessors
   double bytes_ = 0;   ///< per second, of memory
 };

@@ -58,11 +58,11 @@ class post_kernel {
   /// destination had before.
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// Where the call stores its result.
-  [[nodiscard]] address stored_at(address destination, address workspace) const {
+  [[nodiscard]] address result_address(address destination, address workspace) const {
     return scratch_bytes_ > 0 ? workspace : destination;
   }
   /// The workspace of the call.
-  [[nodiscard]] address left_of(address workspace) const {
+  [[nodiscard]] address library_workspace(address workspace) const {
     return static_cast<std::byte*>(workspace) + scratch_bytes_;
   }
 

@@ -166,7 +166,7 @@ class tensor_plan {
   template <class Sum>
   [[nodiscard]] static Sum rounded_before_bias(Sum exact, const op::operand& bias) {
     const double largest = std::max(std::abs(bias.low), std::abs(bias.high));
-    exact.roundings = std::max<std::int64_t>(exact.roundings, 2);
+    ++exact.roundings;
     exact.rounded = std::max(exact.rounded, std::abs(exact.value) + largest);
     return exact;
   }
@@ -174,7 +174,7 @@ class tensor_plan {
   /// The error bound of an exact result that is rounded before the post-ops.
   template <class Sum>
   [[nodiscard]] static Sum rounded_before_post(Sum exact) {
-    exact.roundings = std::max<std::int64_t>(exact.roundings, 2);
+    ++exact.roundings;
     exact.rounded = std::max(exact.rounded, exact.before_post);
     return exact;
   }

@@ -57,7 +57,7 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
                              bound[1], bytes);
     }
     if (joins_sum_) return post_.run(stream(), bound[0], bound.operands);
-    const address sum = post_.stored_at(bound.operands.back(), bound.workspace);
+    const address sum = post_.result_address(bound.operands.back(), bound.workspace);
     kernel_->launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), bound[0], bound[1],
                     sum, size_, image_);
     post_.run(stream(), sum, bound.operands);

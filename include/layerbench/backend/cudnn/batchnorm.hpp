@@ -114,7 +114,7 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
     const dims& extents = logical(0).extents;
     const std::int64_t size = elements(extents);
     const bool channels_last = strides_of(0)[1] == 1;
-    const address stored = post_.stored_at(bound.operands.back(), bound.workspace);
+    const address stored = post_.result_address(bound.operands.back(), bound.workspace);
     kernel_->launch(
         stream(), cuda::grid_for_vectors(size, logical(0).type), bound[0], stored, size, extents[1],
         channels_last ? std::int64_t{1} : extents[2] * extents[3],

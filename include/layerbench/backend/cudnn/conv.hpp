@@ -35,6 +35,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
     bool fast = false;   ///< accumulation
     bool joined = true;  ///< post-ops are part of the graph
     std::optional<cudnn::execution_plan> plan = {};
+    cudnn::tried_plans tried = {};  ///< on the way to the plan
   };
 
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
@@ -47,6 +48,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
                    chosen.joined ? op::post_ops() : o.post),
         o_(o),
         request_(request) {
+    if (!chosen.tried.choices.empty()) set_tried(std::move(chosen.tried));
     approximates_ = !has_post_kernel() && std::ranges::any_of(o.post, [](op::post_op p) {
       return !op::is_addition(p) && p != op::post_op::relu;
     });
@@ -139,9 +141,13 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
     for (const bool joined : {true, false}) {
       proposal next{false, joined};
       try {
-        next.plan = first_plan_of(device, graph_of(o, request, next), request);
+        next.plan = first_plan_of(device, graph_of(o, request, next), request, next.tried);
       } catch (const unsupported& e) {
         if (joined) reason = e.what();
+        continue;
+      } catch (const api_error& e) {  // this version of cuDNN does not know a function
+        if (!joined) throw;
+        reason = e.what();
         continue;
       }
       if (!next.plan->is_fallback()) return next;

@@ -79,7 +79,7 @@ class conv_graph : public operation_graph {
     pointwise function;
     std::optional<std::size_t> operand = {};  ///< a tensor
     std::optional<float> constant = {};
-    std::size_t back = 0;  ///< the result so many steps before the latest; 0: none
+    std::size_t back = 0;  ///< the result that many steps earlier; 0: none
   };
   /// What follows the convolution in the same call: scales, the bias and the post-ops.
   [[nodiscard]] std::vector<step> steps_of(const op::conv& o, op::pass pass) const {

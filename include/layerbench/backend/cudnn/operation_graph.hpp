@@ -174,9 +174,12 @@ class graph_execution {
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] static execution_plan first_plan_of(const backend& device, const Graph& graph,
-                                                    const plan_request& request) {
-    return first_plan(graph.self(), gpu_of(device.library()), limits_of(graph, request));
+                                                    const plan_request& request,
+                                                    tried_plans& tried) {
+    return first_plan(graph.self(), gpu_of(device.library()), limits_of(graph, request), &tried);
   }
+  /// Of a search that found the plan.
+  void set_tried(tried_plans tried) { tried_ = std::move(tried); }
   /// Plans of another graph with the same tensors.
   [[nodiscard]] std::vector<execution_plan> plans_of(const Graph& other, std::size_t most) const {
     return cudnn::proposed_plans(other.self(), gpu_of(library_), limits_, {}, most);
@@ -261,8 +264,8 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
 
   [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
     std::vector<address> of_graph(places.begin(), places.end());
-    of_graph.back() = post_.stored_at(places.back(), workspace);
-    return {this->variant_pack(of_graph, post_.left_of(workspace)),
+    of_graph.back() = post_.result_address(places.back(), workspace);
+    return {this->variant_pack(of_graph, post_.library_workspace(workspace)),
             {places.begin(), places.end()},
             workspace};
   }
@@ -282,7 +285,7 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
  protected:
   /// Where the graph stores its result.
   [[nodiscard]] address result_of(const binding& bound) const {
-    return post_.stored_at(bound.operands.back(), bound.workspace);
+    return post_.result_address(bound.operands.back(), bound.workspace);
   }
   void apply_post(const binding& bound) const {
     post_.run(stream(), result_of(bound), bound.operands);
