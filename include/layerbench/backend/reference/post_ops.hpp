@@ -18,7 +18,8 @@ namespace layerbench::reference {
 /// `first_addend` on.
 [[nodiscard]] inline sum with_post_ops(sum result, const op::post_ops& post, tensors in,
                                        std::size_t first_addend, std::int64_t index) {
-  constexpr double rounding = 1.0 / 256;  // of bf16, the coarsest type
+  if (post.empty()) return result;
+  constexpr double rounding = 1.0 / 256;  // of bf16, the coarsest type of a result
   std::array changed{result.value * (1 - rounding), result.value * (1 + rounding)};
   for (const op::post_op p : post) {
     if (op::is_addition(p)) {
