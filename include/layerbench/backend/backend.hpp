@@ -84,9 +84,8 @@ concept memory = requires(const M& block) {
 ///   calls fail, or nothing if the device can still be used.
 /// - `telemetry()`: the state of the device at the moment, in counters of docs/formats.md.
 /// - `peaks(type)`: what the device can do at most in that data type, as peak_rates.
-/// - `lock_clocks(mhz)`: holds the clock of the device at that rate, or at one that it can keep if
-///   that is 0, while the result, a std::shared_ptr<void>, lives. Throws unavailable where it
-///   cannot.
+/// - `lock_clocks(mhz)`: locks the clock of the device at that rate (0: the rated one) until the
+///   result, a std::shared_ptr<void>, is destroyed. Throws unavailable where it cannot.
 /// - `choose(number)`: there may be several devices; all that follows is on that one, from 0 on.
 ///   Throws unavailable where there is no such device.
 /// - `only_when_named = true`: another backend has its few ops as well, so programs that run whole

@@ -27,8 +27,7 @@ struct sum {
   double rounded = 0;          ///< largest magnitude that it rounds, where above |value|
   /// Root of the sum of the squares of the terms that a library also rounds to the data type.
   double rounded_terms = 0;
-  /// By how much a rounding before the post-ops changes the value, in units of that rounding's
-  /// relative error.
+  /// Change of the value per relative error of the result before the post-ops.
   double before_post = 0;
 
   void add(double term) {

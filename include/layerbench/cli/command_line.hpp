@@ -112,11 +112,10 @@ inline void add_condition_options(CLI::App& app, options& o) {
           "ranks: stream]\n--timing=single",
           "LAYERBENCH_TIMING")
       ->check(one_of(text_list(enum_names<timing_mode>)));
-  add_one(
-      app, "--clocks", "STATE", o.clocks,
-      "Clocks of a GPU while it is timed: burst, steady (work precedes each pass), lock (held at "
-      "the rated clock) or lock:MHZ; locking needs rights\n--clocks=lock:1410",
-      "LAYERBENCH_CLOCKS")
+  add_one(app, "--clocks", "STATE", o.clocks,
+          "Clock of a GPU while it is timed: burst, steady (work precedes each pass), lock (at the "
+          "rated clock) or lock:MHZ; locking usually needs root\n--clocks=lock:1410",
+          "LAYERBENCH_CLOCKS")
       ->check(check_clocks)
       ->capture_default_str();
   add_one(app, "--layout", "ORDER", o.order,

@@ -55,7 +55,7 @@ struct palette {
   return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
 }
 
-/// Whether it is known how near a row comes to the peaks of its device.
+/// Whether a row has a share of a peak of its device.
 [[nodiscard]] inline bool has_share_of_peak(const result::measurement& row) {
   return row.counters.contains("flops_of_peak") || row.counters.contains("bytes_of_peak");
 }

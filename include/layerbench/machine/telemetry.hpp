@@ -28,12 +28,12 @@ struct telemetry_reading {
   double time;  ///< seconds of the wall clock
 };
 
-/// Adds the telemetry before, during and after a measurement pass to its row: means over the
-/// readings, every throttle reason, and the share of readings with one. A clock rate that changed
-/// marks the row as disturbed, unless the power cap held the processors back: that is the state in
-/// which such work runs, whatever else runs beside it. The row's energy is that of one call at the
-/// mean power of the whole pass, waiting included, given if the pass was long enough for the energy
-/// counter, which changes every few hundredths of a second.
+/// Adds telemetry to the row of a pass: means over the readings, all throttle reasons, and the
+/// share of readings at which the device was throttled. A clock rate that changed marks the row as
+/// disturbed, unless the power cap held the clock back: that is the state in which such work runs,
+/// whatever else runs beside it. The row's energy is that of one call at the mean power of the
+/// whole pass, waiting included, given if the pass was long enough for the energy counter, which
+/// changes every few hundredths of a second.
 inline void add_telemetry(const std::vector<telemetry_reading>& readings, result::measurement& to) {
   constexpr double changed = 0.05;
   constexpr double long_enough = 0.1;       // seconds
@@ -81,8 +81,7 @@ class telemetry_watch {
     read();
   }
 
-  /// A reading between two samples, if the latest one is long enough ago: clocks and power change
-  /// no faster, and readings take at most a twentieth of the time.
+  /// Reads between two samples, at most every 20 ms and for at most a twentieth of the time.
   void look() {
     constexpr double interval = 0.02;    // seconds
     constexpr double least_pauses = 20;  // as long as a reading

@@ -128,12 +128,12 @@ inline void choose_device(int number, const std::vector<std::string>& used, cons
 
 /// The state of the GPUs' clocks while they are timed.
 struct held_clocks {
-  std::string state = "burst";  ///< as --clocks has it, or what came in its place
+  std::string state = "burst";  ///< as the values of --clocks
   std::vector<std::shared_ptr<void>> locks = {};
 };
 
-/// Brings the clocks of the backends' devices into the state that the options ask for; steady
-/// clocks stand in for those that cannot be locked, with a note.
+/// Sets the clocks of the backends' GPUs as the options ask. If locking fails: steady, with a note.
+/// Throws usage_error.
 [[nodiscard]] inline held_clocks hold_clocks(const options& o, const std::vector<std::string>& used,
                                              const registry& known,
                                              std::vector<std::string>& notes) {

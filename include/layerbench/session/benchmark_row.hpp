@@ -128,7 +128,7 @@ class benchmark_row {
     const auto add_share = [&](const char* share, const char* of, double peak) {
       if (peak > 0 && !sends) counters[share] = counters[of] / (row.mean_seconds() * peak);
     };
-    add_share("flops_of_peak", "flops", peaks.flops);
+    add_share("flops_of_peak", "flops_exact", peaks.flops);
     add_share("bytes_of_peak", "bytes", peaks.bytes);
     // The calls of a graph follow each other at once, so a turn of the ring has no pace.
     const bool paced = device().timing() != timing_mode::graph;

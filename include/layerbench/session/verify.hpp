@@ -102,12 +102,12 @@ namespace detail {
   return checks == count ? j : j * (count - 1) / (checks - 1);
 }
 
-/// The exact results of an op for given inputs, on several threads. Each has its own formula: some
-/// keep what their elements share.
+/// The exact results of an op for given inputs, on several threads. Each thread has its own
+/// formula, since formulas keep what elements share.
 class exact_results {
  public:
-  /// The arguments must outlive this. Where the device is the host, its threads keep their
-  /// processors busy, so this has one thread; else one for each processor of this process.
+  /// The arguments must outlive this. One thread per processor; only one where the device is the
+  /// host, whose own threads keep the processors busy.
   exact_results(const reference::exact_value& of, reference::tensors inputs, bool device_is_host)
       : of_(of),
         inputs_(inputs),

@@ -94,8 +94,8 @@ struct properties {
 /// FLOPs per clock of a multiprocessor of compute capability `capability` (90 for 9.0), dense, with
 /// sums in single precision or 32-bit integers; 0 if they are not known. Those of f32 are of CUDA
 /// cores, all others of tensor cores. From NVIDIA's architecture white papers and data sheets of
-/// V100, T4, A100, A40, L40S, H100, B200 and RTX PRO 6000. The tensor cores of a GeForce add up in
-/// single precision at half of the rate.
+/// V100, T4, A100, A40, L40S, H100, B200 and RTX PRO 6000. GeForce cards run tensor cores at half
+/// rate with sums in single precision.
 [[nodiscard]] inline int flops_per_clock(int capability, dtype type, bool is_geforce = false) {
   struct rates {
     int capability, f32, tf32, half, bytes;  ///< f16 and bf16; s8

@@ -54,8 +54,8 @@ class post_kernel {
 
   /// Whether it has anything to do.
   explicit operator bool() const { return kernel_.has_value(); }
-  /// Of the workspace, at its begin: there the call stores its result if a post-op reads what the
-  /// destination had before.
+  /// Bytes at the start of the workspace for the result of the call; 0 unless a post-op reads what
+  /// the destination had before.
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// Where the call stores its result.
   [[nodiscard]] address result_address(address destination, address workspace) const {

@@ -30,7 +30,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
  public:
   static constexpr bool has_post_ops = true;
 
-  /// What a plan computes in one graph, and cuDNN's plan of it.
+  /// A graph, and cuDNN's plan of it.
   struct proposal {
     bool fast = false;   ///< accumulation
     bool joined = true;  ///< post-ops are part of the graph
@@ -67,8 +67,8 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
     return graph_execution::algorithm() + std::string(graph().is_fast() ? cuda::fast_suffix : "") +
            std::string(has_post_kernel() ? cuda::post_kernel_suffix : "");
   }
-  /// At the end up to half of them have fast accumulation in f8_e4m3, and some a kernel for the
-  /// post-ops of this one's graph.
+  /// The last ones: in f8_e4m3 up to half with fast accumulation, and up to a quarter with the
+  /// post-ops in a layerbench kernel.
   [[nodiscard]] std::vector<proposal> other_plans(std::size_t most) const {
     const bool is_joined = !has_post_kernel();
     std::vector<proposal> last;
@@ -126,8 +126,8 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
     return {o, request, of.fast};
   }
 
-  /// What is computed in one graph where the request does not choose, with cuDNN's plan of it where
-  /// that had to be found; else what the name of the requested algorithm says.
+  /// The graph that the requested algorithm names. Without a request the first graph with a plan
+  /// that is no fallback, and that plan.
   [[nodiscard]] static proposal first_proposal(const cudnn::backend& device, const op::conv& o,
                                                const plan_request& request) {
     if (!request.algorithm.empty()) {
@@ -145,9 +145,9 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
       } catch (const unsupported& e) {
         if (joined) reason = e.what();
         continue;
-      } catch (const api_error& e) {  // this version of cuDNN does not know a function
-        if (!joined) throw;
-        reason = e.what();
+      } catch (const api_error& e) {  // such as a function that this version of cuDNN lacks
+        if (!joined && !slow.plan) throw;
+        if (joined) reason = e.what();
         continue;
       }
       if (!next.plan->is_fallback()) return next;

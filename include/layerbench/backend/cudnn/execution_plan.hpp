@@ -37,7 +37,7 @@ class execution_plan {
   [[nodiscard]] const engine_choice& choice() const { return config_.choice(); }
   [[nodiscard]] const numerical_notes& notes() const { return config_.notes(); }
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
-  /// Whether cuDNN proposes it for when those that it expects to be fast fail.
+  /// Whether it comes from cuDNN's fallback list.
   [[nodiscard]] bool is_fallback() const { return heuristic_ == "fallback"; }
   /// Engine, knobs, notes and heuristic mode, such as "eng67_k2:1[tensor_core][mode_a]".
   [[nodiscard]] std::string text() const {

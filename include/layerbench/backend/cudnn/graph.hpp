@@ -74,7 +74,7 @@ class conv_graph : public operation_graph {
     }
   }
 
-  /// A function of each element of the result before, or of it and of one of these.
+  /// A pointwise function of the previous result, and of at most one second operand.
   struct step {
     pointwise function;
     std::optional<std::size_t> operand = {};  ///< a tensor

@@ -178,9 +178,9 @@ class graph_execution {
                                                     tried_plans& tried) {
     return first_plan(graph.self(), gpu_of(device.library()), limits_of(graph, request), &tried);
   }
-  /// Of a search that found the plan.
+  /// Sets what the search for the plan has tried.
   void set_tried(tried_plans tried) { tried_ = std::move(tried); }
-  /// Plans of another graph with the same tensors.
+  /// Plans of another graph, within the limits of this one.
   [[nodiscard]] std::vector<execution_plan> plans_of(const Graph& other, std::size_t most) const {
     return cudnn::proposed_plans(other.self(), gpu_of(library_), limits_, {}, most);
   }
@@ -225,7 +225,7 @@ class graph_execution {
     return replayed_plan(graph_.self(), gpu, limits_, algorithm);
   }
 
-  /// Of the execution plan: the graph takes a part of the scratch memory.
+  /// Limits of the execution plan: what the graph's own scratch memory leaves.
   [[nodiscard]] static plan_limits limits_of(const Graph& graph, const plan_request& request) {
     if (graph.scratch_bytes() > request.workspace_limit) {
       throw unsupported(

@@ -18,8 +18,8 @@ namespace layerbench::cudnn {
 
 /// Base class of plans by a kernel of layerbench that copies between a tensor and one with zeros
 /// around it: it reads zeros where a position lies outside of its source. Axes without zeros are
-/// joined with the next slower one. It moves 16 bytes at once where extents and padding of the
-/// fastest axis then are multiples of these.
+/// joined with the next slower one. It moves 16 bytes at once if extents and padding of the
+/// joined fastest axis are multiples of 16 bytes.
 class padding_plan : public direct_plan {
  public:
   void run(const binding& at) const { kernel_.launch(stream(), grid_, at[0], at[1], size_, axes_); }
