@@ -367,9 +367,8 @@ double host_function(const host_state& how, double x, double b) {
     case CUDNN_POINTWISE_IDENTITY: return x;
     case CUDNN_POINTWISE_RELU_FWD: {
       const bool leaky = how.values.contains(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE);
-      const bool clipped = how.values.contains(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP);
       if (x < 0) return leaky ? x * how.one<double>(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE) : 0;
-      return clipped ? std::min(x, how.one<double>(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP)) : x;
+      return x;
     }
     case CUDNN_POINTWISE_ELU_FWD: return x > 0 ? x : std::expm1(x);
     case CUDNN_POINTWISE_SIGMOID_FWD: return 1 / (1 + std::exp(-x));

@@ -17,6 +17,7 @@
 
 #include <layerbench/backend/cuda/backend.hpp>
 #include <layerbench/backend/cuda/kernels.hpp>
+#include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/op/post_ops.hpp>
 
 namespace layerbench::cuda {
@@ -45,10 +46,8 @@ class post_kernel {
       if (op::is_addition(p)) ++additions_;
     }
     kernel_.emplace(device.kernels().find(type_, "post_ops"));
-    constexpr std::size_t alignment = 256;  // as cudaMalloc()'s
     if (std::ranges::find(post, op::post_op::sum) != post.end()) {
-      const std::size_t bytes = static_cast<std::size_t>(size_) * traits(type_).bytes;
-      scratch_bytes_ = (bytes + alignment - 1) / alignment * alignment;
+      scratch_bytes_ = aligned_bytes(static_cast<std::size_t>(size_) * traits(type_).bytes);
     }
   }
 

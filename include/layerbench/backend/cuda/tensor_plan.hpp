@@ -47,6 +47,12 @@ namespace layerbench::cuda {
   return op::strides(extents, order);
 }
 
+/// `bytes` of scratch memory, rounded up so that what follows is aligned as by cudaMalloc().
+[[nodiscard]] constexpr std::size_t aligned_bytes(std::size_t bytes) {
+  constexpr std::size_t alignment = 256;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
 [[nodiscard]] inline std::string without_suffix(std::string text, std::string_view suffix) {
   if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
   return text;

@@ -100,43 +100,33 @@ class conv_graph : public operation_graph {
     if (has_scale()) all.insert(all.begin(), 2, {{CUDNN_POINTWISE_MUL}, scale()});
     return all;
   }
-  [[nodiscard]] static pointwise function_of(op::activation_kind kind) {
-    switch (kind) {
-      case op::activation_kind::relu: return {CUDNN_POINTWISE_RELU_FWD};
-      case op::activation_kind::leaky_relu: return {CUDNN_POINTWISE_RELU_FWD, 0.01};
-      case op::activation_kind::elu: return {CUDNN_POINTWISE_ELU_FWD};
-      case op::activation_kind::sigmoid: return {CUDNN_POINTWISE_SIGMOID_FWD};
-      case op::activation_kind::tanh: return {CUDNN_POINTWISE_TANH_FWD};
-      case op::activation_kind::gelu: return {CUDNN_POINTWISE_GELU_FWD};
-      case op::activation_kind::swish: return {CUDNN_POINTWISE_SWISH_FWD};
-      case op::activation_kind::relu6:
-      case op::activation_kind::hardswish:
-      case op::activation_kind::hardsigmoid: break;  // of several steps
-    }
-    throw unsupported(fmt::format("cuDNN has no function {}", name(kind)));
-  }
   /// Appends the steps of an activation function. relu6 is a minimum of relu: for relu with an
   /// upper limit behind a convolution in 16 bits cuDNN 9.19 has no fast engine. hardsigmoid is
   /// relu6(x + 3) / 6, hardswish x times that.
   static void add_function(op::activation_kind kind, std::vector<step>& all) {
-    const auto add = [&](cudnnPointwiseMode_t mode, float constant) {
-      all.push_back({.function = {mode}, .constant = constant});
+    const auto add = [&](pointwise function, std::optional<float> constant = std::nullopt) {
+      all.push_back({.function = function, .constant = constant});
     };
     switch (kind) {
+      case op::activation_kind::relu: return add({CUDNN_POINTWISE_RELU_FWD});
       case op::activation_kind::relu6:
-        all.push_back({{CUDNN_POINTWISE_RELU_FWD}});
-        return add(CUDNN_POINTWISE_MIN, 6);
+        add({CUDNN_POINTWISE_RELU_FWD});
+        return add({CUDNN_POINTWISE_MIN}, 6);
+      case op::activation_kind::leaky_relu: return add({CUDNN_POINTWISE_RELU_FWD, 0.01});
+      case op::activation_kind::elu: return add({CUDNN_POINTWISE_ELU_FWD});
+      case op::activation_kind::sigmoid: return add({CUDNN_POINTWISE_SIGMOID_FWD});
+      case op::activation_kind::tanh: return add({CUDNN_POINTWISE_TANH_FWD});
+      case op::activation_kind::gelu: return add({CUDNN_POINTWISE_GELU_FWD});
+      case op::activation_kind::swish: return add({CUDNN_POINTWISE_SWISH_FWD});
       case op::activation_kind::hardsigmoid:
-        add(CUDNN_POINTWISE_ADD, 3);
+        add({CUDNN_POINTWISE_ADD}, 3);
         add_function(op::activation_kind::relu6, all);
-        return add(CUDNN_POINTWISE_MUL, 1.0F / 6);
+        return add({CUDNN_POINTWISE_MUL}, 1.0F / 6);
       case op::activation_kind::hardswish: {
         const std::size_t before = all.size();
         add_function(op::activation_kind::hardsigmoid, all);
         all.push_back({.function = {CUDNN_POINTWISE_MUL}, .back = all.size() - before});
-        return;
       }
-      default: all.push_back({function_of(kind)});
     }
   }
 

@@ -47,7 +47,6 @@ class operation_graph {
   struct pointwise {
     cudnnPointwiseMode_t mode;
     std::optional<double> slope = {};         ///< of relu below 0
-    std::optional<double> upper = {};         ///< the largest result of relu
     std::optional<std::int64_t> axis = {};    ///< of indices
     cudnnDataType_t type = CUDNN_DATA_FLOAT;  ///< of the arithmetic
   };
@@ -90,10 +89,9 @@ class operation_graph {
   }
   /// A result between two operations in f32, which is stored in scratch memory, row-major.
   [[nodiscard]] descriptor scratch_tensor(std::size_t id, const dims& extents) {
-    constexpr std::size_t alignment = 256;  // as cudaMalloc()'s
     scratch_[static_cast<std::int64_t>(id)] = scratch_bytes_;
-    const std::size_t bytes = static_cast<std::size_t>(elements(extents)) * sizeof(float);
-    scratch_bytes_ += (bytes + alignment - 1) / alignment * alignment;
+    scratch_bytes_ +=
+        cuda::aligned_bytes(static_cast<std::size_t>(elements(extents)) * sizeof(float));
     return tensor(id, extents, row_major(extents), CUDNN_DATA_FLOAT);
   }
 
@@ -106,7 +104,6 @@ class operation_graph {
     how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, function.type);
     if (function.axis) how.set(CUDNN_ATTR_POINTWISE_AXIS, *function.axis);
     if (function.slope) how.set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, *function.slope);
-    if (function.upper) how.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, *function.upper);
     how.finalize();
     descriptor result(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     result.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
