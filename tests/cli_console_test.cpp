@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <memory>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -178,6 +180,38 @@ TEST(ProgressLine, CountsDownInWholeSeconds) {
                                                    {61, "1 min 01 s left"}}) {
     EXPECT_EQ(progress_line(1, 2, "a", left, 79), "[1/2] a  " + text);
   }
+}
+
+/// What a run of `steps` steps, `pause` seconds apart, writes where there is no terminal.
+std::vector<std::string> progress_of(std::size_t steps, double pause) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
+  double now = 100;
+  {
+    progress shown(steps, file.get(), [&] { return now; });
+    for (std::size_t i = 0; i < steps; ++i) {
+      shown.step("conv");
+      now += pause;
+    }
+  }
+  std::rewind(file.get());
+  std::string text(static_cast<std::size_t>(1) << 16, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Progress, IsALineEveryTenSecondsWithoutATerminal) {
+  EXPECT_THAT(progress_of(90, 0.1), SizeIs(0)) << "a short run needs none";
+  const std::vector<std::string> lines = progress_of(400, 0.125);  // 50 s
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_EQ(lines[0], "layerbench: [81/400] conv  40 s left");
+  for (const std::string& line : lines) {
+    EXPECT_LE(line.size(), 79U);
+    EXPECT_THAT(line, Not(HasSubstr("\x1b")));
+  }
+  EXPECT_THAT(progress_of(3, 100), SizeIs(2)) << "one per step at most";
 }
 
 }  // namespace run_console_test

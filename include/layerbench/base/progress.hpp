@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -37,67 +39,84 @@ namespace layerbench {
   return line.substr(0, width);
 }
 
-/// One rewritten line on stderr with the time that is left; silent where stderr is no terminal or
-/// where a CI system is watching.
+/// How far a run is, on stderr: one rewritten line on a terminal; elsewhere, and where a CI system
+/// is watching, a line every ten seconds.
 class progress {
  public:
-  explicit progress(std::size_t steps)
-      : steps_(steps), shown_(::isatty(STDERR_FILENO) == 1 && std::getenv("CI") == nullptr) {}
+  explicit progress(std::size_t steps, std::FILE* out = stderr,
+                    std::function<double()> seconds = seconds_now)
+      : steps_(steps),
+        out_(out),
+        now_(std::move(seconds)),
+        rewrites_(::isatty(::fileno(out)) == 1 && std::getenv("CI") == nullptr) {
+    if (!rewrites_) last_ = now_();
+  }
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   ~progress() { clear(); }
 
   /// Announces the next step. The time left follows from the finished steps.
   void step(std::string_view what) {
-    if (done_ == 0) first_ = now();  // the time before the first step does not count
+    if (done_ == 0) first_ = now_();  // the time before the first step does not count
     const std::size_t taken = done_++;
     const bool known = taken > steps_ / 20 && taken > 3;
     const auto steps_left = static_cast<double>(steps_ - std::min(taken, steps_));
-    show(what, known ? (now() - first_) / static_cast<double>(taken) * steps_left : -1);
+    show(what, known ? (now_() - first_) / static_cast<double>(taken) * steps_left : -1);
   }
 
   /// Announces something that does not count as a step.
   void note(std::string_view what) { show(what, -1); }
 
-  /// Says something that stays, whether or not stderr is a terminal.
+  /// Says something that stays.
   void say(std::string_view what) {
     clear();
-    fmt::print(stderr, "layerbench: {}\n", what);
+    fmt::print(out_, "layerbench: {}\n", what);
   }
 
   /// Removes the line so that other output can follow.
   void clear() {
-    if (shown_ && last_ > 0) fmt::print(stderr, "\r\x1b[K");
-    std::fflush(stderr);
+    if (rewrites_ && last_ > 0) fmt::print(out_, "\r\x1b[K");
+    std::fflush(out_);
   }
 
  private:
   void show(std::string_view what, double left) {
-    const double time = now();
-    if (!shown_ || (time - last_ < 0.1 && done_ != steps_)) return;
+    const double time = now_();
+    const double pause = time - last_;
+    const std::size_t steps = std::max(done_, steps_);
+    if (rewrites_ && (pause >= 0.1 || done_ == steps_)) {
+      // One less: a full line would wrap in some terminals.
+      fmt::print(out_, "\r\x1b[K{}", progress_line(done_, steps, what, left, columns() - 1));
+    } else if (!rewrites_ && pause >= seconds_between_lines) {
+      fmt::print(out_, "layerbench: {}\n", progress_line(done_, steps, what, left, line_width));
+    } else {
+      return;
+    }
     last_ = time;
-    // One less: a full line would wrap in some terminals.
-    fmt::print(stderr, "\r\x1b[K{}",
-               progress_line(done_, std::max(done_, steps_), what, left, columns() - 1));
-    std::fflush(stderr);
+    std::fflush(out_);
   }
 
-  [[nodiscard]] static double now() {
+  [[nodiscard]] static double seconds_now() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
   }
 
-  [[nodiscard]] static std::size_t columns() {
+  [[nodiscard]] std::size_t columns() const {
     winsize window{};
-    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    const bool known = ::ioctl(::fileno(out_), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
     return known ? window.ws_col : 80;
   }
 
+  static constexpr double seconds_between_lines = 10;
+  static constexpr std::size_t line_width = 67;  // with the prefix 79
+
   std::size_t steps_;
+  std::FILE* out_;
+  std::function<double()> now_;
+  bool rewrites_;
   std::size_t done_ = 0;
-  bool shown_;
   double first_ = 0;
-  double last_ = 0;
+  double last_ = 0;  ///< when the latest line was written
 };
 
 }  // namespace layerbench
