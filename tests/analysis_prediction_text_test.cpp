@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/result/read_results.hpp>
 
 #include "support/golden.hpp"
@@ -43,7 +45,7 @@ TEST(PredictionText, HasTheThroughputItsIntervalAndTheMethod) {
   EXPECT_THAT(headline(p), mentions("tiny", "inference", "reference", "f32", "2", "1"));
   EXPECT_THAT(text(std::vector{p}), StartsWith(headline(p)));
   EXPECT_THAT(remarks(p), mentions("666.7 images/s", "3.000 ms", "2.800", "3.190", "3", p.method));
-  EXPECT_THAT(remarks(p), HasSubstr("lower bound")) << "as hot timings are";
+  EXPECT_THAT(remarks(p), HasSubstr("loop")) << "as hot timings are made";
   EXPECT_EQ(gaps_text(p), "");
 }
 
@@ -110,9 +112,27 @@ TEST(PredictionText, EndsWithASummaryOfSeveral) {
   ASSERT_THAT(rows, SizeIs(3));
   EXPECT_THAT(rows[0], ElementsAre("tiny", "inference", "reference", "f32", "2", "1", "666.7",
                                    "3.000", "100.0 %", all[0].method));
-  EXPECT_THAT(text(all, 10), EndsWith(text(summary(all))));
+  EXPECT_THAT(text(all, 10), EndsWith(cases_text(all)));
   const std::vector one{all[0]};
-  EXPECT_THAT(text(one, 10), Not(HasSubstr(text(summary(one)))));
+  EXPECT_THAT(text(one, 10), Not(HasSubstr(cases_text(one))));
+}
+
+TEST(PredictionText, HasATableOfSeveralCases) {
+  std::vector<prediction> all = golden(true);
+  all[1].disturbed = 0.5;
+  const std::string shown = cases_text(all);
+  EXPECT_THAT(shown, StartsWith("inference, reference f32, 1 thread:\n")) << "what all share";
+  std::istringstream stream(shown);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  ASSERT_THAT(lines, SizeIs(3 + 3));
+  EXPECT_THAT(lines[3], mentions("tiny, batch 2", "666.7", "3.000", "2.800"));
+  EXPECT_THAT(lines[3], Not(HasSubstr("disturbed")));
+  EXPECT_THAT(lines[4], mentions("small", "disturbed"));
+  EXPECT_THAT(lines[5], mentions("> 0.6300", "50.0 %")) << "a partial step";
+  EXPECT_THAT(lines[5], Not(HasSubstr(format::rate(all[2].images_per_second()))));
+  all[2].step.reset();
+  EXPECT_THAT(cases_text(all), AllOf(HasSubstr("50.0 %"), Not(HasSubstr("0.6300"))));
 }
 
 TEST(PredictionText, HasNoThroughputOfAnIncompleteStep) {
@@ -143,7 +163,11 @@ prediction limited() {
 TEST(PredictionText, NamesTheMissingPeaks) {
   EXPECT_THAT(limits_text(golden().at(0)),
               mentions("reference", "f32", "1", "bench_peak", "--peaks"));
-  EXPECT_THAT(text(golden()), HasSubstr(limits_text(golden().at(0))));
+  const std::string all = text(golden());
+  const std::size_t at = all.find(limits_text(golden().at(0)));
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(all.find("bench_peak", all.find('\n', at)), std::string::npos) << "once for all cases";
+  EXPECT_THAT(all.substr(0, at), Not(HasSubstr("bench_peak")));
 }
 
 TEST(PredictionText, HasTheBottlenecksOfTheStep) {

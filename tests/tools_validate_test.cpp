@@ -110,8 +110,9 @@ TEST(Validate, HoldsPredictionsAgainstEngines) {
                                       "--model",  "tiny"};
   const testing::outcome text = tool(both);
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, mentions("torch ms", "openvino ms", "difference", "3.100", "3.125",
-                                 "-0.8 %", "predicted against torch: mean error 0.8 %", "bias"));
+  EXPECT_THAT(text.out,
+              mentions("torch ms", "openvino ms", "difference", "3.100", "3.125", "-0.8 %"));
+  EXPECT_THAT(text.out, ::testing::Not(HasSubstr("mean error"))) << "the table has its only case";
   std::vector<std::string> arguments = both;
   arguments.insert(arguments.end(), {"--format", "json"});
   const json::value all = json::value::parse(tool(arguments).out);

@@ -186,7 +186,8 @@ std::string to_text(const shown_step& of, const model::totals& totals, bool wide
   const std::string source = of.graph.source.empty() ? "" : "sizes from: " + of.graph.source + '\n';
   return fmt::format(
       "{}: {}{}\n{}{}{} parameters, {} MACs, {} activations; {} conv "
-      "layers of {} distinct shapes; a step's tensors take {}; bytes are the least for {}\n\n{}",
+      "layers of {} distinct shapes; all tensors of a step: {}; bytes: least traffic of a call in "
+      "{}\n\n{}",
       of.graph.name, title, conditions, source, kind, totals.parameters, of.macs,
       totals.activations, totals.conv_layers, totals.unique_conv_shapes,
       units::si(static_cast<double>(of.footprint), "B"), name(of.step.type),

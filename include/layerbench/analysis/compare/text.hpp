@@ -30,7 +30,7 @@ namespace layerbench::analysis {
 [[nodiscard]] inline std::vector<std::string> notes(const comparison& all) {
   std::vector<std::string> sentences;
   if (!all.difference.forced.empty()) {
-    sentences.push_back(fmt::format("forced: what is compared also differs in {}",
+    sentences.push_back(fmt::format("--force: old and new also differ in {}, so ratios mix causes",
                                     fmt::join(all.difference.forced, " ")));
   }
   for (const auto& [side, share] :
@@ -43,19 +43,19 @@ namespace layerbench::analysis {
   }
   if (!all.has_runs()) {
     sentences.emplace_back(
-        "one run a side: differences between runs, which are larger than those between rounds, "
-        "cannot be seen; measure old and new in turn, several times, and give all files");
+        "one run of each: runs differ more than the rounds of a run do, which these files cannot "
+        "show; measure old and new in turn, several times, and give all files");
   }
   return sentences;
 }
 
 namespace detail {
 
-/// "loaded by old: onednn_version 3.2.0, ..."; empty without fields.
+/// "old loaded: onednn_version 3.2.0, ..."; empty without fields.
 [[nodiscard]] inline std::string loaded_line(std::string_view by, const context_fields& fields) {
   std::vector<std::string> entries;
   for (const auto& [field, value] : fields) entries.push_back(fmt::format("{} {}", field, value));
-  return entries.empty() ? "" : fmt::format("loaded by {}: {}\n", by, fmt::join(entries, ", "));
+  return entries.empty() ? "" : fmt::format("{} loaded: {}\n", by, fmt::join(entries, ", "));
 }
 
 /// The program and libraries that each side loaded; those that both loaded are listed once.
@@ -88,14 +88,13 @@ namespace detail {
                                 fmt::join(all.new_files, ", ")) +
                     detail::loaded_text(all);
   if (all.paired) {
-    out += fmt::format("{} pairs of runs, measured side by side: ratios are those of pairs\n",
+    out += fmt::format("{} pairs of runs; each ratio is of one pair, measured close together\n",
                        all.old_files.size());
   }
   if (how.dimension) {
-    out +=
-        fmt::format("across {}{}; differing: {}\n", name(*how.dimension),
-                    how.inferred ? ", as the files differ in nothing else" : "",
-                    how.fields.empty() ? "nothing" : fmt::format("{}", fmt::join(how.fields, " ")));
+    out += fmt::format("compared: {}{}; fields that differ: {}\n", name(*how.dimension),
+                       how.inferred ? ", since the files differ in nothing else" : "",
+                       how.fields.empty() ? "none" : fmt::format("{}", fmt::join(how.fields, " ")));
   }
   for (const std::string& note : notes(all)) out += "note: " + note + '\n';
   return out + '\n';
@@ -150,7 +149,7 @@ struct ratio_row {
   return of.cache == "hot" ? title + ", hot" : title;
 }
 
-/// "half of the layers' changes: conv1 +0.31 ms (62 %)".
+/// "most of the change: conv1 +0.31 ms (62 %)".
 [[nodiscard]] inline std::string contributors_text(const std::vector<contributor>& top) {
   constexpr std::size_t most = 5;
   std::vector<std::string> layers;
@@ -162,7 +161,7 @@ struct ratio_row {
     layers.push_back(fmt::format("{} {:+.3g} ms ({:.0f} %)", layer.name, layer.change() * 1e3,
                                  layer.share * 100));
   }
-  return fmt::format("half of the layers' changes: {}", fmt::join(layers, ", "));
+  return fmt::format("most of the change: {}", fmt::join(layers, ", "));
 }
 
 }  // namespace detail
@@ -231,7 +230,7 @@ namespace detail {
     counts.push_back(fmt::format(
         "{} {}", std::ranges::count(all.layers, kind, &compared_layer::verdict), name(kind)));
   }
-  return fmt::format("{} layers: {}; the same: within {:.4g} %\n", all.layers.size(),
+  return fmt::format("{} layers: {} (same: within {:.4g} %)\n", all.layers.size(),
                      fmt::join(counts, ", "), all.margin * 100);
 }
 

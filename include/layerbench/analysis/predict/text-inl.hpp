@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -123,9 +124,9 @@ namespace detail {
                   : fmt::format("  {}, {}\n", rates, time);
   text += text_length_text(p);
   if (step.protocol_half_width) {
-    text += fmt::format("  of which sampling: {}; protocol: +-{} ms ({:.2f} % of the layers)\n",
-                        sampling_text(step), format::milliseconds(*step.protocol_half_width),
-                        100 * *step.protocol_half_width / step.layers);
+    text += fmt::format(
+        "  interval: from the rounds ({}) and the usual error of a sum of layers (+-{:.1f} %)\n",
+        sampling_text(step), 100 * *step.protocol_half_width / step.layers);
   }
   if (p.engine) {
     text += fmt::format(
@@ -160,15 +161,18 @@ namespace detail {
   if (!p.step) return "";
   if (p.cache == "hot") {
     return fmt::format(
-        "  {}: each layer timed with its operands in the cache; a lower bound of the step's time\n",
+        "  {}: each layer in a loop on the same operands, which stay in the cache: usually too "
+        "short\n",
         p.method);
   }
-  std::string text = fmt::format("  {}: each operand as cached as in the model\n", p.method);
+  std::string text = fmt::format(
+      "  {}: each layer finds its operands in the caches where the model leaves them\n", p.method);
   if (p.hot_sum_seconds && !p.partial()) {
     const double lower = 1 - *p.hot_sum_seconds / p.step->layers;
-    text += fmt::format("  naive hot sum: {} ms, {:.1f} % {}\n",
-                        format::milliseconds(*p.hot_sum_seconds), std::abs(100 * lower),
-                        lower < 0 ? "higher" : "lower");
+    text += fmt::format(
+        "  naive hot sum: {} ms, {:.1f} % {}: each layer in a loop on the same operands\n",
+        format::milliseconds(*p.hot_sum_seconds), std::abs(100 * lower),
+        lower < 0 ? "higher" : "lower");
   }
   return text;
 }
@@ -183,10 +187,10 @@ LAYERBENCH_INLINE std::string gaps_text(const prediction& p) {
   if (!p.missing.empty()) {
     constexpr std::size_t most = 8;
     const std::span<const std::string> names(p.missing);
-    text +=
-        fmt::format("  coverage {}; not measured: {}{}\n", format::coverage(p.coverage),
-                    fmt::join(names.first(std::min(most, names.size())), " "),
-                    names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
+    text += fmt::format(
+        "  coverage {} of the step's calls; not measured: {}{}\n", format::coverage(p.coverage),
+        fmt::join(names.first(std::min(most, names.size())), " "),
+        names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
   }
   return text;
 }
@@ -205,8 +209,8 @@ namespace detail {
 }  // namespace detail
 
 LAYERBENCH_INLINE std::string remarks(const prediction& p) {
-  return detail::throughput_text(p) + detail::method_text(p) + breakdown_text(p) + limits_text(p) +
-         detail::caveats_text(p);
+  return detail::throughput_text(p) + detail::method_text(p) + breakdown_text(p) +
+         (p.limits ? limits_text(p) : "") + detail::caveats_text(p);
 }
 
 LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
@@ -248,9 +252,41 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
   return t;
 }
 
+LAYERBENCH_INLINE std::string cases_text(std::span<const prediction> predictions) {
+  std::vector<const prediction*> cases;
+  for (const prediction& p : predictions) cases.push_back(&p);
+  const headlines names = headlines_of(cases);
+  table t{{{"case"},
+           {"images/s", align::right},
+           {"ms per step", align::right},
+           {"between", align::right},
+           {"note"}},
+          {}};
+  const bool has_texts =
+      std::ranges::any_of(predictions, [](const prediction& p) { return p.text.has_value(); });
+  if (has_texts) t.columns.insert(t.columns.begin() + 1, {"tokens/s", align::right});
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const prediction& p = *cases[i];
+    // A partial time is only a lower bound of the step's, so it gives no throughput.
+    const bool whole = p.step && !p.partial();
+    std::vector<std::string> notes;
+    if (!whole) notes.push_back(format::coverage(p.coverage) + " of the calls were measured");
+    if (p.much_disturbed()) notes.emplace_back("disturbed");
+    std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
+        names.own[i], whole ? format::rate(p.images_per_second()) : "",
+        !p.step ? "" : (whole ? "" : "> ") + format::milliseconds(p.step->seconds),
+        whole ? format::range(p.step->low(), p.step->high()) : "",
+        fmt::format("{}", fmt::join(notes, ", "))});
+    if (!has_texts) continue;
+    row.insert(row.begin() + 1, whole && p.text ? format::rate(p.tokens_per_second()) : "");
+  }
+  return (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
+}
+
 LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
                                    std::size_t most_layers) {
   std::string out;
+  std::set<std::string> unknown_limits;  // mostly the same of all cases
   for (const prediction& p : predictions) {
     out += headline(p) + '\n' + remarks(p);
     if (!p.layers.empty() && most_layers > 0) {
@@ -258,8 +294,10 @@ LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
       if (p.limits) out += '\n' + text(worth_optimising_table(p, most_layers));
     }
     out += '\n';
+    if (!p.limits) unknown_limits.insert(limits_text(p));
   }
-  if (predictions.size() > 1) out += text(summary(predictions));
+  for (const std::string& line : unknown_limits) out += line;
+  if (predictions.size() > 1) out += '\n' + cases_text(predictions);
   return out;
 }
 

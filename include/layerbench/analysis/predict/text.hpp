@@ -37,7 +37,10 @@ struct headlines {
 /// One row per prediction: its conditions, its throughput and its method.
 [[nodiscard]] table summary(std::span<const prediction> predictions);
 
-/// Each prediction with its heaviest layers, and a summary of several predictions.
+/// The same for a terminal: what all cases share stands above the table.
+[[nodiscard]] std::string cases_text(std::span<const prediction> predictions);
+
+/// Each prediction with its heaviest layers, and cases_text() of several predictions.
 [[nodiscard]] std::string text(std::span<const prediction> predictions,
                                std::size_t most_layers = 10);
 

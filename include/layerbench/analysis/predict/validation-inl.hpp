@@ -39,7 +39,8 @@ LAYERBENCH_INLINE std::optional<error_summary> summarize(const std::vector<doubl
     return static_cast<double>(count) / static_cast<double>(sizes.size());
   };
   return error_summary{stats::mean(sizes),  stats::median(sizes), std::ranges::max(sizes),
-                       stats::mean(errors), within(0.02),         within(0.05)};
+                       stats::mean(errors), within(0.02),         within(0.05),
+                       errors.size()};
 }
 
 namespace detail {

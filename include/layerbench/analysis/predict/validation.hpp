@@ -112,6 +112,7 @@ struct error_summary {
   double bias;  ///< mean, with signs
   double within_2_percent;
   double within_5_percent;
+  std::size_t cases;
 };
 
 /// Summarizes errors; nothing if there are none.

@@ -39,9 +39,11 @@ namespace detail {
           {"naive_error", entry.naive_error()}};
 }
 
+/// The statistics of some cases; empty for a few.
 [[nodiscard]] inline std::string summary_line(const std::string& what,
                                               const std::optional<error_summary>& of) {
-  if (!of) return what + ": no case\n";
+  constexpr std::size_t enough = 5;  // the table of fewer cases says it as briefly
+  if (!of || of->cases < enough) return {};
   return fmt::format(
       "{}: mean error {:.1f} %, median {:.1f} %, worst {:.1f} %, bias {:+.1f} %; within 2 %: "
       "{:.0f} % of cases, 5 %: {:.0f} %\n",
@@ -57,13 +59,17 @@ struct validation_columns {
   std::vector<std::string> names = {};  ///< of the cases, in their order; default: headline()
 };
 
-/// One row per case: both times with their intervals, and the errors.
+/// One row per case: both times with their intervals, and the errors; those of naive hot sums where
+/// there are any.
 [[nodiscard]] inline table validation_table(const validation& all,
                                             const validation_columns& how = {}) {
   using enum align;
   table t{{{"case"}, {"predicted ms", right}, {"between", right}, {"measured ms", right}}, {}};
   if (how.measured_interval) t.columns.push_back({"between", right});
-  t.columns.insert(t.columns.end(), {{"error", right}, {"naive error", right}, {"note"}});
+  const bool has_naive = all.naive_errors().has_value();
+  t.columns.push_back({"error", right});
+  if (has_naive) t.columns.push_back({"naive error", right});
+  t.columns.push_back({"note"});
   for (std::size_t i = 0; i < all.cases.size(); ++i) {
     const validated& entry = all.cases[i];
     const step_time& step = *entry.predicted.step;
@@ -74,9 +80,9 @@ struct validation_columns {
     if (how.measured_interval) {
       cells.push_back(format::range(entry.measured.low, entry.measured.high));
     }
-    cells.insert(cells.end(), {format::signed_percent(entry.error()),
-                               format::signed_percent(entry.naive_error()),
-                               entry.disturbed() ? "disturbed" : ""});
+    cells.push_back(format::signed_percent(entry.error()));
+    if (has_naive) cells.push_back(format::signed_percent(entry.naive_error()));
+    cells.emplace_back(entry.disturbed() ? "disturbed" : "");
   }
   return t;
 }
@@ -126,9 +132,9 @@ namespace detail {
   if (!all.cases.empty()) {
     out += detail::summary_line("predicted", all.errors());
     out += detail::summary_line("naive hot sum", all.naive_errors());
-    out += fmt::format("measured time inside the predicted interval: {:.0f} % of {} case{}\n",
-                       100 * all.interval_coverage().value_or(0), all.cases.size(),
-                       all.cases.size() == 1 ? "" : "s");
+    const auto inside = std::ranges::count_if(all.cases, &validated::interval_contains_measured);
+    out += fmt::format("measured time inside the predicted interval: {} of {} case{}\n", inside,
+                       all.cases.size(), all.cases.size() == 1 ? "" : "s");
     for (const validated& entry : all.cases) out += detail::parts_text(entry);
   }
   for (const unvalidated& other : all.left_out) {
@@ -139,6 +145,20 @@ namespace detail {
 
 namespace detail {
 
+/// What the table of cases does not say of its words.
+[[nodiscard]] inline std::string legend(const validation& all) {
+  std::string text;
+  if (all.naive_errors()) {
+    text +=
+        "naive error: of the naive hot sum, in which a loop times each layer on the same "
+        "operands\n";
+  }
+  if (std::ranges::any_of(all.cases, &validated::disturbed)) {
+    text += "disturbed: other programs or the host disturbed more than a tenth of the timings\n";
+  }
+  return text;
+}
+
 /// The table of cases for a terminal: what all share stands above it, the intervals of the measured
 /// times only in CSV and JSON.
 [[nodiscard]] inline std::string cases_text(const validation& all) {
@@ -146,7 +166,7 @@ namespace detail {
   for (const validated& entry : all.cases) cases.push_back(&entry.predicted);
   const headlines names = headlines_of(cases);
   const table t = validation_table(all, {.measured_interval = false, .names = names.own});
-  return (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
+  return (names.shared.empty() ? "" : names.shared + ":\n") + text(t) + legend(all);
 }
 
 }  // namespace detail

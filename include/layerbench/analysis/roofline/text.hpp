@@ -94,8 +94,8 @@ namespace detail {
   if (p.layers.empty()) return "";
   if (!p.limits) {
     return fmt::format(
-        "  by bound: not known without the peaks of {} {} on {} thread{}; bench_peak measures "
-        "them, --peaks reads them\n",
+        "no bottlenecks without the peaks of {} {} on {} thread{}: bench_peak "
+        "--benchmark_out=p.json measures them, predict --peaks=p.json reads them\n",
         p.configuration.backend, p.configuration.dtype, p.threads, p.threads == 1 ? "" : "s");
   }
   return fmt::format("  by bound: {}\n  peaks: {}; {} GB/s from memory\n",

@@ -71,8 +71,7 @@ namespace detail {
                  : "",
              files.empty() ? "" : fmt::format(", as measured in {}", fmt::join(files, ", ")),
              is_assumed ? "; none assumed at other batches" : "") +
-         (sending_known ? ""
-                        : "  sending: not known to be slower meanwhile, taken as fast as ever\n");
+         (sending_known ? "" : "  sending: not known whether computing slows it; taken as not\n");
 }
 
 /// What holds for all numbers of devices, one line each.
@@ -145,7 +144,10 @@ namespace detail {
     out +=
         headline(of.single) + '\n' + detail::conditions_text(of) + '\n' + text(to_table(of)) + '\n';
   }
-  return out;
+  if (all.empty()) return out;
+  return out +
+         "exposed: sending that no computing hides; network: where the times of all-reduces are "
+         "from\n";
 }
 
 /// One row per case and number of devices.
