@@ -207,6 +207,15 @@ TEST(Speed, IsBadAboveALargeSlowShare) {
   EXPECT_EQ(check_slowdown(std::nullopt).how, verdict::note) << "not looked at";
 }
 
+TEST(Disturbers, AreNamedWithTheirShares) {
+  EXPECT_EQ(disturbers({}, {}), "");
+  EXPECT_EQ(disturbers(disturbance{0.05, 0.001, 2}, 0.01), "") << "nothing that spoils timings";
+  EXPECT_THAT(disturbers(disturbance{1.2, 0, 2}, {}),
+              AllOf(mentions("other programs", "1.20 of 2"), Not(HasSubstr("host"))));
+  EXPECT_THAT(disturbers(disturbance{1.2, 0.083, 2}, 0.4),
+              mentions("other programs", "host", "8.3 %", "40 %"));
+}
+
 TEST(Frequency, FollowsGovernorAndTurbo) {
   const tree device;
   const check_result absent = check_frequency_scaling(device.path());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <layerbench/base/system.hpp>
 #include <layerbench/base/units.hpp>
@@ -74,6 +75,9 @@ struct disturbance {
                      after->processors};
 }
 
+/// Processors that other programs may keep busy without a remark.
+inline constexpr double little_load = 0.1;
+
 [[nodiscard]] inline check_result check_load(const path& root, const resource_request& of,
                                              const std::optional<disturbance>& seen) {
   check_result result{"load", verdict::ok, ""};
@@ -88,9 +92,8 @@ struct disturbance {
   if (!seen) return result;
   result.what += fmt::format("; other programs keep {:.2f} of {} processors busy", seen->others,
                              seen->processors);
-  constexpr double little = 0.1;
   constexpr double much = 0.5;
-  if (seen->others > little) result.how = verdict::note;
+  if (seen->others > little_load) result.how = verdict::note;
   // Others that run on processors which this program leaves free take no time, only bandwidth.
   if (seen->others > much && seen->processors - seen->others < of.threads) {
     result.how = verdict::bad;
@@ -116,14 +119,14 @@ struct disturbance {
 
 /// `slow_share` is the share of the time in which the processors ran slower than usual.
 [[nodiscard]] inline check_result check_slowdown(std::optional<double> slow_share) {
-  if (!slow_share) return {"speed", verdict::note, "not looked at"};
+  if (!slow_share) return {"speed", verdict::note, "not checked"};
   check_result result{"speed", verdict::ok,
                       fmt::format("slower than usual for {:.0f} % of the time", 100 * *slow_share)};
   constexpr double little = 0.05;
   constexpr double much = 0.3;
   if (*slow_share > little) {
     result.how = verdict::note;
-    result.what += ": something shares the cores; what it disturbs is measured again";
+    result.what += ": something else uses the cores; disturbed samples are repeated";
   }
   if (*slow_share > much) {
     result.how = verdict::bad;
@@ -132,13 +135,32 @@ struct disturbance {
   return result;
 }
 
+/// Who disturbed the timings, and how much: "other programs (1.20 of 2 processors), the host (8.3 %
+/// of the time)". Empty if nobody was seen. For `slow_share` see check_slowdown().
+[[nodiscard]] inline std::string disturbers(const std::optional<disturbance>& seen,
+                                            std::optional<double> slow_share) {
+  std::vector<std::string> found;
+  if (seen && seen->others > little_load) {
+    found.push_back(
+        fmt::format("other programs ({:.2f} of {} processors)", seen->others, seen->processors));
+  }
+  if (seen && check_steal(seen).how != verdict::ok) {
+    found.push_back(fmt::format("the host ({:.1f} % of the time)", 100 * seen->stolen));
+  }
+  if (slow_share && check_slowdown(slow_share).how != verdict::ok) {
+    found.push_back(fmt::format("whatever slows the cores, such as SMT ({:.0f} % of the time)",
+                                100 * *slow_share));
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
+}
+
 [[nodiscard]] inline check_result check_frequency_scaling(const path& root) {
   const std::set<std::string> governors = per_processor(root, "cpufreq/scaling_governor");
   const std::set<std::string> drivers = per_processor(root, "cpufreq/scaling_driver");
   const auto boost = turbo(root);
   check_result result{"frequency", verdict::ok, ""};
   if (governors.empty() && !boost) {
-    result.what = "not to be seen or set here (no cpufreq), as in most virtual machines";
+    result.what = "cannot be read or set here (no cpufreq), as in most virtual machines";
     result.how = verdict::note;
     return result;
   }
@@ -161,7 +183,7 @@ struct disturbance {
 
 /// What hwloc says of the machine, and whether anything was guessed in its place.
 [[nodiscard]] inline check_result check_topology(const resource_request& of) {
-  if (of.machine.cores.empty()) return {"topology", verdict::note, "not looked at"};
+  if (of.machine.cores.empty()) return {"topology", verdict::note, "not checked"};
   check_result result{"topology", verdict::ok, text(of.machine)};
   if (of.machine.note.empty()) return result;
   result.how = verdict::note;
@@ -175,7 +197,7 @@ struct disturbance {
   const std::size_t cores = of.machine.cores.size();
   const std::size_t processors = of.machine.processors().size();
   check_result result{"cores", verdict::ok, ""};
-  if (cores == 0) return {"cores", verdict::note, "not looked at"};
+  if (cores == 0) return {"cores", verdict::note, "not checked"};
   result.what = fmt::format("{} processors on {} cores{}", processors, cores,
                             cores < processors ? " (SMT)" : "; no SMT, or hidden by the host");
   const std::vector<processor_list> threads = of.thread_processors();
@@ -188,16 +210,16 @@ struct disturbance {
                         : "leave out --places, and unset OMP_PLACES: the programs use other cores";
   }
   if (!core_latency) return result;
-  result.what +=
-      fmt::format("; a cache line takes {} to another one and back", units::si(*core_latency, "s"));
+  result.what += fmt::format("; a cache line takes {} from core to core and back",
+                             units::si(*core_latency, "s"));
   constexpr double far = 250e-9;  // measured on an EPYC: 60 ns in one LLC, 320 ns between two
   const bool one_cache = last_level_caches(of.machine, united(threads)).size() == 1;
   if (*core_latency > far && one_cache) {
     result.how = verdict::bad;
     result.what +=
-        ", which is far for cores that share a cache, as the system says: small layers on "
-        "several threads take longer, and not always the same time";
-    result.remedy = "--threads=1, or measure later: the host of a virtual machine moves processors";
+        ": too long for cores that share a cache, as the system claims; small layers on several "
+        "threads will be slow, and vary";
+    result.remedy = "--threads=1, or measure later: hosts move the processors of virtual machines";
   }
   return result;
 }
@@ -235,8 +257,7 @@ struct disturbance {
 /// Whether the threads are on one NUMA node, and its memory suffices.
 [[nodiscard]] inline check_result check_nodes(const resource_request& of) {
   const int all = node_count(of.machine, of.machine.processors());
-  if (all <= 1)
-    return {"nodes", verdict::ok, "the processors are on one NUMA node, as far as can be seen"};
+  if (all <= 1) return {"nodes", verdict::ok, "the system reports one NUMA node"};
   const std::vector<processor_list> threads = of.thread_processors();
   const int used = node_count(of.machine, united(threads));
   check_result result{"nodes", verdict::ok,
@@ -273,7 +294,7 @@ struct disturbance {
                       fmt::format("a control group grants {:.4g} processors", *quota)};
   if (*quota < of.threads) {
     result.how = verdict::bad;
-    result.what += fmt::format(": {} threads are stopped again and again", of.threads);
+    result.what += fmt::format(": {} threads will be stopped repeatedly", of.threads);
     result.remedy = *quota >= 1
                         ? fmt::format("--threads={}, or lift cpu.max", static_cast<int>(*quota))
                         : "lift cpu.max of the control group (docker run --cpus)";
@@ -283,9 +304,9 @@ struct disturbance {
 
 [[nodiscard]] inline check_result check_hypervisor(const path& root) {
   const auto name = hypervisor(root);
-  if (!name) return {"machine", verdict::ok, "no virtual one, as far as can be seen"};
+  if (!name) return {"machine", verdict::ok, "no hypervisor is reported"};
   return {"machine", verdict::note,
-          fmt::format("virtual{}: others on the host may share caches and memory bandwidth",
+          fmt::format("virtual{}: other guests of the host may use its caches and memory bandwidth",
                       name->empty() ? "" : " (" + *name + ")")};
 }
 
@@ -316,7 +337,9 @@ struct disturbance {
   if (of.clock_cost > slow) result.how = verdict::note;
   if (of.clock_resolution > slow) result.how = verdict::bad;
   if (result.how != verdict::ok) {
-    result.remedy = "boot with a faster source: sys/devices/system/clocksource lists them";
+    result.remedy =
+        "boot with a faster clock source; /sys/devices/system/clocksource/clocksource0/"
+        "available_clocksource lists them";
   }
   return result;
 }

@@ -70,14 +70,21 @@ class machine_watch {
   /// machine::check().
   [[nodiscard]] std::vector<machine::check_result> check_results(
       std::optional<double> slow_share, std::optional<double> core_latency) const {
-    const double ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-    const double own = (now(clock::process_cpu) - own_) * ticks_per_second;
-    return machine::check("/", of_,
-                          machine::disturbance_between(begin_, machine::processor_times_of(), own),
-                          slow_share, core_latency);
+    return machine::check("/", of_, seen(), slow_share, core_latency);
+  }
+
+  /// Who has disturbed since construction, as machine::disturbers() says.
+  [[nodiscard]] std::string disturbers(std::optional<double> slow_share) const {
+    return machine::disturbers(seen(), slow_share);
   }
 
  private:
+  [[nodiscard]] std::optional<machine::disturbance> seen() const {
+    const double ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const double own = (now(clock::process_cpu) - own_) * ticks_per_second;
+    return machine::disturbance_between(begin_, machine::processor_times_of(), own);
+  }
+
   machine::resource_request of_;
   std::optional<machine::processor_times> begin_;
   double own_ = 0;
