@@ -205,7 +205,8 @@ inline void note_processors_of_gpu_rank(const options& o, const registry& known)
   require_all_ranks(result->size());
   if (result->size() == 1) {
     throw usage_error(
-        "--ranks: there is one; mpirun -np N or srun --mpi=pmix --ntasks=N starts N of them");
+        "--ranks: there is one; mpirun -np N (as root with --allow-run-as-root) or srun --mpi=pmix "
+        "--ntasks=N starts N of them");
   }
   if (!o.list && !o.list_tests && ranks_use_gpus(o, known)) {
     if (o.device_number() != 0) {

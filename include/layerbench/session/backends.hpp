@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,7 @@ inline constexpr std::string_view reference_backend = "reference";
   if (!o.backends.empty()) return o.backends;
   std::vector<std::string> usable;
   std::vector<std::string> lacking;
+  std::map<std::string, std::vector<std::string>> broken;  // by reason
   for (const auto& [name, reason] : all) {
     if (name == reference_backend) continue;
     const backend_entry* entry = known.find(name);
@@ -73,8 +75,14 @@ inline constexpr std::string_view reference_backend = "reference";
       if (!what.whole_model() || !entry->only_when_named) usable.push_back(name);
       continue;
     }
-    (entry != nullptr ? notes : lacking)
-        .push_back(fmt::format("backend {} is left out: {}", name, *reason));
+    if (entry != nullptr) {
+      broken[*reason].push_back(name);
+    } else {
+      lacking.push_back(fmt::format("backend {} is left out: {}", name, *reason));
+    }
+  }
+  for (const auto& [reason, names] : broken) {
+    notes.push_back(fmt::format("without backend {}: {}", fmt::join(names, ", "), reason));
   }
   if (usable.empty()) {
     notes.insert(notes.end(), lacking.begin(), lacking.end());

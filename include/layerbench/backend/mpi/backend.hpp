@@ -23,7 +23,8 @@ class backend : public single_threaded_host {
   static constexpr std::string_view name = "mpi";
   static constexpr bool waits = true;
   static constexpr std::string_view more_ranks =
-      "mpirun -np N or srun --mpi=pmix --ntasks=N starts N of them";
+      "mpirun -np N (as root with --allow-run-as-root) or srun --mpi=pmix --ntasks=N starts N of "
+      "them";
 
   explicit backend(int /*threads*/) {}
 

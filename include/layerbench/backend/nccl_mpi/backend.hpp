@@ -20,7 +20,9 @@ namespace layerbench::nccl_mpi {
 class backend : public nccl::backend {
  public:
   static constexpr std::string_view more_ranks =
-      "each GPU is a rank; mpirun -np N starts a process for each of N";
+      "each GPU is a rank; mpirun -np N (as root with --allow-run-as-root) starts a process for "
+      "each of "
+      "N";
 
   static int ranks() { return is_alone() ? nccl::backend::ranks() : all().size(); }
 

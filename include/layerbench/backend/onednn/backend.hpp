@@ -123,6 +123,17 @@ class backend : public host_memory {
         isa_name(dnnl_get_effective_cpu_isa()));
   }
 
+  /// Throws unsupported on a CPU for which oneDNN has no f16 (its developer guide, Data Types).
+  static void require_f16() {
+    constexpr unsigned avx2_vnni_2 = 0x1f;                    // not in the headers of all versions
+    const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();  // sets of bits
+    const auto has = [&](unsigned bits) { return (static_cast<unsigned>(isa) & bits) == bits; };
+    if (isa == dnnl_cpu_isa_default) return;  // another processor than x86
+    if (has(dnnl_cpu_isa_avx512_core_fp16) || has(avx2_vnni_2)) return;
+    throw unsupported(
+        fmt::format("oneDNN has no f16 on this CPU ({}); use bf16 or f32", isa_name(isa)));
+  }
+
   void activate() { omp_set_num_threads(threads_); }
   /// The thread count of this thread, for those who put it back after activate().
   static int max_threads() { return omp_get_max_threads(); }

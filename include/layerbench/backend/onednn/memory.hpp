@@ -20,7 +20,7 @@ namespace layerbench::onednn {
 [[nodiscard]] inline dnnl::memory::data_type data_type(dtype type) {
   switch (type) {
     case dtype::f32: return dnnl::memory::data_type::f32;
-    case dtype::f16: return dnnl::memory::data_type::f16;
+    case dtype::f16: backend::require_f16(); return dnnl::memory::data_type::f16;
     case dtype::bf16: return dnnl::memory::data_type::bf16;
     case dtype::s8: return dnnl::memory::data_type::s8;
     case dtype::u8: return dnnl::memory::data_type::u8;
