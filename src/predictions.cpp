@@ -36,12 +36,20 @@ void print_predictions(const result::results& results, const run::options& o, bo
       machine += ", " + backend + ' ' + *version;
     if (const auto isa = results.context_value(backend + "_isa")) machine += ' ' + *isa;
   }
-  std::FILE* out = machine_format ? stderr : stdout;
-  fmt::print(out, "\non {}\n\n{}{}", machine, analysis::text(predictions),
-             analysis::text(analysis::contentions(std::span(&results, 1))));
-  if (!results.chains.empty()) {
-    fmt::print(out, "\n{}", validation_text(results, o));
+  // Several cases get one table. `layerbench predict` prints a page of each from the file.
+  const bool has_file = !o.out.empty() && o.out_format == "json";
+  const bool in_full = predictions.size() == 1 || !has_file || o.wide;
+  const bool has_chains = !results.chains.empty();
+  std::string text = fmt::format("\non {}\n\n", machine);
+  if (in_full) {
+    text += analysis::text(predictions);
+  } else if (!has_chains) {
+    text += analysis::cases_text(predictions);
   }
+  text += analysis::text(analysis::contentions(std::span(&results, 1)));
+  if (has_chains) text += (in_full ? "\n" : "") + validation_text(results, o);
+  if (!in_full) text += fmt::format("\nlayer by layer: layerbench predict {}\n", o.out);
+  fmt::print(machine_format ? stderr : stdout, "{}", text);
 }
 
 }  // namespace layerbench::programs

@@ -62,6 +62,14 @@ TEST(ConsoleTable, HasOneLineARowWithMediansAndSpread) {
   EXPECT_THAT(lines[1], AllOf(HasSubstr("1.00 ms"), EndsWith(" -"))) << "one round has no spread";
 }
 
+TEST(ConsoleTable, ShowsALargeSpreadAsAMultiple) {
+  const auto spread = [](double longest) {
+    return body({round_of("a", 0, 1e-6), round_of("a", 1, 1e-6), round_of("a", 2, longest)}).at(0);
+  };
+  EXPECT_THAT(spread(10.9e-6), EndsWith(" 990.0%"));
+  EXPECT_THAT(spread(1039.115e-6), EndsWith(" 1038x"));
+}
+
 TEST(ConsoleTable, HasAboveItWhatAllNamesShare) {
   measurements rows{round_of("conv1", 0, 4e-6), round_of("conv2", 0, 1e-3)};
   constexpr const char* shared = "rows: conv/fwd/onednn/f32/resnet50/*/batch:1/cache:hot\n";

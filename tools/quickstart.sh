@@ -2,21 +2,37 @@
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
 # Sets up, builds, and times every layer of ResNet-50, VGG-16 and AlexNet on this machine (batch 1,
-# f32, all cores); ends with the images/s that the layers add up to, and with what the models take
-# when they run whole.
+# f32, all cores); ends with the predicted and the measured time of a step of each, the path of a
+# report, and what to type next.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 results=build/results/quickstart.json
+report=build/results/quickstart.html
+bench=build/release/bench/bench_model
+tool=build/release/tools/layerbench
 
 tools/setup.sh
 cmake --preset release -DLAYERBENCH_TESTS=OFF >/dev/null
 cmake --build --preset release --target bench_model layerbench_tool
 mkdir -p "$(dirname "$results")"
 # What to know before some minutes are spent on it.
-build/release/bench/bench_model --check-machine || true
+"$bench" --check-machine || true
 rm -f "$results.partial" # of a start that was interrupted
-build/release/bench/bench_model --model=resnet50,vgg16,alexnet --batch=1 --dtype=f32 \
-  --cache=model,hot --chain --budget=30 --benchmark_out="$results"
-printf '\nEvery row, with its spread and what it ran on: %s\n' "$results"
-printf 'Look again: build/release/tools/layerbench predict %s\n' "$results"
+code=0
+"$bench" --model=resnet50,vgg16,alexnet --batch=1 --dtype=f32 \
+  --cache=model,hot --chain --budget=30 --benchmark_out="$results" || code=$?
+((code == 0 || code == 4)) || exit "$code" # 4: something could not be measured, and was named
+"$tool" report "$results" -o "$report" || true
+cat <<END
+
+report with all layers, for a browser: $report
+every timing, with its conditions: $results
+
+next:
+  $tool predict $results    # the slowest layers
+  $tool list    # other networks
+  $bench --model=mobilenet_v2 --chain --benchmark_out=build/mobilenet.json
+  README.md, "Your PyTorch model", and docs/tutorial.md
+END
+exit "$code"

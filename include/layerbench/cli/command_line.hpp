@@ -267,7 +267,9 @@ inline void add_measuring_options(CLI::App& app, options& o) {
           "given\n--resume=r.json",
           "LAYERBENCH_RESUME")
       ->take_last();
-  app.add_flag("--wide", o.wide, "Whole row names in the table, also the parts that all rows have");
+  app.add_flag("--wide", o.wide,
+               "Whole row names in the table, also the parts that all rows have; bench_model with "
+               "--benchmark_out prints rows, and a page per case, only with this");
 }
 
 inline void add_actions(CLI::App& app, options& o) {

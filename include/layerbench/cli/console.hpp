@@ -73,6 +73,11 @@ struct palette {
   return fmt::format("{:.0f}%{}", 100 * std::max(compute, memory), compute > memory ? 'c' : 'm');
 }
 
+/// "3.1%", and from 1000 % on a multiple of the time: "12x".
+[[nodiscard]] inline std::string spread_text(double spread) {
+  return spread < 10 ? fmt::format("{:.1f}%", 100 * spread) : fmt::format("{:.0f}x", spread);
+}
+
 /// The line of one row, called `shown`: medians over its rounds.
 [[nodiscard]] inline std::string console_line(const rounds& row, const std::string& shown,
                                               std::size_t width, const palette& paint,
@@ -101,8 +106,7 @@ struct palette {
   const std::string rate = flops > 0   ? giga(flops / median)
                            : moved > 0 ? giga(moved / median)
                                        : "-";
-  const std::string spread =
-      row.size() < 2 ? "-" : fmt::format("{:.1f}%", 100 * (most - least) / median);
+  const std::string spread = row.size() < 2 ? "-" : spread_text((most - least) / median);
   return name + fmt::format(
                     console_columns, paint.time, units::si(median, "s"),
                     units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls, paint.off,
@@ -140,12 +144,16 @@ struct palette {
                                                               "CPU", "", "", "Iterations", "", rate,
                                                               "spread", with_peaks ? "  peak" : "");
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
-  const std::string_view clock = communicates && !computes ? "first rank: wall time, on GPUs events"
-                                 : has_events
-                                     ? "GPU: events; CPU: one thread CPU time, several wall time"
-                                     : "one thread: CPU time, several: wall time";
+  const std::string_view clock =
+      communicates && !computes ? "wall time of the first rank, on GPUs between events"
+      : has_events ? "GPU: between events; CPU: on one thread its CPU time, else wall time"
+                   : "on one thread its CPU time, on several wall time";
   std::string text =
-      fmt::format("Time: median over rounds ({}); spread: (max - min) / median\n", clock) +
+      fmt::format(
+          "Time: median call ({})\n"
+          "CPU: mean call, CPU time of all threads; both columns: median over rounds\n"
+          "spread: (slowest - fastest round) / Time\n",
+          clock) +
       (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (with_peaks ? "peak: the larger share of the GPU's peaks, of compute (c) or memory (m)\n"
                   : "") +

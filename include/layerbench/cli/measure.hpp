@@ -151,7 +151,8 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   if (all.clocks.state != "burst") facts["clocks"] = all.clocks.state;
   for (const auto& [name, value] : facts) results.context[name] = printable(value);
   detail::add_user_context(o, results);
-  result_sink sink(o, all, watch, selected, std::move(results));
+  result_sink sink(o, all, watch, selected, std::move(results),
+                   /*predicts=*/after && what.whole_model());
   bool interrupted = false;
   try {
     interrupted = detail::measure(
@@ -173,8 +174,9 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
     }
   }
   const std::size_t failures = sink.report_failures();
-  sink.report_disturbance();
   if (after) detail::print_summary(sink, o, what, after);
+  std::fflush(stdout);  // where both are read together, this is the last line
+  sink.report_disturbance();
   if (interrupted) {
     note(sink.interruption());
     return exit_code::interrupted;

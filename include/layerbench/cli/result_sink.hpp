@@ -55,10 +55,12 @@ namespace layerbench::run::detail {
 /// prints the rows, and reports on stderr.
 class result_sink {
  public:
-  /// Throws bad_input if the file to resume is of another machine, setting or shape.
+  /// `predicts`: what the rows add up to is printed after them. Throws bad_input if the file to
+  /// resume is of another machine, setting or shape.
   result_sink(const options& o, const suite& all, const machine_watch& watch,
-              std::vector<benchmark_row*> selected, result::results results)
+              std::vector<benchmark_row*> selected, result::results results, bool predicts)
       : o_(o),
+        predicts_(predicts),
         all_(all),
         watch_(watch),
         selected_(std::move(selected)),
@@ -143,7 +145,7 @@ class result_sink {
       print_rows(interrupted);  // they are nowhere else
       throw;
     }
-    print_rows(interrupted);
+    if (shows_rows(interrupted)) print_rows(interrupted);
   }
 
   /// Says where an interrupted run's rows are, and how to resume it.
@@ -194,15 +196,30 @@ class result_sink {
     return cut;
   }
 
-  /// Reports on stderr the rows that failed; returns their number.
+  /// Reports on stderr the rows that failed, each reason once; returns the number of rows.
   [[nodiscard]] std::size_t report_failures() const {
-    std::size_t failures = 0;
+    std::map<std::string, std::vector<std::string>> failures;  // the rows of each reason
+    std::size_t failed = 0;
+    bool lacks_integers = false;
     for (const result::measurement& row : all_rows()) {
       if (row.error.empty()) continue;
-      note(fmt::format("{}: {}", row.name.text(), row.error));
-      ++failures;
+      ++failed;
+      failures[row.error].push_back(row.name.text());
+      const result::configuration_name& of = row.name.configuration;
+      lacks_integers = lacks_integers || (is_integer(dtype_from(of.dtype).value_or(dtype::f32)) &&
+                                          !of.parameters.contains("fusion"));
     }
-    return failures;
+    for (const auto& [reason, rows] : failures) {
+      note(fmt::format(
+          "{}: {}{}", rows.front(), reason,
+          rows.size() == 1 ? "" : fmt::format(" (also {} more rows)", rows.size() - 1)));
+    }
+    if (lacks_integers) {
+      note(
+          "for a whole model in integers use --fusion=int8_default: layers that have none then "
+          "compute in f32");
+    }
+    return failed;
   }
 
   /// Warns on stderr if other programs disturbed more than a tenth of the timings, and says if more
@@ -220,10 +237,11 @@ class result_sink {
           capped, all.size()));
     }
     if (static_cast<double>(disturbed) <= tolerated) return;
+    const std::string who = watch_.disturbers(slow_share_);
     note(
-        fmt::format("{} of {} timings were disturbed: something else used the processors; measure "
-                    "again when the machine is idle (--check-machine)",
-                    disturbed, all.size()));
+        fmt::format("{} of {} timings were disturbed{}; measure again when the machine is idle "
+                    "(--check-machine)",
+                    disturbed, all.size(), who.empty() ? "" : " by " + who));
   }
 
  private:
@@ -314,6 +332,14 @@ class result_sink {
     return render(to_runs(all_rows(), rows), {o_.out_format}, context(partial));
   }
 
+  /// Whether a complete or `partial` run prints its rows. A program of whole models leaves them to
+  /// the result file and prints what they add up to, unless the user asks for them.
+  [[nodiscard]] bool shows_rows(bool partial) const {
+    const bool asked = o_.wide || !o_.filter.empty() || o_.format != "console" ||
+                       o_.aggregates_only.has_value() || o_.file_aggregates_only;
+    return asked || partial || !predicts_ || !file_;
+  }
+
   void print_rows(bool partial) const {
     const bool aggregates = o_.file_aggregates_only || o_.aggregates_only.value_or(false);
     if (o_.format == "console" && !aggregates && !o_.aggregates_only) {
@@ -331,6 +357,7 @@ class result_sink {
   }
 
   const options& o_;
+  bool predicts_;
   const suite& all_;
   const machine_watch& watch_;
   std::vector<benchmark_row*> selected_;
