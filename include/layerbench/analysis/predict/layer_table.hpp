@@ -65,7 +65,7 @@ namespace layerbench::analysis {
            {"share", align::right},
            {"GFLOP/s (no padding)", align::right}},
           {}};
-  if (p.limits) t.columns.insert(t.columns.end(), {{"bound"}, {"of peak", align::right}});
+  if (p.limits) t.columns.insert(t.columns.end(), {{"bottleneck"}, {"of peak", align::right}});
   double rest = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const layer_time& layer = layers[i];

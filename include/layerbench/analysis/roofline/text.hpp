@@ -98,7 +98,7 @@ namespace detail {
         "--benchmark_out=p.json measures them, predict --peaks=p.json reads them\n",
         p.configuration.backend, p.configuration.dtype, p.threads, p.threads == 1 ? "" : "s");
   }
-  return fmt::format("  by bound: {}\n  peaks: {}; {} GB/s from memory\n",
+  return fmt::format("  by bottleneck: {}\n  peaks: {}; {} GB/s from memory\n",
                      shares_text(shares_by_bound(p)), detail::peaks_line(*p.limits),
                      giga(p.limits->levels.back().read)) +
          detail::what_if_text(p) + detail::above_peak_text(p);
@@ -111,7 +111,7 @@ namespace detail {
            {"count", align::right},
            {"time per call", align::right},
            {"at its peak", align::right},
-           {"bound"},
+           {"bottleneck"},
            {"of peak", align::right},
            {"ms per step to gain", align::right}},
           {}};
