@@ -107,6 +107,12 @@ class FirstScreens(Case):
             lines = self.lacks("f16").splitlines()
             self.assertEqual(sum("f16 on this CPU" in line for line in lines), 1, lines)
 
+    def test_a_missing_argument_is_described(self):
+        for words, described in (("report", "Result files"), ("show", "Name of a model"),
+                                 ("compare a.json", "new: "), ("import", "onnx")):
+            done = self.tool(*words.split(), code=2)
+            self.assertIn(described, done.stderr.splitlines()[0])
+
     def test_missing_peaks_are_named_once(self):
         done = self.tool("predict", ROOT / "results/quickstart_2cpu_zen4.json")
         self.assertEqual(done.stdout.count("--peaks"), 1, done.stdout)

@@ -49,6 +49,18 @@ std::string unexpected_argument(const CLI::App& command, const std::string& argu
   return fmt::format("unknown subcommand '{}'; there are: {}", argument, subcommand_names(command));
 }
 
+/// The message for a missing argument, which `what` calls "results is required"; empty for another
+/// error.
+std::string missing_argument(const CLI::App& command, std::string_view what) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->nonpositional() || what != option->get_name() + " is required") continue;
+    const std::string help = option->get_description();
+    return fmt::format("'{}' needs the argument {}: {}", command.get_name(), option->get_name(),
+                       help.substr(0, help.find('\n')));
+  }
+  return {};
+}
+
 /// The environment variable with the invalid value; empty if an argument is invalid.
 std::string invalid_variable(const CLI::App& app, std::string_view message, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -76,6 +88,8 @@ std::string error_message(const CLI::App& app, const CLI::ParseError& e, int arg
     what = unexpected_argument(command, extra.front(), at_root);
   } else if (at_root) {
     what = "a subcommand is missing; there are: " + subcommand_names(app);
+  } else if (std::string missing = missing_argument(command, what); !missing.empty()) {
+    what = std::move(missing);
   } else if (what.ends_with(" missing")) {  // "--model: 1 required TEXT missing"
     what = what.substr(0, what.find(':')) + " needs a value";
   } else if (const auto variable = invalid_variable(app, what, argc, argv); !variable.empty()) {

@@ -240,9 +240,9 @@ inline void require_communication(const options& o, const registry& known,
   };
   if (o.yes || std::ranges::any_of(selected, sends)) return;
   const backend_entry* used = known.find(selected.front()->name().configuration.backend);
-  throw unavailable(
-      fmt::format("one rank sends nothing; {}; --yes times the calls alone",
-                  used->more_ranks.empty() ? "start more with --ranks=N" : used->more_ranks));
+  // A note of the suite says how to start more processes.
+  throw unavailable(fmt::format("one rank sends nothing{}; --yes times the calls alone",
+                                used->more_ranks.empty() ? "; start more with --ranks=N" : ""));
 }
 
 /// Does what the options ask for. `plan` is make_suite and `measure` is measure_suite: both may be
