@@ -79,7 +79,9 @@ TEST(PredictionText, HasTheSharesOfOpsAndOfTheParts) {
 TEST(PredictionText, HasNoFlopsForLayersThatDoNone) {
   prediction p = golden().at(0);
   for (layer_time& layer : p.layers) layer.flops = 0;
-  for (const auto& row : heaviest_layers(p, 3).rows) EXPECT_EQ(row.back(), "") << row.front();
+  const table layers = heaviest_layers(p, 3);
+  EXPECT_FALSE(layers.rows.empty());
+  for (const auto& row : layers.rows) EXPECT_EQ(row.back(), "") << row.front();
 }
 
 TEST(PredictionText, TellsIntervalsApart) {

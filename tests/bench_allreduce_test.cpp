@@ -16,8 +16,10 @@ namespace bench_allreduce_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 using testing::texts;
@@ -49,9 +51,8 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
                                   "sweep/bytes_1048576"}));
   const testing::outcome one =
       testing::bench("bench_allreduce", {"--benchmark_list_tests", "--benchmark_filter=resnet50"});
-  for (const std::string& name : testing::lines(one.out)) {
-    EXPECT_THAT(name, HasSubstr("/resnet50/"));
-  }
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_THAT(testing::lines(one.out), AllOf(Not(IsEmpty()), Each(HasSubstr("/resnet50/"))));
 }
 
 TEST(Collectives, HaveRowsOfTheirKinds) {
@@ -121,6 +122,7 @@ TEST(AllReduce, AloneSaysThatNothingIsCommunicated) {
                                          : "reference: all ranks are in this program, so nothing"));
   const result::results measured = result::read(directory.results);
   const std::string ranks = testing::has_mpi ? "1" : "2";
+  EXPECT_THAT(measured.rows, Not(IsEmpty()));
   for (const result::measurement& row : measured.rows) {
     EXPECT_THAT(row.label.key, HasSubstr(",ranks:" + ranks + ",in_place:1"));
   }

@@ -62,6 +62,7 @@ class NcclRanks : public ::testing::TestWithParam<int> {
     const testing::outcome done = run(arguments, changes);
     EXPECT_EQ(done.exit_code, 0) << done.err;
     result::results found = result::read(directory_.results);
+    EXPECT_FALSE(found.rows.empty());
     for (const result::measurement& row : found.rows) {
       EXPECT_EQ(row.error, "");
       EXPECT_EQ(row.counters.at("verified"), 1);

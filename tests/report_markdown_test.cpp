@@ -30,6 +30,7 @@ TEST(Markdown, HasTheSummaryTheLayersAndTheValidation) {
   EXPECT_THAT(result, AllOf(HasSubstr("\n### " + title + "\n\n- "),
                             HasSubstr(text(layers_table(of.predictions.at(0)))),
                             HasSubstr(text(analysis::validation_table(of.validation)))));
+  EXPECT_FALSE(remarks(of.validation).empty());
   for (const std::string& line : detail::lines(remarks(of.validation))) {
     EXPECT_THAT(result, HasSubstr("\n- " + line + '\n'));
   }

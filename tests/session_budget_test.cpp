@@ -166,6 +166,7 @@ TEST_F(Budget, IsEqualForRowsThatAreNotAddedUp) {
   const stopping_criterion criterion = queue_rows({.min_rounds = 5, .min_time = 0.1});
   configuration_state& only = queue_.at(0).at(0);
   add_round(only, 0, {3, 1});
+  ASSERT_EQ(only.rows.size(), 2U);
   for (const row_state& row : only.rows) EXPECT_DOUBLE_EQ(criterion.pass_time(only, row), 0.1);
 }
 

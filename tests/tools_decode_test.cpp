@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -54,11 +55,14 @@ TEST_F(Decode, IsShownWithItsTokensAndCache) {
   const json::value shown = json::value::parse(done.out);
   EXPECT_EQ(shown.at("tokens"), 1);
   EXPECT_EQ(shown.at("context"), 7);
+  std::size_t attentions = 0;
   for (const json::value& layer : shown.at("layers")) {
     if (layer.at("name") != "attention") continue;
+    ++attentions;
     EXPECT_EQ(layer.at("after"), json::value({"query_rotary", "key_cache", "value_cache"}));
     EXPECT_EQ(layer.at("shape").at("k"), 8);
   }
+  EXPECT_EQ(attentions, 1U);
   EXPECT_EQ(tool({"show", "alexnet", "--tokens", "1"}).exit_code, 2);
   EXPECT_EQ(tool({"show", model_, "--tokens", "0"}).exit_code, 2);
 }

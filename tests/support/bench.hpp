@@ -89,6 +89,13 @@ inline const environment::value_type may_leak{"ASAN_OPTIONS", "detect_leaks=0"};
   return all;
 }
 
+/// The rows of a result file. A file without any fails: a test of each row would pass.
+[[nodiscard]] inline std::vector<result::measurement> rows_in(const std::filesystem::path& file) {
+  std::vector<result::measurement> rows = result::read(file).rows;
+  EXPECT_FALSE(rows.empty()) << file;
+  return rows;
+}
+
 /// A directory with the tiny model and a name for its results.
 struct tiny_directory : temporary_directory {
   std::string model = write("tiny.json", tiny_model).string();
@@ -105,7 +112,9 @@ struct tiny_directory : temporary_directory {
     all.push_back("--benchmark_out=" + results);
     const outcome done = bench("bench_model", all);
     EXPECT_EQ(done.exit_code, 0) << done.err;
-    return result::read(results);
+    result::results found = result::read(results);
+    EXPECT_FALSE(found.rows.empty()) << results;
+    return found;
   }
   [[nodiscard]] json::value written() const { return json::value::parse(json::read_text(results)); }
   /// Names of all files there.
