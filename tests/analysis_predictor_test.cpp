@@ -45,6 +45,18 @@ TEST(Predict, AddsUpMediansTimesCounts) {
   EXPECT_DOUBLE_EQ(p.layers[0].share, 4 / 24.);
 }
 
+TEST(Predict, MarksModelsThatLackNodes) {
+  results file = file_of_a_and_b({1, 3, 2}, {10, 20, 30});
+  EXPECT_FALSE(only({file}).partial());
+  for (result::planned& one : file.manifest[net]) one.left_out = 0.25;
+  const prediction p = only({file});
+  EXPECT_TRUE(p.partial());
+  EXPECT_EQ(p.left_out, 0.25);
+  EXPECT_DOUBLE_EQ(p.coverage, 0.75);
+  ASSERT_TRUE(p.step);
+  EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2 + 20);
+}
+
 TEST(Predict, HasNoIntervalForOneRound) {
   const prediction p = only({file_of_a_and_b({1.5}, {0.1})});
   EXPECT_EQ(p.step->low(), p.step->seconds);

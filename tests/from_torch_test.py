@@ -300,7 +300,10 @@ class Conversion(unittest.TestCase):
         done = run("--from-export", DATA / "missing.json", "-o", self.file, "--allow-partial")
         self.assertEqual(done.returncode, 0)
         self.assertIn("einsum", done.stderr)
-        self.assertRegex(show(self.file)["source"], r"incomplete, without div \(1\), einsum \(1\)")
+        shown = show(self.file)
+        self.assertRegex(shown["source"], r"incomplete, without div \(1\), einsum \(1\)")
+        # The einsum has 9 * 9 * 16 products, the layer that is kept 9 * 16 * 16.
+        self.assertAlmostEqual(shown["left_out"], 9 / (9 + 16), delta=1e-4)
 
     def test_no_softmax(self):
         export = DATA / "resnet18.json"

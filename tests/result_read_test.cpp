@@ -101,6 +101,7 @@ TEST(Manifest, IsReadBack) {
   changed.begin()->second.push_back({"conv1_src", "reorder", "fwd", "dims:1x2", 1, true});
   changed.begin()->second.push_back({"conv2", "conv", "fwd", "k:2", 1, true, "src:\"warm\""});
   changed.begin()->second.front().chain_seconds = 0x1.8p-20;
+  changed.begin()->second.front().left_out = 0.25;
   changed.begin()->second.front().traffic = {{1000, 0, false}, {20, 1LL << 40, true}};
   const std::string text = write_manifest(changed);
   const manifest again = read_manifest(text, "r.json");
@@ -110,6 +111,8 @@ TEST(Manifest, IsReadBack) {
   EXPECT_FALSE(step.front().inserted);
   EXPECT_EQ(step.front().state, "");
   EXPECT_EQ(step.front().chain_seconds, 0x1.8p-20);
+  EXPECT_EQ(step.front().left_out, 0.25);
+  EXPECT_FALSE(step.at(3).left_out);
   EXPECT_FALSE(step.at(3).chain_seconds);
   EXPECT_EQ(step.at(4).state, "src:\"warm\"");
   EXPECT_THAT(step.at(3).traffic, SizeIs(0));
@@ -297,6 +300,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "/context/manifest"},
         bad_file{"manifest_chain", with_manifest(R"({"inference/a/f32/m/batch:1":
                      [["a", "b", "c", "d", 1, {"chain_s": 0}]]})"),
+                 "/context/manifest"},
+        bad_file{"manifest_left_out", with_manifest(R"({"inference/a/f32/m/batch:1":
+                     [["a", "b", "c", "d", 1, {"left_out": 2}]]})"),
                  "/context/manifest"},
         bad_file{"manifest_state", with_manifest(R"({"inference/a/f32/m/batch:1":
                      [["a", "b", "c", "d", 1, {"state": 7}]]})"),

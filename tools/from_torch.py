@@ -142,6 +142,9 @@ def report(conversion, name):
         print('left out with them, since they read their results: ' + ', '.join(
             f'{count} {base}' for base, count in sorted(conversion.follows.items())),
               file=sys.stderr)
+    left_out = conversion.left_out_share()
+    if left_out is not None:
+        print(f'left out in all: {100 * left_out:.1f} % of the FLOPs', file=sys.stderr)
     for note, count in conversion.notes.items():
         print(f'note: {note}' + (f' ({count} times)' if count > 1 else ''), file=sys.stderr)
     shared = sum(1 for name, calls in conversion.used.items()

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/find.hpp>
@@ -106,6 +107,7 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
           {"model", of.graph.name},
           {"title", of.graph.title},
           {"source", of.graph.source},
+          {"left_out", of.graph.left_out ? json::value(*of.graph.left_out) : json::value()},
           {"family", of.graph.family},
           {"data", of.graph.data},
           {"studies", of.graph.studies},
@@ -183,12 +185,14 @@ std::string to_text(const shown_step& of, const model::totals& totals, bool wide
   }
   if (!of.graph.fusion.empty()) conditions += ", fusion plan " + of.graph.fusion;
   const std::string title = of.graph.title.empty() ? "" : of.graph.title + ", ";
+  const std::string partial =
+      of.graph.left_out ? "partial: " + format::left_out(*of.graph.left_out) + '\n' : "";
   const std::string source = of.graph.source.empty() ? "" : "sizes from: " + of.graph.source + '\n';
   return fmt::format(
-      "{}: {}{}\n{}{}{} parameters, {} MACs, {} activations; {} conv "
+      "{}: {}{}\n{}{}{}{} parameters, {} MACs, {} activations; {} conv "
       "layers of {} distinct shapes; all tensors of a step: {}; bytes: least traffic of a call in "
       "{}\n\n{}",
-      of.graph.name, title, conditions, source, kind, totals.parameters, of.macs,
+      of.graph.name, title, conditions, partial, source, kind, totals.parameters, of.macs,
       totals.activations, totals.conv_layers, totals.unique_conv_shapes,
       units::si(static_cast<double>(of.footprint), "B"), name(of.step.type),
       text(wide ? whole_table(of, false) : short_table(of)));
@@ -206,7 +210,9 @@ void add_show(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("show", "Shows a model: its totals and what a step of it runs");
   const auto options = std::make_shared<show_options>();
-  command->add_option("model", options->model, "Name of a model or sweep, or path of a shape file")
+  command
+      ->add_option("model", options->model,
+                   "Name of a model or sweep, or path of a shape file or an ONNX model")
       ->required();
   const auto add_size = [&](const std::string& name, const char* help, std::int64_t least) {
     command

@@ -1487,6 +1487,7 @@ class Conversion:
         self.data = data
         self.values, self.calls = {}, {}
         self.layers, self.missing, self.follows = [], {}, Counter()
+        self.flops_following = 0
         self.notes = Counter()
         self.converted = 0
         self.used = {}  # weights, by name: the calls of layers that have them
@@ -1581,6 +1582,7 @@ class Conversion:
                 del self.layers[kept:]
                 self.moved = moved
                 self.follows[call.base] += 1
+                self.flops_following += call.flops
                 value = self.left_out(call)
             except Unknown as reason:
                 del self.layers[kept:]
@@ -1841,6 +1843,13 @@ class Conversion:
     def all_flops(self):
         return sum(call.flops for call in self.calls.values())
 
+    def left_out_share(self):
+        """Share of the FLOPs of the calls that are left out; None where none is."""
+        if not self.missing and not self.follows:
+            return None
+        flops = self.flops_following + sum(missing.flops for missing in self.missing.values())
+        return flops / self.all_flops() if flops else 0.0
+
     def parameters(self):
         """Learned values that layers have, that only missing calls read, and that none reads."""
         weights = {name: product(self.values[name].dims).count
@@ -1869,7 +1878,11 @@ class Conversion:
         sizes = ', '.join(dims_text(self.values[name].dims[1:]) for name in
                           self.data.get('inputs', {}))
         header = {'name': legal(name), 'title': title or f'{name}, input {sizes}',
-                  'source': source, 'parameters': {'batch': batch}}
+                  'source': source}
+        share = self.left_out_share()
+        if share is not None:
+            header['left_out'] = math.floor(share * 1e4) / 1e4  # at least
+        header['parameters'] = {'batch': batch}
         lines = [f'  {json.dumps(key)}: {one_line(value)},\n' for key, value in header.items()]
         return '{\n' + ''.join(lines) + '  "layers": [\n' + ',\n'.join(layers) + '\n  ]\n}\n'
 

@@ -47,4 +47,9 @@ namespace layerbench::format {
   return fmt::format("{:.1f} %", std::floor(coverage * 1000) / 10);
 }
 
+/// What a partial model lacks: `share` of the FLOPs, or more, since not all sizes may be known.
+[[nodiscard]] inline std::string left_out(double share) {
+  return fmt::format("the import left out nodes, at least {} of the FLOPs", percent(share));
+}
+
 }  // namespace layerbench::format

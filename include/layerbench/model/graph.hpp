@@ -45,6 +45,8 @@ struct graph {
   std::vector<std::string> studies;  ///< published measurements and suites that have it
   std::vector<std::string> aliases;  ///< other names that find it
   std::string inference_only = {};   ///< why the model cannot be trained; empty if it can
+  /// Share of the FLOPs that an import left out, at least; nothing if the model is whole.
+  std::optional<double> left_out = {};
   std::string fusion = {};           ///< the name of the plan that fused its layers; mostly none
   parameter_values parameters = {};  ///< named sizes
   parameter_values defaults = {};    ///< those that the file has itself

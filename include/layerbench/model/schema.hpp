@@ -103,6 +103,8 @@ namespace detail {
             {"studies", described(texts, "published measurements and suites that have it")},
             {"aliases", described(texts, "other names that find it")},
             {"inference_only", described(text, "why the model cannot be trained [it can]")},
+            {"left_out", described({{"type", "number"}, {"minimum", 0}, {"maximum", 1}},
+                                   "share of the FLOPs that an import left out, at least [none]")},
             {"parameters", parameters},
             {"passes", described(by_op, "of a sweep: the passes that are timed, by op")},
             {"layers", layers}}},

@@ -287,14 +287,35 @@ inline void add_layers(std::vector<draft> drafts, const std::vector<std::size_t>
   }
 }
 
+/// The share of the FLOPs that the file lacks; nothing if it does not say so.
+[[nodiscard]] inline std::optional<double> read_left_out(const json::cursor& file) {
+  if (!file.has("left_out")) return std::nullopt;
+  const json::value& share = file["left_out"].get();
+  if (share.is_number() && share >= 0 && share <= 1) return share.get<double>();
+  file["left_out"].fail("is no share of the FLOPs, a number from 0 to 1");
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_values& replaced,
                              const op::catalog& catalog) {
-  const json::value parsed = json::parse_file(path);
-  const json::cursor file(parsed, path.string());
+  if (path.extension() != ".onnx") {
+    return load_text(json::read_text(path), path.string(), replaced, catalog);
+  }
+  if (importer_of_onnx() == nullptr) {
+    throw unavailable(fmt::format(
+        "{}: this program reads no ONNX; convert the model with 'layerbench import onnx'",
+        path.string()));
+  }
+  return load_text(importer_of_onnx()(path), path.string(), replaced, catalog);
+}
+
+LAYERBENCH_INLINE graph load_text(const std::string& text_of_file, const std::string& name,
+                                  const parameter_values& replaced, const op::catalog& catalog) {
+  const json::value parsed = json::parse_text(text_of_file, name);
+  const json::cursor file(parsed, name);
   file.check_keys({"$schema", "name", "title", "source", "family", "data", "studies", "aliases",
-                   "inference_only", "parameters", "passes", "layers"},
+                   "inference_only", "left_out", "parameters", "passes", "layers"},
                   {"name", "layers"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
   graph result;
@@ -306,6 +327,7 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
   if (file.has("studies")) result.studies = file["studies"].texts();
   if (file.has("aliases")) result.aliases = file["aliases"].texts();
   result.inference_only = text("inference_only");
+  result.left_out = detail::read_left_out(file);
   result.passes = detail::read_passes(file);
   if (is_sweep(result) && replaced.contains("batch")) {
     throw usage_error(

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/builtin.hpp>
@@ -13,9 +14,20 @@
 /// Reads a model's graph from a shape file.
 namespace layerbench::model {
 
-/// Reads a shape file (docs/formats.md). `replaced` are values in place of the file's parameters.
-/// Throws bad_input with file and JSON pointer for whatever is wrong in it, and usage_error for a
-/// batch of a sweep, and for tokens and context of a file without these parameters.
+/// The text of the shape file that an ONNX model becomes. Throws what an import throws.
+using onnx_importer = std::string (*)(const std::filesystem::path& path);
+
+/// What load() reads paths that end in .onnx with: programs set it, and null refuses them. The
+/// headers alone need no library that reads ONNX.
+[[nodiscard]] inline onnx_importer& importer_of_onnx() {
+  static onnx_importer importer = nullptr;
+  return importer;
+}
+
+/// Reads a shape file (docs/formats.md), or an ONNX model. `replaced` are values in place of the
+/// file's parameters. Throws bad_input with file and JSON pointer for whatever is wrong in it, and
+/// usage_error for a batch of a sweep, and for tokens and context of a file without these
+/// parameters.
 [[nodiscard]] graph load(const std::filesystem::path& path, const parameter_values& replaced,
                          const op::catalog& catalog = op::builtin_catalog());
 
@@ -25,6 +37,12 @@ namespace layerbench::model {
                                 const op::catalog& catalog = op::builtin_catalog()) {
   return load(path, batch ? parameter_values{{"batch", *batch}} : parameter_values{}, catalog);
 }
+
+/// The graph of a shape file with this text; `file` is its name in errors. Throws what load()
+/// throws.
+[[nodiscard]] graph load_text(const std::string& text, const std::string& file,
+                              const parameter_values& replaced = {},
+                              const op::catalog& catalog = op::builtin_catalog());
 
 /// Reads the shape file of a model. Throws usage_error for a sweep, which has no steps.
 [[nodiscard]] graph load_model(const std::filesystem::path& path,

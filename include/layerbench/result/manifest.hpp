@@ -40,6 +40,8 @@ struct planned {
   model::step_part part = model::step_part::forward;
   std::vector<operand_traffic> traffic = {};  ///< in the operands' order; empty: unknown
   std::vector<std::string> layers = {};       ///< of the `count` calls; empty: unknown
+  /// Share of the model's FLOPs that its import left out; the same in all entries of a step.
+  std::optional<double> left_out = {};
 
   /// The same text as model::work_of.
   [[nodiscard]] std::string work() const { return fmt::format("{}/{}/{}", op, pass, key); }

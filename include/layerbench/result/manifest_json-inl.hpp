@@ -30,6 +30,7 @@ LAYERBENCH_INLINE std::string write_manifest(const manifest& cases) {
       if (primitive.inserted) more["inserted"] = true;
       if (primitive.chain_seconds) more["chain_s"] = *primitive.chain_seconds;
       if (primitive.layers.size() > 1) more["layers"] = primitive.layers;
+      if (primitive.left_out) more["left_out"] = *primitive.left_out;
       for (const operand_traffic& operand : primitive.traffic) {
         more["moves"].push_back({operand.bytes, operand.distance, operand.written ? 1 : 0});
       }
@@ -87,6 +88,12 @@ LAYERBENCH_INLINE manifest read_manifest(std::string_view text, std::string_view
           }
         }
         if (more.contains("moves")) step.back().traffic = detail::read_traffic(more["moves"], file);
+        if (more.contains("left_out")) {
+          step.back().left_out = more["left_out"].get<double>();
+          if (!(*step.back().left_out >= 0 && *step.back().left_out <= 1)) {
+            throw bad_input(file, "/context/manifest", "left_out is not a share");
+          }
+        }
         if (more.contains("chain_s")) {
           step.back().chain_seconds = more["chain_s"].get<double>();
           if (!(*step.back().chain_seconds > 0)) {

@@ -12,8 +12,8 @@ namespace layerbench::result {
 
 /// The manifest as a context field: an object from case to a list of [layer, op, pass, key, count],
 /// with an optional object as sixth element:
-/// {"part": "backward", "state": signature, "inserted": true, "chain_s": seconds, "moves": list},
-/// of [bytes, distance, 1 if they are written, else 0] each.
+/// {"part": "backward", "state": signature, "inserted": true, "chain_s": seconds, "left_out":
+/// share, "moves": list}, of [bytes, distance, 1 if they are written, else 0] each.
 [[nodiscard]] std::string write_manifest(const manifest& cases);
 
 /// The inverse of write_manifest. Throws bad_input naming `file`.

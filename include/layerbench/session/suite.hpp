@@ -17,6 +17,7 @@
 
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/model/collectives.hpp>
 #include <layerbench/model/find.hpp>
@@ -119,6 +120,7 @@ class suite_builder {
     std::vector<result::planned> step_plan;
     for (const model::primitive& p : primitives) {
       step_plan.push_back(result::planned_of(p, least.most_frequent_state(p), c.request.type));
+      step_plan.back().left_out = graph.left_out;
       add_rows(c, memory, step, p, step_plan.back());
     }
     if (what_.whole_model() && in_model) add_chain(c, memory, step, primitives);
@@ -416,6 +418,10 @@ inline void require_reusable_memory(const options& o) {
     for (const model::parameter_values& replaced : sizes) {
       const model::graph graph = model::load(path, replaced, known.ops);
       names.add(graph.name, path);
+      if (graph.left_out && &replaced == &sizes.front()) {
+        all.notes.push_back(fmt::format("{} is partial: {}; predictions are too fast", graph.name,
+                                        format::left_out(*graph.left_out)));
+      }
       try {
         for (const detail::model_part& part : detail::parts_of(graph, fusions, o, known)) {
           add_cases([&](const auto&, const std::string& type, int) -> const model::graph& {

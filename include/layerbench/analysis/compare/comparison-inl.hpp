@@ -167,7 +167,8 @@ inline void compare_case(const planned_configuration& before, const run_group& o
                           cache,
                           threads(before.configuration, old.files),
                           threads(before.configuration, now.files),
-                          top_contributors(first, second, all.paired)});
+                          top_contributors(first, second, all.paired),
+                          left_out(before) ? left_out(before) : left_out(after)});
     return;
   }
   all.left_out.push_back(uncompared_case(before, old, after, now));

@@ -56,6 +56,7 @@ struct compared_model : compared {
   std::int64_t new_threads = 0;
   /// The fewest primitives that make up half of all changes; empty for verdict `same`.
   std::vector<contributor> top_contributors;
+  std::optional<double> left_out;  ///< of the model's FLOPs, by its import, on the first such side
 };
 
 /// A case that is not compared.

@@ -73,6 +73,7 @@ inline void add_compared(json::value& to, const compared& of) {
                      {"old_threads", of.old_threads},
                      {"new_threads", of.new_threads}};
   add_compared(result, of);
+  result["left_out"] = of.left_out ? json::value(*of.left_out) : json::value(nullptr);
   result["drivers"] = drivers_json(of.top_contributors);
   return result;
 }

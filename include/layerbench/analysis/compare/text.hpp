@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -40,6 +41,13 @@ namespace layerbench::analysis {
         fmt::format("{}: something else used the processors during {:.0f} % of the timings; "
                     "measure again when the machine is idle (--check-machine)",
                     side, 100 * share));
+  }
+  std::map<std::string, double> partial;
+  for (const compared_model& one : all.models) {
+    if (one.left_out) partial.try_emplace(one.configuration.model, *one.left_out);
+  }
+  for (const auto& [model, share] : partial) {
+    sentences.push_back(fmt::format("{} is a partial model: {}", model, format::left_out(share)));
   }
   if (!all.has_runs()) {
     sentences.emplace_back(

@@ -190,6 +190,7 @@ LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
     step.push_back(memory
                        ? result::planned_of(primitive, memory->most_frequent_state(primitive), of)
                        : result::planned_of(primitive));
+    step.back().left_out = graph->left_out;
   }
   return step;
 }
@@ -228,6 +229,9 @@ LAYERBENCH_INLINE std::vector<planned_configuration> cases_of_file(
     if (!derived && !known_step) continue;
     if (derived && !detail::same_work(planned.step, *derived)) {
       planned = {planned.configuration, std::move(*derived), true};
+    }
+    if (shipped.left_out) {  // a result file may be older than the mark
+      for (result::planned& one : planned.step) one.left_out = shipped.left_out;
     }
     cases.push_back(std::move(planned));
   }

@@ -42,6 +42,11 @@ struct planned_configuration {
   bool derived = false;  ///< from a shape file, without the primitives that a backend would insert
 };
 
+/// The share of the model's FLOPs that its import left out; nothing if it is whole.
+[[nodiscard]] inline std::optional<double> left_out(const planned_configuration& planned) {
+  return planned.step.empty() ? std::nullopt : planned.step.front().left_out;
+}
+
 /// The parameters of a model's shape file, loaded as `shipped`, that a case has other values for.
 [[nodiscard]] model::parameter_values replaced_parameters(
     const model::graph& shipped, const result::configuration_name& configuration);

@@ -74,6 +74,7 @@ namespace detail {
   result["context"] = p.text ? json::value(p.text->context) : json::value(nullptr);
   result["tokens_per_second"] = or_null(p.tokens_per_second());
   result["partial"] = p.partial();
+  result["left_out"] = or_null(p.left_out);
   result["disturbed"] = p.disturbed;
   result["coverage"] = p.coverage;
   result["missing"] = p.missing;

@@ -100,7 +100,7 @@ struct prediction {
   bool derived = false;              ///< the step is from a shape file, not from a manifest
   std::int64_t threads = 0;          ///< 0: the files do not say
   std::int64_t calls = 0;            ///< executions in a step that no backend inserted
-  double coverage = 0;               ///< executions measured / executions in a step
+  double coverage = 0;               ///< executions measured / in a step, times 1 - left_out
   std::vector<std::string> missing;  ///< layers without a timing, in manifest order
   std::vector<layer_time> layers;    ///< layers with one, in manifest order
   std::size_t rounds = 0;            ///< rounds that all measured layers have
@@ -114,9 +114,10 @@ struct prediction {
   std::map<std::string, double> engine_kernels = {};
   std::optional<peaks> limits = {};      ///< peaks of the device, if measured
   std::optional<text_length> text = {};  ///< of models of texts, if their shape file is known
+  std::optional<double> left_out = {};   ///< share of the model's FLOPs that its import left out
 
-  /// Whether the step has a time although layers are missing.
-  [[nodiscard]] bool partial() const { return step && !missing.empty(); }
+  /// Whether the step has a time although layers are missing, or nodes of the model.
+  [[nodiscard]] bool partial() const { return step && (!missing.empty() || left_out); }
   /// Whether so many timings were disturbed that users must be warned.
   [[nodiscard]] bool much_disturbed() const { return disturbed > result::much_disturbed; }
   [[nodiscard]] std::optional<double> images_per_second() const {

@@ -110,14 +110,15 @@ LAYERBENCH_INLINE covered_step find_timings(const planned_configuration& planned
   return found;
 }
 
-/// Executions measured / executions in a step.
+/// Executions measured / executions in a step, times the share of FLOPs that the model has.
 [[nodiscard]] inline double coverage(const planned_configuration& planned,
                                      const std::vector<timed_primitive>& step) {
   std::int64_t executions = 0;
   std::int64_t covered = 0;
   for (const result::planned& primitive : planned.step) executions += primitive.count;
   for (const timed_primitive& timed : step) covered += timed.planned->count;
-  return static_cast<double>(covered) / static_cast<double>(executions);
+  return static_cast<double>(covered) / static_cast<double>(executions) *
+         (1 - left_out(planned).value_or(0));
 }
 
 LAYERBENCH_INLINE double disturbed_share(const std::vector<timed_primitive>& step) {
@@ -256,6 +257,7 @@ LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& 
   result.derived = planned.derived;
   result.threads = detail::threads(planned.configuration, files);
   result.calls = detail::calls(planned);
+  result.left_out = left_out(planned);
   result.interrupted = detail::interrupted(files);
   for (const result::results* file : files) result.files.push_back(file->file);
 

@@ -119,8 +119,8 @@ namespace detail {
                            format::rate(p.images_per_second()))
              : format::rate(p.images_per_second()) + " images/s";
   std::string text =
-      p.partial() ? fmt::format("  PARTIAL, of the measured layers only: at least {}; at most {}\n",
-                                time, rates)
+      p.partial() ? fmt::format("  PARTIAL, of the {} layers only: at least {}; at most {}\n",
+                                p.missing.empty() ? "model's" : "measured", time, rates)
                   : fmt::format("  {}, {}\n", rates, time);
   text += text_length_text(p);
   if (step.protocol_half_width) {
@@ -183,6 +183,9 @@ LAYERBENCH_INLINE std::string gaps_text(const prediction& p) {
   std::string text;
   if (p.derived) {
     text += "  the step is from the shape file: what the backend inserts is not in it\n";
+  }
+  if (p.left_out) {
+    text += fmt::format("  partial model: {}\n", format::left_out(*p.left_out));
   }
   if (!p.missing.empty()) {
     constexpr std::size_t most = 8;

@@ -51,6 +51,14 @@ namespace detail {
       100 * of->within_2_percent, 100 * of->within_5_percent);
 }
 
+/// The note on a case in tables.
+[[nodiscard]] inline std::string case_note(const validated& entry) {
+  std::vector<std::string> notes;
+  if (entry.disturbed()) notes.emplace_back("disturbed");
+  if (entry.predicted.left_out) notes.emplace_back("partial model");
+  return fmt::format("{}", fmt::join(notes, ", "));
+}
+
 }  // namespace detail
 
 /// What the table of cases has beside the default.
@@ -82,7 +90,7 @@ struct validation_columns {
     }
     cells.push_back(format::signed_percent(entry.error()));
     if (has_naive) cells.push_back(format::signed_percent(entry.naive_error()));
-    cells.emplace_back(entry.disturbed() ? "disturbed" : "");
+    cells.push_back(detail::case_note(entry));
   }
   return t;
 }
@@ -135,7 +143,13 @@ namespace detail {
     const auto inside = std::ranges::count_if(all.cases, &validated::interval_contains_measured);
     out += fmt::format("measured time inside the predicted interval: {} of {} case{}\n", inside,
                        all.cases.size(), all.cases.size() == 1 ? "" : "s");
-    for (const validated& entry : all.cases) out += detail::parts_text(entry);
+    for (const validated& entry : all.cases) {
+      if (entry.predicted.left_out) {
+        out += fmt::format("{}: partial model: {}\n", headline(entry.predicted),
+                           format::left_out(*entry.predicted.left_out));
+      }
+      out += detail::parts_text(entry);
+    }
   }
   for (const unvalidated& other : all.left_out) {
     out += fmt::format("not validated: {}: {}\n", other.configuration.text(), other.reason);
@@ -231,12 +245,12 @@ namespace detail {
             {}};
     for (const validated& entry : one.pairs.cases) {
       const prediction& p = entry.predicted;
-      t.rows.push_back(
-          {p.configuration.model_text(), std::to_string(p.configuration.batch),
-           std::to_string(p.threads), p.configuration.backend,
-           format::milliseconds(p.step->seconds), format::range(p.step->low(), p.step->high()),
-           format::milliseconds(entry.measured.seconds), format::signed_percent(entry.error()),
-           entry.disturbed() ? "disturbed" : ""});
+      t.rows.push_back({p.configuration.model_text(), std::to_string(p.configuration.batch),
+                        std::to_string(p.threads), p.configuration.backend,
+                        format::milliseconds(p.step->seconds),
+                        format::range(p.step->low(), p.step->high()),
+                        format::milliseconds(entry.measured.seconds),
+                        format::signed_percent(entry.error()), detail::case_note(entry)});
     }
     if (!t.rows.empty()) {
       const bool with_overhead = one.pairs.cases.front().predicted.engine.has_value();
