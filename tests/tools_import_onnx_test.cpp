@@ -105,6 +105,8 @@ TEST_F(ImportOnnx, SaysWhatIsMissing) {
   const testing::outcome done = import(base().bytes());
   EXPECT_EQ(done.exit_code, 77);
   EXPECT_THAT(done.err, mentions("libprotobuf-dev"));
+  const std::string file = (directory_.path() / "net.onnx").string();
+  EXPECT_EQ(testing::run(LAYERBENCH_TOOL, {"show", file}).exit_code, 77);
 }
 
 #else
@@ -732,7 +734,382 @@ TEST_F(ImportOnnx, TheShareOfFlopsIsKnownOfProducts) {
   EXPECT_THAT(done.err, mentions("Conv", "50.0"));
 }
 
+/// The field left_out of a partial file, which must load.
+double left_out_of(const testing::outcome& done) {
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  return done.exit_code == 0 ? json::value::parse(done.out).value("left_out", -1.0) : -2.0;
+}
+
+TEST_F(ImportOnnx, WhatFollowsARefusedNodeIsLeftOutAndCounts) {
+  // Of three equal convolutions one reads a sum with what no op computes.
+  pb::model net;
+  net.input("x", {-1, 6, 8, 8}).weight("w", {6, 6, 3, 3});
+  const std::vector same{ints("pads", {1, 1, 1, 1})};
+  net.node("Conv", {"x", "w"}, {"a"}, same).node("Conv", {"a", "w"}, {"b"}, same);
+  net.node("Fancy", {"a"}, {"f"}, {}, "", pb::message().text(7, "com.example"));
+  net.node("Conv", {"f", "w"}, {"c"}, same).node("Add", {"b", "c"}, {"y"}).output("y");
+  const testing::outcome open = import(net.bytes(), {"--allow-partial"});
+  EXPECT_THAT(open.err, mentions("at least"));  // the size of f is not known
+  EXPECT_EQ(left_out_of(open), 0);
+  const auto declared = pb::message().inner(
+      1, pb::message().number(1, 1).inner(2, pb::message()
+                                                 .inner(1, pb::message().text(2, "batch"))
+                                                 .inner(1, pb::message().number(1, 6))
+                                                 .inner(1, pb::message().number(1, 4))
+                                                 .inner(1, pb::message().number(1, 4))));
+  pb::model sized;
+  sized.input("x", {-1, 6, 8, 8}).weight("w", {6, 6, 3, 3}).weight("v", {3, 6, 4, 4});
+  sized.node("Conv", {"x", "w"}, {"a"}, same);
+  sized.node("Fancy", {"a"}, {"f"}, {}, "", pb::message().text(7, "com.example"));
+  sized.raw(13, pb::message().text(1, "f").inner(2, declared));
+  sized.node("Conv", {"f", "w"}, {"y"}, same).output("y");
+  const testing::outcome known = import(sized.bytes(), {"--allow-partial"});
+  EXPECT_THAT(json::value::parse(known.out)["layers"], SizeIs(2)) << "both have their sizes";
+  EXPECT_GE(left_out_of(known), 0);
+}
+
+TEST_F(ImportOnnx, ResizedImagesHaveSizes) {
+  pb::model net;
+  net.input("x", {-1, 6, 8, 8}).weight("w", {6, 6, 3, 3}).numbers("to", {1, 6, 16, 16});
+  net.raw(5, pb::tensor("by", {4}).real(4, 1).real(4, 1).real(4, 2).real(4, 2));
+  const std::vector same{ints("pads", {1, 1, 1, 1})};
+  net.node("Conv", {"x", "w"}, {"a"}, same).node("Resize", {"a", "", "by"}, {"b"});
+  net.node("Conv", {"b", "w"}, {"y"}, same).output("y");
+  const testing::outcome done = import(net.bytes(), {"--allow-partial"});
+  EXPECT_EQ(left_out_of(done), 0);
+  EXPECT_THAT(done.out, HasSubstr("\"h\": 16"));
+}
+
+TEST_F(ImportOnnx, RefusedNodesHaveTheirFlops) {
+  // The matrix product has 2 * 5 * 8 * 16 FLOPs per image, and beside it ...
+  const auto beside = [&](const auto& add_node) {
+    pb::model net;
+    net.input("x", {5, -1, 8}).weight("v", {8, 16});
+    net.node("MatMul", {"x", "v"}, {"m"}).output("m");
+    add_node(net);
+    return import(net.bytes(), {"--allow-partial"});
+  };
+  // ... a GRU without biases has as many for its input, and twice as many for its state.
+  const testing::outcome recurrent = beside([](pb::model& net) {
+    net.weight("w", {1, 48, 8}).weight("r", {1, 48, 16});
+    net.node("GRU", {"x", "w", "r"}, {"g"}, {i("hidden_size", 16)}).output("g");
+  });
+  EXPECT_NEAR(left_out_of(recurrent), 9.0 / 10, 1e-3);
+  const testing::outcome integers = beside([](pb::model& net) {
+    net.raw(5, pb::tensor("q", {8, 16}, 3));
+    net.node("DynamicQuantizeLinear", {"x"}, {"xq", "s", "z"});
+    net.node("MatMulInteger", {"xq", "q", "z"}, {"g"}).output("g");
+  });
+  EXPECT_NEAR(left_out_of(integers), 0.5, 1e-3);
+  const auto product = [] {
+    pb::model body;
+    return body.node("MatMul", {"x", "v"}, {"inner"}).output("inner");
+  };
+  const testing::outcome branches = beside([&](pb::model& net) {
+    net.input("c", {1}, 9)
+        .node("If", {"c"}, {"g"},
+              {pb::inside("then_branch", product()), pb::inside("else_branch", product())});
+    net.output("g");
+  });
+  EXPECT_NEAR(left_out_of(branches), 0.5, 1e-3);
+  const testing::outcome loop = beside([&](pb::model& net) {
+    pb::model body;
+    body.input("i", {}, 7).input("c", {}, 9).input("s", {5, -1, 8});
+    body.node("MatMul", {"s", "v"}, {"inner"}).output("c").output("s").output("inner");
+    net.number("three", 3)
+        .node("Loop", {"three", "", "x"}, {"last", "g"}, {pb::inside("body", body)});
+    net.output("g");
+  });
+  EXPECT_NEAR(left_out_of(loop), 0.75, 1e-3);
+}
+
+TEST_F(ImportOnnx, APartialFileSaysSo) {
+  pb::model net = base();
+  net.node("Conv", {"x", "w3x3"}, {"a"}).node("Mish", {"a"}, {"y"}).output("y");
+  const testing::outcome done = import(net.bytes(), {"--allow-partial"});
+  EXPECT_EQ(left_out_of(done), 0);
+  const testing::outcome shown = show(done.out, {"--format=json"});
+  EXPECT_EQ(json::value::parse(shown.out)["left_out"], 0);
+  EXPECT_THAT(show(done.out).out, mentions("partial"));
+  pb::model whole = base();
+  whole.node("Conv", {"x", "w3x3"}, {"y"}).output("y");
+  EXPECT_FALSE(file_of(whole.bytes()).contains("left_out"));
+  EXPECT_TRUE(json::value::parse(show(import(whole.bytes()).out, {"--format=json"}).out)["left_out"]
+                  .is_null());
+}
+
+// Branches.
+
+TEST_F(ImportOnnx, TheBranchOfAConstantConditionIsTaken) {
+  const auto net_of = [](const pb::message& condition) {
+    pb::model then;
+    then.weight("inner", {6, 6, 1, 1}).node("Conv", {"a", "inner"}, {"t"}).output("t");
+    pb::model other;
+    other.node("Tanh", {"a"}, {"e"}).output("e");
+    pb::model net = base();
+    net.raw(5, condition).node("Relu", {"x"}, {"a"});
+    net.node("If", {"c"}, {"b"},
+             {pb::inside("then_branch", then), pb::inside("else_branch", other)});
+    return net.node("Sigmoid", {"b"}, {"y"}).output("y");
+  };
+  EXPECT_THAT(layers_of(net_of(pb::tensor("c", {}, 9).number(5, 1))),
+              ElementsAre(HasSubstr("relu"), image("conv", "k:6,r:1,s:1"), HasSubstr("sigmoid")));
+  EXPECT_THAT(layers_of(net_of(pb::tensor("c", {}, 9).number(5, 0))),
+              ElementsAre(HasSubstr("relu"), HasSubstr("tanh"), HasSubstr("sigmoid")));
+}
+
+TEST_F(ImportOnnx, BranchesInBranchesAreTaken) {
+  pb::model inner;
+  inner.node("Tanh", {"a"}, {"i"}).output("i");
+  pb::model outer;
+  outer.node("If", {"c"}, {"o"},
+             {pb::inside("then_branch", inner), pb::inside("else_branch", inner)});
+  outer.output("o");
+  pb::model net = base();
+  net.raw(5, pb::tensor("c", {}, 9).number(5, 1)).node("Relu", {"x"}, {"a"});
+  net.node("If", {"c"}, {"y"},
+           {pb::inside("then_branch", outer), pb::inside("else_branch", outer)});
+  EXPECT_THAT(layers_of(net.output("y")), ElementsAre(HasSubstr("relu"), HasSubstr("tanh")));
+}
+
+// Weights in several nodes.
+
+TEST_F(ImportOnnx, WeightsThatAreComputedAreWeights) {
+  const auto sum = [&](const std::string& op, const pb::names& inputs,
+                       const std::vector<pb::message>& attributes) {
+    pb::model net = base();
+    net.numbers("to", {1, 4, 1, 1}).numbers("added", {0, 2, 3}).weight("b", {1, 4, 1, 1});
+    net.node(op, inputs, {"bias"}, attributes);
+    net.node("Conv", {"x", "w3x3"}, {"a"}).node("Add", {"a", "bias"}, {"y"}).output("y");
+    return layers_of(net);
+  };
+  const auto expected = ElementsAre(image("conv", "k:4,r:3,s:3,bias:true"));
+  EXPECT_THAT(sum("Reshape", {"c4", "to"}, {}), expected);
+  EXPECT_THAT(sum("Unsqueeze", {"c4", "added"}, {}), expected);
+  EXPECT_THAT(sum("Identity", {"b"}, {}), expected);
+  EXPECT_THAT(sum("Add", {"b", "b"}, {}), expected);
+  EXPECT_THAT(sum("Transpose", {"b"}, {ints("perm", {0, 1, 3, 2})}), expected);
+  // A weight norm in separate nodes.
+  pb::model net = base();
+  net.weight("g", {4, 1, 1, 1}).numbers("axes", {1, 2, 3});
+  net.node("ReduceL2", {"w3x3", "axes"}, {"n"}).node("Div", {"w3x3", "n"}, {"d"});
+  net.node("Mul", {"g", "d"}, {"w"}).node("Conv", {"x", "w", "c4"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net), expected);
+}
+
+TEST_F(ImportOnnx, ABiasIsNoneWhereTheSumBeforeItIsReadToo) {
+  pb::model net = base();
+  net.weight("b", {1, 4, 1, 1}).node("Conv", {"x", "w3x3"}, {"a"});
+  net.node("Add", {"a", "b"}, {"y"}).output("y").output("a");
+  EXPECT_EQ(import(net.bytes()).exit_code, 4) << "the sum needs an op of its own";
+  pb::model gemm;
+  gemm.input("x", {-1, 12}).weight("w", {12, 5}).weight("b", {1, 5});
+  gemm.node("Gemm", {"x", "w"}, {"a"}).node("Add", {"b", "a"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(gemm), ElementsAre("gemm {m:batch,n:5,k:12,bias:true}"));
+}
+
+TEST_F(ImportOnnx, QuantizationIsTakenOff) {
+  pb::model net = base();
+  net.real("s", 0.1F).raw(5, pb::tensor("z", {}, 2).number(5, 0));
+  net.raw(5, pb::tensor("q", {4, 6, 3, 3}, 3)).weight("sw", {4}).raw(5, pb::tensor("zw", {4}, 3));
+  net.node("QuantizeLinear", {"x", "s", "z"}, {"xq"});
+  net.node("DequantizeLinear", {"xq", "s", "z"}, {"xd"});
+  net.node("DequantizeLinear", {"q", "sw", "zw"}, {"w"}, {i("axis", 0)});
+  net.node("Conv", {"xd", "w", "c4"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net), ElementsAre(image("conv", "k:4,r:3,s:3,bias:true")));
+  EXPECT_THAT(import(net.bytes()).err, mentions("int8_default"));
+  pb::model fused = base();
+  fused.real("s", 0.1F).raw(5, pb::tensor("z", {}, 2).number(5, 0));
+  fused.raw(5, pb::tensor("q", {4, 6, 3, 3}, 3)).raw(5, pb::tensor("b", {4}, 6));
+  fused.node("QuantizeLinear", {"x", "s", "z"}, {"xq"});
+  fused.node("QLinearConv", {"xq", "s", "z", "q", "s", "z", "s", "z", "b"}, {"yq"});
+  fused.node("DequantizeLinear", {"yq", "s", "z"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(fused), ElementsAre(image("conv", "k:4,r:3,s:3,bias:true")));
+}
+
+TEST_F(ImportOnnx, PartsWithoutElementsAreNone) {
+  pb::model net;
+  net.input("x", {-1, 10}).numbers("parts", {10, 0}).node("Relu", {"x"}, {"r"});
+  net.node("Split", {"r", "parts"}, {"a", "b"}, {i("axis", 1)}).node("Sigmoid", {"a"}, {"s"});
+  net.node("Concat", {"s", "b"}, {"y"}, {i("axis", 1)}).output("y");
+  EXPECT_THAT(layers_of(net), ElementsAre(HasSubstr("relu"), HasSubstr("sigmoid")));
+}
+
+TEST_F(ImportOnnx, WhatNoOpHasIsRefusedBeforeItIsWritten) {
+  // ONNX allows an output_padding below the dilation.
+  pb::model net = base();
+  net.node("ConvTranspose", {"x", "w_up"}, {"y"},
+           {ints("dilations", {3, 3}), ints("output_padding", {2, 2})});
+  const testing::outcome done = import(net.output("y").bytes());
+  EXPECT_EQ(done.exit_code, 4) << done.err;
+  EXPECT_THAT(done.err, mentions("output_padding"));
+}
+
+// Sequences: convolutions of one axis, and what stands beside them.
+
+struct sequence_node {
+  std::string op;
+  pb::names inputs;  ///< "s" is the sequence
+  std::vector<pb::message> attributes;
+  std::string layers;  ///< that it becomes, between two convolutions
+};
+
+/// A sequence of 6 channels and 12 positions.
+pb::model sequence() {
+  pb::model net;
+  net.input("x", {-1, 6, 12}).weight("w", {6, 6, 3}).weight("c6", {6}).weight("row", {12});
+  net.numbers("pads", {0, 0, 2, 0, 0, 1}).numbers("begin", {1}).numbers("end", {11});
+  net.numbers("over", {2}).weight("scale", {6, 1}).weight("square", {12, 12});
+  net.numbers("flat", {0, -1}).numbers("deep", {0, 6, 12});
+  return net;
+}
+
+TEST_F(ImportOnnx, SequencesBesideConvolutions) {
+  const std::vector same{ints("pads", {1, 1})};
+  const std::vector<sequence_node> nodes{
+      {"Relu", {"s"}, {}, "activation"},
+      {"Dropout", {"s"}, {}, "dropout"},
+      {"Softmax", {"s"}, {i("axis", 1)}, "softmax"},
+      {"Softmax", {"s"}, {i("axis", 2)}, "softmax"},
+      {"BatchNormalization", {"s", "c6", "c6", "c6", "c6"}, {}, "batchnorm"},
+      {"LayerNormalization", {"s", "row"}, {i("axis", -1)}, "layernorm"},
+      {"Concat", {"s", "s"}, {i("axis", 2)}, "concat"},
+      {"Pad", {"s", "pads"}, {}, "pad"},
+      {"Slice", {"s", "begin", "end", "over"}, {}, "slice"},
+      {"Add", {"s", "s"}, {}, "add"},
+      {"Mul", {"s", "s"}, {}, "multiply"},
+      {"Mul", {"s", "scale"}, {}, "multiply"},
+      {"MaxPool", {"s"}, {ints("kernel_shape", {3}), ints("pads", {1, 1})}, "pool"},
+      {"Identity", {"s"}, {}, ""}};
+  for (const sequence_node& node : nodes) {
+    for (const bool before : {false, true}) {    // a convolution stands before it
+      for (const bool behind : {false, true}) {  // and one behind
+        pb::model net = sequence();
+        pb::names inputs = node.inputs;
+        std::ranges::replace(inputs, std::string("s"), std::string(before ? "a" : "x"));
+        const bool two_inputs = !before && std::ranges::count(inputs, "x") > 1;
+        if (two_inputs) continue;  // an edge cannot name the input beside another
+        if (node.layers.empty() && !before && !behind) continue;  // no layer at all
+        if (before) net.node("Conv", {"x", "w", "c6"}, {"a"}, same);
+        net.node(node.op, inputs, {"b"}, node.attributes);
+        if (behind) net.node("Conv", {"b", "w"}, {"y"}, same);
+        const json::value file = file_of(net.output(behind ? "y" : "b").bytes(), {"--no-softmax"});
+        std::string ops;
+        for (const json::value& layer : file["layers"]) {
+          const std::string op = layer["op"];
+          if (op != "conv") ops += (ops.empty() ? "" : " ") + op;
+        }
+        EXPECT_EQ(ops, node.layers) << node.op << before << behind;
+      }
+    }
+  }
+}
+
+TEST_F(ImportOnnx, SequencesAreCopiedForProducts) {
+  const std::vector same{ints("pads", {1, 1})};
+  pb::model net = sequence();
+  net.node("Conv", {"x", "w"}, {"a"}, same).node("MatMul", {"a", "square"}, {"b"});
+  net.node("Conv", {"b", "w"}, {"y"}, same).output("y");
+  EXPECT_THAT(layers_of(net), ElementsAre(StartsWith("conv"), StartsWith("transpose"),
+                                          "gemm {m:[batch,6],n:12,k:12}", StartsWith("transpose"),
+                                          StartsWith("conv")));
+  EXPECT_THAT(import(net.bytes()).err, mentions("note", "copied"));
+}
+
+TEST_F(ImportOnnx, SequencesAreOfFourAxesBetweenConvolutions) {
+  const std::vector same{ints("pads", {1, 1})};
+  pb::model causal = sequence();
+  causal.node("Pad", {"x", "pads"}, {"p"}).node("Conv", {"p", "w"}, {"a"});
+  causal.node("Pad", {"a", "pads"}, {"q"}).node("Conv", {"q", "w"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(causal),
+              ElementsAre("pad {dims:[batch,6,1,12],before:[0,0,0,2],after:[0,0,0,1]}",
+                          StartsWith("conv {n:batch,c:6,h:1,w:15"),
+                          "pad {dims:[batch,6,1,13],before:[0,0,0,2],after:[0,0,0,1]}",
+                          StartsWith("conv")));
+  pb::model joined = sequence();
+  joined.weight("v", {6, 12, 1}).node("Conv", {"x", "w"}, {"a"}, same);
+  joined.node("Conv", {"x", "w"}, {"b"}, same).node("Concat", {"a", "b"}, {"c"}, {i("axis", 1)});
+  joined.node("Conv", {"c", "v"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(joined),
+              ElementsAre(StartsWith("conv"), StartsWith("conv"),
+                          "concat {dims:[batch,12,1,12],sizes:[6,6]}", StartsWith("conv")));
+}
+
+TEST_F(ImportOnnx, SequencesTurnForRecurrentLayers) {
+  const std::vector same{ints("pads", {1, 1})};
+  pb::model net = sequence();
+  net.weight("rw", {1, 12, 6}).weight("rr", {1, 12, 3}).weight("rb", {1, 24}).numbers("one", {1});
+  net.node("Conv", {"x", "w"}, {"a"}, same)
+      .node("Transpose", {"a"}, {"t"}, {ints("perm", {2, 0, 1})});
+  net.node("LSTM", {"t", "rw", "rr", "rb"}, {"l"}, {i("hidden_size", 3)});
+  net.node("Squeeze", {"l", "one"}, {"s"})
+      .node("Transpose", {"s"}, {"u"}, {ints("perm", {1, 2, 0})});
+  net.weight("v", {4, 3, 1}).node("Conv", {"u", "v"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(net),
+              ElementsAre(StartsWith("conv"), StartsWith("transpose {dims:[batch,6,1,12]"),
+                          StartsWith("rnn"), HasSubstr("reshape:[batch,3,1,12]"),
+                          StartsWith("conv {n:batch,c:3,h:1,w:12")));
+  pb::model flat = sequence();
+  flat.weight("f", {72, 5}).node("Conv", {"x", "w"}, {"a"}, same);
+  flat.node("Flatten", {"a"}, {"b"}).node("MatMul", {"b", "f"}, {"y"}).output("y");
+  EXPECT_THAT(layers_of(flat), ElementsAre(StartsWith("conv"), "gemm {m:batch,n:5,k:72}"));
+}
+
 // Command lines and files.
+
+TEST_F(ImportOnnx, InputsGetExtents) {
+  const auto open = [](const pb::message& batch, const pb::message& side) {
+    const auto shape = pb::message()
+                           .inner(1, batch)
+                           .inner(1, pb::message().number(1, 6))
+                           .inner(1, side)
+                           .inner(1, side);
+    const auto type = pb::message().inner(1, pb::message().number(1, 1).inner(2, shape));
+    pb::model net;
+    net.raw(11, pb::message().text(1, "x").inner(2, type)).weight("w", {4, 6, 3, 3});
+    return net.node("Conv", {"x", "w"}, {"y"}).output("y").bytes();
+  };
+  const auto named = [](const std::string& name) { return pb::message().text(2, name); };
+  for (const std::string& bytes :
+       {open({}, {}), open(named("N"), named("?")),
+        open(pb::message().number(1, -1), pb::message().number(1, -1))}) {
+    const testing::outcome without = import(bytes);
+    EXPECT_EQ(without.exit_code, 3);
+    EXPECT_THAT(without.err, mentions("--input", "x"));
+    for (const std::string given : {"--input=x=2x6x48x192", "--input=2x6x48x192"}) {
+      const json::value file = file_of(bytes, {given});
+      EXPECT_EQ(file["layers"][0]["shape"]["h"], 48);
+      EXPECT_EQ(file["layers"][0]["shape"]["w"], 192);
+      EXPECT_EQ(file["layers"][0]["shape"]["n"], "batch");
+      EXPECT_EQ(file["parameters"]["batch"], 2);
+    }
+    for (const std::string wrong : {"x=2x6x48", "x=2x7x48x192", "z=2x6x48x192", "x=", "x=2x6x0x9",
+                                    "=2x6x48x192", "x=2x6x48x-1"}) {
+      EXPECT_EQ(import(bytes, {"--input=" + wrong}).exit_code, 2) << wrong;
+    }
+  }
+  // Axes of one name are equal.
+  const std::string square = open(named("batch"), named("side"));
+  EXPECT_EQ(file_of(square, {"--input=x=9x6x8x8"})["layers"][0]["shape"]["w"], 8);
+  EXPECT_EQ(import(square, {"--input=x=1x6x8x9"}).exit_code, 2);
+}
+
+TEST_F(ImportOnnx, ModelsAreReadWithoutAShapeFile) {
+  const auto shown = [&](const pb::model& net) {
+    const std::string file = directory_.write("some_net.onnx", net.bytes()).string();
+    return testing::run(LAYERBENCH_TOOL, {"show", file, "--format=json"});
+  };
+  pb::model net = base();
+  net.node("Conv", {"x", "w3x3"}, {"y"}).output("y");
+  const testing::outcome done = shown(net);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(json::value::parse(done.out)["model"], "some_net");
+  pb::model refused = base();
+  refused.node("Conv", {"x", "w3x3"}, {"a"}).node("Mish", {"a"}, {"y"}).output("y");
+  EXPECT_EQ(shown(refused).exit_code, 4);
+  const std::string text = directory_.write("text.onnx", "no model").string();
+  EXPECT_EQ(testing::run(LAYERBENCH_TOOL, {"show", text}).exit_code, 3);
+}
 
 TEST_F(ImportOnnx, CommandLines) {
   const std::string file = directory_.write("net.onnx", classifier({-1, 12}).bytes()).string();

@@ -125,6 +125,8 @@ class model {
     graph_.inner(field, value);
     return *this;
   }
+  /// The graph alone, as a branch or a body.
+  [[nodiscard]] const message& graph() const { return graph_; }
   [[nodiscard]] std::string bytes(std::int64_t opset = 20, const std::string& producer = "") const {
     return message()
         .number(1, 10)
@@ -137,5 +139,10 @@ class model {
  private:
   message graph_;
 };
+
+/// A branch or a body as an attribute.
+inline message inside(const std::string& name, const model& of) {
+  return message().text(1, name).inner(6, of.graph()).number(20, 5);
+}
 
 }  // namespace layerbench::testing::onnx

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 
 #include <layerbench/op/attention.hpp>
 #include <layerbench/op/gemm.hpp>
@@ -12,6 +13,8 @@
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/transpose.hpp>
 
+#include "axes.hpp"
+#include "branches.hpp"
 #include "converter.hpp"
 
 namespace layerbench::tool::onnx {
@@ -59,6 +62,7 @@ converter::converter(const graph& g, const sizes& of)
     : graph_(g),
       sizes_(of),
       values_(infer(g, of)),
+      scope_(g, values_),
       constants_(constants_of(g, values_)),
       steps_(steps_of(g, values_)),
       read_(values_.size(), false),
@@ -79,6 +83,8 @@ conversion converter::run(bool softmax) && {
   join_recurrent(gone);
   split_projections(gone);
   remove_layers(gone);
+  match_axes();
+  add_copies();
   name_layers();
   return std::move(result_);
 }
@@ -102,7 +108,8 @@ void converter::start() {
 void converter::visit(const step& at) {
   node_ = &at.of;
   module_ = module_of(graph_, at.of);
-  result_.flops += flops();
+  const flop_count own = flops();
+  result_.flops += own;
   if (at.of.outputs.empty()) return;
   const std::size_t kept = result_.layers.size();
   view created;
@@ -112,8 +119,9 @@ void converter::visit(const step& at) {
     drop_layers(kept);
     if (dynamic_cast<const follows*>(&reason) != nullptr) {
       ++result_.following[at.of.op];
+      result_.flops_following += own;
     } else {
-      leave_out(at, reason.what());
+      leave_out(at, reason.what(), own);
     }
     created = left_out();
     for (std::size_t i = 1; i < at.of.outputs.size(); ++i) set(i, created);
@@ -158,12 +166,12 @@ view converter::left_out() const {
   return result;
 }
 
-void converter::leave_out(const step& at, const std::string& reason) {
+void converter::leave_out(const step& at, const std::string& reason, const flop_count& flops) {
   const std::string op = at.of.is_standard() ? at.of.op : at.of.domain + '.' + at.of.op;
   const std::string key = printable(op).substr(0, 80);
   missing& entry = result_.unknown[reason.empty() ? key : key + ' ' + reason];
   ++entry.count;
-  entry.flops += flops();
+  entry.flops += flops;
   constexpr std::size_t most_places = 3;
   if (entry.places.size() < most_places) entry.places.push_back(place(at.index, at.of));
 }
@@ -198,12 +206,21 @@ view converter::value_of() {
     created.value = output;
     return created;
   };
+  const bool is_number = is_integral(values_[output].type) || values_[output].data != nullptr;
   if (of().op == "Constant" && standard) {
-    const bool is_number = is_integral(values_[output].type) || values_[output].data != nullptr;
     return constant(is_number ? source_kind::constant : source_kind::weight);
   }
-  if (constants_[output] && !any_weight) return constant(source_kind::constant);
-  if (is_integral(values_[output].type) && all_inputs && of().op != "Identity") {
+  if (constants_[output] && !any_weight) {
+    // What integers stand for are weights.
+    const bool is_weight = of().op == "DequantizeLinear" && !is_number;
+    return constant(is_weight ? source_kind::weight : source_kind::constant);
+  }
+  if (constants_[output] && standard) {
+    if (auto weight = computed_weight(found)) return *weight;
+  }
+  const bool is_index = is_integral(values_[output].type) && of().op != "Identity" &&
+                        !is_quantization(of()) && flops().flops == 0;
+  if (is_index && all_inputs) {
     note("nodes that compute indices, such as positions, are left out");
     return constant(source_kind::input);
   }
@@ -217,6 +234,33 @@ view converter::value_of() {
     if (is_read(i) && !views_[of().outputs[i]]) throw unknown("with a second result");
   }
   return result;
+}
+
+/// A tensor that follows from weights alone, which inference computes once: by the rule of a node
+/// that only views them, else as a weight. Nothing if it depends on the batch, or is rows of a
+/// table.
+std::optional<view> converter::computed_weight(rule found) {
+  constexpr std::string_view views =
+      " Identity Reshape Flatten Squeeze Unsqueeze Cast Transpose Expand Split Dropout ";
+  const auto& extents = values_[of().outputs[0]].extents;
+  const auto varies = [&](std::int64_t size) { return depends_on_batch(size); };
+  if (of().op == "Gather" || !extents || std::ranges::any_of(*extents, varies)) return std::nullopt;
+  if (found != nullptr && views.find(' ' + of().op + ' ') != std::string_view::npos) {
+    try {
+      return found(*this);
+    } catch (const unknown&) {  // no view, but a weight all the same
+    }
+  }
+  for (std::size_t i = 1; i < of().outputs.size(); ++i) {
+    if (!values_[of().outputs[i]].extents) return std::nullopt;
+    const dims& other = *values_[of().outputs[i]].extents;
+    set(i, view{source_kind::weight, other, other});
+  }
+  if (is_integral(values_[of().outputs[0]].type) || elements(*extents) == 1) {
+    return view{source_kind::constant, *extents, *extents};  // such as sizes of a weight
+  }
+  note("tensors that follow from weights alone are weights, computed once before inference");
+  return view{source_kind::weight, *extents, *extents};
 }
 
 // What rules read.
@@ -233,6 +277,11 @@ const view& converter::input(std::size_t i) const {
   if (!found || (found->from == source_kind::left_out && found->extents.empty())) throw follows();
   if (elements(found->extents) == 0) throw unknown("of a tensor without elements");
   return *found;
+}
+
+bool converter::is_empty(std::size_t i) const {
+  const auto& found = values_[of().inputs[i]].extents;
+  return found && elements(*found) == 0;
 }
 
 const view& converter::source(std::size_t i) const {
@@ -300,35 +349,7 @@ std::int64_t converter::plain(std::int64_t size) const {
   return size;
 }
 
-/// FLOPs of the current node: those of its products.
-double converter::flops() const {
-  const auto size = [&](std::size_t value) {
-    double product = 1;
-    if (value == no_value || !values_[value].extents) return 0.0;
-    for (const std::int64_t extent : *values_[value].extents) {
-      product *= static_cast<double>(extent);
-    }
-    return product;
-  };
-  const auto last = [&](std::size_t i, std::size_t back) {
-    if (!of().has_input(i) || !values_[of().inputs[i]].extents) return 0.0;
-    const dims& found = *values_[of().inputs[i]].extents;
-    return found.size() < back ? 0.0 : static_cast<double>(found[found.size() - back]);
-  };
-  if (of().inputs.size() < 2 || of().outputs.empty()) return 0;
-  const std::string& op = of().op;
-  const double results = size(of().outputs[0]);
-  if (op == "MatMul" || op == composed_linear) return 2 * results * last(0, 1);
-  if (op == "Gemm") return 2 * results * last(0, of().integer("transA", 0) != 0 ? 2 : 1);
-  if (op == composed_attention) return 4 * results * last(1, 1);
-  if (op == "Attention") return 4 * results * last(1, 2);
-  const bool transposed = op == "ConvTranspose";
-  if ((op != "Conv" && !transposed) || !of().has_input(1)) return 0;
-  const auto& filters = values_[of().inputs[1]].extents;
-  if (!filters || filters->empty() || filters->front() == 0) return 0;
-  const double per_result = size(of().inputs[1]) / static_cast<double>(filters->front());
-  return 2 * per_result * (transposed ? size(of().inputs[0]) : results);
-}
+flop_count converter::flops() const { return flops_of(of(), values_, scope_, sizes_); }
 
 // What rules write.
 
@@ -338,14 +359,14 @@ bool converter::is_complete(const axes& of) {
 
 const dims& converter::element_extents(const view& x) {
   const bool as_it_is =
-      x.from != source_kind::layer || x.order || model::detail::connects(x.written, x.extents);
+      x.from != source_kind::layer || x.order || connects_with_units(x.written, x.extents);
   return as_it_is ? x.extents : x.written;
 }
 
 /// The layer that writes what is read; nothing for the model's input.
 std::optional<std::size_t> converter::source_of(const view& x, const dims& to, bool single) const {
   if (x.from == source_kind::layer) {
-    if (model::detail::connects(x.written, to)) return x.layer;
+    if (can_read(x.written, to)) return x.layer;
     throw unknown("of a tensor in another shape");
   }
   if (x.from == source_kind::state) {
@@ -354,7 +375,7 @@ std::optional<std::size_t> converter::source_of(const view& x, const dims& to, b
   for (const std::size_t source : x.sources) {
     // A node that is left out hands on what it reads, if the extents allow it.
     const view& before = *views_[source];
-    if (before.from == source_kind::layer && model::detail::connects(before.written, to)) {
+    if (before.from == source_kind::layer && can_read(before.written, to)) {
       return before.layer;
     }
   }
@@ -408,6 +429,66 @@ view converter::seen_as(const view& x, const dims& to) {
 }
 
 // The model as a whole.
+
+/// Sequences have three axes in ONNX, and four in the ops of images. A layer between the two kinds
+/// gets the axes of its neighbours: the missing one has an extent of 1.
+void converter::match_axes() {
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    const std::size_t count = result_.layers.size();
+    for (std::size_t i = 0; i < count; ++i) has_changed = match_axes_of(i) || has_changed;
+    for (std::size_t i = count; i-- > 0;) has_changed = match_axes_of(i) || has_changed;
+  }
+}
+
+/// The same for what a layer reads. Returns whether it or a writer has changed.
+bool converter::match_axes_of(std::size_t at) {
+  layer& reader = result_.layers[at];
+  bool has_changed = false;
+  for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
+    if (!reader.inputs[i]) continue;
+    layer& writer = result_.layers[*reader.inputs[i]];
+    const dims from = result_extents(writer.op);
+    const dims to = model::detail::of_role(reader.op, op::role::source).at(i).extents;
+    if (from.size() == to.size() || model::detail::connects(from, to)) continue;
+    const bool is_wider = from.size() > to.size();
+    auto widened = is_wider ? with_axis(reader.op, to, from, end_of_edge::source)
+                            : with_axis(writer.op, from, to, end_of_edge::destination);
+    if (!widened) continue;
+    (is_wider ? reader : writer).op = std::move(*widened);
+    has_changed = true;
+  }
+  return has_changed;
+}
+
+/// Copies tensors whose writer and reader have other axes, and cannot have the same.
+void converter::add_copies() {
+  std::vector<layer> all;
+  std::vector<std::size_t> places;
+  for (layer& reader : result_.layers) {
+    const auto sources = model::detail::of_role(reader.op, op::role::source);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      if (!reader.inputs[i]) continue;
+      const std::size_t writer = places[*reader.inputs[i]];
+      reader.inputs[i] = writer;
+      const dims from = result_extents(all[writer].op);
+      const dims& to = sources[i].extents;
+      if (model::detail::connects(from, to)) continue;
+      note("a tensor is copied where its reader needs other axes");
+      dims order(to.size());
+      std::iota(order.begin(), order.end(), 0);
+      all.push_back({"",
+                     op::any(op::transpose{from, to, {order}, {}}),
+                     {writer},
+                     reader.module,
+                     std::string(op::transpose::name)});
+      reader.inputs[i] = all.size() - 1;
+    }
+    places.push_back(all.size());
+    all.push_back(std::move(reader));
+  }
+  result_.layers = std::move(all);
+}
 
 void converter::end_with_softmax() {
   if (graph_.outputs.size() != 1 || !views_[graph_.outputs[0]]) return;
@@ -563,7 +644,17 @@ void converter::name_layers() {
 }
 
 conversion convert(const graph& g, const sizes& of, bool softmax) {
-  return converter(g, of).run(softmax);
+  const auto is_if = [](const node& one) { return one.op == "If"; };
+  if (std::ranges::none_of(g.nodes, is_if)) return converter(g, of).run(softmax);
+  const graph taken = with_taken_branches(g, of);
+  return converter(taken, of).run(softmax);
+}
+
+std::optional<flop_count> left_out(const conversion& of) {
+  if (of.unknown.empty() && of.following.empty()) return std::nullopt;
+  flop_count all = of.flops_following;
+  for (const auto& [key, kind] : of.unknown) all += kind.flops;
+  return all;
 }
 
 }  // namespace layerbench::tool::onnx

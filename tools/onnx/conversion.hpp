@@ -11,6 +11,7 @@
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/op.hpp>
 
+#include "flops.hpp"
 #include "graph.hpp"
 #include "inference.hpp"
 
@@ -33,7 +34,7 @@ struct layer {
 /// Nodes of one kind that no op computes.
 struct missing {
   std::size_t count = 0;
-  double flops = 0;
+  flop_count flops = {};
   std::vector<std::string> places = {};
 };
 
@@ -42,9 +43,18 @@ struct conversion {
   std::map<std::string, missing> unknown;        ///< by ONNX op and reason
   std::map<std::string, std::size_t> following;  ///< left out with them, by ONNX op
   std::map<std::string, std::size_t> notes;      ///< how often each applies
-  double flops = 0;                              ///< of the products of matrices and filters
+  flop_count flops = {};                         ///< of all nodes
+  flop_count flops_following = {};               ///< of those left out with others
   std::size_t folded_batchnorms = 0;
 };
+
+/// The FLOPs of all that is left out; nothing if nothing is.
+[[nodiscard]] std::optional<flop_count> left_out(const conversion& of);
+
+/// Their share of all FLOPs, at least.
+[[nodiscard]] inline double share_of(const flop_count& part, const conversion& of) {
+  return of.flops.flops > 0 ? part.flops / of.flops.flops : 0;
+}
 
 /// The layers of a graph at one batch. With `softmax` a classifier that ends without a softmax gets
 /// one. Throws bad_input.

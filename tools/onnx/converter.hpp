@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,11 +16,17 @@
 #include <layerbench/op/op.hpp>
 
 #include "conversion.hpp"
+#include "flops.hpp"
 #include "inference.hpp"
 #include "patterns.hpp"
 #include "view.hpp"
 
 namespace layerbench::tool::onnx {
+
+class converter;
+
+/// Converts the current node to layers; the result is what its first output is. Throws unknown.
+using rule = view (*)(converter&);
 
 /// A conversion under way. The rules of the ops add layers to it.
 class converter {
@@ -35,6 +42,8 @@ class converter {
   [[nodiscard]] const dims& extents(std::size_t output = 0) const;
   /// Any input.
   [[nodiscard]] const view& input(std::size_t i) const;
+  /// Whether an input has no elements.
+  [[nodiscard]] bool is_empty(std::size_t i) const;
   /// An input that a layer can read. Throws unknown for weights and constants.
   [[nodiscard]] const view& source(std::size_t i) const;
   /// An input with learned values.
@@ -106,10 +115,14 @@ class converter {
   void start();
   void visit(const step& at);
   void drop_layers(std::size_t first);
-  void leave_out(const step& at, const std::string& reason);
+  void leave_out(const step& at, const std::string& reason, const flop_count& flops);
   view value_of();
   [[nodiscard]] view left_out() const;
-  [[nodiscard]] double flops() const;
+  [[nodiscard]] flop_count flops() const;
+  std::optional<view> computed_weight(rule found);
+  void match_axes();
+  bool match_axes_of(std::size_t at);
+  void add_copies();
   void end_with_softmax();
   /// Of each layer that is read, which layers read it as which operand.
   using reader_map = std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>>;
@@ -124,6 +137,7 @@ class converter {
   const graph& graph_;
   const sizes& sizes_;
   std::vector<known> values_;
+  scope scope_;
   std::vector<known> values_of_one_;  ///< at a batch of 1; empty until they are needed
   std::vector<bool> constants_;
   std::vector<step> steps_;
@@ -135,9 +149,6 @@ class converter {
   std::map<std::tuple<int, std::size_t, std::size_t, dims, memory_order>, std::vector<view>> moved_;
   conversion result_;
 };
-
-/// Converts the current node to layers; the result is what its first output is. Throws unknown.
-using rule = view (*)(converter&);
 
 /// The rule of an ONNX op; null if there is none.
 [[nodiscard]] rule rule_of(std::string_view op);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ struct tensor {
   std::optional<elements_of> elements;
 };
 
+struct graph;
+
 struct attribute {
   std::string name;
   std::int64_t i = 0;
@@ -57,6 +60,9 @@ struct attribute {
   std::vector<double> floats = {};
   std::vector<std::string> strings = {};
   std::optional<tensor> t = {};
+  /// A branch or a body. Its values are its own; those that it only reads are named after outer
+  /// ones.
+  std::shared_ptr<const graph> g = {};
 };
 
 /// An extent of an input: a size, or the name of one.
@@ -84,6 +90,7 @@ struct node {
   std::vector<std::size_t> inputs;   ///< values; no_value where an optional one is left out
   std::vector<std::size_t> outputs;  ///< values
   std::vector<attribute> attributes = {};
+  std::size_t index = 0;  ///< in the file; of a node of a branch: that of its If
 
   /// Whether ONNX itself defines the op.
   [[nodiscard]] bool is_standard() const { return domain.empty() || domain == "ai.onnx"; }
@@ -113,6 +120,17 @@ struct node {
   }
   [[nodiscard]] bool has_input(std::size_t i) const { return input(i) != no_value; }
 };
+
+/// Whether the node turns numbers into integers or back.
+[[nodiscard]] inline bool is_quantization(const node& of) {
+  return of.op == "QuantizeLinear" || of.op == "DequantizeLinear" ||
+         of.op == "DynamicQuantizeLinear";
+}
+
+/// The input of a convolution or product that has its weights, or the second factor.
+[[nodiscard]] inline std::size_t weights_input(const node& of) {
+  return of.op.starts_with("QLinear") ? 3 : 1;
+}
 
 /// A model of a file, without its weights. Each node comes after those whose outputs it reads.
 struct graph {

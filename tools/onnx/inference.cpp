@@ -15,6 +15,7 @@ namespace {
 /// Elements of a computed constant, and of all of them together.
 constexpr std::int64_t most_elements = 1 << 20;
 constexpr std::int64_t most_elements_in_all = 1 << 23;
+constexpr std::int64_t most_elements_inside = 1 << 16;  // of a branch or a body
 
 using elements_ptr = std::shared_ptr<const elements_of>;
 using function = double (*)(double);
@@ -82,27 +83,46 @@ class inference {
     for (const std::size_t i : graph_.inputs) {
       values_[i].extents = described(graph_.values[i], true);
     }
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const node& of = graph_.nodes[i];
-      try {
-        visit(of);
-      } catch (const bad_node& wrong) {
-        throw bad_input(graph_.file, place(i, of), wrong.what());
-      } catch (const std::overflow_error& wrong) {
-        throw bad_input(graph_.file, place(i, of), wrong.what());
-      }
+    visit_all();
+    return std::move(values_);
+  }
+
+  std::vector<known> run_inside(const outer_values& outer, const std::vector<known>& inputs) && {
+    left_ = most_elements_inside;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const known* found = outer(graph_.values[i].name);
+      if (found != nullptr) values_[i] = *found;
+      start(i);
     }
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      known& of = values_[graph_.inputs[i]];
+      if (i < inputs.size()) of = inputs[i];
+      if (!of.extents) of.extents = described(graph_.values[graph_.inputs[i]], false);
+    }
+    visit_all();
     return std::move(values_);
   }
 
  private:
   using rule = void (inference::*)(const node&);
 
+  void visit_all() {
+    for (const node& of : graph_.nodes) {
+      try {
+        visit(of);
+      } catch (const bad_node& wrong) {
+        throw bad_input(graph_.file, place(of.index, of), wrong.what());
+      } catch (const std::overflow_error& wrong) {
+        throw bad_input(graph_.file, place(of.index, of), wrong.what());
+      }
+    }
+  }
+
   // What the file says.
 
   void start(std::size_t i) {
     const value& of = graph_.values[i];
-    values_[i].type = of.type;
+    if (of.type != 0) values_[i].type = of.type;
     if (!of.initializer) return;
     values_[i].extents = of.initializer->extents;
     if (of.initializer->elements) {
@@ -132,11 +152,14 @@ class inference {
       } else if (!required) {
         return std::nullopt;
       } else {
-        throw bad_input(graph_.file, "graph/input " + in_quotes(of.name),
-                        one.name.empty()
-                            ? fmt::format("extent {} has neither a size nor a name", result.size())
-                            : fmt::format("the size {} is not known; give it with --bind NAME=SIZE",
-                                          in_quotes(one.name)));
+        throw bad_input(
+            graph_.file, "graph/input " + in_quotes(of.name),
+            one.name.empty()
+                ? fmt::format("extent {} has neither a size nor a name; give all of them with "
+                              "--input {}=1x3x224x224",
+                              result.size(), printable(of.name))
+                : fmt::format("the size {} is not known; give it with --bind NAME=SIZE",
+                              in_quotes(one.name)));
       }
     }
     return result;
@@ -654,9 +677,13 @@ class inference {
     if (left != 0) throw bad_node("its parts are not all of the tensor");
   }
 
+  int product_type(const node& of) const {
+    return of.op.ends_with("Integer") ? element::i32 : type(of, 0);
+  }
+
   void conv(const node& of) {
     const dims* x = extents(of, 0);
-    const dims* w = extents(of, 1);
+    const dims* w = extents(of, weights_input(of));
     if (x == nullptr || w == nullptr) return;
     if (w->size() < 3 || x->size() != w->size()) throw bad_node("its filters do not fit its image");
     const bool transposed = of.op == "ConvTranspose";
@@ -671,7 +698,7 @@ class inference {
                                         by.before[i] - by.after[i] + (more.empty() ? 0 : more[i])
                                   : by.outputs(i, (*x)[i + 2]));
     }
-    set(of, 0, result, type(of, 0));
+    set(of, 0, result, product_type(of));
   }
 
   void pool(const node& of) {
@@ -721,14 +748,14 @@ class inference {
 
   void matmul(const node& of) {
     const dims* a = extents(of, 0);
-    const dims* b = extents(of, 1);
+    const dims* b = extents(of, weights_input(of));
     if (a == nullptr || b == nullptr || a->size() < 2 || b->size() < 2) return;
     const auto rows = broadcast(dims(a->begin(), a->end() - 2), dims(b->begin(), b->end() - 2));
     if (!rows || a->back() != (*b)[b->size() - 2]) throw bad_node("its matrices do not fit");
     dims result = *rows;
     result.push_back((*a)[a->size() - 2]);
     result.push_back(b->back());
-    set(of, 0, result, type(of, 0));
+    set(of, 0, result, product_type(of));
   }
 
   void recurrent(const node& of) {
@@ -765,6 +792,75 @@ class inference {
     set(of, 0, result, type(of, 0));
   }
 
+  /// QuantizeLinear, whose result has the type of its zero point, and DequantizeLinear.
+  void quantize(const node& of) {
+    const dims* x = extents(of, 0);
+    if (x == nullptr) return;
+    const bool back = of.op == "DequantizeLinear";
+    const int asked = static_cast<int>(of.integer("output_dtype", 0));
+    const int by_operand = type(of, back ? 1 : 2);
+    const int usual = back ? element::f32 : element::u8;
+    set(of, 0, *x, asked != 0 ? asked : by_operand != 0 ? by_operand : usual);
+  }
+
+  void quantize_dynamically(const node& of) {
+    if (const dims* x = extents(of, 0)) set(of, 0, *x, element::u8);
+    set(of, 1, {}, element::f32);
+    set(of, 2, {}, element::u8);
+  }
+
+  /// Resize and Upsample: to sizes, or by factors.
+  void resize(const node& of) {
+    const dims* x = extents(of, 0);
+    if (x == nullptr || of.text("keep_aspect_ratio_policy", "stretch") != "stretch") return;
+    const bool old = of.op == "Upsample" || of.inputs.size() == 2;
+    auto factors = data(of, old ? 1 : 2);
+    if (of.find("scales") != nullptr) factors = of.find("scales")->floats;
+    const auto to = old ? std::nullopt : whole(of, 3);
+    dims axes = of.integers("axes");
+    if (axes.empty()) {
+      axes.resize(x->size());
+      std::iota(axes.begin(), axes.end(), 0);
+    }
+    dims result = *x;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      std::int64_t& extent = result[axis_of(axes[i], x->size())];
+      if (to && to->size() == axes.size()) {
+        extent = (*to)[i];
+      } else if (factors && factors->size() == axes.size()) {
+        extent = whole_numbers({std::floor(static_cast<double>(extent) * (*factors)[i])})[0];
+      } else {
+        return;
+      }
+    }
+    set(of, 0, result, type(of, 0));
+  }
+
+  /// DepthToSpace and SpaceToDepth.
+  void exchange_depth(const node& of) {
+    const dims* x = extents(of, 0);
+    const std::int64_t block = of.integer("blocksize", 1);
+    if (x == nullptr || x->size() != 4 || block < 1 || block > max_size) return;
+    const std::int64_t area = checked_multiply(block, block);
+    set(of, 0,
+        of.op == "DepthToSpace"
+            ? dims{(*x)[0], (*x)[1] / area, checked_multiply((*x)[2], block),
+                   checked_multiply((*x)[3], block)}
+            : dims{(*x)[0], checked_multiply((*x)[1], area), (*x)[2] / block, (*x)[3] / block},
+        type(of, 0));
+  }
+
+  void tile(const node& of) {
+    const dims* x = extents(of, 0);
+    const auto repeats = whole(of, 1);
+    if (x == nullptr || !repeats || repeats->size() != x->size()) return;
+    dims result = *x;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[i] = checked_multiply(result[i], (*repeats)[i]);
+    }
+    set(of, 0, result, type(of, 0));
+  }
+
   void attention(const node& of) {
     const dims* q = extents(of, 0);
     const dims* v = extents(of, 2);
@@ -792,8 +888,10 @@ class inference {
 constexpr std::string_view same_extents =
     "Relu LeakyRelu Elu Selu Sigmoid Tanh HardSigmoid HardSwish Gelu Swish Mish Softplus Erf Exp "
     "Log "
-    "Sin Cos Clip PRelu Softmax LogSoftmax BatchNormalization InstanceNormalization "
-    "GroupNormalization LayerNormalization RMSNormalization LRN LpNormalization IsNaN Round ";
+    "Sin Cos Tan Asin Acos Atan Sinh Cosh Sign Softsign Celu ThresholdedRelu Shrink Hardmax "
+    "MeanVarianceNormalization CumProd ReverseSequence Bernoulli EyeLike LpNormalization "
+    "Clip PRelu Softmax LogSoftmax BatchNormalization InstanceNormalization "
+    "GroupNormalization LayerNormalization RMSNormalization LRN IsNaN IsInf Round ";
 
 const std::unordered_map<std::string_view, inference::rule> inference::rules = [] {
   using self = inference;
@@ -819,12 +917,20 @@ const std::unordered_map<std::string_view, inference::rule> inference::rules = [
   all["Expand"] = &self::expand;
   all["Transpose"] = &self::transpose;
   all["Split"] = &self::split;
-  all["Conv"] = all["ConvTranspose"] = &self::conv;
-  all["MaxPool"] = all["AveragePool"] = &self::pool;
+  all["Conv"] = all["ConvTranspose"] = all["ConvInteger"] = all["QLinearConv"] = &self::conv;
+  all["DeformConv"] = &self::conv;
+  all["QuantizeLinear"] = all["DequantizeLinear"] = &self::quantize;
+  all["DynamicQuantizeLinear"] = &self::quantize_dynamically;
+  all["Resize"] = all["Upsample"] = &self::resize;
+  all["DepthToSpace"] = all["SpaceToDepth"] = &self::exchange_depth;
+  all["Tile"] = &self::tile;
+  all["MaxPool"] = all["AveragePool"] = all["LpPool"] = &self::pool;
   all["GlobalMaxPool"] = all["GlobalAveragePool"] = &self::global_pool;
   all["ReduceMean"] = all["ReduceSum"] = all["ReduceMax"] = all["ReduceMin"] = &self::reduce;
+  all["ReduceProd"] = all["ReduceL1"] = all["ReduceL2"] = all["ReduceSumSquare"] = &self::reduce;
+  all["ReduceLogSum"] = all["ReduceLogSumExp"] = &self::reduce;
   all["Gemm"] = &self::gemm;
-  all["MatMul"] = &self::matmul;
+  all["MatMul"] = all["MatMulInteger"] = all["QLinearMatMul"] = &self::matmul;
   all["LSTM"] = all["GRU"] = all["RNN"] = &self::recurrent;
   all["Pad"] = &self::pad;
   all["Attention"] = &self::attention;
@@ -916,5 +1022,10 @@ std::vector<std::int64_t> whole_numbers(const std::vector<double>& values) {
 }
 
 std::vector<known> infer(const graph& g, const sizes& of) { return inference(g, of).run(); }
+
+std::vector<known> infer_inside(const graph& body, const sizes& of, const outer_values& outer,
+                                const std::vector<known>& inputs) {
+  return inference(body, of).run_inside(outer, inputs);
+}
 
 }  // namespace layerbench::tool::onnx

@@ -71,4 +71,12 @@ struct window {
 /// a named size that is not in `of`.
 [[nodiscard]] std::vector<known> infer(const graph& g, const sizes& of);
 
+/// What is known of a value outside, by its name; null if nothing is.
+using outer_values = std::function<const known*(std::string_view name)>;
+
+/// The same of a branch or a body with these inputs. Throws bad_input for extents that do not fit.
+[[nodiscard]] std::vector<known> infer_inside(const graph& body, const sizes& of,
+                                              const outer_values& outer,
+                                              const std::vector<known>& inputs);
+
 }  // namespace layerbench::tool::onnx

@@ -23,10 +23,15 @@ class matcher {
       : graph_(g),
         values_(values),
         constants_(constants_of(g, values)),
-        writers_(g.values.size(), no_value) {
+        writers_(g.values.size(), no_value),
+        readers_(g.values.size(), 0) {
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       for (const std::size_t output : g.nodes[i].outputs) writers_[output] = i;
+      for (const std::size_t input : g.nodes[i].inputs) {
+        if (input != no_value) ++readers_[input];
+      }
     }
+    for (const std::size_t output : g.outputs) ++readers_[output];
   }
 
   /// The node of an ONNX op that computes what `root` and nodes before it do.
@@ -38,6 +43,7 @@ class matcher {
     if (!found && (root.op == "Mul" || root.op == "Div")) found = activation(root);
     if (!found && root.op == "Add") found = linear(root);
     if (!found && root.op == "Add") found = batchnorm(root);
+    if (!found && root.op == "Add") found = biased(root);
     return found;
   }
 
@@ -275,12 +281,7 @@ class matcher {
       if (by == nullptr || by->op != op || by->inputs.size() != 2) return std::nullopt;
       if (!by->has_input(0) || !by->has_input(1)) return std::nullopt;
       const std::size_t x = constants_[by->input(1)] ? 0 : 1;
-      const auto& image = values_[by->input(x)].extents;
-      const auto& learned = values_[by->input(1 - x)].extents;
-      const bool by_channel =
-          image && image->size() > 2 && learned && constants_[by->input(1 - x)] &&
-          learned->size() < image->size() && learned->size() + 1 >= image->size() &&
-          learned->front() == (*image)[1] && elements(*learned) == learned->front();
+      const bool by_channel = is_by_channel(by->input(x), by->input(1 - x));
       by = by_channel ? writer(by->input(x)) : nullptr;
     }
     if (by == nullptr || by->op != "BatchNormalization") return std::nullopt;
@@ -289,17 +290,61 @@ class matcher {
     return result;
   }
 
+  /// Whether a constant has a number for each channel of an image.
+  [[nodiscard]] bool is_by_channel(std::size_t of_image, std::size_t of_constant) const {
+    const auto& image = values_[of_image].extents;
+    const auto& found = values_[of_constant].extents;
+    if (!image || image->size() < 3 || !found || !constants_[of_constant]) return false;
+    const std::size_t missing = image->size() - std::min(image->size(), found->size());
+    return missing < 2 && found->size() <= image->size() && (*found)[1 - missing] == (*image)[1] &&
+           elements(*found) == (*image)[1] && !is_integral(values_[of_constant].type);
+  }
+
+  /// A convolution or Gemm to which a node of its own adds the bias.
+  [[nodiscard]] std::optional<node> biased(const node& root) const {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::size_t sum = root.input(1 - i);
+      const std::size_t bias = root.input(i);
+      const node* by = sum == no_value || bias == no_value ? nullptr : writer(sum);
+      if (by == nullptr || !by->has_input(1) || by->has_input(2) || !is_read_once(sum, *by))
+        continue;
+      const bool convolves = by->op == "Conv" || by->op == "ConvTranspose";
+      const bool fits = convolves ? is_by_channel(by->outputs[0], bias)
+                                  : by->op == "Gemm" && is_by_column(by->outputs[0], bias);
+      if (!by->is_standard() || !fits) continue;
+      node result = *by;
+      result.inputs = {by->input(0), by->input(1), bias};
+      result.outputs = root.outputs;
+      return result;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether a constant has a number for each column of a product.
+  [[nodiscard]] bool is_by_column(std::size_t of_product, std::size_t of_constant) const {
+    const auto& product = values_[of_product].extents;
+    const auto& found = values_[of_constant].extents;
+    return product && !product->empty() && found && !found->empty() && constants_[of_constant] &&
+           found->size() <= product->size() && found->back() == product->back() &&
+           elements(*found) == found->back() && !is_integral(values_[of_constant].type);
+  }
+
+  /// Whether nothing else reads what a node writes, or copies of it up to `last`.
+  [[nodiscard]] bool is_read_once(std::size_t last, const node& by) const {
+    return readers_[last] == 1 && readers_[by.outputs[0]] == 1;
+  }
+
   // Products of matrices.
 
   [[nodiscard]] std::optional<node> linear(const node& root) const {
     for (std::size_t i = 0; i < 2; ++i) {
-      const node* by = is_learned(root.input(i)) ? writer(root.input(1 - i), "MatMul") : nullptr;
+      if (!root.has_input(0) || !root.has_input(1)) continue;
+      const node* by = writer(root.input(1 - i), "MatMul");
       if (by == nullptr || by->inputs.size() != 2 || !by->has_input(1)) continue;
+      if (!is_by_column(by->outputs[0], root.input(i))) continue;
+      if (!is_read_once(root.input(1 - i), *by)) continue;
       const auto& weights = values_[by->input(1)].extents;
-      if (!constants_[by->input(1)] || !weights || weights->size() != 2 ||
-          weights->back() != values_[root.input(i)].extents->front()) {
-        continue;
-      }
+      if (!constants_[by->input(1)] || !weights || weights->size() != 2) continue;
       node result = created(root, composed_linear, {by->input(0), by->input(1), root.input(i)});
       if (!by->scope.empty()) result.scope = by->scope;
       return result;
@@ -359,6 +404,7 @@ class matcher {
   const std::vector<known>& values_;
   std::vector<bool> constants_;
   std::vector<std::size_t> writers_;
+  std::vector<std::size_t> readers_;  ///< how many
 };
 
 }  // namespace
@@ -393,7 +439,7 @@ std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
       continue;
     }
     const auto composed = of.is_standard() ? patterns.match(of) : std::nullopt;
-    steps.push_back({i, composed ? *composed : of});
+    steps.push_back({of.index, composed ? *composed : of});
     const node& added = steps.back().of;
     for (std::size_t input = 0; input < added.inputs.size(); ++input) {
       if (added.has_input(input) && input != mask_input(added)) needed[added.inputs[input]] = true;

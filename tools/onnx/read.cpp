@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t most_nodes = 50'000;
 constexpr std::size_t most_values = 400'000;
+constexpr int most_nested_graphs = 8;
 /// Bytes of a tensor whose elements are read: shapes, axes, scales.
 constexpr std::uint32_t most_elements_bytes = 64 << 10;
 /// Bytes of names and attributes together.
@@ -301,7 +302,7 @@ class reader {
   std::size_t intern(const std::string& name) {
     const auto [found, added] = by_name_.emplace(name, result_.values.size());
     if (added) {
-      if (found->second >= most_values) {
+      if (++values_ > most_values) {
         fail(fmt::format("the graph has more than {} tensors", most_values));
       }
       result_.values.push_back({name});
@@ -311,9 +312,9 @@ class reader {
 
   void node_field(field f) {
     node read;
-    const std::size_t index = result_.nodes.size();
-    place_ = fmt::format("graph/node/{}", index);
-    if (index >= most_nodes) fail(fmt::format("the graph has more than {} nodes", most_nodes));
+    read.index = result_.nodes.size();
+    place_ = fmt::format("graph/node/{}", read.index);
+    if (++nodes_ > most_nodes) fail(fmt::format("the graph has more than {} nodes", most_nodes));
     message(f, [&](field inner) {
       switch (inner.number) {
         case 1: {
@@ -364,6 +365,7 @@ class reader {
         case 3: read.i = integer(inner); break;
         case 4: read.s = text(inner); break;
         case 5: read.t = tensor_field(inner, place_ + "/attribute"); break;
+        case 6: read.g = subgraph_field(inner); break;
         case 7:
           repeated(inner, wire::fixed32, [&] {
             count_text(8);
@@ -372,9 +374,26 @@ class reader {
           break;
         case 8: integers(inner, read.ints); break;
         case 9: read.strings.push_back(text(inner)); break;
-        default: skip(inner);  // subgraphs among them
+        default: skip(inner);
       }
     });
+    return read;
+  }
+
+  /// A branch of an If, or the body of a Loop or Scan.
+  std::shared_ptr<const graph> subgraph_field(field f) {
+    if (++nested_graphs_ > most_nested_graphs) {
+      fail(fmt::format("has more than {} graphs one in the other", most_nested_graphs));
+    }
+    const std::string place = place_;
+    graph outer = std::exchange(result_, {});
+    result_.file = outer.file;
+    auto outer_names = std::exchange(by_name_, {});
+    message(f, [&](field inner) { graph_field(inner); });
+    const auto read = std::make_shared<const graph>(std::exchange(result_, std::move(outer)));
+    by_name_ = std::move(outer_names);
+    place_ = place;
+    --nested_graphs_;
     return read;
   }
 
@@ -480,6 +499,7 @@ class reader {
           default: skip(of);
         }
       });
+      if (one.name == "?") one.name.clear();  // each of them is another size
       if (one.size < -1 || one.size > max_size) {
         fail(fmt::format("{} is no size", one.size));
       }
@@ -529,6 +549,9 @@ class reader {
   std::string place_;
   std::unordered_map<std::string, std::size_t> by_name_;
   std::size_t text_bytes_ = 0;
+  std::size_t nodes_ = 0;  ///< of all graphs
+  std::size_t values_ = 0;
+  int nested_graphs_ = 0;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/transpose.hpp>
 
+#include "axes.hpp"
 #include "converter.hpp"
 
 // What the rules convert, refuse and leave out is what tools/torch_convert.py does with the calls
@@ -66,10 +67,19 @@ taps taps_of(const window& by) {
           {w == 0 ? 0 : by.before[0], w == 0 ? 0 : by.after[0], by.before[w], by.after[w]}};
 }
 
+/// What becomes of integers: the shape file has the layers, and fusion plans their types.
+void note_quantization(converter& to) {
+  to.note(
+      "quantisation is taken off; --dtype=s8 --fusion=int8_default times the layers in integers");
+}
+
+/// Conv, and QLinearConv, which has scales and zero points between its operands.
 view conv(converter& to) {
   const view& x = to.source(0);
-  const view& w = to.weight(1);
-  const bool bias = to.of().has_input(2);
+  const view& w = to.weight(weights_input(to.of()));
+  const bool is_quantized = to.of().op == "QLinearConv";
+  const bool bias = to.of().has_input(is_quantized ? 8 : 2);
+  if (is_quantized) note_quantization(to);
   if (to.of().folded_batchnorm || to.is_computed(w)) to.count_folded_batchnorm();
   const auto [n, c, h, width] = image_of(to, x.extents);
   const window by = window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()));
@@ -79,6 +89,14 @@ view conv(converter& to) {
                    {x});
 }
 
+/// Whether op::deconv has no such rows and columns, which ONNX allows below the dilation.
+bool adds_a_stride(const dims& added, const window& by) {
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (added[i] >= by.stride[i]) return true;
+  }
+  return false;
+}
+
 view conv_transpose(converter& to) {
   const view& x = to.source(0);
   const view& w = to.weight(1);
@@ -86,9 +104,11 @@ view conv_transpose(converter& to) {
   if (to.of().folded_batchnorm || to.is_computed(w)) to.count_folded_batchnorm();
   const auto [n, c, h, width] = image_of(to, x.extents);
   const std::int64_t groups = to.of().integer("group", 1);
-  const taps at =
-      taps_of(window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()), true));
+  const window by =
+      window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()), true);
+  const taps at = taps_of(by);
   const auto more = to.of().integers("output_padding");
+  if (adds_a_stride(more, by)) throw unknown("with an output_padding that is not below the stride");
   pads output{0, 0, 0, 0};
   if (!more.empty()) {
     const std::int64_t vertical = more.size() == 1 ? 0 : more[0];
@@ -222,8 +242,10 @@ view batched_product(converter& to, const view& x, const view& y) {
 
 view matmul(converter& to) {
   const view& x = to.source(0);
-  const view& w = to.input(1);
-  if (w.is_data()) return batched_product(to, x, to.source(1));
+  const std::size_t second = weights_input(to.of());
+  const view& w = to.input(second);
+  if (second != 1) note_quantization(to);
+  if (w.is_data()) return batched_product(to, x, to.source(second));
   if (w.extents.size() != 2 || x.extents.size() < 2) {
     throw unknown("of other than a matrix and weights");
   }
@@ -504,7 +526,7 @@ std::optional<dims> repeated_rows(const converter& to, const dims& x, dims y) {
 /// Extents of a layer that reads two tensors of the same shape by element.
 dims common_extents(const view& x, const view& y) {
   for (const view* of : {&x, &y}) {
-    if (!of->order && !model::detail::connects(of->written, x.extents)) return of->written;
+    if (!of->order && !connects_with_units(of->written, x.extents)) return of->written;
   }
   return x.extents;
 }
@@ -612,10 +634,12 @@ view learned_rows(converter& to, const view& weight) {
 view concat(converter& to) {
   std::vector<view> parts;
   for (std::size_t i = 0; i < to.of().inputs.size(); ++i) {
+    if (to.is_empty(i)) continue;
     parts.push_back(to.input(i));
     if (parts.back().from == source_kind::constant) throw unknown("of a constant");
   }
   const std::size_t axis = axis_of(to.of().integer("axis", 1), to.extents().size());
+  if (parts.empty()) throw unknown("of tensors without elements");
   if (parts.size() == 1) return parts[0].viewed(to.extents());
   if (axis == 0) throw unknown("along the batch");
   if (parts.size() > op::concat::max_sources) {
@@ -685,8 +709,7 @@ std::optional<view> slice_in_memory(converter& to, const view& x, std::size_t ax
 view slice_of(converter& to, view x, std::size_t axis, std::int64_t begin, std::int64_t size,
               const dims& result) {
   if (size == x.extents[axis]) return to.seen_as(x, result);
-  const bool split = x.from == source_kind::layer &&
-                     !model::detail::connects(x.written, x.extents) &&
+  const bool split = x.from == source_kind::layer && !connects_with_units(x.written, x.extents) &&
                      op::transpose::are_parts(x.written, x.extents);
   if (x.order || split) {
     if (auto found = slice_in_memory(to, x, axis, begin, size, result)) return *found;
@@ -753,7 +776,7 @@ view split(converter& to) {
                  part};
     if (created.from == source_kind::weight) {
       created.value = x.value;
-    } else if (to.is_read(i)) {
+    } else if (to.is_read(i) && elements(part) > 0) {
       created = slice_of(to, to.source(0), axis, begin, part[axis], part);
     }
     begin += part[axis];
@@ -767,6 +790,13 @@ view split(converter& to) {
 
 view see(converter& to) {
   const view& x = to.input(0);
+  return to.seen_as(x, to.extents());
+}
+
+/// QuantizeLinear and DequantizeLinear: the numbers stay those that the integers stand for.
+view quantization(converter& to) {
+  const view& x = to.input(0);
+  if (to.of().op == "DequantizeLinear" && x.is_data()) note_quantization(to);
   return to.seen_as(x, to.extents());
 }
 
@@ -885,6 +915,7 @@ view recurrent(converter& to) {
 
 const std::unordered_map<std::string_view, rule> rules{
     {"Conv", conv},
+    {"QLinearConv", conv},
     {"ConvTranspose", conv_transpose},
     {"MaxPool", max_pool},
     {"AveragePool", average_pool},
@@ -894,6 +925,7 @@ const std::unordered_map<std::string_view, rule> rules{
     {"BatchNormalization", batch_normalization},
     {"LRN", local_norm},
     {"MatMul", matmul},
+    {"QLinearMatMul", matmul},
     {composed_linear, matmul},
     {"Gemm", gemm},
     {composed_attention, attention_in_steps},
@@ -927,6 +959,8 @@ const std::unordered_map<std::string_view, rule> rules{
     {"Squeeze", see},
     {"Unsqueeze", see},
     {"Cast", cast},
+    {"QuantizeLinear", quantization},
+    {"DequantizeLinear", quantization},
     {"Transpose", transpose},
     {"Expand", expand},
     {"LSTM", recurrent},

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shape_file.hpp"
 
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/ranges.h>
 
 #include <layerbench/model/graph.hpp>
+#include <layerbench/model/shape_file.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::tool::onnx {
@@ -83,6 +86,54 @@ std::optional<json::value> merged(const layers_at& first, const layers_at& secon
     ++other;
   }
   return result;
+}
+
+/// The input of that name; the only one without a name. Throws usage_error.
+value& input_named(graph& g, const given_input& given) {
+  const auto is_it = [&](std::size_t i) { return g.values[i].name == given.name; };
+  const auto found = std::ranges::find_if(g.inputs, is_it);
+  if (found != g.inputs.end()) return g.values[*found];
+  if (given.name.empty() && g.inputs.size() == 1) return g.values[g.inputs[0]];
+  std::vector<std::string> names;
+  for (const std::size_t i : g.inputs) names.push_back(in_quotes(g.values[i].name));
+  throw usage_error(fmt::format("--input: {} has no input {}; its inputs: {}", g.file,
+                                in_quotes(given.name), fmt::join(names, ", ")));
+}
+
+/// Gives inputs the extents that the user wants. An open first extent stays the batch, and its size
+/// becomes the usual one. Throws usage_error for extents that the file contradicts.
+void give_extents(graph& g, import_options& options) {
+  for (const given_input& given : options.inputs) {
+    value& of = input_named(g, given);
+    if (!of.extents) of.extents.emplace(given.extents.size());
+    if (of.extents->size() != given.extents.size()) {
+      throw usage_error(fmt::format("--input: {} has {} axes, not {}", in_quotes(of.name),
+                                    of.extents->size(), given.extents.size()));
+    }
+    for (std::size_t i = 0; i < given.extents.size(); ++i) {
+      named_size& one = (*of.extents)[i];
+      const std::string& text = given.extents[i];
+      const auto size = size_of(text);
+      const auto refuse = [&](const std::string& has) {
+        throw usage_error(
+            fmt::format("--input: axis {} of {} is {}, not {}", i, in_quotes(of.name), has, text));
+      };
+      if (!size) {
+        if (one.size >= 0 && text != "batch") refuse(std::to_string(one.size));
+        one = {-1, text};
+      } else if (one.size >= 0) {
+        if (one.size != *size) refuse(std::to_string(one.size));
+      } else if (!one.name.empty()) {
+        if (options.bound.try_emplace(one.name, *size).first->second != *size) {
+          refuse(std::to_string(options.bound.at(one.name)));
+        }
+      } else if (i > 0 || options.batch.value_or(*size) != *size) {
+        one.size = *size;
+      } else {
+        options.batch = *size;
+      }
+    }
+  }
 }
 
 /// Throws usage_error for a bound name that no axis of an input has.
@@ -196,6 +247,17 @@ std::string one_line(const json::value& of) {
   return "[" + inner + "]";
 }
 
+/// Reads what was written, as programs will. Throws error.
+void read_back(const std::string& text, const std::string& file) {
+  try {
+    static_cast<void>(model::load_text(text, file));
+  } catch (const error& wrong) {
+    throw error(
+        fmt::format("this is a fault of the import: its shape file is wrong: {}", wrong.what()),
+        exit_code::failure);
+  }
+}
+
 std::string inputs_text(const graph& g) {
   std::vector<std::string> all;
   for (const std::size_t i : g.inputs) {
@@ -213,7 +275,21 @@ std::string inputs_text(const graph& g) {
 
 }  // namespace
 
-imported shape_file_of(const graph& g, const import_options& options) {
+std::optional<std::int64_t> size_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_size =
+      failed == std::errc() && end == text.data() + text.size() && value > 0 && value <= max_size;
+  return is_size ? std::optional(value) : std::nullopt;
+}
+
+std::string model_name_of(const std::string& file) {
+  const std::string name = legal_name(std::filesystem::path(file).stem().string());
+  return name.empty() ? "model" : name;
+}
+
+imported shape_file_of(graph g, import_options options) {
+  give_extents(g, options);
   check_bound(g, options);
   const sizes of = sizes_of(g, options);
   bool varies = true;
@@ -245,6 +321,10 @@ imported shape_file_of(const graph& g, const import_options& options) {
         "batch norm is folded into the weights of {} layers; export the model with its batch norm",
         created.folded_batchnorms);
   }
+  if (const auto lacks_flops = left_out(created)) {
+    // Rounded down: at least.
+    header["left_out"] = std::floor(std::min(1.0, share_of(*lacks_flops, created)) * 1e4) / 1e4;
+  }
   if (varies) {
     const auto bound = options.bound.find(of.batch_name);
     const std::int64_t from_file = std::max<std::int64_t>(1, of.batch_in_file);
@@ -268,6 +348,7 @@ imported shape_file_of(const graph& g, const import_options& options) {
     }
   }
   result.created = std::move(created);
+  if (!found.at.layers.empty()) read_back(result.text, g.file);
   return result;
 }
 

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph.hpp"
+#include "inference.hpp"
+
+namespace layerbench::tool::onnx {
+
+/// The graph with the nodes of the taken branch in place of each If whose condition follows from
+/// constants and sizes. Throws bad_input.
+[[nodiscard]] graph with_taken_branches(graph g, const sizes& of);
+
+}  // namespace layerbench::tool::onnx
