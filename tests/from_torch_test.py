@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests/data/torch"
@@ -49,18 +50,18 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
          "LayerScale": ("layer_scale", "1x3x6x10", 32 + 2 * (400 + 16 + 288 + 264 + 8) + 54 + 6,
                         60 * (24 + 2 * (392 + 512) + 48)),
          "LastStep": ("last_step", "1x7:int64", 2098, 10752 + 32),
-         "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
+         "Cut": ("cut", "1x4x9", 39, 324), "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
 TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64"),
                 "Llama": ("llama_2_layers", "1x128:int64")}
-MISSING = {"Missing": ("missing", "1x9x16")}
+MISSING = {"Missing": ("missing", "1x9x16"), "Wide": ("wide", "1x2x8x8")}
 
 
 DEFAULTS = (("epsilon", 1e-5), ("axis", 1), ("begin", 0))
 
 
 def run(*arguments, **options):
-    return subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], capture_output=True,
-                          text=True, check=False, **options)
+    return subprocess.run([sys.executable, SCRIPT, f"--layerbench={TOOL}", *map(str, arguments)],
+                          capture_output=True, text=True, check=False, **options)
 
 
 def show(file, *arguments):
@@ -71,12 +72,13 @@ def show(file, *arguments):
 
 
 def convert(data):
-    """Converts in this process, which is faster: exit code, stdout, stderr."""
+    """Converts in this process, which is faster, and without the tool: exit code, stdout, stderr."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "export.json"
         file.write_text(data if isinstance(data, str) else json.dumps(data))
         out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), (
+                mock.patch.object(from_torch, "layerbench_of", lambda options: None)):
             code = from_torch.main(["--from-export", str(file)])
     return code, out.getvalue(), err.getvalue()
 
@@ -295,6 +297,31 @@ class Conversion(unittest.TestCase):
         self.assertRegex(done.stderr, r"div: 1 call, 0.0 % .* at networks.py:\d+")
         self.assertRegex(done.stderr, r"einsum: 1 call, [1-9]\d*\.\d %")
         self.assertFalse(self.file.exists())
+
+    def test_what_the_format_cannot_express_is_named(self):
+        done = run("--from-export", DATA / "wide.json", "-o", self.file)
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stderr, r"output_padding 2 .* at up, networks.py:\d+")
+        self.assertFalse(self.file.exists())
+
+    def test_a_file_that_the_tool_refuses_is_not_written(self):
+        tool = self.folder / "tool"
+        for said, code, codes, words in (
+                ("at /layers/2/shape/pad: is wrong", 3, 3, ["second", "is wrong"]),
+                ("at /name: is wrong", 3, 3, ["/name", "is wrong"]),
+                ("does not run", 127, 0, ["has not read"])):
+            tool.write_text(f'#!/bin/sh\necho "layerbench: $2: {said}" >&2\nexit {code}\n')
+            tool.chmod(0o755)
+            with self.subTest(said):
+                self.file.write_text("old")
+                done = run("--from-export", DATA / "in_place.json", "-o", self.file,
+                           f"--layerbench={tool}")
+                self.assertEqual(done.returncode, codes, done.stderr)
+                self.assertEqual(self.file.read_text() == "old", bool(codes))
+                for word in words:
+                    self.assertIn(word, done.stderr)
+        self.assertEqual(run("--from-export", DATA / "in_place.json",
+                             f"--layerbench={self.folder / 'none'}").returncode, 2)
 
     def test_a_partial_file_says_that_it_is_one(self):
         done = run("--from-export", DATA / "missing.json", "-o", self.file, "--allow-partial")

@@ -12,22 +12,27 @@ net.py:make_net (or a module that Python can import, package.net:make_net) is a 
 arguments that returns a torch.nn.Module, its class or the module itself.
 
 The model is traced in inference at two batches, without data. Calls that no op of layerbench
-computes are listed on stderr with their places. docs/import.md explains what is refused.
+computes are listed on stderr with their places. docs/import.md explains what is refused. Where
+layerbench is built it reads the file first: nothing is written that it refuses.
 
 Exit codes: 0 done; 1 torch is missing, or writing to stdout failed; 2 wrong command line, or an
-output that cannot be written; 3 the model cannot be exported, or a wrong export; 4 calls are missing.
+output that cannot be written; 3 the model cannot be exported, a wrong export, or layerbench refuses
+the file; 4 calls are missing.
 """
 import argparse
 import json
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
 import torch_convert
 import torch_export
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 PIP = {'torchvision': 'torch torchvision'}
 MOST_PLACES = 3
 
@@ -55,6 +60,9 @@ def options_of(arguments):
     parser.add_argument('--export', metavar='FILE',
                         help='write the traced calls, which --from-export reads, and convert nothing')
     parser.add_argument('--from-export', metavar='FILE', help='convert such a file; needs no torch')
+    parser.add_argument('--layerbench', metavar='PROGRAM',
+                        help='the tool that reads the file before it is written; default: the newest '
+                        'in build/*/tools, or that of the PATH')
     options = parser.parse_args(arguments)
     if (options.model is None) == (options.from_export is None):
         parser.error('give either MODEL or --from-export')
@@ -66,6 +74,8 @@ def options_of(arguments):
     if options.name is not None and not re.fullmatch('[a-z0-9_]+', options.name):
         parser.error(f'--name: {options.name!r} is not a name; use lower-case letters, digits '
                      'and _')
+    if options.layerbench and shutil.which(options.layerbench) is None:
+        parser.error(f'--layerbench: {options.layerbench}: no such program')
     bound = {}
     for text in options.bind:
         name, _, size = text.partition('=')
@@ -159,6 +169,43 @@ def report(conversion, name):
           (f' of {known + missing}' if missing else ''), file=sys.stderr)
 
 
+def layerbench_of(options):
+    """The tool that reads the file; None where none is built."""
+    built = [file for file in ROOT.glob('build/*/tools/layerbench') if os.access(file, os.X_OK)]
+    newest = max(built, key=lambda file: file.stat().st_mtime, default=None)
+    return options.layerbench or newest or shutil.which('layerbench')
+
+
+def refusal(text, program):
+    """Why the tool refuses a shape file, with the layer's name; empty where it reads the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / 'model.json'
+        file.write_text(text, encoding='utf-8')
+        done = subprocess.run([program, 'show', file, '--format=json'], capture_output=True,
+                              text=True, check=False)
+        if done.returncode not in (0, 3):
+            raise OSError(f'exit code {done.returncode}')
+    if done.returncode == 0:
+        return ''
+    said = done.stderr.strip().rpartition(f'{file}: ')[2]
+    layer = re.search(r'/layers/(\d+)', said)
+    return f'the layer {json.loads(text)["layers"][int(layer[1])]["name"]}, {said}' if layer else said
+
+
+def read_back(text, options):
+    """Throws BadExport if the tool refuses the file."""
+    program = layerbench_of(options)
+    try:
+        reason = refusal(text, program) if program else ''
+    except OSError as error:
+        print(f'note: {program} does not run ({error})', file=sys.stderr)
+        program = None
+    if program is None:
+        print('note: layerbench has not read the file; `layerbench show FILE` does', file=sys.stderr)
+    elif reason:
+        raise torch_convert.BadExport(f'nothing is written, since layerbench refuses {reason}')
+
+
 def exported(options):
     """The export; a file's is read, a model is traced."""
     if options.from_export is None:
@@ -183,6 +230,7 @@ def convert(data, options):
         return 4
     if not conversion.layers:
         raise torch_convert.BadExport('/calls: no call is a layer')
+    read_back(text, options)
     return write(text, options.output)
 
 

@@ -479,6 +479,17 @@ def convolution(call, convert):
                          (n, *two(k, p), Size(q)))
 
 
+def cut_and_added(cut, more, step):
+    """What a transposed convolution cuts off and adds at the end of an axis. The op adds less than
+    its stride. torch allows more where the filter is dilated; what is added is then not cut off."""
+    if more < step:
+        return cut, more
+    if more > cut:
+        raise Unknown(f'whose output_padding {more} is neither below the stride {step} nor within '
+                      f'the padding {cut}')
+    return cut - more, 0
+
+
 @op('conv_transpose1d', 'conv_transpose2d')
 def transposed_convolution(call, convert):
     x, w, axes, (n, c, height, width) = convolved(call)
@@ -489,11 +500,14 @@ def transposed_convolution(call, convert):
     dilation = call.pair('dilation', 1, axes, 1)
     vertical, horizontal = call.pair('padding', 0, axes)
     more = call.pair('output_padding', 0, axes)
-    p = (height - 1) * stride[0] + dilation[0] * (r - 1) + 1 - 2 * vertical + more[0]
-    q = (width - 1) * stride[1] + dilation[1] * (s - 1) + 1 - 2 * horizontal + more[1]
+    (bottom, more_rows), (right, more_columns) = (
+        cut_and_added(*sizes) for sizes in zip((vertical, horizontal), more, stride))
+    more = (more_rows, more_columns)
+    p = (height - 1) * stride[0] + dilation[0] * (r - 1) + 1 - vertical - bottom + more[0]
+    q = (width - 1) * stride[1] + dilation[1] * (s - 1) + 1 - horizontal - right + more[1]
     shape = {**image_fields(n, c, height, width), 'k': k, 'r': r, 's': s}
-    convolution_fields(shape, stride, (vertical, vertical, horizontal, horizontal), dilation,
-                       groups, call.weight('bias') is not None)
+    convolution_fields(shape, stride, (vertical, bottom, horizontal, right), dilation, groups,
+                       call.weight('bias') is not None)
     if any(more):
         shape['output_pad'] = shortest_pair(more)
     return convert.layer(call, 'deconv', [x], [(n, *two(c, height), Size(width))], shape,
@@ -676,6 +690,12 @@ def mean(call, convert):
     return one_pool(call, convert, x, 'average', (h, w), (1, 1))
 
 
+def epsilon_field(epsilon):
+    if not 0 < epsilon < 1:
+        raise Unknown(f'with eps {epsilon}')
+    return {'epsilon': epsilon} if epsilon != 1e-5 else {}
+
+
 @op('batch_norm', '_native_batch_norm_legit_no_training')
 def batchnorm(call, convert):
     x = call.source('input')
@@ -685,9 +705,7 @@ def batchnorm(call, convert):
     dims = x.dims + (ONE, ONE) if len(x.dims) == 2 else x.dims
     n, c, h, w = image(dims, len(dims) - 2)
     shape = image_fields(n, c, h, w)
-    epsilon = call.number('eps', 1e-5)
-    if epsilon != 1e-5:
-        shape['epsilon'] = epsilon
+    shape.update(epsilon_field(call.number('eps', 1e-5)))
     if call.weight('weight') is None:
         shape['scale'] = False
     if call.weight('bias') is None:
@@ -719,10 +737,7 @@ def layernorm(call, convert):
         epsilon = call.number('eps')
     else:
         epsilon = 1e-5 if kind == 'layer' else MACHINE_EPSILON.get(call.dtype, 1e-5)
-    if not 0 < epsilon < 1:
-        raise Unknown(f'with eps {epsilon}')
-    if epsilon != 1e-5:
-        fields['epsilon'] = epsilon
+    fields.update(epsilon_field(epsilon))
     if call.weight('weight') is None:
         fields['scale'] = False
     if kind == 'layer' and call.weight('bias') is None:
@@ -1027,6 +1042,8 @@ def concat(call, convert):
     parts = [learned_rows(call, convert, part) if part.kind == 'weight' else part for part in parts]
     shape = {'dims': dims_json(call.dims), 'axis': axis,
              'sizes': [plain(part.dims[axis]) for part in parts]}
+    if sum(shape['sizes']) != plain(call.dims[axis]):
+        raise call.wrong('tensors', 'do not make up the result')
     return convert.layer(call, 'concat', parts, [part.dims for part in parts], shape, call.dims)
 
 
@@ -1045,6 +1062,9 @@ def pad_zeros(call, convert):
         raise Unknown('that cuts off')
     missing = [0] * (len(x.dims) - len(listed) // 2)
     before, after = missing + listed[-2::-2], missing + listed[::-2]
+    if [size.count + one + other for size, one, other in zip(x.dims, before, after)] != [
+            size.count for size in call.dims]:
+        raise call.wrong('pad', 'does not fit the result')
     shape = {'dims': dims_json(x.dims), 'before': before, 'after': after}
     return convert.layer(call, 'pad', [x], [x.dims], shape, call.dims)
 
@@ -1380,12 +1400,7 @@ def rms_norm(call, convert, found):
     if weight is None or weight.dims != x.dims[-1:]:
         raise Unknown('with a scale that is no weight of a row')
     dims = convert.element_dims(x)
-    fields = {'dims': dims_json(dims), 'kind': 'rms'}
-    epsilon = found['sum'].number('other')
-    if not 0 < epsilon < 1:
-        raise Unknown(f'with an epsilon of {epsilon}')
-    if epsilon != 1e-5:
-        fields['epsilon'] = epsilon
+    fields = {'dims': dims_json(dims), 'kind': 'rms', **epsilon_field(found['sum'].number('other'))}
     return convert.layer(call, 'layernorm', [x], [dims], fields, dims, 'layernorm')
 
 
@@ -1456,8 +1471,11 @@ def local_norm(call, convert):
     if type(size) is not int or size % 2 == 0 or size < 1:
         raise Unknown('over an even number of channels')
     n, c, h, w = image(x.dims, len(x.dims) - 2)
-    shape = {**image_fields(n, c, h, w), 'size': size, 'alpha': found['mul'].number('other'),
-             'beta': found['pow'].number('exponent'), 'k': found['add'].number('other')}
+    factors = {'alpha': found['mul'].number('other'), 'beta': found['pow'].number('exponent'),
+               'k': found['add'].number('other')}
+    if min(factors.values()) <= 0:
+        raise Unknown('with an alpha, beta or k that is not above 0')
+    shape = {**image_fields(n, c, h, w), 'size': size, **factors}
     written = (n, *two(c, h), Size(w))
     return convert.layer(call, 'lrn', [x], [written], shape, written, word='lrn')
 

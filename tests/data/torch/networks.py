@@ -71,6 +71,28 @@ class Signal(nn.Module):
         return self.layers(x)
 
 
+class Cut(nn.Module):
+    """A transposed convolution that adds at its end less than it cuts off, but not its stride."""
+
+    def __init__(self):
+        super().__init__()
+        self.up = nn.ConvTranspose1d(4, 3, 3, stride=2, dilation=4, padding=3, output_padding=3)
+
+    def forward(self, x):
+        return self.up(x)
+
+
+class Wide(nn.Module):
+    """A transposed convolution that adds more than it cuts off, and not less than its stride."""
+
+    def __init__(self):
+        super().__init__()
+        self.up = nn.ConvTranspose2d(2, 2, 3, dilation=3, output_padding=2)
+
+    def forward(self, x):
+        return self.up(x)
+
+
 class Shuffle(nn.Module):
     """A channel shuffle, parts of tensors, and an order of axes that a layer reads."""
 
